@@ -1,0 +1,35 @@
+"""pagesim: how vLLM keeps the KV cache of a language model in pages, to see and to touch.
+
+The names are vLLM 0.6.4.post1's, so that its source can be read beside this.
+"""
+
+from pagesim.block.block_table import BlockTable
+from pagesim.block.common import RefCounter
+from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.block.interfaces import BlockAllocator, Device, NoFreeBlocksError, UsageError
+from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
+from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
+from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
+from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AllocStatus",
+    "BlockAllocator",
+    "BlockTable",
+    "CpuGpuBlockAllocator",
+    "Device",
+    "Logprob",
+    "NaiveBlock",
+    "NaiveBlockAllocator",
+    "NoFreeBlocksError",
+    "PrefixCachingBlock",
+    "PrefixCachingBlockAllocator",
+    "RefCounter",
+    "SelfAttnBlockSpaceManager",
+    "Sequence",
+    "SequenceGroup",
+    "SequenceStatus",
+    "UsageError",
+]

@@ -1,0 +1,295 @@
+"""Two pools side by side: the GPU's, which kernels read, and the CPU's, to swap to.
+
+Source: vLLM 0.6.4.post1, ``vllm/core/block/cpu_gpu_block_allocator.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from pagesim.block.interfaces import Block, Device, NoFreeBlocksError, UsageError
+from pagesim.block.naive_block import NaiveBlockAllocator
+from pagesim.block.pool_allocator import PoolAllocator
+from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
+from pagesim.block.undo import UndoLog
+from pagesim.checks import check_int
+
+DeviceAllocator = NaiveBlockAllocator | PrefixCachingBlockAllocator
+
+ALLOCATORS: dict[str, Callable[..., DeviceAllocator]] = {
+    "naive": NaiveBlockAllocator,
+    "prefix_caching": PrefixCachingBlockAllocator,
+}
+
+
+class NullBlock:
+    """Stands in a table where a block fell out of the sliding window; nothing may be written.
+
+    All tables share one, whose single GPU block is never given back.
+    """
+
+    __slots__ = ("_block",)
+
+    token_ids: ClassVar[list[int]] = []
+    is_full: ClassVar[bool] = False
+    num_empty_slots: ClassVar[int] = 0
+    num_tokens_total: ClassVar[int] = 0
+    content: ClassVar[None] = None
+    content_hash: ClassVar[None] = None
+    computed: ClassVar[bool] = False
+    last_accessed: ClassVar[float] = -1.0
+    prev_block: ClassVar[None] = None
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+
+    @property
+    def block_id(self) -> int:
+        """The one GPU block behind all null blocks."""
+        return self._block.block_id  # type: ignore[return-value]
+
+    @property
+    def block_size(self) -> int:
+        """Slots of a block."""
+        return self._block.block_size
+
+    @property
+    def allocator(self) -> Any:
+        """The GPU pool that the block was taken from."""
+        return self._block.allocator
+
+    def append_token_ids(self, token_ids: Sequence[int]) -> None:
+        """A null block holds nothing: ValueError."""
+        raise ValueError("the null block cannot be written to: its slots fell out of the window")
+
+    def __repr__(self) -> str:
+        return f"NullBlock(block_id={self.block_id})"
+
+
+class CpuGpuBlockAllocator:
+    """The allocator of both devices. GPU ids are 0 … G-1, CPU ids G … G+C-1.
+
+    A call that names no device finds it from the block's id; ``clear_copy_on_writes``, ``mark_*``
+    and ``get_*computed*`` are the GPU's.
+    """
+
+    @staticmethod
+    def create(
+        allocator_type: str, num_gpu_blocks: int, num_cpu_blocks: int, block_size: int
+    ) -> CpuGpuBlockAllocator:
+        """Two pools of one kind: "naive" or "prefix_caching"; anything else is a ValueError."""
+        if allocator_type not in ALLOCATORS:
+            known = " or ".join(repr(name) for name in ALLOCATORS)
+            raise UsageError(f"allocator_type must be {known}, not {allocator_type!r}")
+        check_int("num_gpu_blocks", num_gpu_blocks, 0)
+        check_int("num_cpu_blocks", num_cpu_blocks, 0)
+        check_int("block_size", block_size, 1)
+        pool, undo = ALLOCATORS[allocator_type], UndoLog()
+        cpu_ids = range(num_gpu_blocks, num_gpu_blocks + num_cpu_blocks)
+        return CpuGpuBlockAllocator(
+            cpu_block_allocator=pool(num_cpu_blocks, block_size, cpu_ids, undo=undo),
+            gpu_block_allocator=pool(num_gpu_blocks, block_size, undo=undo),
+        )
+
+    def __init__(
+        self, cpu_block_allocator: DeviceAllocator, gpu_block_allocator: DeviceAllocator
+    ) -> None:
+        shared = cpu_block_allocator.all_block_ids & gpu_block_allocator.all_block_ids
+        if shared:
+            raise UsageError(f"block {min(shared)} must belong to one device, not to both")
+        if cpu_block_allocator.undo is not gpu_block_allocator.undo:
+            raise UsageError("both allocators must be made with the same undo log")
+        self.undo: UndoLog = gpu_block_allocator.undo
+        self._gpu = gpu_block_allocator
+        self._allocators: dict[Device, DeviceAllocator] = {
+            Device.GPU: gpu_block_allocator,
+            Device.CPU: cpu_block_allocator,
+        }
+        self._allocator_of: dict[int, DeviceAllocator] = {}
+        for allocator in self._allocators.values():
+            self._allocator_of |= dict.fromkeys(allocator.all_block_ids, allocator)
+        self._swap_mapping: dict[int, int] = {}
+        self._null_block: NullBlock | None = None
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    @property
+    def all_block_ids(self) -> frozenset[int]:
+        """The ids of both devices."""
+        return frozenset(self._allocator_of)
+
+    def allocator_on(self, device: Device) -> DeviceAllocator:
+        """The allocator of one device."""
+        try:
+            return self._allocators[device]
+        except KeyError:
+            raise TypeError(f"device must be Device.GPU or Device.CPU, not {device!r}") from None
+
+    def device_of(self, block_id: int) -> Device:
+        """Where a block lives."""
+        return Device.GPU if self._owner(block_id) is self._gpu else Device.CPU
+
+    def get_num_free_blocks(self, device: Device) -> int:
+        """How many blocks of ``device`` could be taken now."""
+        return self.allocator_on(device).get_num_free_blocks()
+
+    def get_num_total_blocks(self, device: Device) -> int:
+        """How many blocks ``device`` has."""
+        return self.allocator_on(device).get_num_total_blocks()
+
+    def free_block_ids(self, device: Device) -> tuple[int, ...]:
+        """The free ids of ``device`` in the order in which they will be taken."""
+        return self.allocator_on(device).free_block_ids
+
+    def get_ref_count(self, block_id: int) -> int:
+        """How many handles carry a block, on whichever device."""
+        return self._owner(block_id).get_ref_count(block_id)
+
+    def get_physical_block_id(self, device: Device, absolute_id: int) -> int:
+        """The index of a block into the cache tensor of ``device``."""
+        return self.allocator_on(device).get_physical_block_id(absolute_id)
+
+    # -- taking, sharing, giving back ------------------------------------------------------------
+
+    def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
+        """An empty block on ``device``. NoFreeBlocksError if there is none."""
+        return self.allocator_on(device).allocate_mutable_block(prev_block)
+
+    def allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int], device: Device
+    ) -> Block:
+        """A block on ``device`` with ``token_ids``. NoFreeBlocksError if there is none."""
+        return self.allocator_on(device).allocate_immutable_block(prev_block, token_ids)
+
+    def allocate_immutable_blocks(
+        self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
+    ) -> list[Block]:
+        """One block on ``device`` for each list of tokens; all of them or none."""
+        return self.allocator_on(device).allocate_immutable_blocks(prev_block, block_token_ids)
+
+    def allocate_or_get_null_block(self) -> NullBlock:
+        """The block that stands for whatever fell out of a sliding window; taken once for ever."""
+        if self._null_block is None:
+            self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
+            if self.undo.active:
+                self.undo.note(self._forget_null_block)
+        return self._null_block
+
+    def free(self, block: Block) -> None:
+        """Give up a handle's share of its block; the null block stays. UsageError if freed before."""
+        if block is not self._null_block:
+            self._owner(block.block_id).free(block)
+
+    def fork(self, last_block: Block) -> list[Block]:
+        """New handles on the chain that ends at ``last_block``, first to last."""
+        return self._owner(last_block.block_id).fork(last_block)
+
+    def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
+        """New handles on the blocks of a table; the null block is shared as it is."""
+        real = self._without_null(blocks)
+        if not real:
+            return list(blocks)
+        twins = iter(self._owner(real[0].block_id).fork_blocks(real))
+        return [block if block is self._null_block else next(twins) for block in blocks]
+
+    # -- swapping --------------------------------------------------------------------------------
+
+    def swap(
+        self, blocks: Sequence[Block], src_device: Device, dst_device: Device
+    ) -> dict[int, int]:
+        """Move ``blocks`` to ``dst_device``; the handles get new ids. Returns {old id: new id}.
+
+        All ids of the source are released before the first one of the destination is taken. The
+        table they stand in must be refreshed: ``table.update(blocks)``. NoFreeBlocksError if the
+        destination has no room, UsageError if a block does not live on ``src_device``.
+        """
+        source, target = self.allocator_on(src_device), self.allocator_on(dst_device)
+        if source is target:
+            raise UsageError(f"swapping needs two devices, not {src_device} twice")
+        blocks = self._without_null(blocks)
+        old_ids = [block.block_id for block in blocks]
+        with self.undo:
+            source.swap_out(blocks)
+            target.swap_in(blocks)
+            mapping: dict[int, int] = {
+                old: block.block_id  # type: ignore[misc]
+                for old, block in zip(old_ids, blocks, strict=True)
+            }
+            before = {old: self._swap_mapping.get(old) for old in mapping}
+            self.undo.note(self._restore_swaps, before)
+            self._swap_mapping |= mapping
+        return mapping
+
+    def get_and_reset_swaps(self) -> list[tuple[int, int]]:
+        """All swaps (old id, new id) since the last call, in order; forgets them."""
+        mapping, self._swap_mapping = self._swap_mapping, {}
+        return list(mapping.items())
+
+    def get_num_full_blocks_touched(self, blocks: Sequence[Block], device: Device) -> int:
+        """How many blocks of ``device`` it would take to hold the full ones among ``blocks``."""
+        return self.allocator_on(device).get_num_full_blocks_touched(blocks)
+
+    # -- copy-on-write and prefix caching: the GPU's ---------------------------------------------
+
+    def cow_block_if_not_appendable(self, block: Block) -> int:
+        """The id that ``block`` may be written at, a copy's if others share it."""
+        return self._owner(block.block_id).cow_block_if_not_appendable(block)
+
+    def promote_to_immutable_block(self, block: Block) -> int:
+        """Cache a block that has become full; returns its id, which may change."""
+        return self._owner(block.block_id).promote_to_immutable_block(block)
+
+    def clear_copy_on_writes(self) -> list[tuple[int, int]]:
+        """The copies (source, target) on the GPU since the last call, in order; forgets them."""
+        return self._gpu.clear_copy_on_writes()
+
+    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
+        """Write the time of last use of GPU blocks."""
+        self._gpu.mark_blocks_as_accessed(block_ids, now)
+
+    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
+        """What was registered on the GPU since the last call now holds its values."""
+        self._gpu.mark_blocks_as_computed(block_ids)
+
+    def get_computed_block_ids(
+        self,
+        prev_computed_block_ids: list[int],
+        block_ids: Sequence[int],
+        skip_last_block_id: bool = True,
+    ) -> list[int]:
+        """The computed ones of ``block_ids``, added in place to those already known."""
+        return self._gpu.get_computed_block_ids(
+            prev_computed_block_ids, block_ids, skip_last_block_id
+        )
+
+    def get_common_computed_block_ids(
+        self, computed_seq_block_ids: Sequence[Sequence[int]]
+    ) -> list[int]:
+        """The prefix that all of the non-empty lists have in common."""
+        return self._gpu.get_common_computed_block_ids(computed_seq_block_ids)
+
+    def get_prefix_cache_hit_rate(self, device: Device) -> float:
+        """Hits ÷ lookups on ``device``; -1 without caching."""
+        return self.allocator_on(device).get_prefix_cache_hit_rate()
+
+    def _owner(self, block_id: int | None) -> DeviceAllocator:
+        try:
+            return self._allocator_of[block_id]  # type: ignore[index]
+        except KeyError:
+            if block_id is None:
+                raise UsageError("the block was freed already: it has no id") from None
+            raise UsageError(f"block {block_id!r} does not exist on any device") from None
+
+    def _without_null(self, blocks: Sequence[Block]) -> list[Block]:
+        return [block for block in blocks if block is not self._null_block]
+
+    def _restore_swaps(self, before: dict[int, int | None]) -> None:
+        for old_id, new_id in before.items():
+            if new_id is None:
+                del self._swap_mapping[old_id]
+            else:
+                self._swap_mapping[old_id] = new_id
+
+    def _forget_null_block(self) -> None:
+        self._null_block = None

@@ -1,0 +1,205 @@
+"""What both allocators of a device do alike: owning ids, sharing them, copying on write.
+
+Each allocator adds how an id is found (:meth:`PoolAllocator._take_id`) and what becomes of one
+that nobody needs (:meth:`PoolAllocator._give_up`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from pagesim.block.common import (
+    BlockIdPool,
+    CopyOnWriteTracker,
+    RefCounter,
+    block_tokens,
+    chain_of,
+)
+from pagesim.block.interfaces import Block, Device, NoFreeBlocksError, UsageError
+from pagesim.block.undo import UndoLog
+from pagesim.checks import check_int
+
+
+class PoolAllocator:
+    """One device's pool: ``num_blocks`` blocks of ``block_size`` slots, 0, 1, … by default.
+
+    Every call either succeeds or, on an error, leaves pool, handles and records as they were.
+    Allocators that share an ``undo`` log take their part of a larger call back together.
+    """
+
+    NoFreeBlocksError: ClassVar[type[NoFreeBlocksError]] = NoFreeBlocksError
+    block_class: ClassVar[Callable[..., Block]]
+
+    def __init__(
+        self,
+        num_blocks: int,
+        block_size: int,
+        block_ids: Iterable[int] | None = None,
+        *,
+        undo: UndoLog | None = None,
+    ) -> None:
+        check_int("num_blocks", num_blocks, 0)
+        ids = tuple(range(num_blocks)) if block_ids is None else tuple(block_ids)
+        if len(set(ids)) != len(ids) or len(ids) != num_blocks:
+            raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {list(ids)[:8]}…")
+        self.block_size = check_int("block_size", block_size, 1)
+        self.undo = undo or UndoLog()
+        self._pool = BlockIdPool(ids, self.undo)
+        self.ref_counts = self._pool.refcounter.counts
+        """block id -> number of handles that carry it. Live: read it only."""
+        self._copies = CopyOnWriteTracker(self._pool.refcounter.as_readonly())
+        self._ranks = {block_id: rank for rank, block_id in enumerate(sorted(ids))}
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    @property
+    def all_block_ids(self) -> frozenset[int]:
+        """The ids of this pool, free or not."""
+        return frozenset(self._ranks)
+
+    @property
+    def free_block_ids(self) -> tuple[int, ...]:
+        """The free ids in the order in which they will be taken (evictable ones not included)."""
+        return tuple(self._pool.free)
+
+    @property
+    def refcounter(self) -> RefCounter:
+        """Who owns how much of each block."""
+        return self._pool.refcounter
+
+    @property
+    def pending_copies(self) -> tuple[tuple[int, int], ...]:
+        """What :meth:`clear_copy_on_writes` would hand out, without clearing it."""
+        return tuple(self._copies.copies)
+
+    def get_ref_count(self, block_id: int) -> int:
+        """How many handles carry ``block_id``; 0 when nobody uses it."""
+        return self._pool.refcounter.get(block_id)
+
+    def get_num_free_blocks(self) -> int:
+        """How many blocks could be taken now."""
+        return len(self._pool.free)
+
+    def get_num_total_blocks(self) -> int:
+        """How many blocks the pool has."""
+        return len(self._ranks)
+
+    def get_physical_block_id(self, absolute_id: int) -> int:
+        """The rank of an id among this device's ids: the index into a cache tensor."""
+        try:
+            return self._ranks[absolute_id]
+        except KeyError:
+            raise UsageError(f"block {absolute_id!r} does not belong to this pool") from None
+
+    # -- taking, sharing, giving back ------------------------------------------------------------
+
+    def allocate_mutable_block(
+        self, prev_block: Block | None, device: Device | None = None
+    ) -> Block:
+        """An empty block after ``prev_block``. NoFreeBlocksError if there is none to take."""
+        check_no_device(device)
+        return self.block_class(prev_block, (), self.block_size, self, self._take_id())
+
+    def allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int], device: Device | None = None
+    ) -> Block:
+        """A block that holds ``token_ids`` from the start. NoFreeBlocksError if there is none."""
+        check_no_device(device)
+        return self.full_block(prev_block, block_tokens(token_ids, self.block_size))
+
+    def full_block(self, prev_block: Block | None, tokens: list[int]) -> Block:
+        """:meth:`allocate_immutable_block` for tokens that were checked already, and are kept."""
+        block = self.block_class(prev_block, (), self.block_size, self, self._take_id())
+        block.token_ids = tokens
+        return block
+
+    def allocate_immutable_blocks(
+        self,
+        prev_block: Block | None,
+        block_token_ids: Sequence[Sequence[int]],
+        device: Device | None = None,
+    ) -> list[Block]:
+        """One block for each list of tokens, chained; all of them or, on an error, none."""
+        blocks: list[Block] = []
+        with self.undo:
+            for token_ids in block_token_ids:
+                prev_block = self.allocate_immutable_block(prev_block, token_ids, device)
+                blocks.append(prev_block)
+        return blocks
+
+    def free(self, block: Block) -> None:
+        """Give up this handle's share of its block; UsageError if it was freed before."""
+        self._give_up(block, owned_id(block, self))
+
+    def fork(self, last_block: Block) -> list[Block]:
+        """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
+        return self.fork_blocks(chain_of(last_block))
+
+    def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
+        """New handles on ``blocks``, chained to each other, with the same ids and tokens."""
+        ids = [owned_id(block, self) for block in blocks]
+        forked: list[Block] = []
+        prev_block: Block | None = None
+        for block, block_id in zip(blocks, ids, strict=True):
+            self._pool.share(block_id)
+            prev_block = block.twin(prev_block)
+            forked.append(prev_block)
+        return forked
+
+    # -- copy-on-write ---------------------------------------------------------------------------
+
+    def cow_block_if_not_appendable(self, block: Block) -> int:
+        """The id that ``block`` may be written at: its own, or a fresh one if others share it.
+
+        The copy is recorded for :meth:`clear_copy_on_writes`. NoFreeBlocksError changes nothing.
+        """
+        source = owned_id(block, self)
+        if self._copies.is_appendable(block):
+            return source
+        target = self._take_id()
+        self._pool.drop_owner(source)
+        self._copies.record_cow(source, target)
+        if self.undo.active:
+            self.undo.note(self._copies.drop_last)
+            block.keep(self.undo)
+        block.block_id = target
+        return target
+
+    def clear_copy_on_writes(self) -> list[tuple[int, int]]:
+        """The copies (source, target) recorded since the last call, in order; forgets them."""
+        return self._copies.clear_cows() if self._copies.copies else []
+
+    # -- swapping --------------------------------------------------------------------------------
+
+    def swap_out(self, blocks: Sequence[Block]) -> None:
+        """Release the ids of ``blocks``, first to last; the handles stay, without an id."""
+        with self.undo:
+            for block in blocks:
+                self._give_up(block, owned_id(block, self))
+
+    # -- what each allocator does its own way ----------------------------------------------------
+
+    def _take_id(self) -> int:
+        return self._pool.take()
+
+    def _give_up(self, block: Block, block_id: int) -> None:
+        if self.undo.active:
+            block.keep(self.undo)
+        self._pool.release(block_id)
+        block.block_id = None
+
+
+def check_no_device(device: Device | None) -> None:
+    """UsageError if a device is named: the allocator of one device has no choice."""
+    if device is not None:
+        raise UsageError(f"this allocator serves one device: leave device={device} away")
+
+
+def owned_id(block: Block, allocator: object) -> int:
+    """The id of ``block``; UsageError if it was freed, or lives in another pool."""
+    if block.block_id is None:
+        raise UsageError("the block was freed already: it has no id")
+    if block.allocator is not allocator:
+        raise UsageError(f"block {block.block_id} does not belong to this pool")
+    return block.block_id

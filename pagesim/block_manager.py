@@ -1,0 +1,272 @@
+"""The block manager: it keeps a block table for every sequence, and knows what will fit.
+
+Source: vLLM 0.6.4.post1, ``vllm/core/block_manager.py`` (``SelfAttnBlockSpaceManager``).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+from pagesim.block.block_table import BlockTable
+from pagesim.block.common import cdiv
+from pagesim.block.computed_blocks import ComputedBlocksTracker, LastAccessBlocksTracker
+from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.block.interfaces import Block, Device, UsageError
+from pagesim.checks import check_int
+from pagesim.sequence import Sequence, SequenceGroup, SequenceStatus
+
+
+RUNNING = SequenceStatus.RUNNING
+
+
+class AllocStatus(enum.Enum):
+    """Whether something fits: now, later when others have left, or never on this GPU."""
+
+    OK = enum.auto()
+    LATER = enum.auto()
+    NEVER = enum.auto()
+
+
+class SelfAttnBlockSpaceManager:
+    """Block tables for sequences, on a GPU pool and a CPU pool.
+
+    ``watermark`` is the part of the GPU pool that admitting and swapping in leave free, so that
+    running sequences can grow. ``sliding_window`` is in tokens. Calls that find no room raise
+    NoFreeBlocksError and change nothing; ask ``can_*`` first, as the scheduler does.
+    """
+
+    def __init__(
+        self,
+        block_size: int,
+        num_gpu_blocks: int,
+        num_cpu_blocks: int,
+        watermark: float = 0.01,
+        sliding_window: int | None = None,
+        enable_caching: bool = False,
+    ) -> None:
+        if isinstance(watermark, bool) or not isinstance(watermark, int | float):
+            raise TypeError(f"watermark must be a number, not {watermark!r}")
+        if not 0.0 <= watermark <= 1.0:
+            raise UsageError(f"watermark must be between 0 and 1, not {watermark}")
+        if not isinstance(enable_caching, bool):
+            raise TypeError(f"enable_caching must be True or False, not {enable_caching!r}")
+        self.block_size = check_int("block_size", block_size, 1)
+        self.num_total_gpu_blocks = check_int("num_gpu_blocks", num_gpu_blocks, 0)
+        self.num_total_cpu_blocks = check_int("num_cpu_blocks", num_cpu_blocks, 0)
+        self.sliding_window = sliding_window
+        self.max_block_sliding_window: int | None = None
+        if sliding_window is not None:
+            # One more because // rounds down, and one more because the last block may be partial.
+            window = check_int("sliding_window", sliding_window, 1)
+            self.max_block_sliding_window = window // block_size + 2
+        self.watermark = watermark
+        self.watermark_blocks = int(watermark * num_gpu_blocks)
+        self.enable_caching = enable_caching
+        self.block_allocator = CpuGpuBlockAllocator.create(
+            "prefix_caching" if enable_caching else "naive",
+            num_gpu_blocks,
+            num_cpu_blocks,
+            block_size,
+        )
+        self.block_tables: dict[int, BlockTable] = {}
+        self._gpu = self.block_allocator.allocator_on(Device.GPU)
+        self._undo = self.block_allocator.undo
+        self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
+        self._last_access = LastAccessBlocksTracker(self.block_allocator)
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    def get_block_table(self, seq: Sequence) -> list[int]:
+        """The block ids of a sequence, first to last, in a list of their own."""
+        return list(self._table(seq).physical_block_ids)
+
+    def get_num_free_gpu_blocks(self) -> int:
+        """GPU blocks that could be taken now."""
+        return self._gpu.get_num_free_blocks()
+
+    def get_num_free_cpu_blocks(self) -> int:
+        """CPU blocks that could be taken now."""
+        return self.block_allocator.get_num_free_blocks(Device.CPU)
+
+    def get_prefix_cache_hit_rate(self, device: Device) -> float:
+        """Hits ÷ lookups on ``device``; -1 without caching."""
+        return self.block_allocator.get_prefix_cache_hit_rate(device)
+
+    # -- prompts ---------------------------------------------------------------------------------
+
+    def can_allocate(self, seq_group: SequenceGroup, num_lookahead_slots: int = 0) -> AllocStatus:
+        """Whether a waiting group's prompt fits above the watermark. Cache hits do not count."""
+        check_int("num_lookahead_slots", num_lookahead_slots, 0)
+        required = cdiv(_waiting(seq_group)[0].get_len() + num_lookahead_slots, self.block_size)
+        if self.max_block_sliding_window is not None:
+            required = min(required, self.max_block_sliding_window)
+        if self.num_total_gpu_blocks - required < self.watermark_blocks:
+            return AllocStatus.NEVER
+        if self._gpu.get_num_free_blocks() - required >= self.watermark_blocks:
+            return AllocStatus.OK
+        return AllocStatus.LATER
+
+    def allocate(self, seq_group: SequenceGroup) -> None:
+        """Blocks for the first waiting sequence's tokens; the others of the group share them.
+
+        UsageError if one of them has a table already. The status stays for the caller to change.
+        """
+        seqs = _waiting(seq_group)
+        for seq in seqs:
+            if seq.seq_id in self.block_tables:
+                raise UsageError(f"sequence {seq.seq_id} has a block table already: free it first")
+        table = BlockTable(
+            self.block_size,
+            self.block_allocator,
+            max_block_sliding_window=self.max_block_sliding_window,
+        )
+        if seqs[0].get_len():
+            table.allocate(seqs[0].get_token_ids())
+        self._add_table(seqs[0], table)
+        for seq in seqs[1:]:
+            self._add_table(seq, table.fork())
+
+    # -- growing ---------------------------------------------------------------------------------
+
+    def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
+        """Whether the running members can take their new tokens, at worst. No watermark here."""
+        touched = 0
+        for seq in seq_group.get_seqs(RUNNING):
+            table = self.block_tables.get(seq.seq_id) or self._table(seq)
+            num_slots = len(seq.data.token_ids) + num_lookahead_slots
+            touched += table.num_blocks_touched_by_growing_to(num_slots)
+        return touched <= self._gpu.get_num_free_blocks()
+
+    def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
+        """Write a sequence's new tokens, reserve slots ahead; returns the copies (from, to)."""
+        table = self.block_tables.get(seq.seq_id) or self._table(seq)
+        unseen = seq.data.token_ids[table.num_full_slots :]
+        if self.max_block_sliding_window is None:
+            table.append_checked(unseen, num_lookahead_slots)
+        else:
+            computed = seq.data.get_num_computed_tokens()
+            table.append_within_window(unseen, num_lookahead_slots, computed)
+        return self._gpu.clear_copy_on_writes()
+
+    def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:
+        """Let the child share the parent's blocks; nothing if the parent has no table."""
+        if parent_seq.seq_id not in self.block_tables:
+            return
+        if child_seq.seq_id in self.block_tables:
+            raise UsageError(f"sequence {child_seq.seq_id} has a block table: it cannot be forked")
+        self._add_table(child_seq, self.block_tables[parent_seq.seq_id].fork())
+
+    def free(self, seq: Sequence) -> None:
+        """Give a sequence's blocks back, wherever they are; nothing if it has none."""
+        table = self.block_tables.get(seq.seq_id)
+        if table is None:
+            return
+        if table.blocks:
+            self._last_access.update_seq_blocks_last_access(seq.seq_id, table.physical_block_ids)
+            table.free()
+        self._last_access.remove_seq(seq.seq_id)
+        self._computed_blocks.remove_seq(seq.seq_id)
+        del self.block_tables[seq.seq_id]
+
+    # -- prefix caching --------------------------------------------------------------------------
+
+    def access_all_blocks_in_seq(self, seq: Sequence, now: float) -> None:
+        """Remember when a sequence was scheduled; :meth:`free` writes it to the blocks."""
+        if self.enable_caching:
+            self._table(seq)
+            self._last_access.update_last_access(seq.seq_id, now)
+
+    def mark_blocks_as_computed(self, seq_group: SequenceGroup, token_chunk_size: int) -> None:
+        """What was cached since the last call now holds its values. The arguments are unused."""
+        self.block_allocator.mark_blocks_as_computed([])
+
+    def get_common_computed_block_ids(self, seqs: Iterable[Sequence]) -> list[int]:
+        """The leading blocks that need not be computed again for any of ``seqs``."""
+        return self.block_allocator.get_common_computed_block_ids(
+            [
+                self._computed_blocks.get_cached_computed_blocks_and_update(
+                    seq.seq_id, self._table(seq).physical_block_ids
+                )
+                for seq in seqs
+            ]
+        )
+
+    # -- swapping --------------------------------------------------------------------------------
+
+    def can_swap_in(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> AllocStatus:
+        """Whether a swapped group fits on the GPU above the watermark, with its new tokens."""
+        return self._can_swap(
+            seq_group, Device.GPU, SequenceStatus.SWAPPED, num_lookahead_slots, self.watermark_blocks
+        )
+
+    def can_swap_out(self, seq_group: SequenceGroup) -> bool:
+        """Whether a running group fits on the CPU; slots reserved ahead are not counted."""
+        status = self._can_swap(seq_group, Device.CPU, SequenceStatus.RUNNING, 0, 0)
+        return status is AllocStatus.OK
+
+    def swap_in(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
+        """Move a swapped group's blocks to the GPU; returns (CPU, GPU) pairs of cache indices."""
+        return self._swap(seq_group, SequenceStatus.SWAPPED, Device.CPU, Device.GPU)
+
+    def swap_out(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
+        """Move a running group's blocks to the CPU; returns (GPU, CPU) pairs of cache indices."""
+        return self._swap(seq_group, SequenceStatus.RUNNING, Device.GPU, Device.CPU)
+
+    def _can_swap(
+        self,
+        seq_group: SequenceGroup,
+        device: Device,
+        status: SequenceStatus,
+        num_lookahead_slots: int,
+        watermark_blocks: int,
+    ) -> AllocStatus:
+        touched = 0
+        blocks: list[Block] = []
+        for seq in seq_group.get_seqs(status):
+            table = self._table(seq)
+            touched += table.num_blocks_touched_by_growing_to(seq.get_len() + num_lookahead_slots)
+            blocks += table.blocks
+        touched += self.block_allocator.get_num_full_blocks_touched(blocks, device)
+        if self.block_allocator.get_num_total_blocks(device) < touched:
+            return AllocStatus.NEVER
+        if self.block_allocator.get_num_free_blocks(device) - touched >= watermark_blocks:
+            return AllocStatus.OK
+        return AllocStatus.LATER
+
+    def _swap(
+        self, seq_group: SequenceGroup, status: SequenceStatus, source: Device, target: Device
+    ) -> list[tuple[int, int]]:
+        index = self.block_allocator.get_physical_block_id
+        pairs: list[tuple[int, int]] = []
+        with self._undo:
+            for seq in seq_group.get_seqs(status):
+                table = self._table(seq)
+                blocks = table.blocks
+                mapping = self.block_allocator.swap(blocks, source, target)
+                table.update(blocks)
+                pairs += [(index(source, old), index(target, new)) for old, new in mapping.items()]
+        return pairs
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    def _table(self, seq: Sequence) -> BlockTable:
+        try:
+            return self.block_tables[seq.seq_id]
+        except KeyError:
+            raise UsageError(
+                f"sequence {seq.seq_id} has no block table: allocate its group first"
+            ) from None
+
+    def _add_table(self, seq: Sequence, table: BlockTable) -> None:
+        self.block_tables[seq.seq_id] = table
+        self._computed_blocks.add_seq(seq.seq_id)
+        self._last_access.add_seq(seq.seq_id)
+
+
+def _waiting(seq_group: SequenceGroup) -> list[Sequence]:
+    seqs = seq_group.get_seqs(SequenceStatus.WAITING)
+    if not seqs:
+        status = seq_group.first_seq.status.name
+        raise UsageError(f"group {seq_group.request_id!r} must be WAITING, not {status}")
+    return seqs

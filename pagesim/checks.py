@@ -1,0 +1,31 @@
+"""Checks on what a caller hands in: each names the argument, the value and what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pagesim.block.interfaces import UsageError
+
+
+def check_int(name: str, value: Any, minimum: int) -> int:
+    """``value`` if it is an int of at least ``minimum``; TypeError or UsageError if not."""
+    if type(value) is not int:
+        raise TypeError(f"{name} must be an int, not {value!r} ({type(value).__name__})")
+    if value < minimum:
+        raise UsageError(f"{name} must be at least {minimum}, not {value}")
+    return value
+
+
+def check_token_ids(name: str, token_ids: Any) -> list[int]:
+    """A list with the tokens of ``token_ids``; TypeError unless each is an int.
+
+    A NumPy array or a tensor is welcome through its ``tolist()``.
+    """
+    if isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable):
+        raise TypeError(f"{name} must be a list of ints, not {token_ids!r}")
+    tokens = list(token_ids)
+    if not set(map(type, tokens)) <= {int}:
+        at, bad = next((i, t) for i, t in enumerate(tokens) if type(t) is not int)
+        raise TypeError(f"{name}[{at}] must be an int, not {bad!r} ({type(bad).__name__})")
+    return tokens

@@ -1,0 +1,307 @@
+"""Sequences and the groups they come in: which tokens there are, and how far they are computed.
+
+Source: vLLM 0.6.4.post1, ``vllm/sequence.py``, as far as blocks and scheduling need it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence as Tokens
+from dataclasses import dataclass
+from typing import Any
+
+from pagesim.block.common import cdiv
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int, check_token_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Logprob:
+    """How likely a sampled token was. The simulator carries it along and never reads it."""
+
+    logprob: float
+    rank: int | None = None
+    decoded_token: str | None = None
+
+
+class SequenceStatus(enum.IntEnum):
+    """Where a sequence stands; everything after SWAPPED is finished."""
+
+    WAITING = 0
+    RUNNING = 1
+    SWAPPED = 2
+    FINISHED_STOPPED = 3
+    FINISHED_LENGTH_CAPPED = 4
+    FINISHED_ABORTED = 5
+    FINISHED_IGNORED = 6
+
+    @staticmethod
+    def is_finished(status: SequenceStatus) -> bool:
+        """Whether a sequence of this status will not run again."""
+        return status > SequenceStatus.SWAPPED
+
+
+class SequenceStage(enum.Enum):
+    """Whether the tokens so far are still being computed, or one new token at a time is."""
+
+    PREFILL = enum.auto()
+    DECODE = enum.auto()
+
+
+class SequenceData:
+    """The tokens of a sequence, prompt first, and how many of them have their keys and values."""
+
+    __slots__ = ("_num_computed_tokens", "_num_prompt_tokens", "_stage", "token_ids")
+
+    def __init__(self, prompt_token_ids: list[int]) -> None:
+        self.token_ids = prompt_token_ids
+        """Prompt and output in one live list: read it only."""
+        self._num_prompt_tokens = len(prompt_token_ids)
+        self._num_computed_tokens = 0
+        self._stage = SequenceStage.PREFILL
+
+    @property
+    def stage(self) -> SequenceStage:
+        """PREFILL until everything is computed, then DECODE."""
+        return self._stage
+
+    @property
+    def prompt_token_ids(self) -> tuple[int, ...]:
+        """The tokens that were asked."""
+        return tuple(self.token_ids[: self._num_prompt_tokens])
+
+    @property
+    def output_token_ids(self) -> tuple[int, ...]:
+        """The tokens that were generated."""
+        return tuple(self.token_ids[self._num_prompt_tokens :])
+
+    def get_len(self) -> int:
+        """Tokens in all."""
+        return len(self.token_ids)
+
+    def get_prompt_len(self) -> int:
+        """Tokens of the prompt."""
+        return self._num_prompt_tokens
+
+    def get_output_len(self) -> int:
+        """Tokens generated."""
+        return len(self.token_ids) - self._num_prompt_tokens
+
+    def get_token_ids(self) -> list[int]:
+        """Prompt and output in one live list: read it only."""
+        return self.token_ids
+
+    def get_num_computed_tokens(self) -> int:
+        """Tokens whose keys and values are in the cache."""
+        return self._num_computed_tokens
+
+    def get_num_uncomputed_tokens(self) -> int:
+        """Tokens whose keys and values are yet to be computed."""
+        return len(self.token_ids) - self._num_computed_tokens
+
+    def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
+        """So many tokens more are computed; UsageError if the sequence has not that many."""
+        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
+        computed = self._num_computed_tokens + num_new_computed_tokens
+        if computed > self.get_len():
+            raise UsageError(f"{computed} tokens cannot be computed of only {self.get_len()}")
+        self._num_computed_tokens = computed
+        if computed == self.get_len():
+            self._stage = SequenceStage.DECODE
+
+    def reset_state_for_recompute(self) -> None:
+        """Forget what was computed: prompt and output are prefilled again."""
+        self._num_computed_tokens = 0
+        self._stage = SequenceStage.PREFILL
+
+    def copy(self) -> SequenceData:
+        """The same tokens and progress, to go on separately."""
+        data = SequenceData(self.token_ids.copy())
+        data._num_prompt_tokens = self._num_prompt_tokens
+        data._num_computed_tokens = self._num_computed_tokens
+        data._stage = self._stage
+        return data
+
+
+class Sequence:
+    """One continuation of one prompt.
+
+    ``inputs`` is a list of token ids, or vLLM's ``{"type": "token", "prompt_token_ids": [...]}``.
+    """
+
+    __slots__ = ("block_size", "data", "inputs", "seq_id", "status")
+
+    def __init__(self, seq_id: int, inputs: Mapping[str, Any] | Tokens[int], block_size: int):
+        self.seq_id = check_int("seq_id", seq_id, 0)
+        self.block_size = check_int("block_size", block_size, 1)
+        if isinstance(inputs, Mapping):
+            if "prompt_token_ids" not in inputs:
+                raise UsageError(f"inputs must have 'prompt_token_ids', not only {list(inputs)}")
+            prompt = check_token_ids("prompt_token_ids", inputs["prompt_token_ids"])
+        else:
+            prompt = check_token_ids("inputs", inputs)
+        self.inputs = inputs
+        self.data = SequenceData(prompt)
+        self.status = SequenceStatus.WAITING
+
+    @property
+    def prompt_token_ids(self) -> tuple[int, ...]:
+        """The tokens that were asked."""
+        return self.data.prompt_token_ids
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks that the tokens so far fill or begin."""
+        return cdiv(self.get_len(), self.block_size)
+
+    def append_token_id(self, token_id: int, logprobs: Mapping[int, Logprob]) -> None:
+        """Add a generated token; ``logprobs`` must name it, as the sampler's answer does."""
+        if type(token_id) is not int:
+            raise TypeError(f"token_id must be an int, not {token_id!r}")
+        if token_id not in logprobs:
+            raise UsageError(f"logprobs must contain the token {token_id}: {{{token_id}: Logprob}}")
+        self.data.token_ids.append(token_id)
+
+    def get_len(self) -> int:
+        """Tokens in all."""
+        return len(self.data.token_ids)
+
+    def get_prompt_len(self) -> int:
+        """Tokens of the prompt."""
+        return self.data.get_prompt_len()
+
+    def get_output_len(self) -> int:
+        """Tokens generated."""
+        return self.data.get_output_len()
+
+    def get_token_ids(self) -> list[int]:
+        """Prompt and output in one live list: read it only."""
+        return self.data.token_ids
+
+    def get_last_token_id(self) -> int:
+        """The newest token."""
+        return self.data.token_ids[-1]
+
+    def get_output_token_ids(self) -> tuple[int, ...]:
+        """The tokens generated."""
+        return self.data.output_token_ids
+
+    def get_num_computed_tokens(self) -> int:
+        """Tokens whose keys and values are in the cache."""
+        return self.data.get_num_computed_tokens()
+
+    def get_num_new_tokens(self) -> int:
+        """Tokens that the next step computes: 1 when decoding, all that is left in prefill."""
+        if self.data.stage is SequenceStage.DECODE:
+            return 1
+        return self.data.get_num_uncomputed_tokens()
+
+    def is_finished(self) -> bool:
+        """Whether it will not run again."""
+        return SequenceStatus.is_finished(self.status)
+
+    def is_prefill(self) -> bool:
+        """Whether some of its tokens still wait to be computed for the first time."""
+        return self.data.stage is SequenceStage.PREFILL
+
+    def fork(self, new_seq_id: int) -> Sequence:
+        """A sequence with the same tokens, progress and status, and an id of its own."""
+        child = Sequence(new_seq_id, (), self.block_size)
+        child.inputs = self.inputs
+        child.data = self.data.copy()
+        child.status = self.status
+        return child
+
+    def reset_state_for_recompute(self) -> None:
+        """Forget what was computed, keep the tokens: what preemption by recomputation does."""
+        self.data.reset_state_for_recompute()
+
+    def __repr__(self) -> str:
+        return f"Sequence(seq_id={self.seq_id}, status={self.status.name}, len={self.get_len()})"
+
+
+class SequenceGroup:
+    """The sequences of one request; since vLLM 0.6.4 one in practice, more only by forking.
+
+    Several questions (status, prefill, finished) are answered by the first sequence alone, as in
+    vLLM. Encoder/decoder groups are not simulated.
+    """
+
+    def __init__(
+        self,
+        request_id: str,
+        seqs: list[Sequence],
+        arrival_time: float = 0.0,
+        sampling_params: Any = None,
+        *,
+        encoder_seq: Sequence | None = None,
+    ) -> None:
+        if encoder_seq is not None:
+            raise NotImplementedError(
+                "pagesim simulates decoder-only models: a group with an encoder_seq "
+                "(cross-attention block tables) is outside of it"
+            )
+        if not seqs:
+            raise UsageError(f"seqs of group {request_id!r} is empty: it needs a sequence")
+        self.request_id = request_id
+        self.seqs = list(seqs)
+        self.seqs_dict = {seq.seq_id: seq for seq in self.seqs}
+        if len(self.seqs_dict) != len(self.seqs):
+            raise UsageError(f"seqs of group {request_id!r} must have distinct ids")
+        self.arrival_time = arrival_time
+        self.sampling_params = sampling_params
+        self.is_single_seq = len(self.seqs) == 1
+
+    @property
+    def first_seq(self) -> Sequence:
+        """The sequence that answers for the group."""
+        return self.seqs[0]
+
+    def get_seqs(self, status: SequenceStatus | None = None) -> list[Sequence]:
+        """All sequences if ``status`` is None or the **first** one's status, otherwise none.
+
+        The list is the group's own: read it only.
+        """
+        if status is None or self.seqs[0].status == status:
+            return self.seqs
+        return []
+
+    def num_seqs(self, status: SequenceStatus | None = None) -> int:
+        """How many :meth:`get_seqs` gives."""
+        return len(self.get_seqs(status))
+
+    def get_unfinished_seqs(self) -> list[Sequence]:
+        """The sequences that may still run."""
+        return [seq for seq in self.seqs if not seq.is_finished()]
+
+    def get_finished_seqs(self) -> list[Sequence]:
+        """The sequences that will not run again."""
+        return [seq for seq in self.seqs if seq.is_finished()]
+
+    def get_max_num_running_seqs(self) -> int:
+        """What the group counts against ``max_num_seqs``: 1, or 0 once it is finished."""
+        return 0 if self.is_finished() else 1
+
+    def get_num_uncomputed_tokens(self) -> int:
+        """Tokens of the unfinished sequences that are yet to be computed."""
+        return sum(seq.data.get_num_uncomputed_tokens() for seq in self.get_unfinished_seqs())
+
+    def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
+        """So many tokens more are computed in each unfinished sequence."""
+        for seq in self.get_unfinished_seqs():
+            seq.data.update_num_computed_tokens(num_new_computed_tokens)
+
+    def is_finished(self) -> bool:
+        """Whether the first sequence will not run again."""
+        return self.first_seq.is_finished()
+
+    def is_prefill(self) -> bool:
+        """Whether the first sequence is still being prefilled."""
+        return self.first_seq.is_prefill()
+
+    def is_encoder_decoder(self) -> bool:
+        """False: pagesim simulates decoder-only models."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"SequenceGroup(request_id={self.request_id!r}, seqs={self.seqs})"
