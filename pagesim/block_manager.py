@@ -16,7 +16,6 @@ from pagesim.block.interfaces import Block, Device, UsageError
 from pagesim.checks import check_int
 from pagesim.sequence import Sequence, SequenceGroup, SequenceStatus
 
-
 RUNNING = SequenceStatus.RUNNING
 
 
@@ -162,7 +161,7 @@ class SelfAttnBlockSpaceManager:
         table = self.block_tables.get(seq.seq_id)
         if table is None:
             return
-        if table.blocks:
+        if table.physical_block_ids:
             self._last_access.update_seq_blocks_last_access(seq.seq_id, table.physical_block_ids)
             table.free()
         self._last_access.remove_seq(seq.seq_id)
@@ -197,7 +196,11 @@ class SelfAttnBlockSpaceManager:
     def can_swap_in(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> AllocStatus:
         """Whether a swapped group fits on the GPU above the watermark, with its new tokens."""
         return self._can_swap(
-            seq_group, Device.GPU, SequenceStatus.SWAPPED, num_lookahead_slots, self.watermark_blocks
+            seq_group,
+            Device.GPU,
+            SequenceStatus.SWAPPED,
+            num_lookahead_slots,
+            self.watermark_blocks,
         )
 
     def can_swap_out(self, seq_group: SequenceGroup) -> bool:

@@ -6,7 +6,8 @@ Source: vLLM 0.6.4.post1, ``vllm/sequence.py``, as far as blocks and scheduling 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence as Tokens
+from collections.abc import Mapping
+from collections.abc import Sequence as Tokens
 from dataclasses import dataclass
 from typing import Any
 

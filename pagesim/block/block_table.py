@@ -132,16 +132,16 @@ class BlockTable:
         """:meth:`append_token_ids` for tokens that were checked, in a table without a window."""
         full, block_size, blocks = self.num_full_slots, self._block_size, self._blocks
         offset = full % block_size
-        if offset and 0 < len(tokens) <= block_size - offset - num_lookahead_slots:
-            if not self._undo.active:
-                # All goes into the partial last block: nothing but its copy-on-write can fail,
-                # and that comes before any change, so there is nothing to note.
-                index = full // block_size
-                block = blocks.blocks[index]
-                block.write(tokens)
-                blocks.ids[index] = block.block_id  # type: ignore[assignment]
-                self.num_full_slots = full + len(tokens)
-                return
+        room = block_size - offset - num_lookahead_slots
+        if offset and 0 < len(tokens) <= room and not self._undo.active:
+            # All goes into the partial last block: nothing but its copy-on-write can fail, and
+            # that comes before any change, so there is nothing to note.
+            index = full // block_size
+            block = blocks.blocks[index]
+            block.write(tokens)
+            blocks.ids[index] = block.block_id  # type: ignore[assignment]
+            self.num_full_slots = full + len(tokens)
+            return
         self._check_allocated()
         with self._undo:
             self._add_blocks(len(tokens) + num_lookahead_slots)
@@ -188,12 +188,15 @@ class BlockTable:
     def free(self) -> None:
         """Give all blocks back, first to last; the table is empty then and may be used again."""
         self._check_allocated()
-        with self._undo:
-            for block in self._blocks.blocks:
-                self._allocator.free(block)
-            self._blocks.update(())
-            self._set_num_full_slots(0)
-            self._set_num_dropped_blocks(0)
+        blocks = self._blocks.blocks
+        for index, block in enumerate(blocks):
+            if block.block_id is None:
+                raise UsageError(f"block {index} of the table was freed already: it has no id")
+        for block in blocks:
+            self._allocator.free(block)
+        self._blocks.update(())
+        self._set_num_full_slots(0)
+        self._set_num_dropped_blocks(0)
 
     # -- steps of the above ----------------------------------------------------------------------
 

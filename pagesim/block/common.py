@@ -142,16 +142,24 @@ class BlockIdPool:
 
     def release(self, block_id: int) -> int:
         """One owner less; the id is free again when that was the last. Returns the new count."""
-        count = self.drop_owner(block_id)
+        counts = self.refcounter.counts
+        count = counts[block_id] - 1
+        if count < 0:
+            raise UsageError(f"block {block_id} is free already: nobody owns it")
+        counts[block_id] = count
         if count == 0:
             self.free.appendleft(block_id)
-            if self.undo.active:
-                self.undo.note(self.free.popleft)
+        if self.undo.active:
+            self.undo.note(self._unrelease, block_id)
         return count
 
     def _untake(self, block_id: int) -> None:
         self.refcounter.counts[block_id] = 0
         self.free.appendleft(block_id)
+
+    def _unrelease(self, block_id: int) -> None:
+        if self.refcounter.incr(block_id) == 1:
+            self.free.popleft()
 
 
 class BlockList:

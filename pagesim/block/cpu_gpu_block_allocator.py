@@ -6,11 +6,9 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/cpu_gpu_block_allocator.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
 
-from pagesim.block.interfaces import Block, Device, NoFreeBlocksError, UsageError
-from pagesim.block.naive_block import NaiveBlockAllocator
-from pagesim.block.pool_allocator import PoolAllocator
+from pagesim.block.interfaces import Block, Device, UsageError
+from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.block.undo import UndoLog
 from pagesim.checks import check_int
@@ -23,48 +21,29 @@ ALLOCATORS: dict[str, Callable[..., DeviceAllocator]] = {
 }
 
 
-class NullBlock:
+class NullBlock(NaiveBlock):
     """Stands in a table where a block fell out of the sliding window; nothing may be written.
 
     All tables share one, whose single GPU block is never given back.
     """
 
-    __slots__ = ("_block",)
-
-    token_ids: ClassVar[list[int]] = []
-    is_full: ClassVar[bool] = False
-    num_empty_slots: ClassVar[int] = 0
-    num_tokens_total: ClassVar[int] = 0
-    content: ClassVar[None] = None
-    content_hash: ClassVar[None] = None
-    computed: ClassVar[bool] = False
-    last_accessed: ClassVar[float] = -1.0
-    prev_block: ClassVar[None] = None
+    __slots__ = ()
 
     def __init__(self, block: Block) -> None:
-        self._block = block
+        super().__init__(None, (), block.block_size, block.allocator, block.block_id)
 
     @property
-    def block_id(self) -> int:
-        """The one GPU block behind all null blocks."""
-        return self._block.block_id  # type: ignore[return-value]
-
-    @property
-    def block_size(self) -> int:
-        """Slots of a block."""
-        return self._block.block_size
-
-    @property
-    def allocator(self) -> Any:
-        """The GPU pool that the block was taken from."""
-        return self._block.allocator
+    def num_empty_slots(self) -> int:
+        """0: there is no room for anything."""
+        return 0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
-        """A null block holds nothing: ValueError."""
+        """ValueError: the null block holds nothing."""
         raise ValueError("the null block cannot be written to: its slots fell out of the window")
 
-    def __repr__(self) -> str:
-        return f"NullBlock(block_id={self.block_id})"
+    def write(self, tokens: list[int]) -> None:
+        """ValueError: the null block holds nothing."""
+        self.append_token_ids(tokens)
 
 
 class CpuGpuBlockAllocator:
@@ -177,7 +156,10 @@ class CpuGpuBlockAllocator:
         return self._null_block
 
     def free(self, block: Block) -> None:
-        """Give up a handle's share of its block; the null block stays. UsageError if freed before."""
+        """Give up a handle's share of its block; the null block stays.
+
+        UsageError if it was freed already.
+        """
         if block is not self._null_block:
             self._owner(block.block_id).free(block)
 

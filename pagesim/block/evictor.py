@@ -24,7 +24,7 @@ class LRUEvictor:
     """Blocks that nobody uses but whose content is still cached, in the order they came.
 
     As in vLLM it is least-recently-used only if the entries came in order of their time: the scan
-    stops at the first entry newer than the best so far, and until then only looks for long prefixes.
+    stops at the first entry newer than the best so far, and until then prefers longer prefixes.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class LRUEvictor:
         return entry
 
     def candidate(self) -> int:
-        """The block that :meth:`evict` would take: of the entries as old as the first, the longest prefix."""
+        """The block that :meth:`evict` would take: of those as old as the first, the longest."""
         if not self.free_table:
             raise UsageError("there is no block to evict")
         entries = iter(self.free_table.items())

@@ -24,7 +24,7 @@ NEVER_ACCESSED = -1.0
 class PrefixCachingBlock(NaiveBlock):
     """A handle that knows its content: its own tokens and, through the chain, all before them."""
 
-    __slots__ = ("_content", "computed", "last_accessed")
+    __slots__ = ("_computed", "_content")
 
     def __init__(
         self,
@@ -37,8 +37,19 @@ class PrefixCachingBlock(NaiveBlock):
     ) -> None:
         super().__init__(prev_block, token_ids, block_size, allocator, block_id)
         self._content: BlockContent | None = None
-        self.computed = computed
-        self.last_accessed = NEVER_ACCESSED
+        self._computed = computed
+
+    @property
+    def computed(self) -> bool:
+        """Whether this handle was given a block whose content was cached already."""
+        return self._computed
+
+    @property
+    def last_accessed(self) -> float:
+        """When the block was used last, as its pool knows; -1 if never."""
+        if self.block_id is None:
+            return NEVER_ACCESSED
+        return self.allocator.get_last_accessed(self.block_id)  # type: ignore[no-any-return]
 
     @property
     def content(self) -> BlockContent | None:
@@ -81,12 +92,11 @@ class PrefixCachingBlock(NaiveBlock):
 
     def write(self, tokens: list[int]) -> None:
         """:meth:`append_token_ids` for tokens that were checked already."""
-        super().write(tokens)
-        if (
-            len(self.token_ids) == self.block_size
-            and self.block_id is not None
-            and self.content is not None
-        ):
+        block_id = self.block_id
+        if block_id is not None and self.allocator.ref_counts[block_id] > 1:
+            self.allocator.cow_block_if_not_appendable(self)
+        self.token_ids += tokens
+        if len(self.token_ids) == self.block_size and block_id is not None and self.content:
             self.allocator.promote_to_immutable_block(self)
 
     def twin(self, prev_block: Block | None) -> PrefixCachingBlock:
@@ -99,16 +109,16 @@ class PrefixCachingBlock(NaiveBlock):
     def keep(self, undo: UndoLog) -> None:
         """Note in ``undo`` how to bring this handle back to what it is now."""
         super().keep(undo)
-        undo.note(self._restore_cached, self._content, self.computed)
+        undo.note(self._restore_cached, self._content, self._computed)
 
     def hit(self, content: BlockContent) -> None:
         """The block turned out to hold ``content``, which is cached already."""
         self._content = content
-        self.computed = True
+        self._computed = True
 
     def _restore_cached(self, content: BlockContent | None, computed: bool) -> None:
         self._content = content
-        self.computed = computed
+        self._computed = computed
 
     def _find_content(self) -> None:
         """Fill in the contents of the full blocks up to this one, without recursion."""
@@ -163,7 +173,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         """The blocks that the next :meth:`mark_blocks_as_computed` will mark."""
         return frozenset(self._touched_blocks)
 
-    def is_block_cached(self, block: Block) -> bool:
+    def is_block_cached(self, block: Any) -> bool:
         """Whether the content of ``block`` is cached in this pool, here or at another id."""
         return block.content in self._cached_blocks
 
@@ -189,7 +199,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         self._place(block)
         return block
 
-    def swap_in(self, blocks: Sequence[Block]) -> None:
+    def swap_in(self, blocks: Sequence[Any]) -> None:
         """Give each of ``blocks``, first to last, an id of this pool; all of them or none.
 
         Full blocks are looked up first: what was shared before meets again at one id.
@@ -203,7 +213,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
                 else:
                     self._place(block)
 
-    def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
+    def get_num_full_blocks_touched(self, blocks: Sequence[Any]) -> int:
         """How many of ``blocks`` would need a block of this pool if they were swapped to it.
 
         Full ones whose content is not cached here, or is cached but waits in the evictor.
@@ -215,7 +225,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
                 touched += cached_id is None or cached_id in self.evictor
         return touched
 
-    def promote_to_immutable_block(self, block: Block) -> int:
+    def promote_to_immutable_block(self, block: Any) -> int:
         """Cache a block that has become full; returns its id, another one if it was cached already.
 
         Its own id is free again in that case.
@@ -229,9 +239,9 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         elif cached_id != block_id:
             self._pool.release(block_id)
             self._reuse(block, cached_id)
-        return block.block_id  # type: ignore[return-value]
+        return block.block_id  # type: ignore[no-any-return]
 
-    def _place(self, block: Block) -> None:
+    def _place(self, block: Any) -> None:
         """Find a cached block for a full handle, or take a fresh one and register it."""
         cached_id = self._cached_blocks.get(block.content)
         if cached_id is None:
@@ -256,7 +266,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         if not touched:
             self._touched_blocks.discard(block_id)
 
-    def _reuse(self, block: Block, cached_id: int) -> None:
+    def _reuse(self, block: Any, cached_id: int) -> None:
         """Point ``block`` to a cached id, waking it if it waited in the evictor."""
         block.hit(self._content_at[cached_id])
         block.block_id = cached_id
@@ -324,6 +334,12 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         for block_id in self._touched_blocks:
             self._computed[block_id] = True
         self._touched_blocks.clear()
+
+    def get_last_accessed(self, block_id: int) -> float:
+        """When a block was used last, -1 if never since it was taken."""
+        if block_id in self.evictor:
+            return self.evictor.free_table[block_id].last_accessed
+        return self._last_accessed[block_id] if self.get_ref_count(block_id) else NEVER_ACCESSED
 
     def block_is_computed(self, block_id: int) -> bool:
         """Whether the block's keys and values exist: marked while in use, or kept since."""

@@ -1,0 +1,72 @@
+# Two commands: `make lab` opens the course, `make test` proves that it works here.
+# Every target makes the environment in .venv first if it is missing or if the pins have changed.
+# Written for GNU make 3.81 (macOS) and newer.
+
+# Leave PYTHON empty to take the first Python >= 3.11 found; or: make lab PYTHON=python3.12
+PYTHON ?=
+LAB_ARGS ?=
+TEST_ARGS ?=
+JOBS ?= 2
+
+ifeq ($(OS),Windows_NT)
+PY := .venv/Scripts/python.exe
+else
+PY := .venv/bin/python
+endif
+STAMP := .venv/.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test notebooks figures bench lint check
+
+help: ## show this list
+	@echo "make lab opens the course, make test proves that it works here. All targets:"
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes flags on)
+	$(PY) -m jupyterlab $(LAB_ARGS) notebooks/00_start_here.ipynb
+
+test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)
+
+notebooks: $(STAMP) ## run every chapter and compare its text outputs with the committed ones
+	$(PY) notebooks/execute.py --check
+
+figures: $(STAMP) ## render the gallery in figures/gallery
+	$(PY) -m figures
+
+bench: $(STAMP) ## measure the block manager, in operations per second
+	$(PY) tests/bench/block_manager.py
+
+lint: $(STAMP) ## ruff, mypy, codespell, and whether the pins resolve on the three systems
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m codespell_lib
+	$(PY) tests/lint/resolve_constraints.py
+
+check: $(STAMP) ## everything that must pass: lint, test, notebooks, figures
+	@for step in lint test notebooks figures; do \
+	  echo "== make $$step"; \
+	  $(MAKE) --no-print-directory $$step || { echo "make check: FAILED in $$step"; exit 1; }; \
+	done
+	@echo "make check: passed (lint, test, notebooks, figures)"
+
+# The stamp is touched last, so an install that broke off is begun again.
+# setuptools comes first and pinned: building without isolation then fetches nothing that is not pinned.
+$(STAMP): pyproject.toml constraints.txt
+	@python='$(PYTHON)'; \
+	for candidate in $$python python3 python3.13 python3.12 python3.11 python; do \
+	  if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	  then found=$$candidate; break; fi; \
+	  if [ -n "$$python" ]; then break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "pagesim needs Python 3.11 or newer, and $${python:-python3} is not." >&2; \
+	  echo "Install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; fi; \
+	echo "making .venv with $$found ($$($$found --version)); the first time takes some minutes"; \
+	$$found -m venv .venv || { \
+	  echo "The standard module venv does not work here (on Debian and Ubuntu: apt install python3-venv)." >&2; \
+	  exit 1; }
+	$(PY) -m pip install --disable-pip-version-check -q -c constraints.txt setuptools
+	$(PY) -m pip install --disable-pip-version-check -q --no-build-isolation -c constraints.txt -e '.[all]'
+	@touch $@

@@ -1,0 +1,227 @@
+"""What runs on this machine, and what is missing: the findings behind `pagesim doctor`.
+
+Nothing here imports torch or triton. Their versions are read from the installed metadata, and
+kernels are tried in a child process: a driver that crashes takes the child with it, never the
+doctor.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+Status = Literal["ok", "note", "missing"]
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The folder that holds pagesim, and kernels beside it: a checkout or site-packages."""
+
+MINIMUM = {
+    "numpy": (2, 0),
+    "matplotlib": (3, 9),
+    "torch": (2, 11),
+    "triton": (3, 6),
+    "jupyterlab": (4, 4),
+}
+"""Oldest versions that will do; the same as in pyproject.toml (a test compares them)."""
+
+PROBE_TIMEOUT_S = 120.0
+"""Far more than importing torch from a cold disk and compiling a first kernel need."""
+
+BROWSERS = ("firefox", "google-chrome", "chromium", "chromium-browser", "microsoft-edge", "safari")
+
+Probe = Callable[[], "subprocess.CompletedProcess[str]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report: what was looked at, how it stands, and the command that mends it."""
+
+    name: str
+    status: Status
+    detail: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings in the order of looking. `kernels` is the child's own answer, if it gave one."""
+
+    findings: tuple[Finding, ...]
+    kernels: dict[str, Any] | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the course can run: nothing that it needs is missing."""
+        return all(finding.status != "missing" for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For --json: {"ok", "findings": [{"name", "status", "detail", "remedy"}], "kernels"}."""
+        return {
+            "ok": self.ok,
+            "findings": [asdict(finding) for finding in self.findings],
+            "kernels": self.kernels,
+        }
+
+
+def examine(probe: Probe | None = None) -> Report:
+    """Look at everything the course needs; `probe` replaces the child process in tests."""
+    findings = [
+        Finding("python", "ok", f"{platform.python_version()} on {platform.system()}"),
+        look_at_package("numpy"),
+        look_at_package("matplotlib"),
+        look_at_package("torch", extra="kernels"),
+        look_at_triton(),
+        look_at_package("jupyterlab", extra="lab"),
+        look_for_shadow(),
+    ]
+    answer = None
+    if any(finding.name == "kernels" and finding.status == "missing" for finding in findings):
+        pass  # the child would try somebody else's package
+    elif any(finding.name == "torch" and finding.status == "missing" for finding in findings):
+        findings.append(Finding("probe", "note", "not run: kernels need torch"))
+    else:
+        finding, answer = try_kernels(probe or start_probe)
+        findings.append(finding)
+    findings.append(look_for_browser())
+    return Report(tuple(findings), answer)
+
+
+def install_command(extra: str | None) -> str:
+    """Say how to install an extra: from this checkout with its pins, or from the index."""
+    name = f"[{extra}]" if extra else ""
+    if _in_checkout():
+        return f'pip install -e ".{name}" -c constraints.txt'
+    return f'pip install "pagesim{name}"'
+
+
+def installed_version(name: str) -> str | None:
+    """Return the installed version without importing the package; None if there is none."""
+    if find_spec(name) is None:
+        return None
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def look_at_package(name: str, extra: str | None = None) -> Finding:
+    """Is a needed package installed, and young enough?"""
+    version = installed_version(name)
+    wanted = ".".join(map(str, MINIMUM[name]))
+    if version is None:
+        return Finding(name, "missing", f"not installed; needs {wanted}+", install_command(extra))
+    if _release(version) < MINIMUM[name]:
+        return Finding(
+            name, "missing", f"{version} is too old; needs {wanted}+", install_command(extra)
+        )
+    return Finding(name, "ok", version)
+
+
+def look_at_triton() -> Finding:
+    """Triton is welcome and never needed: without it kernels answer through the NumPy reference."""
+    found = look_at_package("triton", extra="kernels")
+    if found.status == "ok":
+        return found
+    instead = "kernels will answer through the NumPy reference"
+    if sys.platform == "linux":
+        return Finding("triton", "note", f"{found.detail}; {instead}", found.remedy)
+    return Finding("triton", "note", f"not offered for {platform.system()}; {instead}")
+
+
+def look_for_shadow() -> Finding:
+    """Would `import kernels` find ours? The index has a distribution of that name."""
+    others = sorted(set(metadata.packages_distributions().get("kernels", ())) - {"pagesim"})
+    spec = find_spec("kernels")
+    places = list(spec.submodule_search_locations or [spec.origin or "?"]) if spec else []
+    if not places:
+        return Finding("kernels", "missing", "the package is not here", install_command("kernels"))
+    if Path(places[0]).resolve() != (ROOT / "kernels").resolve():
+        mend = f"pip uninstall {' '.join(others)}" if others else "move it, or mend PYTHONPATH"
+        return Finding("kernels", "missing", f"another one hides ours: {places[0]}", mend)
+    if others and not _in_checkout():
+        # Both were unpacked into one folder: the later one has overwritten files of the earlier.
+        mend = f"pip uninstall {' '.join(others)}; pip install --force-reinstall --no-deps pagesim"
+        return Finding("kernels", "missing", f"mixed with the files of {', '.join(others)}", mend)
+    if others:
+        return Finding("kernels", "note", f"ours is found first; {', '.join(others)} has one too")
+    return Finding("kernels", "ok", "ours")
+
+
+def start_probe() -> subprocess.CompletedProcess[str]:
+    """Run the ten-line kernel in a child process. Raises TimeoutExpired, OSError."""
+    return subprocess.run(
+        [sys.executable, "-m", "kernels.backend", "--json"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=PROBE_TIMEOUT_S,
+        check=False,
+    )
+
+
+def try_kernels(probe: Probe) -> tuple[Finding, dict[str, Any] | None]:
+    """Turn the child's answer, or the way it died, into one line."""
+    remedy = install_command("kernels")
+    try:
+        done = probe()
+    except subprocess.TimeoutExpired as error:
+        detail = f"the test kernel gave no answer within {error.timeout:.0f} s"
+        return Finding("probe", "missing", detail), None
+    except OSError as error:
+        return Finding("probe", "missing", f"the child did not start: {error}", remedy), None
+    answer = _last_object(done.stdout)
+    if answer is None:
+        detail = f"the child ended with {done.returncode} and no answer"
+        if words := done.stderr.strip():
+            detail += f" ({words.splitlines()[-1]})"
+        return Finding("probe", "missing", detail, remedy), None
+    how = f"{answer.get('mode')} on {answer.get('device')}: {answer.get('reason')}"
+    if answer.get("ok") is not True:
+        detail = f"{how}; the test kernel failed: {answer.get('probe')}"
+        return Finding("probe", "missing", detail, remedy), answer
+    return Finding("probe", "ok", how), answer
+
+
+def look_for_browser() -> Finding:
+    """JupyterLab opens one if it can; without one its address can be opened elsewhere."""
+    try:
+        return Finding("browser", "ok", webbrowser.get().name)
+    except webbrowser.Error:
+        path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path:
+        return Finding("browser", "ok", path)
+    return Finding("browser", "note", "none found; open the address that JupyterLab prints")
+
+
+def _in_checkout() -> bool:
+    return all((ROOT / name).is_file() for name in ("constraints.txt", "pyproject.toml"))
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Take the leading numbers: "2.13.0+cpu" gives (2, 13)."""
+    numbers = version.split("+")[0].split(".")[:2]
+    return tuple(int("".join(filter(str.isdigit, number)) or 0) for number in numbers)
+
+
+def _last_object(text: str) -> dict[str, Any] | None:
+    """The last line that is a JSON object: libraries may have printed before it."""
+    for line in reversed(text.splitlines()):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            return value
+    return None

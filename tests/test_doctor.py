@@ -1,0 +1,256 @@
+"""`pagesim doctor`: every way a machine can be, and no way to make it crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import webbrowser
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from pagesim import doctor
+
+pytestmark = pytest.mark.ch00
+
+ROOT = Path(doctor.__file__).resolve().parents[1]
+GOOD = {
+    "mode": "interpreted",
+    "reason": "no GPU here",
+    "device": "cpu",
+    "torch": "2.13.0",
+    "triton": "3.7.1",
+    "probe": "ok",
+    "ok": True,
+}
+
+
+def answering(answer: object, before: str = "") -> doctor.Probe:
+    text = f"{before}{json.dumps(answer)}\n"
+    return lambda: subprocess.CompletedProcess([], 0, stdout=text, stderr="")
+
+
+@pytest.fixture
+def complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which everything is installed, whatever this one has."""
+    monkeypatch.setattr(doctor, "installed_version", lambda name: "99.0")
+    monkeypatch.setattr(doctor.metadata, "packages_distributions", lambda: {"kernels": ["pagesim"]})
+
+
+def finding(report: doctor.Report, name: str) -> doctor.Finding:
+    (found,) = [found for found in report.findings if found.name == name]
+    return found
+
+
+# --- what is installed ------------------------------------------------------------------------
+
+
+def test_a_complete_machine_is_ok(complete: None) -> None:
+    report = doctor.examine(answering(GOOD))
+    assert report.ok and report.kernels == GOOD
+    probe = finding(report, "probe")
+    assert (probe.status, probe.detail) == ("ok", "interpreted on cpu: no GPU here")
+    assert json.loads(json.dumps(report.as_dict()))["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("numpy", ""), ("matplotlib", ""), ("torch", "[kernels]"), ("jupyterlab", "[lab]")],
+)
+@pytest.mark.parametrize("version", [None, "1.0"])
+def test_what_the_course_needs(
+    complete: None, monkeypatch: pytest.MonkeyPatch, name: str, extra: str, version: str | None
+) -> None:
+    monkeypatch.setattr(
+        doctor, "installed_version", lambda asked: version if asked == name else "99.0"
+    )
+    report = doctor.examine(answering(GOOD))
+    assert not report.ok
+    found = finding(report, name)
+    assert found.status == "missing" and (version or "not installed") in found.detail
+    assert found.remedy == f'pip install -e ".{extra}" -c constraints.txt'
+
+
+def test_outside_a_checkout_the_remedy_is_the_published_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    assert doctor.install_command("kernels") == 'pip install "pagesim[kernels]"'
+    assert doctor.install_command(None) == 'pip install "pagesim"'
+
+
+def test_without_torch_no_child_is_started(complete: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        doctor, "installed_version", lambda name: None if name == "torch" else "99.0"
+    )
+
+    def never() -> subprocess.CompletedProcess[str]:
+        raise AssertionError("the child was started")
+
+    report = doctor.examine(never)
+    assert not report.ok and finding(report, "probe").status == "note"
+
+
+@pytest.mark.parametrize(("system", "remedied"), [("linux", True), ("darwin", False)])
+def test_without_triton_the_course_runs(
+    complete: None, monkeypatch: pytest.MonkeyPatch, system: str, remedied: bool
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(
+        doctor, "installed_version", lambda name: None if name == "triton" else "99.0"
+    )
+    report = doctor.examine(answering({**GOOD, "mode": "reference", "triton": None}))
+    triton = finding(report, "triton")
+    assert report.ok and triton.status == "note" and "NumPy reference" in triton.detail
+    assert (triton.remedy is not None) == remedied
+
+
+@pytest.mark.parametrize(
+    ("version", "parts"), [("2.13.0+cpu", (2, 13)), ("3.7", (3, 7)), ("2.11.0rc1", (2, 11))]
+)
+def test_release_numbers(version: str, parts: tuple[int, ...]) -> None:
+    assert doctor._release(version) == parts
+
+
+def test_no_browser_is_a_note(complete: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing() -> webbrowser.BaseBrowser:
+        raise webbrowser.Error("none")
+
+    monkeypatch.setattr(webbrowser, "get", nothing)
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    assert doctor.look_for_browser().status == "note"
+    monkeypatch.setattr(
+        doctor.shutil, "which", lambda name: "/bin/chromium" if name == "chromium" else None
+    )
+    assert doctor.look_for_browser() == doctor.Finding("browser", "ok", "/bin/chromium")
+
+
+def test_doctor_imports_neither_torch_nor_triton() -> None:
+    code = (
+        "import subprocess, sys\n"
+        "from pagesim.doctor import examine\n"
+        "examine(lambda: subprocess.CompletedProcess([], 1, '', ''))\n"
+        "print(sorted({'torch', 'triton', 'kernels'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+# --- the child: real processes that answer, crash, babble and hang ----------------------------
+
+
+def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> doctor.Finding:
+    package = tmp_path / "kernels"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "backend.py").write_text(code)
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    found, _ = doctor.try_kernels(doctor.start_probe)
+    return found
+
+
+def test_a_child_that_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    code = f"print('a library says hello')\nprint({json.dumps(json.dumps(GOOD))})\n"
+    assert child(monkeypatch, tmp_path, code).status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os; os.abort()", "ended with"),
+        ("raise RuntimeError('driver too old')", "RuntimeError: driver too old"),
+        ("print('[1, 2] {garbage')", "no answer"),
+        ("print('[1, 2]')", "no answer"),
+        ("", "no answer"),
+    ],
+)
+def test_a_child_that_dies_or_babbles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, words: str
+) -> None:
+    found = child(monkeypatch, tmp_path, code)
+    assert found.status == "missing" and words in found.detail and "\n" not in found.detail
+    assert found.remedy == 'pip install "pagesim[kernels]"'
+
+
+def test_a_child_that_hangs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor, "PROBE_TIMEOUT_S", 1.0)
+    found = child(monkeypatch, tmp_path, "import time; time.sleep(600)")
+    assert found.status == "missing" and "no answer within 1 s" in found.detail
+
+
+def test_a_child_that_cannot_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
+    found, answer = doctor.try_kernels(doctor.start_probe)
+    assert found.status == "missing" and "did not start" in found.detail and answer is None
+
+
+def test_a_failed_test_kernel_is_missing_and_says_why() -> None:
+    answer = {**GOOD, "probe": "gave 3, expected 4", "ok": False}
+    found, kept = doctor.try_kernels(answering(answer))
+    assert found.status == "missing" and "gave 3, expected 4" in found.detail and kept == answer
+
+
+def test_ok_must_be_true_not_merely_there() -> None:
+    found, _ = doctor.try_kernels(answering({**GOOD, "ok": "false"}))
+    assert found.status == "missing"
+
+
+# --- somebody else's `kernels` ----------------------------------------------------------------
+
+
+def test_a_kernels_package_in_front_of_ours_is_named(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs" / "kernels"
+    theirs.mkdir(parents=True)
+    (theirs / "__init__.py").touch()
+    info = tmp_path / "theirs" / "kernels-0.12.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kernels\nVersion: 0.12.0\n")
+    (info / "top_level.txt").write_text("kernels\n")
+    path = os.pathsep.join([str(theirs.parent), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-m", "pagesim.cli", "doctor", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    found = {item["name"]: item for item in json.loads(done.stdout)["findings"]}
+    assert found["kernels"]["status"] == "missing"
+    assert str(theirs) in found["kernels"]["detail"]
+    assert found["kernels"]["remedy"] == "pip uninstall kernels"
+    assert "probe" not in found, "the child would have tried somebody else's package"
+
+
+def test_a_stray_folder_in_front_of_ours_is_named(
+    complete: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = ModuleSpec("kernels", None, is_package=True)
+    spec.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(doctor, "find_spec", lambda name: spec)
+    found = doctor.look_for_shadow()
+    assert (
+        found.status == "missing" and str(tmp_path) in found.detail and "PYTHONPATH" in str(found)
+    )
+
+
+def test_theirs_behind_ours_is_a_note_in_a_checkout_and_mixed_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    owners = {"kernels": ["pagesim", "kernels"]}
+    monkeypatch.setattr(doctor.metadata, "packages_distributions", lambda: owners)
+    assert doctor.look_for_shadow().status == "note"
+    monkeypatch.setattr(doctor, "_in_checkout", lambda: False)
+    found = doctor.look_for_shadow()
+    assert found.status == "missing" and "--force-reinstall" in str(found.remedy)
+
+
+def test_no_kernels_at_all(complete: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    assert doctor.look_for_shadow().status == "missing"

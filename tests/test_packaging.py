@@ -1,0 +1,226 @@
+"""The ground: pyproject, pins, environment.yml, Makefile, .ci/run and README agree and work."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from pagesim.doctor import MINIMUM
+from tests.lint.resolve_constraints import pins
+
+pytestmark = pytest.mark.ch00
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGETS = {"help", "lab", "test", "notebooks", "figures", "bench", "lint", "check"}
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads(read("pyproject.toml"))["project"]
+    return table
+
+
+def requirements(project: dict[str, Any]) -> list[Requirement]:
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
+    return [Requirement(line) for line in lines if not line.startswith("pagesim[")]
+
+
+# --- pyproject.toml and constraints.txt -------------------------------------------------------
+
+
+def test_every_requirement_is_pinned_within_its_range(project: dict[str, Any]) -> None:
+    pinned = pins(read("constraints.txt"))
+    for requirement in requirements(project):
+        assert requirement.name in pinned, f"{requirement.name} has no pin"
+        assert requirement.specifier.contains(pinned[requirement.name]), requirement
+
+
+def test_pins_are_public_versions_that_any_index_can_serve() -> None:
+    for line in read("constraints.txt").splitlines():
+        if line.startswith("#"):
+            continue
+        pin = Requirement(line)
+        assert re.fullmatch(r"==[0-9][^+*]*", str(pin.specifier)), (
+            f"no exact public version: {line}"
+        )
+        assert not pin.extras and pin.url is None, f"pip takes no such constraint: {line}"
+
+
+def test_torch_and_triton_are_the_pair_that_belongs_together() -> None:
+    lines = read("constraints.txt").splitlines()
+    assert "torch==2.13.0" in lines
+    assert "triton==3.7.1 ; sys_platform == 'linux'" in lines
+
+
+def test_the_core_needs_neither_torch_nor_jupyter(project: dict[str, Any]) -> None:
+    core = {Requirement(line).name for line in project["dependencies"]}
+    assert core == {"click", "matplotlib", "numpy"}
+
+
+def test_all_is_every_other_extra(project: dict[str, Any]) -> None:
+    extras = project["optional-dependencies"]
+    (line,) = extras["all"]
+    assert Requirement(line).extras == set(extras) - {"all"}
+
+
+def test_doctor_asks_for_the_versions_of_pyproject(project: dict[str, Any]) -> None:
+    floors = {requirement.name: str(requirement.specifier) for requirement in requirements(project)}
+    for name, minimum in MINIMUM.items():
+        assert floors[name] == f">={'.'.join(map(str, minimum))}"
+
+
+# --- environment.yml and the papers beside it -------------------------------------------------
+
+
+def test_environment_installs_this_checkout_with_the_pins(project: dict[str, Any]) -> None:
+    items = re.findall(r"^ *- (.+)$", read("environment.yml"), flags=re.MULTILINE)
+    packages = [item for item in items if item not in ("conda-forge", "nodefaults")]
+    python, *rest = packages
+    # pip lines only: a conda package beside them would be a second list of dependencies.
+    assert rest == ["pip", "pip:", "-c constraints.txt", "-e .[all]"]
+    assert project["requires-python"] == ">=3.11"
+    conda = SpecifierSet(python.removeprefix("python"))
+    assert [minor for minor in range(9, 16) if f"3.{minor}" in conda] == [11, 12, 13]
+
+
+def test_one_version_everywhere(project: dict[str, Any]) -> None:
+    assert f"version: {project['version']}\n" in read("CITATION.cff")
+
+
+def test_licence_and_notice(project: dict[str, Any]) -> None:
+    assert project["license"] == "MIT" and read("LICENSE").startswith("MIT License")
+    for name in ("NOTICE", "README.md"):
+        assert "0.6.4.post1" in read(name) and "Apache" in read(name)
+
+
+def test_readme_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", read("README.md"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_readme_example_prints_what_it_says() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", read("README.md"), flags=re.DOTALL)
+    expected = re.findall(r"print\(.*\)\s+# (.+?):", example)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(example, "README.md", "exec"), {})
+    assert len(expected) == example.count("print(")
+    assert printed.getvalue().splitlines() == expected
+
+
+# --- Makefile and .ci/run ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A bare copy of what make looks at, without an environment."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed; README.md has the steps without it")
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # This test may itself run under make, whose variables would change the inner one.
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    return subprocess.run(
+        ["make", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=False
+    )
+
+
+def test_help_is_the_default_and_lists_every_target(checkout: Path) -> None:
+    phony = re.search(r"^\.PHONY: (.+)$", read("Makefile"), flags=re.MULTILINE)
+    assert phony and set(phony[1].split()) == TARGETS
+    shown = make(checkout).stdout
+    assert shown == make(checkout, "help").stdout
+    listed = re.findall(r"^  make ([a-z]+) +\S.+$", shown, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(TARGETS)
+
+
+def test_a_second_run_installs_nothing_until_a_pin_changes(checkout: Path) -> None:
+    assert "pip install" in make(checkout, "-n", "test").stdout
+    stamp = checkout / ".venv" / ".stamp"
+    stamp.parent.mkdir()
+    stamp.touch()
+    for target in sorted(TARGETS - {"help"}):
+        # -n still runs a recipe that calls make again; one line of it is enough to see.
+        assert "pip install" not in make(checkout, "-n", target).stdout, target
+    later = stamp.stat().st_mtime + 10
+    for name in ("pyproject.toml", "constraints.txt"):
+        os.utime(checkout / name, (later, later))
+        assert "pip install" in make(checkout, "-n", "test").stdout, name
+        os.utime(checkout / name, (0, 0))
+
+
+def test_an_old_python_is_refused_in_words(checkout: Path) -> None:
+    old = checkout / "old-python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    done = make(checkout, "test", f"PYTHON={old}")
+    assert done.returncode != 0
+    assert "needs Python 3.11 or newer" in done.stderr and str(old) in done.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_check_stops_at_the_first_failure_and_says_where(checkout: Path) -> None:
+    text = read("Makefile").replace("PY := .venv/bin/python", "PY := ./fake")
+    (checkout / "Makefile").write_text(text)
+    fake = checkout / "fake"
+    fake.write_text('#!/bin/sh\necho "ran $*"\ncase "$*" in *execute.py*) exit 1;; esac\n')
+    fake.chmod(0o755)
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / ".stamp").touch()
+    done = make(checkout, "check")
+    assert done.returncode != 0
+    assert "make check: FAILED in notebooks" in done.stdout
+    assert "ran -m pytest" in done.stdout and "ran -m figures" not in done.stdout
+    fake.write_text('#!/bin/sh\necho "ran $*"\n')
+    done = make(checkout, "check")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("make check: passed")
+    steps = re.findall(r"^== make (\w+)$", done.stdout, flags=re.MULTILINE)
+    assert steps == ["lint", "test", "notebooks", "figures"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX machine runs the CI script")
+@pytest.mark.parametrize("code", [0, 3])
+def test_ci_run_ends_with_pytests_closing_line(checkout: Path, code: int) -> None:
+    (checkout / ".ci").mkdir()
+    script = shutil.copy(ROOT / ".ci" / "run", checkout / ".ci" / "run")
+    assert os.access(script, os.X_OK)
+    closing = "======= 12 passed in 3.45s ======="
+    (checkout / "Makefile").write_text(
+        f"check:\n\t@echo '{closing}'\n\t@echo noise\n\t@cat\n\t@echo \"CI is $$CI\"\n"
+        f"\t@echo 'make check: done'\n\t@exit {code}\n"
+    )
+    search = os.environ["PATH"]
+    done = subprocess.run(
+        ["env", "-i", f"PATH={search}", str(script)],
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode != 0) == (code != 0)
+    assert "CI is true" in done.stdout
+    assert done.stdout.splitlines()[-3:] == ["== in short", closing, "make check: done"]

@@ -1,0 +1,131 @@
+"""Every recording of the real vLLM 0.6.4.post1 replays without a single difference."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from pagesim.replay import TraceError, replay_file
+
+DATA = Path(__file__).parent / "data"
+RECORDINGS = sorted(DATA.glob("block_*.jsonl.gz"))
+SHARED = Path(__file__).parents[2] / "shared" / "vllm" / "traces"
+EDGE = DATA / "block_table-edge-106.jsonl.gz"
+
+pytestmark = pytest.mark.ch02
+
+
+def lines_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in gzip.open(path, "rt")]
+
+
+def write(path: Path, lines: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_all_twelve_recordings_are_here() -> None:
+    assert len(RECORDINGS) == 12
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
+def test_recording(path: Path) -> None:
+    result = replay_file(path)
+    assert result.mismatch is None, result.mismatch
+    assert result.operations == result.total == len(lines_of(path)) - 1 > 100
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the original recordings are not beside this clone")
+def test_the_data_are_the_original_recordings() -> None:
+    for path in RECORDINGS:
+        original = (SHARED / path.name.removesuffix(".gz")).read_bytes()
+        assert gzip.decompress(path.read_bytes()) == original, path.name
+
+
+@pytest.mark.parametrize("key", ["ret", "state"])
+def test_a_difference_names_file_line_operation_expected_and_got(tmp_path: Path, key: str) -> None:
+    lines = lines_of(EDGE)
+    at = next(i for i, line in enumerate(lines) if i > 5 and key in line and line["op"] != "reset")
+    lines[at][key] = [-7] if key == "ret" else lines[at]["state"] | {"free": [-7, 0]}
+    path = write(tmp_path / "changed.jsonl", lines)
+    result = replay_file(path)
+    assert not result.ok
+    assert result.operations == at - 1
+    assert result.total == len(lines) - 1
+    assert f"changed.jsonl:{at + 1} op#{lines[at]['i']} {lines[at]['op']}" in result.mismatch
+    assert "expected" in result.mismatch
+    assert "-7" in result.mismatch
+    assert "got" in result.mismatch
+
+
+def test_an_error_that_was_not_recorded_is_a_difference_with_its_message(tmp_path: Path) -> None:
+    lines = lines_of(EDGE)
+    at = next(i for i, line in enumerate(lines) if line.get("error") == "NoFreeBlocksError")
+    del lines[at]["error"]
+    lines[at]["state"] = {}
+    result = replay_file(write(tmp_path / "x.jsonl", lines))
+    assert result.mismatch is not None
+    assert "no free block" in result.mismatch
+
+
+HEADER = lines_of(EDGE)[0]
+OP = {"i": 0, "op": "allocate", "args": {"table": "a", "tokens": [1], "device": "GPU"}, "state": {}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "x.jsonl:1: format must be"),
+        ([HEADER | {"format": "other/1"}], "x.jsonl:1: format must be"),
+        ([HEADER | {"kind": "nonsense"}], "x.jsonl:1: kind must be one of"),
+        ([HEADER | {"kind": ["block_table"]}], "x.jsonl:1: kind must be one of"),
+        ([HEADER | {"config": {}}], "x.jsonl:1: no simulator can be made"),
+        ([HEADER | {"config": None}], "x.jsonl:1: no simulator can be made"),
+        ([HEADER | {"config": HEADER["config"] | {"num_gpu_blocks": 10**15}}], "more than"),
+        ([HEADER | {"config": HEADER["config"] | {"block_size": -1}}], "block_size"),
+        ([HEADER, OP | {"op": "start"}], "x.jsonl:2: there is no operation 'start'"),
+        ([HEADER, OP | {"op": None}], "x.jsonl:2: there is no operation None"),
+        ([HEADER, OP | {"args": {"table": "a"}}], "x.jsonl:2: the args of 'allocate'"),
+        ([HEADER, OP | {"args": [1]}], "x.jsonl:2: the args of 'allocate'"),
+        ([HEADER, OP | {"op": "free", "args": {"table": "b"}}], "nothing is called 'b'"),
+    ],
+)
+def test_a_file_that_is_no_recording(tmp_path: Path, lines: list[dict], message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        replay_file(write(tmp_path / "x.jsonl", lines))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "x.jsonl:1: not JSON"),
+        (b"\xff\xfe", "x.jsonl:1: not JSON"),
+        (b"[1]\n", "x.jsonl:1: must be a JSON object"),
+        (b"[" * 100_000, "x.jsonl:1: not JSON"),
+    ],
+)
+def test_a_damaged_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(TraceError, match=message):
+        replay_file(path)
+
+
+def test_a_truncated_or_damaged_archive(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    for damaged in (EDGE.read_bytes()[:-500], b"no archive", EDGE.read_bytes()[:99] + b"\0" * 99):
+        path.write_bytes(damaged)
+        with pytest.raises(TraceError, match=r"x\.jsonl\.gz:\d+: (the compressed file|not JSON)"):
+            replay_file(path)
+
+
+def test_one_endless_line_does_not_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(40):
+            file.write(b" " * 2**20)
+    with pytest.raises(TraceError, match=r"x\.jsonl\.gz:1: longer than"):
+        replay_file(path)

@@ -1,0 +1,113 @@
+"""The wheel, installed in an empty environment: the core stands on its own feet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+# One worker for all of them: the environment is built once.
+pytestmark = [pytest.mark.ch00, pytest.mark.xdist_group("wheel")]
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "figures", "kernels", "pagesim")
+NO_INDEX = re.compile(
+    r"NewConnectionError|NameResolutionError|ConnectTimeout|Max retries exceeded|ProxyError"
+    r"|Network is unreachable|Connection refused"
+)
+SIMULATION = """
+import pagesim, sys
+manager = pagesim.SelfAttnBlockSpaceManager(block_size=4, num_gpu_blocks=12, num_cpu_blocks=8)
+sequence = pagesim.Sequence(0, [1, 2, 3, 4, 5], 4)
+manager.allocate(pagesim.SequenceGroup("r0", [sequence]))
+assert manager.get_block_table(sequence) == [0, 1]
+assert "site-packages" in pagesim.__file__, pagesim.__file__
+assert not {"torch", "triton"} & set(sys.modules)
+print("simulated")
+"""
+
+
+def run(
+    command: Sequence[str | Path], folder: Path, **extra: str
+) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PIP_CONSTRAINT")}
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**clean, **extra},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, so that no build folder with yesterday's files gets in or stays behind."""
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, copy / name)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, copy]
+    done = run(command, copy)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment that holds the wheel and its core needs only."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder / "env", with_pip=True)
+    programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    command = [programs / "python", "-m", "pip", "install", "--no-compile", "--retries", "1"]
+    done = run([*command, "-c", ROOT / "constraints.txt", wheel], folder)
+    if done.returncode and (NO_INDEX.search(done.stderr) or "PIP_NO_INDEX" in os.environ):
+        pytest.skip("the package index cannot be reached, so NumPy cannot be installed")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return programs
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    info = next(top for top in tops if top.endswith(".dist-info"))
+    assert tops == {"figures", "kernels", "pagesim", info}
+    assert "pagesim/py.typed" in names and f"{info}/licenses/NOTICE" in names
+    assert not [name for name in names if "gallery" in name]
+    for package in ("figures", "kernels", "pagesim"):
+        ours = {str(p.relative_to(ROOT).as_posix()) for p in (ROOT / package).rglob("*.py")}
+        assert ours <= set(names), "a module is missing from the wheel"
+
+
+def test_the_core_simulates(empty: Path, tmp_path: Path) -> None:
+    done = run([empty / "python", "-c", SIMULATION], tmp_path)
+    assert done.stdout == "simulated\n", done.stderr
+
+
+def test_doctor_says_what_a_core_lacks(empty: Path, tmp_path: Path) -> None:
+    done = run([empty / "pagesim", "doctor", "--json"], tmp_path)
+    assert done.returncode == 1, done.stderr
+    found = {item["name"]: item for item in json.loads(done.stdout)["findings"]}
+    missing = {name for name, item in found.items() if item["status"] == "missing"}
+    assert missing == {"torch", "jupyterlab"}
+    assert found["torch"]["remedy"] == 'pip install "pagesim[kernels]"'
+    assert found["jupyterlab"]["remedy"] == 'pip install "pagesim[lab]"'
+
+
+def test_doctor_in_words(empty: Path, tmp_path: Path) -> None:
+    done = run([empty / "pagesim", "doctor"], tmp_path)
+    assert done.returncode == 1 and done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "The course cannot run yet: torch, jupyterlab."
