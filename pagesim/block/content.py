@@ -16,8 +16,8 @@ class BlockContent:
     def __init__(self, parent: BlockContent | None, token_ids: list[int]) -> None:
         self.parent = parent
         self.token_ids = tuple(token_ids)
-        self.num_tokens = len(token_ids) + (parent.num_tokens if parent else 0)
-        self.hash = hash_tokens(parent.hash if parent else None, self.token_ids)
+        self.num_tokens: int = len(token_ids) + (parent.num_tokens if parent else 0)
+        self.hash: int = hash_tokens(parent.hash if parent else None, self.token_ids)
 
     def __hash__(self) -> int:
         return self.hash

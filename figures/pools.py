@@ -1,0 +1,189 @@
+"""The two pools of a block picture: where each cell stands, what is in it, and the wires to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+
+from figures import style
+from figures.snapshot import Snapshot
+from figures.style import Box
+
+CELL_H, SPACE, POOL_GAP = 31.0, 3.0, 24.0
+PLAIN_GUTTER, WIRE_PITCH = 6.0, 2.6
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One device's blocks as a grid; `tops` says where each row of cells begins."""
+
+    heading: str
+    ids: range
+    columns: int
+    cell_w: float
+    x: float
+    tops: tuple[float, ...]
+
+    def row(self, block_id: int) -> int:
+        """Which row of cells a block is in."""
+        return (block_id - self.ids.start) // self.columns
+
+    def cell(self, block_id: int) -> Box:
+        """Where the cell of a block stands, by its absolute id."""
+        x = self.x + (block_id - self.ids.start) % self.columns * (self.cell_w + SPACE)
+        return Box(x, self.tops[self.row(block_id)], self.cell_w, CELL_H)
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Both pools; a device without blocks has no entry."""
+
+    entries: tuple[Pool, ...]
+
+    @property
+    def left(self) -> float:
+        return min(pool.x for pool in self.entries)
+
+    @property
+    def bottom(self) -> float:
+        return max(pool.cell(pool.ids[-1]).y + CELL_H for pool in self.entries)
+
+    def cell(self, block_id: int) -> Box:
+        """Where the cell of a block stands, in whichever pool it is."""
+        return next(pool.cell(block_id) for pool in self.entries if block_id in pool.ids)
+
+
+def place_pools(snapshot: Snapshot, right: float, top: float, wired: bool) -> Pools:
+    """Stand the pools side by side, flush right, with room above the rows for the wires.
+
+    The rows of both stand at the same heights, so that a wire to the CPU passes above GPU cells.
+    """
+    total = snapshot.num_gpu_blocks + snapshot.num_cpu_blocks
+    crowded = max(snapshot.num_gpu_blocks, snapshot.num_cpu_blocks) > 24
+    cell_w = 33.0 if crowded else 40.0
+    pools: list[Pool] = []
+    for heading, ids, columns in (
+        ("CPU pool", range(snapshot.num_gpu_blocks, total), 3 if crowded else 2),
+        ("GPU pool", range(snapshot.num_gpu_blocks), 5 if crowded else 4),
+    ):
+        if ids:
+            width = columns * (cell_w + SPACE) - SPACE
+            pools.insert(0, Pool(heading, ids, columns, cell_w, right - width, ()))
+            right -= width + POOL_GAP
+
+    held = [block.block_id for table in snapshot.tables.values() for block in table]
+    wires = Counter(pool.row(i) for pool in pools for i in held if wired and i in pool.ids)
+    tops: list[float] = []
+    for row in range(max(pool.row(pool.ids[-1]) for pool in pools) + 1):
+        top += _gutter(wires[row])
+        tops.append(top)
+        top += CELL_H
+    return Pools(tuple(replace(pool, tops=tuple(tops)) for pool in pools))
+
+
+def _gutter(wires: int) -> float:
+    """The height kept free above a row of cells, for so many wires and their arrowheads."""
+    return 10.0 + WIRE_PITCH * wires if wires else PLAIN_GUTTER
+
+
+def draw_pools(
+    axes: Axes, snapshot: Snapshot, pools: Pools, top: float, framed: Collection[int]
+) -> None:
+    """Every physical block: its id, who holds it, how full it is, and whether it is shared."""
+    free = {*snapshot.free_gpu, *snapshot.free_cpu}
+    owners, fill = snapshot.owners(), snapshot.fill()
+    for pool in pools.entries:
+        style.write(axes, pool.x, top - 12, pool.heading, size=style.HEADING, ha="left", bold=True)
+        for block_id in pool.ids:
+            box, names = pool.cell(block_id), owners.get(block_id, [])
+            held = not names and block_id not in free
+            style.rectangle(axes, box, fill=style.HELD if held else style.PAPER, edge=None)
+            style.fill_from_below(
+                axes,
+                box,
+                fill.get(block_id, 0) / snapshot.block_size,
+                [snapshot.color(name) for name in names],
+                style.CPU_HATCH if snapshot.on_cpu(block_id) else "",
+            )
+            references = snapshot.ref_counts.get(block_id, 0)
+            style.rectangle(
+                axes, box, fill=None, width=style.THICK if references > 1 else style.THIN
+            )
+            _words(axes, box, block_id, ["held"] if held else names, references)
+            if block_id in framed:
+                style.frame(axes, box)
+
+
+def _words(axes: Axes, box: Box, block_id: int, names: list[str], references: int) -> None:
+    """Id at the upper left, reference count at the upper right, owners below."""
+    color = style.INK if names else style.MUTED
+    corner = box.y + 8
+    style.write(
+        axes,
+        box.x + 3,
+        corner,
+        str(block_id),
+        ha="left",
+        bold=bool(names),
+        color=color,
+        pill=bool(names),
+    )
+    if references > 1:
+        count = f"{style.TIMES}{references}"
+        style.write(axes, box.x + box.w - 3, corner, count, ha="right", bold=True, pill=True)
+    if names:
+        label = " ".join(names)
+        if style.text_width(label) > box.w - 4:
+            label = f"{names[0]} +{len(names) - 1}" if len(names) > 1 else f"{label[:4]}…"
+        style.write(axes, box.center[0], box.y + box.h - 8, label, pill=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Plug:
+    """The end of a table entry that a wire starts from: whose entry, which block, and the point."""
+
+    name: str
+    block_id: int
+    x: float
+    y: float
+
+
+def draw_wires(axes: Axes, snapshot: Snapshot, plugs: list[Plug], pools: Pools) -> None:
+    """From each table entry to its physical block, through the gutters: no wire crosses a cell.
+
+    Upper entries take the outer lanes and the upper levels, so that wires rarely cross.
+    """
+    visits: Counter[int] = Counter()
+    levels: dict[float, float] = {}
+    arriving = Counter(plug.block_id for plug in plugs)
+    rows = Counter(pools.cell(plug.block_id).y for plug in plugs)
+    pitch = min(5.0, 40.0 / max(len(plugs) - 1, 1))
+    for lane, plug in enumerate(plugs):
+        box = pools.cell(plug.block_id)
+        bus = pools.left - 8 - (len(plugs) - 1 - lane) * pitch
+        level = levels.get(box.y, box.y - _gutter(rows[box.y])) + WIRE_PITCH
+        if any(abs(level - other.y) < 2 for other in plugs):
+            level += WIRE_PITCH  # or it would run into another entry's wire on its way out
+        levels[box.y] = level
+        spread = (visits[plug.block_id] - (arriving[plug.block_id] - 1) / 2) * 11
+        land = box.center[0] + spread
+        visits[plug.block_id] += 1
+        corners = [(plug.x + 2, plug.y), (bus, plug.y), (bus, level), (land, level), (land, box.y)]
+        color = snapshot.color(plug.name)
+        # A dark line under the coloured one: yellow alone would be lost on white.
+        for shade, width in ((style.INK, 1.8), (color, 1.0)):
+            axes.add_patch(
+                PathPatch(
+                    Path([*corners[:-1], (land, box.y - 4)]),
+                    facecolor="none",
+                    edgecolor=shade,
+                    linewidth=width,
+                    clip_on=False,
+                )
+            )
+        style.triangle(axes, land, box.y - 1.2, color=color)

@@ -1,0 +1,98 @@
+"""Below the pools: the free lists in the order in which blocks are taken, and the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from matplotlib.axes import Axes
+
+from figures import style
+from figures.snapshot import Snapshot
+from figures.style import Box
+
+CHIP_W, CHIP_H, CHIP_PITCH, CHIP_ROW = 19.0, 15.0, 20.0, 18.0
+LABEL = 84.0
+MAX_ROWS = 2
+ABOVE, BELOW = 13.0, 3.0
+LEGEND_HEIGHT = 24.0
+
+
+def _lists(snapshot: Snapshot) -> list[tuple[str, tuple[int, ...]]]:
+    found = [("GPU free list", snapshot.free_gpu)]
+    if snapshot.num_cpu_blocks:
+        found.append(("CPU free list", snapshot.free_cpu))
+    return found
+
+
+def _a_row(width: float) -> int:
+    return int((width - LABEL - 30) // CHIP_PITCH)
+
+
+def _rows(ids: tuple[int, ...], width: float) -> int:
+    return min(max(-(-len(ids) // _a_row(width)), 1), MAX_ROWS)
+
+
+def strips_height(snapshot: Snapshot, width: float) -> float:
+    """How much room the free lists take, in points."""
+    rows = [_rows(ids, width) for _, ids in _lists(snapshot)]
+    return sum(count * CHIP_ROW + ABOVE + BELOW for count in rows)
+
+
+def draw_strips(axes: Axes, snapshot: Snapshot, box: Box, framed: Collection[int]) -> float:
+    """The free lists, the block that is taken next first and marked; returns where they end.
+
+    What does not fit into two rows is counted at their end.
+    """
+    a_row = _a_row(box.w)
+    y = box.y
+    for name, ids in _lists(snapshot):
+        y += ABOVE
+        x = box.x + LABEL
+        style.write(axes, box.x, y + CHIP_H / 2, name, size=9, ha="left", bold=True)
+        if ids:
+            style.triangle(axes, x + CHIP_W / 2, y - 1.8)
+            style.write(axes, x + CHIP_W / 2 + 7, y - 5.5, "next", ha="left", bold=True)
+        else:
+            style.write(axes, x, y + CHIP_H / 2, "empty", ha="left", color=style.MUTED)
+        shown = ids[: a_row * MAX_ROWS]
+        for place, block_id in enumerate(shown):
+            row, column = divmod(place, a_row)
+            chip = Box(x + column * CHIP_PITCH, y + row * CHIP_ROW, CHIP_W, CHIP_H)
+            first = place == 0
+            style.rectangle(axes, chip, width=style.THICK if first else style.THIN)
+            style.write(axes, *chip.center, str(block_id), bold=first)
+            if block_id in framed:
+                style.frame(axes, chip)
+        y += _rows(ids, box.w) * CHIP_ROW + BELOW
+        if len(shown) < len(ids):
+            end = x + a_row * CHIP_PITCH + 2
+            more = f"+{len(ids) - len(shown)}"
+            style.write(axes, end, y - BELOW - CHIP_ROW / 2, more, ha="left", color=style.MUTED)
+    return y
+
+
+def draw_legend(axes: Axes, snapshot: Snapshot, box: Box, framed: bool) -> None:
+    """One line that says what fill, hatch, edge and frame mean, where they occur."""
+    entries = [("fill", "fill: slots with tokens"), ("free", "blank: free")]
+    if snapshot.num_cpu_blocks:
+        entries.append(("hatch", "hatched: CPU"))
+    if snapshot.shared():
+        entries.append(("shared", f"thick, {style.TIMES}2: shared by two"))
+    if snapshot.held():
+        entries.append(("held", "grey: held, but in no table"))
+    if framed:
+        entries.append(("frame", "dashed: look here"))
+    x, y = box.x + 3, box.y + 8
+    for kind, text in entries:
+        swatch = Box(x, y, 12, 11)
+        style.rectangle(axes, swatch, fill=style.HELD if kind == "held" else style.PAPER, edge=None)
+        if kind in {"fill", "hatch", "shared"}:
+            hatch = style.CPU_HATCH if kind == "hatch" else ""
+            style.fill_from_below(axes, swatch, 0.6, [style.HELD], hatch)
+        style.rectangle(
+            axes, swatch, fill=None, width=style.THICK if kind == "shared" else style.THIN
+        )
+        if kind == "frame":
+            style.frame(axes, swatch)
+        style.write(axes, x + 18, y + 6, text, ha="left", color=style.MUTED)
+        x += 36 + style.text_width(text)

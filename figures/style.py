@@ -1,0 +1,207 @@
+"""One look for every figure: the palette, the type size, and how a cell of the cache is drawn.
+
+The rules, which every picture of the course keeps: one colour per sequence, and never colour alone.
+A cell has an outline (the palette's yellow is 1.3:1 on white), fill height says how many of a
+block's slots hold tokens, a hatch means the CPU pool, a thick edge and a count mean shared, a
+dashed frame means *look here*.
+
+Sheets are measured in points (1/72 inch) with y growing downwards, so that a type size and the box
+around it speak the same unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Polygon, Rectangle
+from matplotlib.textpath import TextPath
+
+# Masataka Okabe and Kei Ito, "Color Universal Design", 2008. The darkest come last: black text
+# is read most easily on the ones in front. Black itself is kept for ink.
+OKABE_ITO = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
+
+INK = "#1A1A1A"
+MUTED = "#595959"
+PAPER = "#FFFFFF"
+HELD = "#D9D9D9"
+CPU_HATCH = "////"
+TIMES = "\N{MULTIPLICATION SIGN}"
+# These tell sequences of one colour apart where no label fits (lines only: dots make huge files).
+PATTERNS = ("", "xxx", "---", "\\\\\\", "+++", "|||")
+
+WIDTH = 648.0  # nine inches: what a notebook's output has room for
+TEXT = 8.0
+HEADING = 10.0
+TITLE = 12.0
+THIN, THICK = 0.8, 2.2
+
+# What a reader's own matplotlibrc must not change: the same bytes come out everywhere.
+RC: Any = {
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
+    "hatch.linewidth": 0.6,
+    "path.simplify": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pagesim",
+    "text.usetex": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a sheet: left, top, width, height, in points."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+    @property
+    def center(self) -> tuple[float, float]:
+        return self.x + self.w / 2, self.y + self.h / 2
+
+    def grown(self, by: float) -> Box:
+        """The same rectangle with `by` points more on every side."""
+        return Box(self.x - by, self.y - by, self.w + 2 * by, self.h + 2 * by)
+
+
+def color_of(index: int) -> str:
+    """The colour of the sequence at `index`; it repeats after seven, hence the labels."""
+    return OKABE_ITO[index % len(OKABE_ITO)]
+
+
+def pattern_of(index: int) -> str:
+    """The hatch that tells sequences of one colour apart: none for the first seven."""
+    return PATTERNS[index // len(OKABE_ITO) % len(PATTERNS)]
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2.1, "relative luminance")."""
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours, 1 to 21 (WCAG 2.1, "contrast ratio")."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def ink_on(color: str) -> str:
+    """Dark or white text, whichever is read more easily on `color`."""
+    return max((INK, PAPER), key=lambda ink: contrast(ink, color))
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str, size: float = TEXT) -> float:
+    """How wide `text` is in DejaVu Sans, in points; the usual substitutes are narrower."""
+    if not text.strip():
+        return 0.0
+    path = TextPath((0, 0), text, size=size, prop=FontProperties(family="DejaVu Sans"))
+    return float(path.get_extents().width)
+
+
+def sheet(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty figure whose one axes covers it, in points, y downwards."""
+    figure = Figure(figsize=(width / 72, height / 72), dpi=100, facecolor=PAPER)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.set_axis_off()
+    return figure, axes
+
+
+def rectangle(
+    axes: Axes,
+    box: Box,
+    *,
+    fill: str | None = PAPER,
+    edge: str | None = INK,
+    width: float = THIN,
+    hatch: str = "",
+    dashed: bool = False,
+) -> None:
+    """One rectangle; without `edge` it has no outline, without `fill` it is see-through."""
+    axes.add_patch(
+        Rectangle(
+            (box.x, box.y),
+            box.w,
+            box.h,
+            facecolor=fill or "none",
+            edgecolor=edge or (INK if hatch else "none"),
+            linewidth=width if edge else 0.0,
+            hatch=hatch or None,
+            linestyle=(0, (3, 1.5)) if dashed else "-",
+            clip_on=False,
+        )
+    )
+
+
+def write(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = TEXT,
+    color: str = INK,
+    ha: str = "center",
+    va: str = "center_baseline",
+    bold: bool = False,
+    pill: bool = False,
+) -> None:
+    """Text at a point; a `pill` is the white ground that keeps it readable on fills and hatches."""
+    axes.text(
+        x,
+        y,
+        text,
+        fontsize=size,
+        color=color,
+        ha=ha,
+        va=va,
+        fontweight="bold" if bold else "normal",
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8} if pill else None,
+        parse_math=False,
+        clip_on=False,
+    )
+
+
+def fill_from_below(
+    axes: Axes, box: Box, fraction: float, colors: Iterable[str], hatch: str = ""
+) -> None:
+    """Fill the lower `fraction` of a box; several owners stand side by side in it."""
+    shades = list(colors)
+    height = box.h * min(max(fraction, 0.0), 1.0)
+    if not shades or height == 0:
+        return
+    each = box.w / len(shades)
+    for place, color in enumerate(shades):
+        part = Box(box.x + place * each, box.y + box.h - height, each, height)
+        rectangle(axes, part, fill=color, edge=None, hatch=hatch)
+
+
+def frame(axes: Axes, box: Box) -> None:
+    """The dashed frame that means *look here*; it stands outside the box's own outline."""
+    rectangle(axes, box.grown(2.6), fill=None, width=1.4, dashed=True)
+
+
+def triangle(axes: Axes, x: float, y: float, size: float = 4.0, *, color: str = INK) -> None:
+    """A small arrowhead that points down and ends at (x, y)."""
+    corners = [(x, y), (x - size * 0.75, y - size), (x + size * 0.75, y - size)]
+    axes.add_patch(Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5))
+
+
+def level_arrow(axes: Axes, start: float, end: float, y: float) -> None:
+    """A thin arrow to the right; it only leads the eye."""
+    for xs, ys in (
+        ([start, end], [y, y]),
+        ([end - 3.5, end, end - 3.5], [y - 2.2, y, y + 2.2]),
+    ):
+        axes.plot(xs, ys, color=MUTED, linewidth=0.8, clip_on=False)

@@ -1,0 +1,71 @@
+"""How do kernels run on this machine, and do they?
+
+    from kernels import backend
+    backend.decide()      # Backend(mode="interpreted", reason="torch sees no …", device="cpu")
+    backend.device()      # where to put tensors
+    python -m kernels.backend --json
+
+The command runs a ten-line kernel and tells how it went. `pagesim doctor` runs it as a child
+process, so that a crash in a driver does not take the doctor with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from kernels.decision import INSTALL, Backend, decide, device
+
+__all__ = ["Backend", "decide", "device", "report"]
+
+
+def report() -> dict[str, Any]:
+    """Everything `pagesim doctor` wants to know; never raises.
+
+    Keys: mode, reason, device (as in `Backend`), torch and triton (versions or None), probe ("ok"
+    or what went wrong) and ok (whether kernels, or the reference in their place, answer rightly).
+    """
+    result: dict[str, Any] = {"mode": None, "reason": "", "device": None}
+    try:
+        backend = decide()
+        result.update(mode=backend.mode, reason=backend.reason, device=backend.device)
+        result["torch"], result["triton"] = _version("torch"), _version("triton")
+        if result["torch"] is None:
+            result["probe"] = f"not run: {INSTALL}"
+        else:
+            result["probe"] = import_module("kernels.probe").run_probe()
+    except Exception as error:  # whatever a driver, a compiler or a broken wheel may raise
+        result["probe"] = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+        result["reason"] = result["reason"] or "see probe"
+    result["ok"] = result["probe"] == "ok"
+    return {"torch": _version("torch"), "triton": _version("triton"), **result}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report; exit code 0 if kernels (or the reference) answer rightly, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m kernels.backend", description=main.__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    options = parser.parse_args(arguments)
+    found = report()
+    if options.json:
+        print(json.dumps(found))
+    else:
+        print(f"{found['mode'] or 'no kernels'} on {found['device']}: {found['reason']}")
+        versions = f"torch {found['torch']}, triton {found['triton']}"
+        print(f"probe: {found['probe']} ({versions})")
+    return 0 if found["ok"] else 1
+
+
+def _version(name: str) -> str | None:
+    try:
+        return str(import_module(name).__version__)
+    except Exception:  # not installed or broken: either way it has no version to offer
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

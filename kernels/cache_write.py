@@ -1,0 +1,121 @@
+"""Writing new keys and values into the paged cache (vLLM: `reshape_and_cache_flash`).
+
+After the projections a step holds one key and one value per new token, in token order. They belong
+into whatever slots the allocator chose. The slot mapping says which:
+
+    block_size = 4             slot = block · 4 + row
+
+    token            0    1    2    3                 cache
+    slot_mapping  [ 11 | 28 | -1 | 29 ]
+                     |    |    :    |       block 2   [ .  .  .  t0 ]     slot  8  9 10 11
+                     |    |    :    |       block 7   [ t1 t3 .  .  ]     slot 28 29 30 31
+                     |    |    +-- padding: written nowhere
+                     |    +-- 28 // 4 = block 7, 28 % 4 = row 0
+                     +------- 11 // 4 = block 2, 11 % 4 = row 3
+
+It is a scatter: every token goes its own way, so every token gets a program of its own. A program
+moves the token's heads as one tile [Hkv, D] without looking at the numbers: bits in, bits out.
+"""
+# Triton's custom: compile-time arguments are written in capitals.
+# ruff: noqa: N803
+
+from __future__ import annotations
+
+import torch
+
+from kernels import checks, decision, fallback
+
+triton, tl = decision.load_triton()
+
+
+@triton.jit
+def reshape_and_cache_kernel(
+    key_ptr,
+    value_ptr,
+    k_cache_ptr,
+    v_cache_ptr,
+    slot_mapping_ptr,
+    # Steps in elements from one token, block, row or head to the next; along D it is always 1.
+    key_token,
+    key_head,
+    value_token,
+    value_head,
+    k_block,
+    k_row,
+    k_head,
+    v_block,
+    v_row,
+    v_head,
+    BLOCK_SIZE: tl.constexpr,
+    NUM_HEADS: tl.constexpr,
+    HEADS: tl.constexpr,  # NUM_HEADS and HEAD_DIM, rounded up to powers of two: tiles must be
+    HEAD_DIM: tl.constexpr,
+    DIMS: tl.constexpr,
+):
+    """One program: one token, all its KV heads, from key/value into its slot."""
+    token = tl.program_id(0).to(tl.int64)
+    # 64 bits before any product: block · stride passes 2³¹ in a cache of a few GiB.
+    slot = tl.load(slot_mapping_ptr + token).to(tl.int64)
+    if slot >= 0:
+        block = slot // BLOCK_SIZE
+        row = slot % BLOCK_SIZE
+        head = tl.arange(0, HEADS).to(tl.int64)[:, None]
+        dim = tl.arange(0, DIMS)[None, :]
+        inside = (head < NUM_HEADS) & (dim < HEAD_DIM)
+
+        key = tl.load(key_ptr + (token * key_token + head * key_head + dim), mask=inside)
+        k_offset = block * k_block + row * k_row + head * k_head + dim
+        tl.store(k_cache_ptr + k_offset, key, mask=inside)
+
+        value = tl.load(value_ptr + (token * value_token + head * value_head + dim), mask=inside)
+        v_offset = block * v_block + row * v_row + head * v_head + dim
+        tl.store(v_cache_ptr + v_offset, value, mask=inside)
+
+
+def reshape_and_cache(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    slot_mapping: torch.Tensor,
+    k_scale: float | torch.Tensor | None = None,
+    v_scale: float | torch.Tensor | None = None,
+) -> None:
+    """Write each token's key and value into its slot of the caches, in place and bit for bit.
+
+    key, value: [T, Hkv, D]; caches: [num_blocks, block_size, Hkv, D], all of one dtype (float32,
+    float16 or bfloat16) and contiguous along D only; slot_mapping: int64 [T], -1 = skip the token.
+
+    Raises ValueError or TypeError naming the argument before anything is written; a slot outside
+    the cache and two tokens for one slot are such errors. Looking at the slots waits for the GPU.
+    NotImplementedError for k_scale and v_scale: they belong to fp8 caches.
+    """
+    if k_scale is not None or v_scale is not None:
+        raise NotImplementedError(
+            "k_scale and v_scale scale keys and values on their way into an fp8 cache, and fp8 "
+            "caches are not written yet: leave both None"
+        )
+    checks.check_cache_write(key, value, k_cache, v_cache, slot_mapping)
+    if decision.decide().mode == "reference":
+        fallback.reshape_and_cache(key, value, k_cache, v_cache, slot_mapping)
+        return
+    num_tokens, num_heads, head_dim = key.shape
+    if num_tokens == 0:
+        return
+    with torch.cuda.device_of(key):
+        reshape_and_cache_kernel[(num_tokens,)](
+            key,
+            value,
+            k_cache,
+            v_cache,
+            slot_mapping,
+            *key.stride()[:2],
+            *value.stride()[:2],
+            *k_cache.stride()[:3],
+            *v_cache.stride()[:3],
+            BLOCK_SIZE=k_cache.shape[1],
+            NUM_HEADS=num_heads,
+            HEADS=triton.next_power_of_2(num_heads),
+            HEAD_DIM=head_dim,
+            DIMS=triton.next_power_of_2(head_dim),
+        )

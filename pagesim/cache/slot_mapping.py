@@ -1,0 +1,52 @@
+"""From block tables to what a kernel is handed: slots to write to, and tables to read through.
+
+A slot is one token's place in the cache: ``slot = block_id * block_size + offset``.
+
+Source: vLLM 0.6.4.post1, ``compute_slot_mapping`` in ``vllm/attention/backends/utils.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+PAD_SLOT_ID = -1
+"""A slot that is written nowhere: it fills a batch up to a fixed size."""
+
+
+def slots_of(
+    block_table: Sequence[int], positions: Iterable[int], block_size: int
+) -> NDArray[np.int64]:
+    """The slot of each token position of one sequence, int64 [number of positions].
+
+    UsageError for a position outside of the blocks in ``block_table``.
+    """
+    check_int("block_size", block_size, 1)
+    wanted = np.fromiter(positions, dtype=np.int64)
+    capacity = len(block_table) * block_size
+    outside = wanted[(wanted < 0) | (wanted >= capacity)]
+    if outside.size:
+        raise UsageError(
+            f"position {outside[0]} is not in the table: its {len(block_table)} blocks "
+            f"of {block_size} slots hold positions 0 to {capacity - 1}"
+        )
+    table = np.asarray(block_table, dtype=np.int64)
+    slots: NDArray[np.int64] = table[wanted // block_size] * block_size + wanted % block_size
+    return slots
+
+
+def pad_block_tables(block_tables: Sequence[Sequence[int]], pad: int = -1) -> NDArray[np.int32]:
+    """The tables of a batch as one array, int32 [num_seqs, longest table], filled up with ``pad``.
+
+    A kernel must never follow a pad: -1 is no block, so a mistake shows.
+    """
+    width = max((len(table) for table in block_tables), default=0)
+    padded = np.full((len(block_tables), width), pad, dtype=np.int32)
+    for row, table in zip(padded, block_tables, strict=True):
+        row[: len(table)] = table
+    return padded
