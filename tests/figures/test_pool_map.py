@@ -1,0 +1,94 @@
+"""Large caches become a map of small cells that still name their sequences."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from matplotlib.patches import PathPatch
+
+from figures import BlockView, Snapshot, style
+from figures.block_layout import block_layout, fits
+from figures.display import svg_bytes
+from figures.pool_map import pool_map
+
+pytestmark = pytest.mark.ch02
+
+
+def test_what_is_too_large_for_the_layout_becomes_a_map(make_cache) -> None:
+    snapshot = make_cache(40, 10, 512, 128, swapped=10)
+    assert not fits(snapshot)
+    figure = block_layout(snapshot, title="After 200 requests", highlight=[5])
+    words = [text.get_text() for text in figure.axes[0].texts]
+    for name, table in snapshot.tables.items():
+        assert words.count(name) == len(table)
+        assert f"{name}: 10 blocks" in words
+    assert "GPU pool: 512 blocks, 300 in use, 212 free" in words
+    assert "CPU pool: 128 blocks, 100 in use, 28 free" in words
+    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= 8
+    assert len(svg_bytes(figure)) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("sequences", "blocks", "gpu"), [(7, 2, 64), (1, 11, 16), (2, 2, 65), (60, 30, 4096)]
+)
+def test_any_size_can_be_drawn(make_cache, sequences: int, blocks: int, gpu: int) -> None:
+    snapshot = make_cache(sequences, blocks, gpu)
+    assert not fits(snapshot)
+    assert len(svg_bytes(block_layout(snapshot))) < 400_000
+
+
+def hatches(snapshot: Snapshot) -> list[str]:
+    patches = [p for p in pool_map(snapshot).axes[0].patches if isinstance(p, PathPatch)]
+    return [patch.get_hatch() for patch in patches if patch.get_hatch()]
+
+
+def test_where_no_label_fits_patterns_tell_equal_colours_apart(make_cache) -> None:
+    assert hatches(make_cache(40, 8, 512)) == []
+    small = hatches(make_cache(20, 60, 4096))
+    assert small == [style.PATTERNS[1]] * 7 + [style.PATTERNS[2]] * 6
+
+
+def test_the_cpu_pool_is_hatched(make_cache) -> None:
+    assert hatches(make_cache(8, 4, 128, 64, swapped=3)) == [style.CPU_HATCH] * 3
+
+
+def test_every_cell_has_an_outline(make_cache) -> None:
+    axes = pool_map(make_cache(8, 2, 65)).axes[0]  # 16 columns; the fifth row has one cell
+    (lattice,) = [patch for patch in axes.patches if patch.get_linewidth() == 0.5]
+    lines = lattice.get_path().vertices.reshape(-1, 2, 2)
+    flat = [abs(x1 - x0) for (x0, y0), (x1, y1) in lines if y0 == y1]
+    tall = [abs(y1 - y0) for (x0, y0), (x1, y1) in lines if x0 == x1]
+    width, height = flat[-1], tall[-1] / 4
+    assert flat == [16 * width] * 5 + [width]
+    assert tall == [5 * height] * 2 + [4 * height] * 15
+
+
+def test_labels_fit_their_cells_and_nothing_else_is_in_the_way(make_cache) -> None:
+    for snapshot in (make_cache(24, 20, 640), make_cache(40, 10, 512, 128, swapped=10)):
+        named = {f"s{100 + i}": table for i, table in enumerate(snapshot.tables.values())}
+        figure = pool_map(dataclasses.replace(snapshot, tables=named), title="A title")
+        figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+        assert len(boxes) > 400
+        for index, box in enumerate(boxes):
+            assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+            assert box.count_overlaps(boxes[index + 1 :]) == 0
+
+
+def test_shared_cells_have_a_thick_edge_and_say_how_many() -> None:
+    table = (BlockView(1, (1, 2)),)
+    snapshot = Snapshot(2, 3, 0, {"A": table, "B": table}, {1: 2}, (0,))
+    axes = pool_map(snapshot).axes[0]
+    words = [text.get_text() for text in axes.texts]
+    assert f"{style.TIMES}2" in words
+    assert style.THICK in [patch.get_linewidth() for patch in axes.patches]
+    assert "grey: held, but in no table" in " ".join(words)  # block 2
+
+
+def test_the_same_bytes_each_time(make_cache) -> None:
+    snapshot = make_cache(40, 10, 512)
+    first = svg_bytes(pool_map(snapshot, highlight=[9, 1]))
+    assert first == svg_bytes(pool_map(snapshot, highlight=[1, 9]))
+    with pytest.raises(ValueError, match="highlight: block 512"):
+        pool_map(snapshot, highlight=[512])

@@ -1,0 +1,115 @@
+"""The chapters as they are committed: executed, clean, and with words for every picture."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from notebooks import execute
+
+CHAPTERS = [
+    pytest.param("00_start_here.ipynb", marks=pytest.mark.ch00),
+    pytest.param("02_blocks_tables_slots.ipynb", marks=pytest.mark.ch02),
+    pytest.param("03_attention_over_a_block_table.ipynb", marks=pytest.mark.ch03),
+]
+every_chapter = pytest.mark.parametrize("name", CHAPTERS)
+
+
+def chapter(name: str) -> nbformat.NotebookNode:
+    path = execute.HERE / name
+    assert path.is_file(), f"notebooks/{name} is missing"
+    return nbformat.read(path, as_version=4)
+
+
+def test_no_chapter_is_left_out_here() -> None:
+    names = {param.values[0] for param in CHAPTERS}
+    assert {path.name for path in execute.HERE.glob("*.ipynb")} == names
+
+
+@every_chapter
+def test_the_file_is_canonical(name: str) -> None:
+    path = execute.HERE / name
+    nbformat.validate(chapter(name))
+    assert path.read_text(encoding="utf-8") == execute.dumps(execute.read(path)), (
+        f"python notebooks/execute.py --write {name}"
+    )
+
+
+@every_chapter
+def test_it_was_executed_without_errors(name: str) -> None:
+    notebook = chapter(name)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert outputs, "a chapter is committed with its outputs"
+    errors = [output.evalue for output in outputs if output.output_type == "error"]
+    assert errors == []
+    counts = [cell.execution_count for cell in cells]
+    counts += [output.get("execution_count") for output in outputs]
+    assert set(counts) == {None}
+    assert "widgets" not in notebook.metadata
+    assert execute.WIDGET not in json.dumps(notebook)
+
+
+@every_chapter
+def test_no_output_names_a_place_on_the_machine_that_ran_it(name: str) -> None:
+    text = json.dumps([cell.get("outputs", []) for cell in chapter(name).cells])
+    # Not inside the pictures: base64 may spell anything.
+    text = execute.DATA_URI.sub("", text)
+    for place in {str(execute.ROOT), str(Path.home()), "site-packages", "/tmp/"}:
+        assert place not in text
+    assert not re.search(r"\bat 0x[0-9a-f]{6,}", text), (
+        "an object's address changes from run to run"
+    )
+
+
+class Images(HTMLParser):
+    """Collects the alt text (or None) of every image and the title of every iframe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str | None] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in {"img", "iframe"}:
+            self.words.append(dict(attrs).get("alt" if tag == "img" else "title"))
+
+
+def image_words(notebook: nbformat.NotebookNode) -> list[str | None]:
+    words: list[str | None] = []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            words += re.findall(r"!\[(.*?)\]", cell.source, re.DOTALL)
+        sources = [cell.source] if cell.cell_type == "markdown" else []
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            sources += [data.get("text/html", "")]
+            for mime in data:
+                if mime.startswith("image/"):
+                    words.append(output.metadata.get(mime, {}).get("alt"))
+        for source in sources:
+            parser = Images()
+            parser.feed(source)
+            words += parser.words
+    return words
+
+
+@every_chapter
+def test_every_image_has_alt_text(name: str) -> None:
+    words = image_words(chapter(name))
+    assert all(text and len(text.split()) >= 3 for text in words), words
+    assert words, "a chapter shows at least one picture"
+
+
+def test_images_without_words_would_be_found() -> None:
+    v4 = nbformat.v4
+    outputs = [
+        v4.new_output("display_data", {"image/png": "AAAA"}),
+        v4.new_output("display_data", {"text/html": "<p><img src='x'><iframe title='t'></iframe>"}),
+    ]
+    cells = [v4.new_code_cell("1", outputs=outputs), v4.new_markdown_cell("![](a.png)")]
+    assert image_words(v4.new_notebook(cells=cells)) == [None, None, "t", ""]
