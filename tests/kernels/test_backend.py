@@ -1,0 +1,193 @@
+"""Compiled, interpreted or reference: decided once, before triton, and told in one line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kernels import decision
+from tests.kernels.children import block_import, python
+
+pytestmark = [pytest.mark.ch00, pytest.mark.ch03]
+
+USE = """
+import torch, kernels
+where = kernels.backend.device()
+cache = torch.arange(16.0, device=where).reshape(2, 2, 1, 4)
+table, lens = (torch.tensor(x, dtype=torch.int32, device=where) for x in ([[1]], [1]))
+q = torch.ones(1, 1, 4, device=where)
+for dtype in (torch.float32, torch.bfloat16):
+    k, v = cache.to(dtype), cache.to(dtype)
+    token = torch.full((1, 1, 4), 9.0, dtype=dtype, device=where)
+    kernels.reshape_and_cache(token, token, k, v, torch.tensor([2], device=where))
+    out = kernels.paged_attention_v1(q.to(dtype), k, v, table, lens)
+    kernels.assert_matches_reference(out, q.to(dtype), k, v, table, lens)
+    print(out.flatten().tolist(), out.dtype)
+"""
+USED = "[9.0, 9.0, 9.0, 9.0] torch.float32\n[9.0, 9.0, 9.0, 9.0] torch.bfloat16\n"
+KEYS = {"mode", "reason", "device", "torch", "triton", "probe", "ok"}
+
+
+def has_gpu() -> bool:
+    return pytest.importorskip("torch").cuda.is_available()
+
+
+def test_json_is_one_object_and_agrees_with_this_process() -> None:
+    child = python("-m", "kernels.backend", "--json")
+    assert (child.returncode, child.stderr) == (0, "")
+    found = json.loads(child.stdout)
+    assert set(found) == KEYS
+    assert found["probe"] == "ok"
+    assert found["ok"] is True
+    if "TRITON_INTERPRET" not in decision.decide().reason:
+        backend = decision.decide()
+        assert (found["mode"], found["device"]) == (backend.mode, backend.device)
+
+
+def test_two_lines_for_people() -> None:
+    child = python("-m", "kernels.backend")
+    assert child.returncode == 0
+    first, second = child.stdout.splitlines()
+    assert " on " in first
+    assert second.startswith("probe: ok (torch ")
+
+
+def test_without_triton_the_reference_answers_and_says_so_once(tmp_path: Path) -> None:
+    child = python("-c", USE, path=block_import(tmp_path, "triton"))
+    assert child.stdout == USED
+    assert len(child.stderr.splitlines()) == 1
+    assert "the NumPy reference answers" in child.stderr
+    assert "triton cannot be imported" in child.stderr
+
+
+def test_with_triton_nothing_is_said() -> None:
+    if decision.decide().mode == "reference":
+        pytest.skip(f"no triton to run: {decision.decide().reason}")
+    child = python("-c", USE)
+    assert (child.stdout, child.stderr) == (USED, "")
+
+
+def test_json_without_triton(tmp_path: Path) -> None:
+    child = python("-m", "kernels.backend", "--json", path=block_import(tmp_path, "triton"))
+    found = json.loads(child.stdout)
+    assert (found["mode"], found["triton"], found["probe"]) == ("reference", None, "ok")
+    assert found["ok"] is True
+    assert child.returncode == 0
+
+
+def test_without_torch_importing_works_and_calling_names_the_extra(tmp_path: Path) -> None:
+    code = """
+import kernels
+print(kernels.reference.online_softmax([0.0, 0.0]))
+for use in ("paged_attention_v1", "reshape_and_cache", "assert_matches_reference"):
+    try:
+        getattr(kernels, use)
+    except ImportError as error:
+        print(error)
+try:
+    kernels.backend.device()
+except ImportError as error:
+    print(error)
+"""
+    folder = block_import(tmp_path, "torch", "triton")
+    child = python("-c", code, path=folder)
+    assert child.stderr == ""
+    first, *messages = child.stdout.splitlines()
+    assert first == "[0.5 0.5]"
+    assert len(messages) == 4
+    assert all('pip install "pagesim[kernels]"' in message for message in messages)
+    child = python("-m", "kernels.backend", "--json", path=folder)
+    found = json.loads(child.stdout)
+    assert (found["mode"], found["torch"], found["ok"]) == ("reference", None, False)
+    assert 'pip install "pagesim[kernels]"' in found["probe"]
+    assert child.returncode == 1
+
+
+def test_importing_kernels_imports_nothing_of_ours() -> None:
+    code = """
+import sys, kernels, kernels.attention_v1, kernels.cache_write, kernels.compare, kernels.backend
+print([name for name in sys.modules if name.split(".")[0] in ("pagesim", "figures")])
+"""
+    assert python("-c", code).stdout == "[]\n"
+
+
+def test_import_kernels_first_is_enough() -> None:
+    """A user's own `import triton` after ours finds the mode decided."""
+    if decision.decide().mode == "reference":
+        pytest.skip(f"no triton to import: {decision.decide().reason}")
+    child = python("-c", "import kernels, triton" + USE)
+    assert (child.stdout, child.stderr) == (USED, "")
+
+
+def test_triton_imported_the_other_way_is_told_with_the_way_out() -> None:
+    if decision.decide().mode == "reference":
+        pytest.skip(f"no triton to import: {decision.decide().reason}")
+    # The wrong way is the interpreter where there is a GPU, and the compiler where there is none.
+    wrong = "1" if has_gpu() else "0"
+    code = f"""
+import os
+os.environ["TRITON_INTERPRET"] = "{wrong}"
+import triton
+os.environ["TRITON_INTERPRET"] = "0"
+import kernels
+print(kernels.reference.online_softmax([1.0]))
+for use in (lambda: kernels.paged_attention_v1, lambda: kernels.backend.device()):
+    try:
+        use()
+    except RuntimeError as error:
+        print(error)
+from kernels import backend
+print(backend.report()["probe"])
+"""
+    child = python("-c", code)
+    assert child.stderr == ""
+    first, *messages = child.stdout.splitlines()
+    assert first == "[1.]"
+    assert len(messages) == 3
+    for message in messages:
+        assert "restart" in message
+        assert "import kernels before triton" in message
+
+
+def test_the_users_wish_to_interpret_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = SimpleNamespace(
+        cuda=SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "Big GPU")
+    )
+    monkeypatch.delenv(decision.COMPILE_ONLY, raising=False)
+    for wish, mode, device in [("1", "interpreted", "cpu"), ("0", "compiled", "cuda")]:
+        monkeypatch.setenv("TRITON_INTERPRET", wish)
+        wanted = decision._wanted(gpu)
+        assert (wanted.mode, wanted.device) == (mode, device)
+        assert "Big GPU" in wanted.reason
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert "TRITON_INTERPRET is set" in decision._wanted(gpu).reason
+
+
+@pytest.mark.parametrize(
+    ("triton", "numpy", "works"),
+    [("3.6.0", "2.4.0", False), ("3.6.0", "2.3.5", True), ("3.7.1", "2.4.6", True)],
+)
+def test_an_old_triton_with_a_new_numpy_cannot_interpret(
+    triton: str, numpy: str, works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", SimpleNamespace(__version__=numpy))
+    problem = decision._cannot_interpret(SimpleNamespace(__version__=triton))
+    if works:
+        assert problem is None
+    else:
+        assert "install triton>=3.7 or numpy<2.4" in problem
+
+
+def test_compile_only_runs_nothing() -> None:
+    if decision.decide().mode == "reference":
+        pytest.skip(f"no triton to compile with: {decision.decide().reason}")
+    child = python("-m", "kernels.backend", "--json", PAGESIM_COMPILE_ONLY="1")
+    found = json.loads(child.stdout)
+    assert (found["mode"], found["device"], found["ok"]) == ("compiled", None, False)
+    assert found["probe"].startswith("not run")
+    child = python("-c", USE, PAGESIM_COMPILE_ONLY="1")
+    assert "RuntimeError: no kernel can run here" in child.stderr
