@@ -11,6 +11,7 @@ from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.timeline import Event, State, Timeline, TimelineError, load, record
 
 __version__ = "0.1.0"
 
@@ -20,6 +21,7 @@ __all__ = [
     "BlockTable",
     "CpuGpuBlockAllocator",
     "Device",
+    "Event",
     "Logprob",
     "NaiveBlock",
     "NaiveBlockAllocator",
@@ -31,5 +33,10 @@ __all__ = [
     "Sequence",
     "SequenceGroup",
     "SequenceStatus",
+    "State",
+    "Timeline",
+    "TimelineError",
     "UsageError",
+    "load",
+    "record",
 ]

@@ -13,7 +13,7 @@ from pagesim.block.common import cdiv
 from pagesim.block.computed_blocks import ComputedBlocksTracker, LastAccessBlocksTracker
 from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.block.interfaces import Block, Device, UsageError
-from pagesim.checks import check_int
+from pagesim.checks import check_int, check_time
 from pagesim.sequence import Sequence, SequenceGroup, SequenceStatus
 
 RUNNING = SequenceStatus.RUNNING
@@ -122,14 +122,16 @@ class SelfAttnBlockSpaceManager:
         )
         if seqs[0].get_len():
             table.allocate(seqs[0].get_token_ids())
-        self._add_table(seqs[0], table)
-        for seq in seqs[1:]:
-            self._add_table(seq, table.fork())
+        tables = [table, *(table.fork() for _ in seqs[1:])]
+        for seq, its_table in zip(seqs, tables, strict=True):
+            self._add_table(seq, its_table)
 
     # -- growing ---------------------------------------------------------------------------------
 
     def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
         """Whether the running members can take their new tokens, at worst. No watermark here."""
+        if num_lookahead_slots:
+            check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched = 0
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)
@@ -139,6 +141,8 @@ class SelfAttnBlockSpaceManager:
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens, reserve slots ahead; returns the copies (from, to)."""
+        if num_lookahead_slots:
+            check_int("num_lookahead_slots", num_lookahead_slots, 0)
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
         if self.max_block_sliding_window is None:
@@ -172,6 +176,7 @@ class SelfAttnBlockSpaceManager:
 
     def access_all_blocks_in_seq(self, seq: Sequence, now: float) -> None:
         """Remember when a sequence was scheduled; :meth:`free` writes it to the blocks."""
+        check_time("now", now)
         if self.enable_caching:
             self._table(seq)
             self._last_access.update_last_access(seq.seq_id, now)
@@ -182,14 +187,14 @@ class SelfAttnBlockSpaceManager:
 
     def get_common_computed_block_ids(self, seqs: Iterable[Sequence]) -> list[int]:
         """The leading blocks that need not be computed again for any of ``seqs``."""
-        return self.block_allocator.get_common_computed_block_ids(
-            [
+        with self._undo:
+            known = [
                 self._computed_blocks.get_cached_computed_blocks_and_update(
                     seq.seq_id, self._table(seq).physical_block_ids
                 )
                 for seq in seqs
             ]
-        )
+        return self.block_allocator.get_common_computed_block_ids(known)
 
     # -- swapping --------------------------------------------------------------------------------
 
@@ -224,6 +229,7 @@ class SelfAttnBlockSpaceManager:
         num_lookahead_slots: int,
         watermark_blocks: int,
     ) -> AllocStatus:
+        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched = 0
         blocks: list[Block] = []
         for seq in seq_group.get_seqs(status):

@@ -17,6 +17,15 @@ def check_int(name: str, value: Any, minimum: int) -> int:
     return value
 
 
+def check_time(name: str, value: Any) -> float:
+    """``value`` if it is a number that can be earlier or later; TypeError or UsageError if not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {value!r} ({type(value).__name__})")
+    if value != value:
+        raise UsageError(f"{name} must be a time, not {value}: nothing is earlier or later than it")
+    return value
+
+
 def check_token_ids(name: str, token_ids: Any) -> list[int]:
     """A list with the tokens of ``token_ids``; TypeError unless each is an int.
 

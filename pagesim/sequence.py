@@ -159,6 +159,8 @@ class Sequence:
         """Add a generated token; ``logprobs`` must name it, as the sampler's answer does."""
         if type(token_id) is not int:
             raise TypeError(f"token_id must be an int, not {token_id!r}")
+        if not isinstance(logprobs, Mapping):
+            raise TypeError(f"logprobs must be a dict of tokens, not {logprobs!r}")
         if token_id not in logprobs:
             raise UsageError(f"logprobs must contain the token {token_id}: {{{token_id}: Logprob}}")
         self.data.token_ids.append(token_id)
@@ -180,7 +182,9 @@ class Sequence:
         return self.data.token_ids
 
     def get_last_token_id(self) -> int:
-        """The newest token."""
+        """The newest token; UsageError if there is none."""
+        if not self.data.token_ids:
+            raise UsageError(f"sequence {self.seq_id} has no token yet: append one first")
         return self.data.token_ids[-1]
 
     def get_output_token_ids(self) -> tuple[int, ...]:
@@ -244,6 +248,9 @@ class SequenceGroup:
             )
         if not seqs:
             raise UsageError(f"seqs of group {request_id!r} is empty: it needs a sequence")
+        for seq in seqs:
+            if not isinstance(seq, Sequence):
+                raise TypeError(f"seqs of group {request_id!r} must be Sequences, not {seq!r}")
         self.request_id = request_id
         self.seqs = list(seqs)
         self.seqs_dict = {seq.seq_id: seq for seq in self.seqs}
@@ -288,7 +295,14 @@ class SequenceGroup:
         return sum(seq.data.get_num_uncomputed_tokens() for seq in self.get_unfinished_seqs())
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
-        """So many tokens more are computed in each unfinished sequence."""
+        """So many tokens more are computed in each unfinished sequence; all of them or none."""
+        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
+        for seq in self.get_unfinished_seqs():
+            if num_new_computed_tokens > seq.data.get_num_uncomputed_tokens():
+                raise UsageError(
+                    f"{num_new_computed_tokens} tokens more cannot be computed of sequence "
+                    f"{seq.seq_id}: {seq.data.get_num_uncomputed_tokens()} are left"
+                )
         for seq in self.get_unfinished_seqs():
             seq.data.update_num_computed_tokens(num_new_computed_tokens)
 

@@ -30,6 +30,12 @@ class BlockTable:
         max_block_sliding_window: int | None = None,
     ) -> None:
         self._block_size = check_int("block_size", block_size, 1)
+        if not isinstance(block_allocator, CpuGpuBlockAllocator):
+            raise TypeError(f"block_allocator must serve both devices, not be {block_allocator!r}")
+        if block_size != block_allocator.block_size:
+            raise UsageError(
+                f"block_size must be the allocator's {block_allocator.block_size}, not {block_size}"
+            )
         if max_block_sliding_window is not None:
             check_int("max_block_sliding_window", max_block_sliding_window, 1)
         self._allocator = block_allocator
@@ -74,6 +80,7 @@ class BlockTable:
         self, token_ids: Sequence[int], num_lookahead_slots: int
     ) -> int:
         """Blocks that appending would write to, at worst: the partial last one always counts."""
+        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
         return self.num_blocks_touched_by_growing_to(num_slots)
 
@@ -154,6 +161,12 @@ class BlockTable:
         self._check_allocated()
         if num_computed_slots is None:
             raise UsageError("num_computed_slots must be given: the table has a sliding window")
+        check_int("num_computed_slots", num_computed_slots, 0)
+        if num_computed_slots > self.num_full_slots:
+            raise UsageError(
+                f"num_computed_slots must be at most {self.num_full_slots}, what the table holds, "
+                f"not {num_computed_slots}"
+            )
         with self._undo:
             self._drop_blocks_outside_window(num_computed_slots)
             self._add_blocks(len(tokens) + num_lookahead_slots)

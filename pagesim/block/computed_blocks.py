@@ -36,6 +36,9 @@ class ComputedBlocksTracker:
         computed, has_gap = self._known[seq_id]
         to_know = len(block_ids) - 1
         if not has_gap and len(computed) < to_know:
+            if self._allocator.undo.active:
+                known = computed, has_gap
+                self._allocator.undo.note(self._known.__setitem__, seq_id, known)
             computed = self._allocator.get_computed_block_ids(list(computed), block_ids, True)
             self._known[seq_id] = (computed, len(computed) < to_know)
         return computed

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pagesim.block.common import chain_of
 from pagesim.block.interfaces import Block, Device, UsageError
 from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
+from pagesim.block.pool_allocator import id_of
 from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.block.undo import UndoLog
 from pagesim.checks import check_int
@@ -31,6 +33,11 @@ class NullBlock(NaiveBlock):
 
     def __init__(self, block: Block) -> None:
         super().__init__(None, (), block.block_size, block.allocator, block.block_id)
+
+    @property
+    def content(self) -> None:
+        """None: it can never be cached."""
+        return None
 
     @property
     def num_empty_slots(self) -> int:
@@ -58,7 +65,7 @@ class CpuGpuBlockAllocator:
         allocator_type: str, num_gpu_blocks: int, num_cpu_blocks: int, block_size: int
     ) -> CpuGpuBlockAllocator:
         """Two pools of one kind: "naive" or "prefix_caching"; anything else is a ValueError."""
-        if allocator_type not in ALLOCATORS:
+        if allocator_type not in tuple(ALLOCATORS):
             known = " or ".join(repr(name) for name in ALLOCATORS)
             raise UsageError(f"allocator_type must be {known}, not {allocator_type!r}")
         check_int("num_gpu_blocks", num_gpu_blocks, 0)
@@ -79,6 +86,12 @@ class CpuGpuBlockAllocator:
             raise UsageError(f"block {min(shared)} must belong to one device, not to both")
         if cpu_block_allocator.undo is not gpu_block_allocator.undo:
             raise UsageError("both allocators must be made with the same undo log")
+        if cpu_block_allocator.block_size != gpu_block_allocator.block_size:
+            raise UsageError(
+                f"both devices must have blocks of one size, not {cpu_block_allocator.block_size} "
+                f"on the CPU and {gpu_block_allocator.block_size} on the GPU"
+            )
+        self.block_size = gpu_block_allocator.block_size
         self.undo: UndoLog = gpu_block_allocator.undo
         self._gpu = gpu_block_allocator
         self._allocators: dict[Device, DeviceAllocator] = {
@@ -97,6 +110,11 @@ class CpuGpuBlockAllocator:
     def all_block_ids(self) -> frozenset[int]:
         """The ids of both devices."""
         return frozenset(self._allocator_of)
+
+    @property
+    def null_block_id(self) -> int | None:
+        """The id of the null block, None as long as no sliding window needed one."""
+        return None if self._null_block is None else self._null_block.block_id
 
     def allocator_on(self, device: Device) -> DeviceAllocator:
         """The allocator of one device."""
@@ -160,19 +178,20 @@ class CpuGpuBlockAllocator:
 
         UsageError if it was freed already.
         """
-        if block is not self._null_block:
-            self._owner(block.block_id).free(block)
+        if block is not self._null_block or block is None:
+            self._owner_of(block).free(block)
 
     def fork(self, last_block: Block) -> list[Block]:
         """New handles on the chain that ends at ``last_block``, first to last."""
-        return self._owner(last_block.block_id).fork(last_block)
+        self._owner_of(last_block)
+        return self.fork_blocks(chain_of(last_block))
 
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
         """New handles on the blocks of a table; the null block is shared as it is."""
         real = self._without_null(blocks)
         if not real:
             return list(blocks)
-        twins = iter(self._owner(real[0].block_id).fork_blocks(real))
+        twins = iter(self._owner_of(real[0]).fork_blocks(real))
         return [block if block is self._null_block else next(twins) for block in blocks]
 
     # -- swapping --------------------------------------------------------------------------------
@@ -190,7 +209,7 @@ class CpuGpuBlockAllocator:
         if source is target:
             raise UsageError(f"swapping needs two devices, not {src_device} twice")
         blocks = self._without_null(blocks)
-        old_ids = [block.block_id for block in blocks]
+        old_ids = [id_of(block) for block in blocks]
         with self.undo:
             source.swap_out(blocks)
             target.swap_in(blocks)
@@ -216,11 +235,11 @@ class CpuGpuBlockAllocator:
 
     def cow_block_if_not_appendable(self, block: Block) -> int:
         """The id that ``block`` may be written at, a copy's if others share it."""
-        return self._owner(block.block_id).cow_block_if_not_appendable(block)
+        return self._owner_of(block).cow_block_if_not_appendable(block)
 
     def promote_to_immutable_block(self, block: Block) -> int:
         """Cache a block that has become full; returns its id, which may change."""
-        return self._owner(block.block_id).promote_to_immutable_block(block)
+        return self._owner_of(block).promote_to_immutable_block(block)
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
         """The copies (source, target) on the GPU since the last call, in order; forgets them."""
@@ -255,6 +274,12 @@ class CpuGpuBlockAllocator:
         """Hits ÷ lookups on ``device``; -1 without caching."""
         return self.allocator_on(device).get_prefix_cache_hit_rate()
 
+    def _owner_of(self, block: Block) -> DeviceAllocator:
+        try:
+            return self._allocator_of[block.block_id]  # type: ignore[index]
+        except (AttributeError, KeyError):
+            return self._owner(id_of(block))
+
     def _owner(self, block_id: int | None) -> DeviceAllocator:
         try:
             return self._allocator_of[block_id]  # type: ignore[index]
@@ -264,7 +289,8 @@ class CpuGpuBlockAllocator:
             raise UsageError(f"block {block_id!r} does not exist on any device") from None
 
     def _without_null(self, blocks: Sequence[Block]) -> list[Block]:
-        return [block for block in blocks if block is not self._null_block]
+        null_block = self._null_block
+        return [block for block in blocks if block is not null_block or block is None]
 
     def _restore_swaps(self, before: dict[int, int | None]) -> None:
         for old_id, new_id in before.items():

@@ -10,9 +10,12 @@ from typing import Any
 
 from pagesim.block.common import block_tokens, chain_of, check_room
 from pagesim.block.interfaces import Block, UsageError
-from pagesim.block.pool_allocator import PoolAllocator
+from pagesim.block.pool_allocator import PoolAllocator, check_homeless, owned_id
 from pagesim.block.undo import UndoLog
-from pagesim.checks import check_token_ids
+from pagesim.checks import check_int, check_token_ids
+
+NO_TOKENS: tuple[int, ...] = ()
+"""What a new block holds: known to be right, so that it need not be checked."""
 
 
 class NaiveBlock:
@@ -33,7 +36,10 @@ class NaiveBlock:
         block_id: int | None = None,
     ) -> None:
         self.prev_block = prev_block
-        self.token_ids: list[int] = block_tokens(token_ids, block_size) if token_ids else []
+        self.token_ids: list[int] = []
+        if token_ids is not NO_TOKENS or block_size < 1:
+            check_int("block_size", block_size, 1)
+            self.token_ids = block_tokens(token_ids, block_size)
         self.block_size = block_size
         self.allocator = allocator
         self.block_id = block_id
@@ -76,6 +82,8 @@ class NaiveBlock:
         """
         tokens = check_token_ids("token_ids", token_ids)
         check_room(self, len(tokens))
+        if self.block_id is not None:
+            owned_id(self, self.allocator)
         self.write(tokens)
 
     def write(self, tokens: list[int]) -> None:
@@ -113,6 +121,7 @@ class NaiveBlockAllocator(PoolAllocator):
         """Give each of ``blocks``, first to last, an id of this pool; all of them or none."""
         with self.undo:
             for block in blocks:
+                check_homeless(block)
                 block.keep(self.undo)
                 block.block_id = self._pool.take()
                 block.allocator = self

@@ -18,7 +18,7 @@ from pagesim.block.common import (
 )
 from pagesim.block.interfaces import Block, Device, NoFreeBlocksError, UsageError
 from pagesim.block.undo import UndoLog
-from pagesim.checks import check_int
+from pagesim.checks import check_int, check_token_ids
 
 
 class PoolAllocator:
@@ -40,9 +40,10 @@ class PoolAllocator:
         undo: UndoLog | None = None,
     ) -> None:
         check_int("num_blocks", num_blocks, 0)
-        ids = tuple(range(num_blocks)) if block_ids is None else tuple(block_ids)
+        ids = range(num_blocks) if block_ids is None else check_token_ids("block_ids", block_ids)
         if len(set(ids)) != len(ids) or len(ids) != num_blocks:
             raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {list(ids)[:8]}…")
+        check_int("the smallest of block_ids", min(ids, default=0), 0)
         self.block_size = check_int("block_size", block_size, 1)
         self.undo = undo or UndoLog()
         self._pool = BlockIdPool(ids, self.undo)
@@ -134,13 +135,18 @@ class PoolAllocator:
 
     def fork(self, last_block: Block) -> list[Block]:
         """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
+        owned_id(last_block, self)
         return self.fork_blocks(chain_of(last_block))
 
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """New handles on ``blocks``, chained to each other, with the same ids and tokens."""
+        """New handles on ``blocks``, chained to each other, with the same ids and tokens.
+
+        The first follows what the first of ``blocks`` does: it has a predecessor where older blocks
+        fell out of a sliding window.
+        """
         ids = [owned_id(block, self) for block in blocks]
         forked: list[Block] = []
-        prev_block: Block | None = None
+        prev_block = blocks[0].prev_block if blocks else None
         for block, block_id in zip(blocks, ids, strict=True):
             self._pool.share(block_id)
             prev_block = block.twin(prev_block)
@@ -196,10 +202,30 @@ def check_no_device(device: Device | None) -> None:
         raise UsageError(f"this allocator serves one device: leave device={device} away")
 
 
-def owned_id(block: Block, allocator: object) -> int:
+def owned_id(block: Block, allocator: PoolAllocator) -> int:
     """The id of ``block``; UsageError if it was freed, or lives in another pool."""
-    if block.block_id is None:
+    try:
+        block_id = block.block_id
+        if block.allocator is allocator and allocator.ref_counts[block_id]:
+            return block_id  # type: ignore[return-value]
+    except (AttributeError, KeyError):
+        block_id = id_of(block)
+    if block_id is None:
         raise UsageError("the block was freed already: it has no id")
-    if block.allocator is not allocator:
-        raise UsageError(f"block {block.block_id} does not belong to this pool")
-    return block.block_id
+    if block.allocator is not allocator or block_id not in allocator.ref_counts:
+        raise UsageError(f"block {block_id} does not belong to this pool")
+    raise UsageError(f"block {block_id} is free: nobody owns it")
+
+
+def id_of(block: Block) -> int | None:
+    """The id of ``block``, None if it was freed; TypeError if it is no block."""
+    try:
+        return block.block_id
+    except AttributeError:
+        raise TypeError(f"block must be a Block, not {block!r}") from None
+
+
+def check_homeless(block: Block) -> None:
+    """UsageError if ``block`` has an id: it must be swapped out before it is swapped in."""
+    if id_of(block) is not None:
+        raise UsageError(f"block {block.block_id} is in use: swap it out before swapping it in")

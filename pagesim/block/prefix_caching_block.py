@@ -15,8 +15,9 @@ from pagesim.block.content import BlockContent, hash_tokens
 from pagesim.block.evictor import LRUEvictor
 from pagesim.block.interfaces import Block, NoFreeBlocksError, UsageError
 from pagesim.block.naive_block import NaiveBlock
-from pagesim.block.pool_allocator import PoolAllocator
+from pagesim.block.pool_allocator import PoolAllocator, check_homeless, owned_id
 from pagesim.block.undo import UndoLog
+from pagesim.checks import check_time, check_token_ids
 
 NEVER_ACCESSED = -1.0
 
@@ -80,15 +81,19 @@ class PrefixCachingBlock(NaiveBlock):
                 f"prev_block_hash must be None for the first block and only for it, "
                 f"not {prev_block_hash!r} with is_first_block={is_first_block}"
             )
-        return hash_tokens(prev_block_hash, tuple(cur_block_token_ids))
+        if prev_block_hash is not None and type(prev_block_hash) is not int:
+            raise TypeError(f"prev_block_hash must be an int or None, not {prev_block_hash!r}")
+        tokens = check_token_ids("cur_block_token_ids", cur_block_token_ids)
+        return hash_tokens(prev_block_hash, tuple(tokens))
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
         """Write ``token_ids`` into the next empty slots; a block that becomes full is promoted.
 
         Errors as in :class:`NaiveBlock`; an empty list does nothing.
         """
-        if len(token_ids):
-            super().append_token_ids(token_ids)
+        tokens = check_token_ids("token_ids", token_ids)
+        if tokens:
+            super().append_token_ids(tokens)
 
     def write(self, tokens: list[int]) -> None:
         """:meth:`append_token_ids` for tokens that were checked already."""
@@ -206,6 +211,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         """
         with self.undo:
             for block in blocks:
+                check_homeless(block)
                 block.keep(self.undo)
                 block.allocator = self
                 if block.content is None:
@@ -230,8 +236,8 @@ class PrefixCachingBlockAllocator(PoolAllocator):
 
         Its own id is free again in that case.
         """
-        content, block_id = block.content, block.block_id
-        if content is None or block_id is None:
+        block_id, content = owned_id(block, self), block.content
+        if content is None:
             raise UsageError(f"block {block_id} is not full: it cannot be found by its content")
         cached_id = self._cached_blocks.get(content)
         if cached_id is None:
@@ -317,6 +323,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
 
         UsageError, and nothing written, if one of them is neither in use nor in the evictor.
         """
+        check_time("now", now)
         for block_id in block_ids:
             if not self.get_ref_count(block_id) and block_id not in self.evictor:
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")

@@ -9,6 +9,7 @@ operation is one call of the manager's.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import platform
@@ -20,11 +21,16 @@ import pagesim
 NUM_SEQS, PROMPT, TOKENS, BLOCK_SIZE, NUM_BLOCKS = 64, 512, 256, 16, 4096
 
 
-def work(enable_caching: bool, ask_first: bool) -> dict[str, float]:
+def work(enable_caching: bool, ask_first: bool, record: bool = False) -> dict[str, float]:
     """Seconds spent in allocating, appending and freeing, in one run of the work."""
     manager = pagesim.SelfAttnBlockSpaceManager(
         BLOCK_SIZE, NUM_BLOCKS, 0, enable_caching=enable_caching
     )
+    with pagesim.record(manager) if record else contextlib.nullcontext():
+        return _work(manager, ask_first)
+
+
+def _work(manager: pagesim.SelfAttnBlockSpaceManager, ask_first: bool) -> dict[str, float]:
     groups = []
     for i in range(NUM_SEQS):
         prompt = [(i * 1_000_003 + j * 7919) % 50_000 for j in range(PROMPT)]

@@ -1,0 +1,24 @@
+"""What happened to the pages, step by step: recorded, searched, stepped through, saved.
+
+``FORMAT.md`` in this folder describes the file.
+"""
+
+from pagesim.timeline.effects import Effect, Event, Queues, TableChange
+from pagesim.timeline.file import load
+from pagesim.timeline.reader import TimelineError
+from pagesim.timeline.recorder import record
+from pagesim.timeline.run import Timeline
+from pagesim.timeline.state import State, TableState
+
+__all__ = [
+    "Effect",
+    "Event",
+    "Queues",
+    "State",
+    "TableChange",
+    "TableState",
+    "Timeline",
+    "TimelineError",
+    "load",
+    "record",
+]

@@ -1,0 +1,90 @@
+"""The words of a timeline: what can happen to a block, and the event that it happens in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Name = int | str
+"""What a table is called: the id of its sequence, or a label."""
+
+EFFECTS = (
+    "take",
+    "return",
+    "share",
+    "unshare",
+    "write",
+    "copy",
+    "swap_out",
+    "swap_in",
+    "promote",
+    "hit",
+    "evict",
+    "null",
+)
+"""The elementary effects; ``FORMAT.md`` beside this file says what each does to a block."""
+
+DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore")
+"""Kinds of events that are a scheduler's decisions and not a call."""
+
+TAKE, RETURN, SHARE, UNSHARE, WRITE, COPY, SWAP_OUT, SWAP_IN, PROMOTE, HIT, EVICT, NULL = range(12)
+# Rows of a log that say how tables change; they are no effects of their own.
+PATCH, OPEN, CLOSE, QUEUES = range(12, 16)
+
+BLOCK_PAIRS = [COPY, SWAP_OUT, SWAP_IN]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One elementary change. ``block`` is concerned; of a copy or a swap it is the source.
+
+    ``to``: where a copy or a swap goes. ``table`` and ``tokens``: of a write or a hit. ``owners``:
+    how many shared the source of a copy. ``index``: the entry of the table that became null.
+    """
+
+    kind: str
+    block: int
+    to: int | None = None
+    table: Name | None = None
+    tokens: tuple[int, ...] = ()
+    owners: int | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """From entry ``start`` on the table now holds ``block_ids``."""
+
+    table: Name
+    start: int
+    block_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """The scheduler's queues, front first; empty without a scheduler."""
+
+    waiting: tuple[Name, ...] = ()
+    running: tuple[Name, ...] = ()
+    swapped: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One public call, or one decision of the scheduler, and what it did, in order.
+
+    ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
+    and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
+    concerns. ``opened`` are tables that begin in this event with tokens they have already.
+    """
+
+    kind: str
+    subject: Name | None
+    effects: tuple[Effect, ...] = ()
+    tables: tuple[TableChange, ...] = ()
+    opened: tuple[tuple[Name, tuple[int, ...]], ...] = ()
+    closed: tuple[Name, ...] = ()
+    queues: Queues | None = None
+    step: int | None = None
+    called: str | None = None
+    error: str | None = None
+    caption: str = ""

@@ -1,0 +1,260 @@
+"""Where a run is kept: columns of small integers, a few bytes for an event.
+
+A million events as Python objects would take gigabytes. An event here is a row of three numbers,
+an effect a row of five, and the tokens of a table are one array that only grows.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.timeline.effects import (
+    BLOCK_PAIRS,
+    CLOSE,
+    COPY,
+    EFFECTS,
+    HIT,
+    NULL,
+    OPEN,
+    PATCH,
+    WRITE,
+    Effect,
+    Event,
+    Name,
+    Queues,
+    TableChange,
+)
+from pagesim.timeline.state import State
+
+FAILED = "failed"
+APPEND_SLOTS = 0
+"""The code of the most frequent kind of event."""
+EVENT, ROW = 3, 5
+"""Numbers of an event, and of a row."""
+FLUSH = 16_384
+
+Row = tuple[int, int, int, int, int]
+
+
+class TableLog:
+    """One life of a table, from its first block to its free: its name and all of its tokens."""
+
+    __slots__ = ("name", "number", "tokens")
+
+    def __init__(self, number: int, name: Name) -> None:
+        self.number = number
+        self.name = name
+        self.tokens: array[int] = array("q")
+
+    def write(self, start: int, tokens: list[int]) -> None:
+        """The tokens from position ``start`` on."""
+        if len(self.tokens) != start:  # what a call that failed had begun to write
+            del self.tokens[start:]
+        self.tokens.fromlist(tokens)
+
+
+class Log:
+    """Everything that happened since ``start``; grows at its end, and is never changed before it.
+
+    ``rows`` holds five numbers for each effect, one behind the other: its kind, and
+
+    take return share unshare promote evict    block
+    write hit                                  block, table, first position, number of tokens
+    copy swap_out swap_in                      block, to, owners
+    null                                       block, table, entry
+    PATCH                                      entry, table, place in ``patches``, number of ids
+    OPEN CLOSE                                 -, table, -, number of tokens
+    QUEUES                                     place in ``queues``
+    """
+
+    def __init__(self, start: State) -> None:
+        self.start = start
+        self.kinds: list[str] = ["append_slots"]
+        self._kind_codes: dict[str, int] = {"append_slots": APPEND_SLOTS}
+        self.tables: list[TableLog] = []
+        self._events = array("q")
+        self._rows = array("i")
+        self._open_events: list[int] = []
+        self.open_rows: list[int] = []
+        """The numbers of the newest rows, not in their column yet: lists grow faster."""
+        self._closed_rows = 0
+        self.patches = array("i")
+        self.errors: dict[int, tuple[str, str]] = {}
+        self.steps: dict[int, int] = {}
+        self.queues: list[Queues] = []
+        self.subjects: list[Name] = []
+        self.subject_codes: dict[Name, int] = {}
+
+    def __len__(self) -> int:
+        return (len(self._events) + len(self._open_events)) // EVENT
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def kind_code(self, kind: str) -> int:
+        """The number that stands for an event's kind in the columns."""
+        code = self._kind_codes.get(kind)
+        if code is None:
+            code = self._kind_codes[kind] = len(self.kinds)
+            self.kinds.append(kind)
+        return code
+
+    def subject_code(self, name: Name | None) -> int:
+        """The number that stands for a name in the columns; -1 for None."""
+        if name is None:
+            return -1
+        code = self.subject_codes.get(name)
+        if code is None:
+            code = self.subject_codes[name] = len(self.subjects)
+            self.subjects.append(name)
+        return code
+
+    def rename(self, old: Name, new: Name) -> None:
+        """Call a table by another name, from the beginning of the run."""
+        code = self.subject_code(old)
+        del self.subject_codes[old]
+        self.subjects[code] = new
+        self.subject_codes[new] = code
+        for table in self.tables:
+            if table.name == old:
+                table.name = new
+
+    def new_table(self, name: Name) -> TableLog:
+        """Begin the life of a table."""
+        self.tables.append(TableLog(len(self.tables), name))
+        return self.tables[-1]
+
+    def row(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
+        """Add an effect to the event that is being recorded."""
+        self.open_rows += (kind, a, b, c, d)
+
+    def patch(self, table: TableLog, start: int, block_ids: list[int]) -> None:
+        """From entry ``start`` on, the table now holds ``block_ids``."""
+        self.row(PATCH, start, table.number, len(self.patches), len(block_ids))
+        self.patches.fromlist(block_ids)
+
+    def event(self, kind: int, subject: int) -> None:
+        """Close the event whose effects were added since the last one."""
+        rows = self.open_rows
+        self._open_events += (kind, subject, self._closed_rows + len(rows))
+        if len(rows) > FLUSH:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Move what is in the lists into the columns (fromlist is the fastest way there)."""
+        self._rows.fromlist(self.open_rows)
+        self._events.fromlist(self._open_events)
+        self._closed_rows = len(self._rows)
+        self.open_rows.clear()
+        self._open_events.clear()
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the columns and the tokens take."""
+        self._close_open_events()
+        columns = (self._events, self._rows, self.patches, *(life.tokens for life in self.tables))
+        return sum(map(sys.getsizeof, columns)) + sum(map(sys.getsizeof, self.tables))
+
+    def columns(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The events ``first`` … ``last - 1`` [n, 3] (kind, subject, end), and their rows [m, 5].
+
+        An ``end`` counts the numbers of all rows up to the end of the event.
+        """
+        self._close_open_events()
+        events = np.array(self._events[EVENT * first : EVENT * last], dtype=np.int64)
+        start = self._start_of(first)
+        rows = np.array(self._rows[start : self._start_of(last)], dtype=np.int64)
+        return events.reshape(-1, EVENT), rows.reshape(-1, ROW)
+
+    def start_of(self, index: int) -> int:
+        """Where the numbers of an event's rows begin."""
+        self._close_open_events()
+        return self._start_of(index)
+
+    def kind_of(self, index: int) -> str:
+        """The kind of one event."""
+        self._close_open_events()
+        return self.kinds[self._events[EVENT * index]]
+
+    def rows_of(self, index: int) -> Iterator[Row]:
+        """The rows of one event, in order."""
+        self._close_open_events()
+        numbers = iter(self._rows[self._start_of(index) : self._start_of(index + 1)])
+        return zip(numbers, numbers, numbers, numbers, numbers, strict=True)
+
+    def _event(self, index: int) -> tuple[int, int]:
+        self._close_open_events()
+        kind, subject = self._events[EVENT * index : EVENT * index + 2]
+        return kind, subject
+
+    def _start_of(self, index: int) -> int:
+        return self._events[EVENT * index - 1] if index else 0
+
+    def _close_open_events(self) -> None:
+        if self._open_events:
+            last = self._open_events[-1] - self._closed_rows
+            newest = self.open_rows[last:]  # of an event that is still being recorded
+            del self.open_rows[last:]
+            self._flush()
+            self.open_rows += newest
+
+    def ids(self, place: int, count: int) -> list[int]:
+        """The block ids of a PATCH row."""
+        return self.patches[place : place + count].tolist()
+
+    def read(self, index: int) -> Event:
+        """One event as an object, without its caption."""
+        kind_code, subject = self._event(index)
+        effects: list[Effect] = []
+        tables: list[TableChange] = []
+        opened: list[tuple[Name, tuple[int, ...]]] = []
+        closed: list[Name] = []
+        queues: Queues | None = None
+        for row in self.rows_of(index):
+            kind, a, table, c, d = row
+            if kind < PATCH:
+                effects.append(self._effect(row))
+            elif kind == PATCH:
+                name, ids = self.tables[table].name, tuple(self.ids(c, d))
+                tables.append(TableChange(name, a, ids))
+            elif kind == OPEN:
+                life = self.tables[table]
+                opened.append((life.name, tuple(life.tokens[:d])))
+            elif kind == CLOSE:
+                closed.append(self.tables[table].name)
+            else:
+                queues = self.queues[a]
+        called, error = self.errors.get(index, (None, None))
+        return Event(
+            kind=self.kinds[kind_code],
+            subject=None if subject < 0 else self.subjects[subject],
+            effects=tuple(effects),
+            tables=tuple(tables),
+            opened=tuple(opened),
+            closed=tuple(closed),
+            queues=queues,
+            step=self.steps.get(index),
+            called=called,
+            error=error,
+        )
+
+    def _effect(self, row: Row) -> Effect:
+        kind, block, b, c, d = row
+        word = EFFECTS[kind]
+        if kind in BLOCK_PAIRS:
+            return Effect(word, block, to=b, owners=c if kind == COPY else None)
+        if kind not in (WRITE, HIT, NULL) or b < 0:
+            return Effect(word, block)
+        life = self.tables[b]
+        if kind == NULL:
+            return Effect(word, block, table=life.name, index=c)
+        return Effect(word, block, table=life.name, tokens=tuple(life.tokens[c : c + d]))
+
+    def __iter__(self) -> Iterator[Event]:
+        return map(self.read, range(len(self)))

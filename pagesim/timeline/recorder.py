@@ -1,0 +1,53 @@
+"""`with pagesim.record(manager) as run:` — everything that happens in the block is in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pagesim.block.block_table import BlockTable
+from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.block.pool_allocator import PoolAllocator
+from pagesim.block_manager import SelfAttnBlockSpaceManager
+from pagesim.timeline import hooks
+from pagesim.timeline.capture import capture
+from pagesim.timeline.effects import Name
+from pagesim.timeline.log import Log
+from pagesim.timeline.run import Timeline
+from pagesim.timeline.tap import TAPS, Tap
+
+
+@contextmanager
+def record(
+    subject: SelfAttnBlockSpaceManager | CpuGpuBlockAllocator | PoolAllocator,
+) -> Iterator[Timeline]:
+    """Record what happens to the pages of a manager, or of an allocator and the tables on it.
+
+    The run can be looked at while it is recorded, and keeps what it has when the block is left by
+    an exception. Recorders nest: two on one allocator see the same events, each its own part.
+    TypeError for anything else than a manager or an allocator.
+    """
+    if isinstance(subject, SelfAttnBlockSpaceManager):
+        allocator: CpuGpuBlockAllocator | PoolAllocator = subject.block_allocator
+        tables: dict[Name, BlockTable] = dict(subject.block_tables.items())
+    elif isinstance(subject, CpuGpuBlockAllocator | PoolAllocator):
+        allocator, tables = subject, {}
+    else:
+        raise TypeError(f"record a block manager or an allocator, not {subject!r}")
+    tap = TAPS.get(allocator.undo)
+    if tap is None:
+        tap = Tap(Log(capture(allocator, tables)), tables)
+        if not TAPS:
+            hooks.install()
+        TAPS[allocator.undo] = tap
+    tap.listeners += 1
+    run = Timeline(tap.log, start=len(tap.log), tap=tap)
+    try:
+        yield run
+    finally:
+        run._stop = len(tap.log)
+        tap.listeners -= 1
+        if not tap.listeners:
+            del TAPS[allocator.undo]
+            if not TAPS:
+                hooks.uninstall()

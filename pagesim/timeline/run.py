@@ -1,0 +1,164 @@
+"""A recorded run: its events, and the state at any step, forwards and backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.block.block_table import BlockTable
+from pagesim.block.interfaces import UsageError
+from pagesim.timeline.captions import caption
+from pagesim.timeline.effects import BLOCK_PAIRS, DECISIONS, EFFECTS, PATCH, WRITE, Event, Name
+from pagesim.timeline.log import FAILED, ROW, Log
+from pagesim.timeline.replayer import Replayer
+from pagesim.timeline.state import State
+from pagesim.timeline.tap import Tap
+
+
+class Timeline:
+    """What happened to the pages, step by step.
+
+    ``len(run)`` events; ``run.at(i)`` is the state after ``i`` of them, ``run.at(0)`` the one in
+    which the run began; ``run[i]`` is the event that leads from ``at(i)`` to ``at(i + 1)``, and
+    ``run[a:b]`` the run between two steps. In Jupyter it shows itself as the player.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        first: int = 0,
+        tap: Tap | None = None,
+    ) -> None:
+        self._log, self._start, self._stop, self._tap = log, start, stop, tap
+        self.first = first
+        """The number of this run's first event in the run it was cut from."""
+        self._replayer = Replayer(log)
+
+    def __len__(self) -> int:
+        return (len(self._log) if self._stop is None else self._stop) - self._start
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Timeline: ...
+
+    def __getitem__(self, index: int | slice) -> Event | Timeline:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise UsageError(f"a run has no gaps: the step of a slice must be 1, not {step}")
+            stop = max(start, stop)
+            piece = Timeline(
+                self._log, self._start + start, self._start + stop, first=self.first + start
+            )
+            piece._replayer = self._replayer
+            return piece
+        event = self._log.read(self._start + range(len(self))[index])
+        return replace(event, caption=caption(event))
+
+    def __iter__(self) -> Iterator[Event]:
+        return (self[i] for i in range(len(self)))
+
+    def at(self, index: int) -> State:
+        """The state after ``index`` events; negative numbers count from the end, -1 is the last."""
+        steps = range(len(self) + 1)
+        if not -len(steps) <= index < len(steps):
+            raise IndexError(f"step {index} is not in this run: it has the steps 0 to {steps[-1]}")
+        return self._replayer.state(self._start + steps[index])
+
+    def find(
+        self,
+        *,
+        block: int | None = None,
+        sequence: Name | None = None,
+        kind: str | None = None,
+    ) -> list[int]:
+        """The events that concern a block, a sequence (or label), and are or have a kind.
+
+        ``kind`` is an event's ("append_slots", "failed") or an effect's ("copy"). With several
+        conditions all of them hold. UsageError for a kind that does not exist.
+        """
+        found = np.ones(len(self), dtype=bool)
+        if block is not None:
+            found &= self._of_block(block)
+        if sequence is not None:
+            found &= self._of_sequence(sequence)
+        if kind is not None:
+            found &= self._of_kind(kind)
+        return np.flatnonzero(found).tolist()
+
+    def label(self, table: BlockTable, name: Name) -> None:
+        """Call a table of this recording by a name of its own, from its beginning.
+
+        UsageError if another table has that name, or if the recording is over.
+        """
+        if self._tap is None or self._stop is not None:
+            raise UsageError(f"the recording is over: {name!r} cannot be given to a table any more")
+        self._tap.call(table, name)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the run takes, the states kept for quick seeking included.
+
+        A piece of a run shares the memory of the whole.
+        """
+        return self._log.nbytes + self._replayer.nbytes
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a file (``.jsonl`` or ``.jsonl.gz``): see ``FORMAT.md``."""
+        from pagesim.timeline.file import save
+
+        save(self, path)
+
+    # -- searching the columns -------------------------------------------------------------------
+
+    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self._log.columns(self._start, self._start + len(self))
+
+    def _events_where(self, wanted: Callable[[NDArray[np.int64]], Any]) -> NDArray[np.bool_]:
+        """Which events have a row that is ``wanted``; it is given the columns of the rows."""
+        events, rows = self._columns()
+        at = self._log.start_of(self._start) + ROW * np.flatnonzero(wanted(rows.T))
+        found = np.zeros(len(self), dtype=bool)
+        found[np.searchsorted(events[:, 2], at, side="right")] = True
+        return found
+
+    def _of_block(self, block: int) -> NDArray[np.bool_]:
+        def concerned(columns: NDArray[np.int64]) -> Any:
+            kinds, a, b = columns[:3]
+            return (kinds < PATCH) & ((a == block) | (np.isin(kinds, BLOCK_PAIRS) & (b == block)))
+
+        return self._events_where(concerned)
+
+    def _of_sequence(self, sequence: Name) -> NDArray[np.bool_]:
+        lives = [i for i, life in enumerate(self._log.tables) if life.name == sequence]
+
+        def concerned(columns: NDArray[np.int64]) -> Any:
+            kinds, table = columns[0], columns[2]
+            return (kinds >= WRITE) & ~np.isin(kinds, BLOCK_PAIRS) & np.isin(table, lives)
+
+        subjects = self._columns()[0][:, 1]
+        known = [i for i, name in enumerate(self._log.subjects) if name == sequence]
+        concerned_by = self._events_where(concerned)
+        concerned_by[np.isin(subjects, known)] = True
+        return concerned_by
+
+    def _of_kind(self, kind: str) -> NDArray[np.bool_]:
+        kinds = self._columns()[0][:, 0]
+        codes = [i for i, word in enumerate(self._log.kinds) if word == kind]
+        found = np.asarray(np.isin(kinds, codes), dtype=bool)
+        if kind in EFFECTS:
+            found |= self._events_where(lambda columns: columns[0] == EFFECTS.index(kind))
+        elif not codes and kind not in (*DECISIONS, FAILED):
+            known = ", ".join(sorted({*EFFECTS, *DECISIONS, FAILED, *self._log.kinds}))
+            raise UsageError(f"kind {kind!r} does not exist: there are {known}")
+        return found

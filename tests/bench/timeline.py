@@ -1,0 +1,122 @@
+"""What does recording cost, how large is a run, and how fast is any step of it? For `make bench`.
+
+Recording: the block manager's work (see block_manager.py) with and without a recorder. Size and
+seek: 256 sequences that grow, leave and come back in a pool of 4,096 blocks of 16, until there are
+as many events as asked for; then the state at 200 random steps. Medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import statistics
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import block_manager
+
+import pagesim
+
+NUM_SEQS, NUM_BLOCKS, BLOCK_SIZE = 256, 4096, 16
+
+
+def recording_cost(repeat: int) -> list[dict[str, float | bool]]:
+    """Seconds of the block manager's work, plain and recorded, for each kind of it."""
+    rows: list[dict[str, float | bool]] = []
+    for caching in (False, True):
+        for ask_first in (False, True):
+            plain, recorded = [], []
+            for _ in range(repeat):
+                plain.append(sum(block_manager.work(caching, ask_first).values()))
+                recorded.append(sum(block_manager.work(caching, ask_first, record=True).values()))
+            a, b = statistics.median(plain), statistics.median(recorded)
+            rows.append({"enable_caching": caching, "can_append_slots": ask_first, "times": b / a})
+    return rows
+
+
+def long_run(num_events: int) -> pagesim.Timeline:
+    """A run of so many events: sequences arrive with 16 tokens, grow to 240, leave, come back."""
+    rng = random.Random(0)
+    manager = pagesim.SelfAttnBlockSpaceManager(BLOCK_SIZE, NUM_BLOCKS, 0, watermark=0.0)
+    logprobs = {7: pagesim.Logprob(0.0)}
+    seqs: list[pagesim.Sequence] = []
+    with pagesim.record(manager) as run:
+        ids = 0
+        while len(run) < num_events:
+            if len(seqs) < NUM_SEQS:
+                seq = pagesim.Sequence(ids, list(range(rng.randrange(1, 32))), BLOCK_SIZE)
+                ids += 1
+                manager.allocate(pagesim.SequenceGroup(str(ids), [seq]))
+                seq.status = pagesim.SequenceStatus.RUNNING
+                seqs.append(seq)
+                continue
+            for seq in seqs[: num_events - len(run)]:
+                seq.append_token_id(7, logprobs)
+                manager.append_slots(seq, 0)
+            done = [seq for seq in seqs if seq.get_len() > 200 + seq.seq_id % 40]
+            for seq in done[: num_events - len(run)]:
+                manager.free(seq)
+                seqs.remove(seq)
+    return run
+
+
+def size_and_seek(num_events: int) -> dict[str, float]:
+    """Bytes an event in memory, after all kept states exist, and milliseconds to a random step."""
+    gc.collect()
+    run = long_run(num_events)
+    start = perf_counter()
+    run.at(len(run))
+    first = perf_counter() - start
+    rng = random.Random(1)
+    times = []
+    for _ in range(200):
+        step = rng.randrange(len(run) + 1)
+        start = perf_counter()
+        run.at(step)
+        times.append(perf_counter() - start)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl.gz"
+        piece = run[: min(len(run), 20_000)]
+        piece.save(path)
+        on_disk = path.stat().st_size / len(piece)
+    return {
+        "events": len(run),
+        "bytes_per_event": run.nbytes / len(run),
+        "first_seek_s": first,
+        "seek_ms": statistics.median(times) * 1e3,
+        "seek_p95_ms": sorted(times)[190] * 1e3,
+        "file_bytes_per_event": on_disk,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--events", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args()
+    cost = recording_cost(options.repeat)
+    sizes = [size_and_seek(count) for count in options.events]
+    if options.json:
+        print(json.dumps({"recording": cost, "runs": sizes}))
+        return
+    print("recording the block manager's work, time recorded ÷ time not recorded")
+    for row in cost:
+        print(
+            f"  caching={row['enable_caching']!s:5}  can_append={row['can_append_slots']!s:5}"
+            f"  {row['times']:.2f}"
+        )
+    print("   events   bytes/event   first seek   random seek (p95)   file bytes/event")
+    for size in sizes:
+        print(
+            f"{size['events']:9,}   {size['bytes_per_event']:11.1f}   {size['first_seek_s']:8.2f} s"
+            f"   {size['seek_ms']:5.2f} ms ({size['seek_p95_ms']:.2f})"
+            f"   {size['file_bytes_per_event']:16.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

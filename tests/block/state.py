@@ -1,0 +1,111 @@
+"""Everything that a failed call must leave as it was, copied into plain values that compare.
+
+Reading private attributes is this module's business, and only this module's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pagesim
+from pagesim.block.cpu_gpu_block_allocator import DeviceAllocator
+
+State = dict[str, Any]
+
+
+def everything(
+    owner: pagesim.SelfAttnBlockSpaceManager | pagesim.CpuGpuBlockAllocator | DeviceAllocator,
+    tables: Iterable[pagesim.BlockTable] = (),
+    handles: Iterable[Any] = (),
+    seqs: Iterable[pagesim.Sequence] = (),
+) -> State:
+    """A deep copy of what ``owner`` and the objects beside it say, as plain values."""
+    state: State = {}
+    tables, allocator = list(tables), owner
+    if isinstance(owner, pagesim.SelfAttnBlockSpaceManager):
+        allocator = owner.block_allocator
+        tables += owner.block_tables.values()
+        state["sequences with a table"] = list(owner.block_tables)
+        state["computed tracker"] = {
+            seq_id: (list(ids), gap) for seq_id, (ids, gap) in owner._computed_blocks._known.items()
+        }
+        state["access tracker"] = dict(owner._last_access._last_access)
+    if isinstance(allocator, pagesim.CpuGpuBlockAllocator):
+        for device in pagesim.Device:
+            state[device.name] = pool(allocator.allocator_on(device))
+        state["swaps"] = list(allocator._swap_mapping.items())
+        null = allocator._null_block
+        state["null block"] = None if null is None else null.block_id
+    else:
+        state["pool"] = pool(allocator)
+    state["undo"] = (allocator.undo.active, len(allocator.undo._steps), len(allocator.undo._marks))
+    state["tables"] = [table_state(table) for table in tables]
+    state["handles"] = [handle(block) for block in handles]
+    state["identities"] = [[id(block) for block in table.blocks] for table in tables]
+    state["sequences"] = [sequence(seq) for seq in seqs]
+    return state
+
+
+def without_identities(state: State) -> State:
+    """The same for comparing two scenes: other objects, equal values."""
+    return {key: value for key, value in state.items() if key != "identities"}
+
+
+def pool(allocator: DeviceAllocator) -> State:
+    """One device: who owns what, what is free in which order, what is cached."""
+    state: State = {
+        "counts": dict(allocator.ref_counts),
+        "free": list(allocator.free_block_ids),
+        "copies": list(allocator.pending_copies),
+    }
+    if isinstance(allocator, pagesim.PrefixCachingBlockAllocator):
+        state["evictor"] = [
+            (block_id, entry.content_hash, entry.num_hashed_tokens, entry.last_accessed)
+            for block_id, entry in allocator.evictor.free_table.items()
+        ]
+        state["cached"] = {chain(c): i for c, i in allocator._cached_blocks.items()}
+        state["content at"] = {i: chain(c) for i, c in allocator._content_at.items()}
+        state["touched"] = set(allocator._touched_blocks)
+        state["lookups"] = (allocator._lookups, allocator._hits)
+        state["records"] = {
+            block_id: (allocator._last_accessed[block_id], allocator._computed[block_id])
+            for block_id, count in allocator.ref_counts.items()
+            if count
+        }
+    return state
+
+
+def table_state(table: pagesim.BlockTable) -> State:
+    """One table: its ids, its tokens, how far it is filled, where its handles point."""
+    null = table._allocator._null_block
+    return {
+        "ids": list(table.physical_block_ids),
+        "blocks": [handle(block) for block in table.blocks],
+        "null": [index for index, block in enumerate(table.blocks) if block is null],
+        "slots": table.num_full_slots,
+        "dropped": table._num_dropped_blocks,
+    }
+
+
+def handle(block: Any) -> tuple[Any, ...]:
+    """One handle: its id, its tokens, its content, which pool it belongs to."""
+    content = getattr(block, "content", None)
+    here = min(block.allocator.all_block_ids, default=None)
+    known = None if content is None else chain(content)
+    return block.block_id, list(block.token_ids), here, known, block.computed
+
+
+def sequence(seq: pagesim.Sequence) -> tuple[Any, ...]:
+    """One sequence: status, tokens, progress."""
+    data = seq.data
+    return seq.seq_id, seq.status, list(data.token_ids), data.get_num_computed_tokens(), data.stage
+
+
+def chain(content: Any) -> tuple[tuple[int, ...], ...]:
+    """What a content stands for: the tokens of all blocks up to it."""
+    tokens = []
+    while content is not None:
+        tokens.append(content.token_ids)
+        content = content.parent
+    return tuple(reversed(tokens))
