@@ -66,47 +66,96 @@ def doctor(context: click.Context, as_json: bool) -> None:
     _finish(context, Answer(report.ok, "\n".join(lines), report.as_dict()), as_json)
 
 
-@cli.command(epilog=example("pagesim replay tests/data/block_table-edge-106.jsonl.gz"))
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+@cli.command(epilog=example("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html"))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT_FILE)
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with what happened here.")
+@click.option("--part", type=int, help="Which part to play, from 1: a reset begins a new one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def replay(context: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
+def replay(
+    context: click.Context,
+    files: tuple[Path, ...],
+    out: Path | None,
+    part: int | None,
+    as_json: bool,
+) -> None:
     """Run recorded vLLM traces through our classes and compare every operation.
 
-    Exit code 0 when all are equal, 1 at a difference, 2 when a file is no trace.
+    With -o one trace is played, too: its longest part, unless --part says another. Exit code 0 when
+    all are equal, 1 at a difference, 2 when a file is no trace.
     """
     from pagesim.replay import TraceError, replay_file
 
+    if (out is not None and len(files) > 1) or (part is not None and out is None):
+        raise BadInput("-o plays one FILE, and --part says which part of it: give one FILE and -o")
     lines, values = [], []
     for file in files:
         try:
-            result = replay_file(file)
-        except (TraceError, OSError, EOFError, UnicodeDecodeError) as error:
-            message = str(error) if str(file) in str(error) else f"{file}: {error}"
-            raise BadInput(message) from error
+            result = replay_file(file, record_runs=out is not None)
+        except (TraceError, OSError) as error:
+            raise BadInput(_naming(file, error)) from error
         lines.append(
             f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
             f"{result.operations} of {result.total} operations compared"
         )
         if result.mismatch is not None:
             lines.append(f"{'':<8}{result.mismatch}")
-        values.append(
-            {
-                "path": str(file),
-                "kind": result.kind,
-                "operations": result.operations,
-                "total": result.total,
-                "mismatch": result.mismatch,
-            }
-        )
+        value: dict[str, Any] = {
+            "path": str(file),
+            "kind": result.kind,
+            "operations": result.operations,
+            "total": result.total,
+            "mismatch": result.mismatch,
+        }
+        if out is not None:
+            lengths = [len(run) for run in result.runs]
+            number = part or 1 + lengths.index(max(lengths))
+            if not 1 <= number <= len(lengths):
+                raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
+            title = f"{file.name}, part {number} of {len(lengths)}"
+            result.runs[number - 1].to_html(out, title)
+            lines.append(f"{'':<8}{out} plays {title}: {lengths[number - 1]} steps")
+            value |= {"out": str(out), "part": number, "parts": len(lengths)}
+        values.append(value)
     ok = all(value["mismatch"] is None for value in values)
     _finish(context, Answer(ok, "\n".join(lines), {"ok": ok, "files": values}), as_json)
+
+
+@cli.command(epilog=example("pagesim play run.jsonl.gz -o run.html --open"))
+@click.argument("file", type=INPUT_FILE)
+@click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The page to write.")
+@click.option("--open", "open_it", is_flag=True, help="Open it in the browser afterwards.")
+@click.option("--title", help="What the page is called; the file's name otherwise.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def play(
+    context: click.Context, file: Path, out: Path, open_it: bool, title: str | None, as_json: bool
+) -> None:
+    """Put a recorded run (run.save) into one HTML page that steps through it.
+
+    The page opens anywhere, without a server. Exit code 2 when the file is no recorded run.
+    """
+    import webbrowser
+
+    from pagesim.timeline import TimelineError, load
+
+    try:
+        run = load(file)
+        run.to_html(out, title or file.name)
+    except (TimelineError, OSError) as error:
+        raise BadInput(_naming(file, error)) from error
+    opened = open_it and webbrowser.open(out.resolve().as_uri())
+    text = f"{out}: {len(run)} steps" + ("" if opened or not open_it else "; no browser found")
+    value = {"path": str(file), "out": str(out), "steps": len(run), "opened": bool(opened)}
+    _finish(context, Answer(True, text, value), as_json)
+
+
+def _naming(file: Path, error: Exception) -> str:
+    return str(error) if str(file) in str(error) else f"{file}: {error}"
 
 
 class BadInput(click.ClickException):

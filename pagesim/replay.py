@@ -13,6 +13,7 @@ import inspect
 import json
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike, fspath
@@ -23,6 +24,7 @@ from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.block.interfaces import Device, UsageError
 from pagesim.block_manager import SelfAttnBlockSpaceManager
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.timeline import Timeline, record
 
 FORMAT = "pagesim-trace/1"
 MAX_LINE = 32 * 2**20
@@ -43,6 +45,8 @@ class ReplayResult:
     operations: int
     total: int
     mismatch: str | None
+    runs: tuple[Timeline, ...] = ()
+    """If it was recorded: what happened, a run for each part; a reset begins a new one."""
 
     @property
     def ok(self) -> bool:
@@ -50,8 +54,11 @@ class ReplayResult:
         return self.mismatch is None
 
 
-def replay_file(path: str | PathLike[str]) -> ReplayResult:
-    """Replay one recording. TraceError if it cannot be read; OSError if it cannot be opened."""
+def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> ReplayResult:
+    """Replay one recording. TraceError if it cannot be read; OSError if it cannot be opened.
+
+    With ``record_runs`` the result has a run of each part, its tables under the trace's names.
+    """
     name = fspath(path)
     lines = _read(name)
     header = next(lines, (1, {}))[1]
@@ -63,13 +70,23 @@ def replay_file(path: str | PathLike[str]) -> ReplayResult:
     equal = total = 0
     mismatch: str | None = None
     player = PLAYERS[kind]()
-    _reset(player, header.get("config"), f"{name}:1")
-    for line, operation in lines:
-        total += 1
-        if mismatch is None:
-            mismatch = _compare(player, operation, f"{name}:{line}")
-            equal += mismatch is None
-    return ReplayResult(name, kind, equal, total, mismatch)
+    runs: list[Timeline] = []
+    with ExitStack() as recorder:
+
+        def begin(config: Any, where: str) -> None:
+            recorder.close()
+            _reset(player, config, where)
+            if record_runs:
+                player.run = recorder.enter_context(record(player.subject))
+                runs.append(player.run)
+
+        begin(header.get("config"), f"{name}:1")
+        for line, operation in lines:
+            total += 1
+            if mismatch is None:
+                mismatch = _compare(player, operation, f"{name}:{line}", begin)
+                equal += mismatch is None
+    return ReplayResult(name, kind, equal, total, mismatch, tuple(runs))
 
 
 def _read(name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -97,14 +114,16 @@ def _open(name: str) -> IO[bytes]:
     return open(name, "rb")
 
 
-def _compare(player: _Player, operation: dict[str, Any], where: str) -> str | None:
+def _compare(
+    player: _Player, operation: dict[str, Any], where: str, begin: Callable[[Any, str], None]
+) -> str | None:
     """Run one operation; None if all is as recorded, else the first difference in words."""
     op, args = operation.get("op"), operation.get("args")
     expected = {key: value for key, value in operation.items() if key not in IGNORED}
     error: Exception | None = None
     got: dict[str, Any]
     if op == "reset":
-        _reset(player, (args or {}).get("config") or player.config, where)
+        begin((args or {}).get("config") or player.config, where)
         got = {"state": player.state()}
     else:
         call = _bind(player, op, args, where)
@@ -193,6 +212,11 @@ class _Player(Protocol):
     """Knows the operations of one kind of recording; ``op_x`` runs the operation ``x``."""
 
     config: dict[str, Any]
+    run: Timeline | None
+
+    @property
+    def subject(self) -> SelfAttnBlockSpaceManager | CpuGpuBlockAllocator:
+        """What is replayed on."""
 
     def start(self, config: dict[str, Any]) -> None:
         """Throw everything away and make a new subject."""
@@ -205,6 +229,17 @@ class _BlockTablePlayer:
     """Tables with names on one allocator."""
 
     config: dict[str, Any]
+    run: Timeline | None = None
+
+    @property
+    def subject(self) -> CpuGpuBlockAllocator:
+        return self.allocator
+
+    def call(self, name: str, table: BlockTable) -> None:
+        """Remember a table under its name in the trace."""
+        self.tables[name] = table
+        if self.run is not None:
+            self.run.label(table, name)
 
     def start(self, config: dict[str, Any]) -> None:
         self.allocator = CpuGpuBlockAllocator.create(**config)
@@ -221,7 +256,7 @@ class _BlockTablePlayer:
     def op_allocate(self, table: str, tokens: list[int], device: str) -> None:
         new = BlockTable(self.config["block_size"], self.allocator)
         new.allocate(tokens, Device[device])
-        self.tables[table] = new
+        self.call(table, new)
 
     def op_append(self, table: str, tokens: list[int], lookahead: int) -> None:
         self.tables[table].append_token_ids(tokens, lookahead)
@@ -230,7 +265,7 @@ class _BlockTablePlayer:
         self.tables[table].ensure_num_empty_slots(num_empty_slots)
 
     def op_fork(self, table: str, child: str) -> None:
-        self.tables[child] = self.tables[table].fork()
+        self.call(child, self.tables[table].fork())
 
     def op_free(self, table: str) -> None:
         self.tables.take(table).free()
@@ -283,6 +318,11 @@ class _BlockManagerPlayer:
     """Groups of sequences on one block manager."""
 
     config: dict[str, Any]
+    run: Timeline | None = None
+
+    @property
+    def subject(self) -> SelfAttnBlockSpaceManager:
+        return self.manager
 
     def start(self, config: dict[str, Any]) -> None:
         self.manager = SelfAttnBlockSpaceManager(**config)

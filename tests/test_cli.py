@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import pagesim
 from pagesim import cli, doctor
 
 pytestmark = pytest.mark.ch00
 
 
-@dataclass
-class FakeResult:
-    path: Path
-    kind: str = "block_table"
-    operations: int = 7
-    total: int = 9
-    mismatch: str | None = None
-
-
-class FakeTraceError(ValueError):
-    pass
+GOOD = Path(__file__).parent / "data" / "block_table-edge-106.jsonl.gz"
 
 
 @pytest.fixture
-def traces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Three files named after what replaying them gives; replay itself has its own tests."""
-
-    def replay_file(path: Path) -> FakeResult:
-        if path.stem == "bad":
-            raise FakeTraceError(f"{path}:3: no JSON")
-        wrong = "op#3 create.tables: expected [0], got [1]" if path.stem == "differs" else None
-        return FakeResult(path, mismatch=wrong)
-
-    module = ModuleType("pagesim.replay")
-    vars(module).update(replay_file=replay_file, TraceError=FakeTraceError)
-    monkeypatch.setitem(sys.modules, "pagesim.replay", module)
-    for name in ("good", "differs", "bad"):
-        (tmp_path / f"{name}.jsonl").touch()
-    return tmp_path
+def differing(tmp_path: Path) -> Path:
+    """A trace whose third operation expects another number of free blocks."""
+    lines = gzip.decompress(GOOD.read_bytes()).decode().splitlines()
+    operation = json.loads(lines[3])
+    operation["state"] = {}
+    changed = tmp_path / "differs.jsonl"
+    changed.write_text("\n".join([*lines[:3], json.dumps(operation), *lines[4:]]))
+    return changed
 
 
 def run(*arguments: str | Path) -> int:
@@ -53,7 +35,7 @@ def run(*arguments: str | Path) -> int:
     return left.value.code
 
 
-@pytest.mark.parametrize("command", [[], ["doctor"], ["replay"]])
+@pytest.mark.parametrize("command", [[], ["doctor"], ["replay"], ["play"]])
 def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*command, "--help") == 0
     shown = capsys.readouterr().out
@@ -98,38 +80,95 @@ def test_doctor_prints_findings_and_remedies(
     assert json.loads(out) == report.as_dict() and err == ""
 
 
-def test_replay_of_equal_traces_is_0(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good = traces / "good.jsonl"
-    assert run("replay", good, good) == 0
+def test_replay_of_equal_traces_is_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("replay", GOOD, GOOD) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"ok      {good}: block_table, 7 of 9 operations compared"] * 2
+    assert lines == [f"ok      {GOOD}: block_table, 192 of 192 operations compared"] * 2
 
 
 def test_replay_of_a_difference_is_1_and_names_it(
-    traces: Path, capsys: pytest.CaptureFixture[str]
+    differing: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = (traces / "good.jsonl", traces / "differs.jsonl")
-    assert run("replay", *files) == 1
-    assert "expected [0], got [1]" in capsys.readouterr().out
-    assert run("replay", "--json", *files) == 1
+    assert run("replay", GOOD, differing) == 1
+    assert "differs.jsonl:4 op#2" in capsys.readouterr().out
+    assert run("replay", "--json", GOOD, differing) == 1
     value = json.loads(capsys.readouterr().out)
     assert value["ok"] is False
     assert [file["mismatch"] is None for file in value["files"]] == [True, False]
     assert value["files"][0] == {
-        "path": str(files[0]),
+        "path": str(GOOD),
         "kind": "block_table",
-        "operations": 7,
-        "total": 9,
+        "operations": 192,
+        "total": 192,
         "mismatch": None,
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("bad.jsonl", "bad.jsonl:3: no JSON"), ("absent.jsonl", "does not exist")]
-)
-def test_replay_of_a_bad_file_is_2_and_one_line(
-    traces: Path, name: str, words: str, capsys: pytest.CaptureFixture[str]
+def test_replay_plays_the_longest_part_or_the_one_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("replay", "--json", traces / name) == 2
+    out = tmp_path / "run.html"
+    assert run("replay", GOOD, "-o", out, "--json") == 0
+    longest = json.loads(capsys.readouterr().out)["files"][0]
+    assert longest["parts"] == 22 and longest["out"] == str(out)
+    assert "<title>block_table-edge-106.jsonl.gz, part" in out.read_text()
+    assert run("replay", GOOD, "-o", out, "--part", "2") == 0
+    assert "part 2 of 22" in capsys.readouterr().out
+    assert "part 2 of 22" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([GOOD, "-o", "x.html", "--part", "99"], "has the parts 1 to 22"),
+        ([GOOD, "--part", "1"], "give one FILE and -o"),
+        ([GOOD, GOOD, "-o", "x.html"], "give one FILE and -o"),
+    ],
+)
+def test_replay_with_options_that_do_not_fit(
+    arguments: list[str | Path], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("replay", *arguments) == 2
     out, err = capsys.readouterr()
     assert out == "" and words in err and err.count("\n") == 1
+
+
+def bad_file(folder: Path, name: str) -> Path:
+    if name != "absent.jsonl":
+        (folder / name).write_bytes(b"no archive" if name.endswith(".gz") else b'{"a":\n')
+    return folder / name
+
+
+BAD = [("bad.jsonl", "bad.jsonl:1: not JSON"), ("absent.jsonl", "does not exist")]
+BAD += [("bad.jsonl.gz", "bad.jsonl.gz:1: the compressed file is damaged")]
+
+
+@pytest.mark.parametrize("command", ["replay", "play"])
+@pytest.mark.parametrize(("name", "words"), BAD)
+def test_a_bad_file_is_2_and_one_line(
+    command: str, tmp_path: Path, name: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out_file = tmp_path / "run.html"
+    assert run(command, "--json", bad_file(tmp_path, name), "-o", out_file) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and words in err and err.count("\n") == 1
+    assert not out_file.exists()
+
+
+def test_play_writes_one_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
+    with pagesim.record(manager) as recorded:
+        manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3, 4, 5], 4)]))
+    file, page = tmp_path / "run.jsonl.gz", tmp_path / "run.html"
+    recorded.save(file)
+    assert run("play", file, "-o", page, "--title", "A <short> run") == 0
+    assert "1 steps" in capsys.readouterr().out
+    assert "<title>A &lt;short&gt; run</title>" in page.read_text()
+    assert opened == []
+    assert run("play", file, "-o", page, "--open", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["opened"] is True
+    assert opened == [page.resolve().as_uri()]

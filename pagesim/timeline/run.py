@@ -119,6 +119,23 @@ class Timeline:
 
         save(self, path)
 
+    def to_html(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write the player with this run in it as one file that opens anywhere, without a server.
+
+        At most 20,000 events go into a page: of a longer run the first ones, and the page says so.
+        """
+        from pagesim.timeline.display import to_html
+
+        to_html(self, path, title)
+
+    def _repr_html_(self) -> str:
+        from pagesim.timeline.display import notebook_output
+
+        return notebook_output(self)
+
+    def __repr__(self) -> str:
+        return f"Timeline({len(self)} events)"
+
     # -- searching the columns -------------------------------------------------------------------
 
     def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

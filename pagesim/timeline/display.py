@@ -1,0 +1,62 @@
+"""A run as something to look at: one HTML file, or the output of a notebook's cell."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pagesim.timeline.file import header, packed, state_as_dict
+
+if TYPE_CHECKING:
+    from pagesim.timeline.run import Timeline
+
+MAX_EVENTS = 20_000
+"""More than this is not put into one page; ``run[a:b]`` chooses which."""
+
+
+def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write the player with ``run`` in it as one file that opens anywhere, without a server."""
+    from pagesim.player.page import page
+
+    shown, title = _window(run, title)
+    text = page(packed(shown, title=title), title=title, alt=_alt(shown))
+    target = Path(path)
+    part = target.with_name(target.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def notebook_output(run: Timeline, title: str | None = None) -> str:
+    """The player as an HTML output, and a picture of the last step where no script may run."""
+    from pagesim.player.notebook import notebook_html
+    from pagesim.player.static_svg import static_svg
+
+    shown, title = _window(run, title)
+    head, state = header(shown), state_as_dict(shown.at(-1))
+    caption = shown[-1].caption if len(shown) else "Nothing has happened yet."
+    return notebook_html(
+        packed(shown, title=title),
+        title=title,
+        alt=_alt(shown),
+        static_svg=static_svg(head, state, caption),
+    )
+
+
+def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:
+    title = title or "What happened to the pages"
+    if len(run) <= MAX_EVENTS:
+        return run, title
+    which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
+    return run[:MAX_EVENTS], f"{title} ({which})"
+
+
+def _alt(run: Timeline) -> str:
+    from pagesim.player.describe import describe
+
+    what = describe(header(run), state_as_dict(run.at(-1)))
+    return f"A recorded run of {len(run)} steps. At its end: {what}"
