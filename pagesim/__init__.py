@@ -11,7 +11,7 @@ from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
-from pagesim.timeline import Event, State, Timeline, TimelineError, load, record
+from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ __all__ = [
     "NoFreeBlocksError",
     "PrefixCachingBlock",
     "PrefixCachingBlockAllocator",
+    "Question",
     "RefCounter",
     "SelfAttnBlockSpaceManager",
     "Sequence",

@@ -5,6 +5,7 @@
 
 from pagesim.timeline.effects import Effect, Event, Queues, TableChange
 from pagesim.timeline.file import load
+from pagesim.timeline.notes import Question
 from pagesim.timeline.reader import TimelineError
 from pagesim.timeline.recorder import record
 from pagesim.timeline.run import Timeline
@@ -13,6 +14,7 @@ from pagesim.timeline.state import State, TableState
 __all__ = [
     "Effect",
     "Event",
+    "Question",
     "Queues",
     "State",
     "TableChange",

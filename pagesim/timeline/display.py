@@ -48,7 +48,7 @@ def notebook_output(run: Timeline, title: str | None = None) -> str:
 
 
 def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:
-    title = title or "What happened to the pages"
+    title = title or run.notes.title or "What happened to the pages"
     if len(run) <= MAX_EVENTS:
         return run, title
     which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"

@@ -7,6 +7,16 @@ from dataclasses import dataclass
 Name = int | str
 """What a table is called: the id of its sequence, or a label."""
 
+MAX_NAME = 10_000
+
+
+def is_name(value: object) -> bool:
+    """Whether ``value`` can name a table, in memory and in a file: an int, or a string of UTF-8."""
+    if not isinstance(value, str):
+        return type(value) is int
+    return len(value) <= MAX_NAME and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
 EFFECTS = (
     "take",
     "return",
@@ -22,6 +32,29 @@ EFFECTS = (
     "null",
 )
 """The elementary effects; ``FORMAT.md`` beside this file says what each does to a block."""
+
+CALLS = (
+    "allocate",
+    "append_slots",
+    "append_token_ids",
+    "ensure_num_empty_slots",
+    "fork",
+    "free",
+    "swap",
+    "swap_out",
+    "swap_in",
+    "update",
+    "mark_blocks_as_computed",
+    "allocate_mutable_block",
+    "allocate_immutable_block",
+    "allocate_immutable_blocks",
+    "allocate_or_get_null_block",
+    "full_block",
+    "fork_blocks",
+    "cow_block_if_not_appendable",
+    "promote_to_immutable_block",
+)
+"""Kinds of events that are a public call of a manager, a table or an allocator."""
 
 DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore")
 """Kinds of events that are a scheduler's decisions and not a call."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FORMAT = "pagesim-timeline/1"
 MAX_LINE = 32 * 2**20
+MAX_BYTES = 4 * 2**30
+"""What is read of a file, unpacked: a gzipped megabyte may hold a gigabyte."""
 
 
 def save(run: Timeline, path: str | PathLike[str]) -> None:
@@ -33,7 +35,7 @@ def save(run: Timeline, path: str | PathLike[str]) -> None:
     part = target.with_name(target.name + ".part")
     try:
         with part.open("wb") as raw:
-            if target.suffix == ".gz":
+            if target.name.endswith(".gz"):
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
                     packed.writelines(lines(run))
             else:
@@ -53,7 +55,7 @@ def packed(run: Timeline, **extras: Any) -> bytes:
 
 def lines(run: Timeline, **extras: Any) -> Iterator[bytes]:
     """The lines of the file: the header, then one for each event."""
-    yield _line({**header(run), **{key: value for key, value in extras.items() if value}})
+    yield _line(header(run) | {key: value for key, value in extras.items() if value})
     for event in run:
         yield _line(event_as_dict(event))
 
@@ -69,6 +71,7 @@ def header(run: Timeline) -> dict[str, Any]:
         "caching": state.caching,
         "events": len(run),
         "first": run.first,
+        **run.notes.as_dict(),
         "state": state_as_dict(state),
     }
 
@@ -126,18 +129,21 @@ def load(path: str | PathLike[str]) -> Timeline:
     if len(reader.log) != first.get("events"):
         found, promised = len(reader.log), first.get("events")
         raise TimelineError(f"{name}:{number}: the file ends after {found} of {promised} events")
-    return Timeline(reader.log, stop=len(reader.log), first=reader.first)
+    return Timeline(reader.log, stop=len(reader.log), first=reader.first, notes=reader.notes)
 
 
 def _read(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The lines of a file with their numbers, one in memory at a time."""
-    number = 0
+    number = size = 0
     try:
         with _open(name) as file:
             while raw := file.readline(MAX_LINE):
                 number += 1
                 if len(raw) == MAX_LINE:
                     raise TimelineError(f"{name}:{number}: longer than {MAX_LINE} bytes")
+                size += len(raw)
+                if size > MAX_BYTES:
+                    raise TimelineError(f"{name}:{number}: the file has more than {MAX_BYTES} bytes")
                 words = json.loads(raw)
                 if not isinstance(words, dict):
                     raise TimelineError(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")

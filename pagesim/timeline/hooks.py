@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -19,6 +20,7 @@ from pagesim.block.naive_block import NaiveBlockAllocator
 from pagesim.block.pool_allocator import PoolAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.block_manager import SelfAttnBlockSpaceManager
+from pagesim.checks import check_token_ids
 from pagesim.timeline.effects import (
     COPY,
     EVICT,
@@ -73,6 +75,7 @@ def _hook(owner: type, *names: str) -> Callable[[Callable[[Any], Any]], Callable
 def _event(owner: type, name: str, subject: Callable[..., Any]) -> None:
     """Make the outermost call of a method an event; ``subject(tap, self, *args)`` names it."""
     inner = _hooks.get((owner, name))
+    is_manager = owner is SelfAttnBlockSpaceManager
     undo_of = attrgetter("undo" if issubclass(owner, ALLOCATORS) else "_undo")
 
     def hook(plain: Any) -> Any:
@@ -82,6 +85,8 @@ def _event(owner: type, name: str, subject: Callable[..., Any]) -> None:
             tap = TAPS.get(undo_of(self))
             if tap is None or tap.open:
                 return call(self, *args, **kwargs)
+            if is_manager and self not in tap.managers:
+                tap.meet(self)
             given = (*args, *kwargs.values())
             return tap.run(name, lambda: subject(tap, self, *given), call, self, *args, **kwargs)
 
@@ -248,14 +253,12 @@ def _replace(plain: Any) -> Any:
 def _allocate(plain: Any) -> Any:
     def allocate(self: BlockTable, token_ids: Any, device: Device = Device.GPU) -> None:
         tap = TAPS.get(self._undo)
-        if tap is None:
-            plain(self, token_ids, device)
+        if tap is None or self.physical_block_ids:
+            plain(self, token_ids, device)  # with blocks it raises: the table is allocated already
             return
-        if self in tap.lives or self.physical_block_ids:
-            tap.life_of(self)
-            plain(self, token_ids, device)  # it raises: the table is allocated already
-        tokens = list(token_ids)
-        life = tap.writing = tap.begin(self)
+        tokens = check_token_ids("token_ids", token_ids)
+        life = tap.writing = tap.lives.get(self) or tap.begin(self)
+        life.write(0, tokens)
         tap.position = 0
         plain(self, tokens, device)
         tap.writing = None
@@ -263,7 +266,6 @@ def _allocate(plain: Any) -> Any:
         if tap.position < len(tokens):
             first = len(tap.rows)
             tap.note_write(first, life, ids[-1], tap.position, len(tokens) - tap.position)
-        life.write(0, tokens)
         tap.log.patch(life, 0, ids)
 
     return allocate
@@ -273,7 +275,8 @@ def _allocate(plain: Any) -> Any:
 def _append(plain: Any) -> Any:
     def append_token_ids(self: BlockTable, token_ids: Any, *args: Any, **kwargs: Any) -> None:
         tap = TAPS.get(self._undo)
-        if tap is None or not self.physical_block_ids or not isinstance(token_ids, Iterable):
+        textual = isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable)
+        if tap is None or not self.physical_block_ids or textual:
             plain(self, token_ids, *args, **kwargs)
             return
         tokens = list(token_ids)
@@ -291,13 +294,13 @@ def _append_noted(
     if table._max_block_sliding_window is not None:
         kept = min(table._num_dropped_blocks, index)
     first = tap.first = len(tap.rows)
+    life.write(full, tokens)
     tap.writing, tap.position, tap.end = life, full, full + len(tokens)
     result = call(*args, **kwargs)
     tap.writing = None
     block_ids = table.physical_block_ids
     if tap.position == full and tokens:  # all of it went into one block
         tap.note_write(first, life, block_ids[index], full, len(tokens))
-    life.write(full, tokens)
     if len(tap.rows) > first + ROW or (len(tap.rows) > first and tap.rows[first] != WRITE):
         tap.log.patch(life, kept, block_ids[kept:])
     return result
@@ -322,6 +325,7 @@ def _fork(plain: Any) -> Any:
         tap = TAPS.get(self._undo)
         if tap is None:
             return plain(self)  # type: ignore[no-any-return]
+        tap.forked = None
         parent = tap.life_of(self) if self.physical_block_ids else None
         child: BlockTable = plain(self)
         tokens = parent.tokens[: self.num_full_slots].tolist() if parent else []
@@ -392,7 +396,7 @@ def _add_table(plain: Any) -> Any:
     def add_table(self: SelfAttnBlockSpaceManager, seq: Any, table: BlockTable) -> None:
         plain(self, seq, table)
         if (tap := TAPS.get(self._undo)) is not None:
-            tap.call(table, seq.seq_id)
+            tap.call_sequence(table, seq.seq_id)
             if table not in tap.lives:  # a sequence without tokens has a table without blocks
                 tap.begin(table, [])
 
@@ -414,38 +418,47 @@ def _manager_free(plain: Any) -> Any:
 def _append_slots(plain: Any) -> Any:
     """The call of every token. What happens most often, one write into the last block, is short."""
 
+    def slowly(tap: Tap, self: Any, seq: Any, num_lookahead_slots: int) -> Any:
+        if self not in tap.managers:
+            tap.meet(self)
+        table, subject = self.block_tables.get(seq.seq_id), partial(_seq, tap, self, seq)
+        if table is None or not table.physical_block_ids:
+            return tap.run("append_slots", subject, plain, self, seq, num_lookahead_slots)
+        unseen = table.get_unseen_token_ids(seq.data.token_ids)
+        args = tap, table, unseen, plain, self, seq, num_lookahead_slots
+        return tap.run("append_slots", subject, _append_noted, *args)
+
     def append_slots(self: Any, seq: Any, num_lookahead_slots: int) -> Any:
         tap = TAPS.get(self._undo)
         if tap is None or tap.open:
             return plain(self, seq, num_lookahead_slots)
         table = self.block_tables.get(seq.seq_id)
-        if table is None or not table._blocks.ids:
-            return tap.run(
-                "append_slots", lambda: seq.seq_id, plain, self, seq, num_lookahead_slots
-            )
+        life = tap.lives.get(table)
+        if life is None or self.max_block_sliding_window is not None:
+            return slowly(tap, self, seq, num_lookahead_slots)
         tokens, full, block_size = seq.data.token_ids, table.num_full_slots, self.block_size
-        offset = full % block_size
-        fits = offset and 0 < len(tokens) - full <= block_size - offset
-        if not fits or self.max_block_sliding_window is not None:
-            args = tap, table, tokens[full:], plain, self, seq, num_lookahead_slots
-            return tap.run("append_slots", lambda: seq.seq_id, _append_noted, *args)
-        life, rows = tap.lives.get(table) or tap.life_of(table), tap.rows
+        count, offset, written = len(tokens) - full, full % block_size, life.tokens
+        if not (offset and 0 < count <= block_size - offset and len(written) == full):
+            return slowly(tap, self, seq, num_lookahead_slots)
+        try:
+            written.fromlist(tokens[full:])
+        except OverflowError:
+            return slowly(tap, self, seq, num_lookahead_slots)  # it says which token
+        rows = tap.rows
         first = len(rows)
         tap.open = True
         try:
             copies = plain(self, seq, num_lookahead_slots)
         except BaseException as error:
             tap.open = False
-            tap.fail(first, "append_slots", lambda: seq.seq_id, error)
+            tap.fail(first, "append_slots", partial(_seq, tap, self, seq), error)
             raise
         tap.open = False
-        block_ids, index, count = table._blocks.ids, full // block_size, len(tokens) - full
-        if len(rows) == first and len(life.tokens) == full:
+        block_ids, index = table._blocks.ids, full // block_size
+        if len(rows) == first:
             rows += (WRITE, block_ids[index], life.number, full, count)
-            life.tokens.fromlist(tokens[full:])
         else:
             tap.note_write(first, life, block_ids[index], full, count)
-            life.write(full, tokens[full:])
             if len(rows) > first + ROW:
                 tap.log.patch(life, index, block_ids[index:])
         subject = tap.subjects.get(seq.seq_id)
@@ -497,6 +510,7 @@ for _owner, _methods in {
         "allocate_or_get_null_block",
         "free",
         "fork",
+        "fork_blocks",
         "swap",
         "cow_block_if_not_appendable",
         "promote_to_immutable_block",
@@ -505,13 +519,16 @@ for _owner, _methods in {
         "allocate_mutable_block",
         "allocate_immutable_block",
         "allocate_immutable_blocks",
+        "full_block",
         "free",
         "fork",
+        "fork_blocks",
         "cow_block_if_not_appendable",
         "swap_out",
     ),
     NaiveBlockAllocator: ("swap_in",),
     PrefixCachingBlockAllocator: (
+        "full_block",
         "swap_in",
         "promote_to_immutable_block",
     ),

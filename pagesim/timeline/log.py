@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from pagesim.block.interfaces import UsageError
 from pagesim.timeline.effects import (
     BLOCK_PAIRS,
     CLOSE,
@@ -52,10 +53,16 @@ class TableLog:
         self.tokens: array[int] = array("q")
 
     def write(self, start: int, tokens: list[int]) -> None:
-        """The tokens from position ``start`` on."""
+        """The tokens from position ``start`` on. UsageError for one beyond 64 bits."""
         if len(self.tokens) != start:  # what a call that failed had begun to write
             del self.tokens[start:]
-        self.tokens.fromlist(tokens)
+        try:
+            self.tokens.fromlist(tokens)
+        except OverflowError:
+            big = next(token for token in tokens if not -(2**63) <= token < 2**63)
+            raise UsageError(
+                f"token {big} cannot be recorded: a timeline keeps tokens of 64 bits"
+            ) from None
 
 
 class Log:
@@ -74,6 +81,8 @@ class Log:
 
     def __init__(self, start: State) -> None:
         self.start = start
+        self.first_lives = list(range(len(start.tables)))
+        """The numbers of the tables in ``start``."""
         self.kinds: list[str] = ["append_slots"]
         self._kind_codes: dict[str, int] = {"append_slots": APPEND_SLOTS}
         self.tables: list[TableLog] = []
@@ -109,19 +118,14 @@ class Log:
             return -1
         code = self.subject_codes.get(name)
         if code is None:
-            code = self.subject_codes[name] = len(self.subjects)
-            self.subjects.append(name)
+            code = self.new_subject(name)
         return code
 
-    def rename(self, old: Name, new: Name) -> None:
-        """Call a table by another name, from the beginning of the run."""
-        code = self.subject_code(old)
-        del self.subject_codes[old]
-        self.subjects[code] = new
-        self.subject_codes[new] = code
-        for table in self.tables:
-            if table.name == old:
-                table.name = new
+    def new_subject(self, name: Name) -> int:
+        """A number of its own for a name that may have been another table's before."""
+        self.subject_codes[name] = len(self.subjects)
+        self.subjects.append(name)
+        return self.subject_codes[name]
 
     def new_table(self, name: Name) -> TableLog:
         """Begin the life of a table."""

@@ -24,12 +24,14 @@ from pagesim.timeline.effects import (
     WRITE,
     Name,
     Queues,
+    is_name,
 )
 from pagesim.timeline.log import Log, TableLog
+from pagesim.timeline.notes import notes_from
 from pagesim.timeline.replayer import Machine
 from pagesim.timeline.state import State, TableState, fill_of
 
-MAX_BLOCKS, MAX_EVENTS, MAX_NUMBERS = 10_000_000, 10_000_000, 200_000_000
+MAX_BLOCKS, MAX_EVENTS, MAX_NUMBERS = 2_000_000, 10_000_000, 200_000_000
 LENGTHS = {WRITE: 4, HIT: 4, COPY: 4, NULL: 4, SWAP_OUT: 3, SWAP_IN: 3}
 
 
@@ -48,6 +50,10 @@ class Reader:
         self._numbers = 0
         self._lives: dict[Name, TableLog] = {}
         self.first = self._int(header.get("first", 0), "first")
+        try:
+            self.notes = notes_from(header)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise self._error(f"title, tokens or questions are unfit: {error!r:.200}") from None
         start = self._state(header)
         self.log = Log(start)
         for name, table in start.tables.items():
@@ -120,6 +126,8 @@ class Reader:
             self._apply(kind, block)
         if kind == EVICT:
             self._evicted.add(block)
+        elif kind == TAKE:
+            self._evicted.discard(block)
 
     def _problem(self, kind: int, block: int) -> str | None:
         """Why this cannot happen to the block as it is now, None if it can."""
@@ -239,8 +247,8 @@ class Reader:
         return life
 
     def _name(self, value: Any) -> Name:
-        if type(value) is int or (isinstance(value, str) and len(value) <= 10_000):
-            return value
+        if is_name(value):
+            return value  # type: ignore[no-any-return]
         raise self._error(f"a name must be a number or a short string, not {value!r:.80}")
 
     def _int(self, value: Any, name: str, least: int = 0) -> int:

@@ -25,7 +25,9 @@ def record(
 
     The run can be looked at while it is recorded, and keeps what it has when the block is left by
     an exception. Recorders nest: two on one allocator see the same events, each its own part.
-    TypeError for anything else than a manager or an allocator.
+    Recording knows of one thread. An allocator of one device is recorded by itself only if it
+    stands alone. TypeError for anything else than a manager or an allocator; a token beyond 64 bits
+    is a UsageError while somebody records.
     """
     if isinstance(subject, SelfAttnBlockSpaceManager):
         allocator: CpuGpuBlockAllocator | PoolAllocator = subject.block_allocator
@@ -40,12 +42,16 @@ def record(
         if not TAPS:
             hooks.install()
         TAPS[allocator.undo] = tap
+    else:
+        tap.include(tables, capture(allocator, tables).tables)
+    if isinstance(subject, SelfAttnBlockSpaceManager):
+        tap.managers.add(subject)
     tap.listeners += 1
     run = Timeline(tap.log, start=len(tap.log), tap=tap)
     try:
         yield run
     finally:
-        run._stop = len(tap.log)
+        run._stop, run._tap = len(tap.log), None
         tap.listeners -= 1
         if not tap.listeners:
             del TAPS[allocator.undo]

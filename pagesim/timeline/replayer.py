@@ -29,6 +29,9 @@ from pagesim.timeline.state import State, TableState, fill_of
 EVERY = 4096
 """Events from one kept copy to the next: a copy costs some 50 kB in a pool of 4,096 blocks."""
 
+MAX_KEPT = 64 * 2**20
+"""Bytes that the kept copies of one run may take; beyond that every second one goes."""
+
 MARK = "mark_blocks_as_computed"
 
 
@@ -194,23 +197,39 @@ class Replayer:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._kept = [Machine.from_state(log.start, range(len(log.start.tables)))]
+        self._begin()
+
+    def _begin(self) -> None:
+        self._start = self._log.start
+        self._every = EVERY
+        self._kept = [Machine.from_state(self._start, self._log.first_lives)]
+        self._kept_bytes = self._kept[0].nbytes
         self._at = 0
         self._machine = self._kept[0].copy()
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the kept copies take."""
-        return sum(machine.nbytes for machine in self._kept)
+        return self._kept_bytes + self._machine.nbytes
+
+    def _keep(self) -> None:
+        """Keep a copy of where we are; in a huge pool, only half as many as before."""
+        self._kept.append(self._machine.copy())
+        self._kept_bytes += self._machine.nbytes
+        if self._kept_bytes > MAX_KEPT and len(self._kept) > 2:
+            self._kept, self._every = self._kept[::2], 2 * self._every
+            self._kept_bytes = sum(machine.nbytes for machine in self._kept)
 
     def state(self, index: int) -> State:
         """The state after ``index`` events."""
-        nearest = min(index // EVERY, len(self._kept) - 1)
-        if not nearest * EVERY <= self._at <= index:
-            self._machine, self._at = self._kept[nearest].copy(), nearest * EVERY
+        if self._start is not self._log.start:  # tables were added to it
+            self._begin()
+        nearest = min(index // self._every, len(self._kept) - 1)
+        if not nearest * self._every <= self._at <= index:
+            self._machine, self._at = self._kept[nearest].copy(), nearest * self._every
         while self._at < index:
             self._machine.apply(self._log, self._at)
             self._at += 1
-            if self._at == len(self._kept) * EVERY:
-                self._kept.append(self._machine.copy())
+            if self._at == len(self._kept) * self._every:
+                self._keep()
         return self._machine.state(self._log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any, overload
@@ -13,11 +13,22 @@ from numpy.typing import NDArray
 from pagesim.block.block_table import BlockTable
 from pagesim.block.interfaces import UsageError
 from pagesim.timeline.captions import caption
-from pagesim.timeline.effects import BLOCK_PAIRS, DECISIONS, EFFECTS, PATCH, WRITE, Event, Name
+from pagesim.timeline.effects import (
+    BLOCK_PAIRS,
+    CALLS,
+    DECISIONS,
+    EFFECTS,
+    PATCH,
+    WRITE,
+    Event,
+    Name,
+    is_name,
+)
 from pagesim.timeline.log import FAILED, ROW, Log
+from pagesim.timeline.notes import Notes, Question
 from pagesim.timeline.replayer import Replayer
 from pagesim.timeline.state import State
-from pagesim.timeline.tap import Tap
+from pagesim.timeline.tap import TAPS, Tap
 
 
 class Timeline:
@@ -35,9 +46,12 @@ class Timeline:
         stop: int | None = None,
         *,
         first: int = 0,
+        notes: Notes | None = None,
         tap: Tap | None = None,
     ) -> None:
         self._log, self._start, self._stop, self._tap = log, start, stop, tap
+        self.notes = notes or Notes()
+        """Title, words for the tokens and questions: see :meth:`annotate`."""
         self.first = first
         """The number of this run's first event in the run it was cut from."""
         self._replayer = Replayer(log)
@@ -58,7 +72,11 @@ class Timeline:
                 raise UsageError(f"a run has no gaps: the step of a slice must be 1, not {step}")
             stop = max(start, stop)
             piece = Timeline(
-                self._log, self._start + start, self._start + stop, first=self.first + start
+                self._log,
+                self._start + start,
+                self._start + stop,
+                first=self.first + start,
+                notes=self.notes.piece(start, stop),
             )
             piece._replayer = self._replayer
             return piece
@@ -99,11 +117,31 @@ class Timeline:
     def label(self, table: BlockTable, name: Name) -> None:
         """Call a table of this recording by a name of its own, from its beginning.
 
-        UsageError if another table has that name, or if the recording is over.
+        UsageError if another table has that name, if the table belongs to another allocator, or if
+        the recording is over; TypeError for what is no table or no name.
         """
         if self._tap is None or self._stop is not None:
             raise UsageError(f"the recording is over: {name!r} cannot be given to a table any more")
+        if not isinstance(table, BlockTable):
+            raise TypeError(f"table must be a BlockTable, not {table!r}")
+        if not is_name(name):
+            raise TypeError(f"a name must be a number or a short string, not {name!r:.80}")
+        if TAPS.get(table._undo) is not self._tap:
+            raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
         self._tap.call(table, name)
+
+    def annotate(
+        self,
+        title: str | None = None,
+        tokens: Mapping[int, str] | None = None,
+        questions: Iterable[Question] | None = None,
+    ) -> Timeline:
+        """Give the run a title, words for its tokens, or questions of its own; returns the run.
+
+        They are shown by the player and saved with the run. TypeError if they are something else.
+        """
+        self.notes = self.notes.with_changes(title, tokens, questions)
+        return self
 
     @property
     def nbytes(self) -> int:
@@ -175,7 +213,7 @@ class Timeline:
         found = np.asarray(np.isin(kinds, codes), dtype=bool)
         if kind in EFFECTS:
             found |= self._events_where(lambda columns: columns[0] == EFFECTS.index(kind))
-        elif not codes and kind not in (*DECISIONS, FAILED):
-            known = ", ".join(sorted({*EFFECTS, *DECISIONS, FAILED, *self._log.kinds}))
+        elif not codes and kind not in (*CALLS, *DECISIONS, FAILED):
+            known = ", ".join(sorted({*EFFECTS, *CALLS, *DECISIONS, FAILED, *self._log.kinds}))
             raise UsageError(f"kind {kind!r} does not exist: there are {known}")
         return found

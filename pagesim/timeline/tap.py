@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pagesim.block.block_table import BlockTable
 from pagesim.block.interfaces import UsageError
 from pagesim.block.undo import UndoLog
+from pagesim.block_manager import SelfAttnBlockSpaceManager
 from pagesim.timeline.effects import CLOSE, HIT, OPEN, PROMOTE, WRITE, Name
 from pagesim.timeline.log import FAILED, ROW, Log, TableLog
+from pagesim.timeline.state import TableState
 
 TAPS: dict[UndoLog, Tap] = {}
 """The recordings in progress. The objects of one allocator share its undo log: that is the key."""
+
+
+@dataclass(slots=True)
+class Label:
+    """What a table is called, the number of that name in the log, and the lives it names."""
+
+    name: Name
+    subject: int
+    lives: list[TableLog] = field(default_factory=list)
 
 
 class Tap:
@@ -32,14 +45,14 @@ class Tap:
         self.writing: TableLog | None = None
         self.position = self.end = self.first = 0
         self.forked: BlockTable | None = None
+        self.managers: set[SelfAttnBlockSpaceManager] = set()
         self.lives: dict[BlockTable, TableLog] = {}
-        self._names: dict[BlockTable, Name] = {}
-        self._begun: list[BlockTable] = []
+        self._labels: WeakKeyDictionary[BlockTable, Label] = WeakKeyDictionary()
+        self._owners: WeakValueDictionary[Name, BlockTable] = WeakValueDictionary()
+        self._begun: list[tuple[BlockTable, TableLog]] = []
         self._unnamed = 0
         for name, table in known.items():
-            self._names[table] = name
-            self.lives[table] = log.new_table(name)
-            self.lives[table].write(0, tokens_of(table))
+            self._know(name, table)
 
     # -- tables ----------------------------------------------------------------------------------
 
@@ -53,8 +66,8 @@ class Tap:
 
     def begin(self, table: BlockTable, tokens: list[int] | None = None) -> TableLog:
         """Begin the life of a table that has no blocks yet, or holds ``tokens`` from the start."""
-        life = self.lives[table] = self.log.new_table(self._names.get(table, ""))
-        self._begun.append(table)
+        life = self.lives[table] = self.log.new_table("")
+        self._begun.append((table, life))
         if tokens is not None:
             life.write(0, tokens)
             self.log.row(OPEN, b=life.number, d=len(tokens))
@@ -65,25 +78,78 @@ class Tap:
         if table in self.lives:
             self.log.row(CLOSE, b=self.lives.pop(table).number)
 
+    def meet(self, manager: SelfAttnBlockSpaceManager) -> None:
+        """Learn what a manager calls the tables that it had before its allocator was recorded."""
+        self.managers.add(manager)
+        for seq_id, table in manager.block_tables.items():
+            if table not in self._labels:
+                self.call_sequence(table, seq_id)
+
+    def include(self, known: Mapping[Name, BlockTable], states: Mapping[Name, TableState]) -> None:
+        """Add tables to the state in which the log begins.
+
+        Nothing has happened to them since then, or their lives would have begun.
+        """
+        log = self.log
+        added = {name: table for name, table in known.items() if table not in self.lives}
+        log.start = replace(log.start, tables={**log.start.tables, **{n: states[n] for n in added}})
+        for name, table in added.items():
+            self._free_name(name)
+            log.first_lives.append(self._know(name, table).number)
+
     def name(self, table: BlockTable) -> Name:
-        """What the table is called: t0, t1, … until somebody gives it a name."""
-        if table not in self._names:
-            taken = set(self._names.values())
-            while f"t{self._unnamed}" in taken:
+        """What the table is called: t0, t1, … until somebody gives it a name.
+
+        A name that another table was given in the meantime is not its own any more.
+        """
+        label = self._labels.get(table)
+        if label is None or self._owners.setdefault(label.name, table) is not table:
+            while (fresh := f"t{self._unnamed}") in self._owners:
                 self._unnamed += 1
-            self._names[table] = f"t{self._unnamed}"
-        return self._names[table]
+            self._unnamed += 1
+            return self._give(table, fresh).name
+        self.subjects[label.name] = label.subject
+        return label.name
 
     def call(self, table: BlockTable, name: Name) -> None:
         """Give a table its name, for all of the run. UsageError if another table has it."""
-        owner = next((t for t, its_name in self._names.items() if its_name == name), table)
+        owner = self._owners.get(name, table)
         if owner is not table and owner in self.lives:
             raise UsageError(f"another table is called {name!r} already")
-        old, self._names[table] = self._names.get(table), name
-        if old is not None and old != name:
-            self.log.rename(old, name)
-        elif table in self.lives:
-            self.lives[table].name = name
+        label = self._labels.get(table)
+        if label is None:
+            self._give(table, name)
+        elif self._owners.get(label.name) is not table:  # its old name went to another: new lives
+            self._give(table, name)
+        elif label.name != name:
+            del self._owners[label.name]
+            label.name, self._owners[name] = name, table
+            self.log.subjects[label.subject], self.subjects[name] = name, label.subject
+            for life in label.lives:
+                life.name = name
+
+    def call_sequence(self, table: BlockTable, seq_id: Name) -> None:
+        """Give a manager's table the id of its sequence, whoever was given that as a label."""
+        self._free_name(seq_id)
+        self.call(table, seq_id)
+
+    def _free_name(self, name: Name) -> None:
+        owner = self._owners.get(name)
+        if owner is not None and owner in self.lives:
+            while (fresh := f"t{self._unnamed}") in self._owners:
+                self._unnamed += 1
+            self.call(owner, fresh)
+
+    def _give(self, table: BlockTable, name: Name) -> Label:
+        label = self._labels[table] = Label(name, self.log.new_subject(name))
+        self._owners[name] = table
+        return label
+
+    def _know(self, name: Name, table: BlockTable) -> TableLog:
+        life = self.lives[table] = self.log.new_table(name)
+        self._give(table, name).lives.append(life)
+        life.write(0, tokens_of(table))
+        return life
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -111,9 +177,9 @@ class Tap:
 
     def close(self, kind: str, subject: Callable[[], Name | None]) -> None:
         """The call has returned: its effects make an event."""
-        for table in self._begun:
-            if table in self.lives:
-                self.lives[table].name = self.name(table)
+        for table, life in self._begun:
+            life.name = self.name(table)
+            self._labels[table].lives.append(life)
         self._begun.clear()
         self.log.event(self.log.kind_code(kind), self.log.subject_code(subject()))
 
@@ -123,7 +189,7 @@ class Tap:
         """The call has raised and was undone: nothing remains of it but that it failed."""
         log = self.log
         del self.rows[first:]
-        for table in self._begun:
+        for table, _ in self._begun:
             self.lives.pop(table, None)
         self._begun.clear()
         name: Name | None = None

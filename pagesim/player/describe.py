@@ -1,0 +1,59 @@
+"""What a picture shows, in words: the alternative text of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+MAX_NAMED = 8
+MAX_LISTED = 8
+
+
+def name_text(name: int | str) -> str:
+    """What to call a table: the sequence 3 is s3, a label is itself."""
+    return f"s{name}" if isinstance(name, int) else name
+
+
+def describe(header: Mapping[str, Any], state: Mapping[str, Any]) -> str:
+    """A few sentences about a state of the format: tables, sharing, what is free.
+
+    Small caches are told table by table, of large ones it gives the counts.
+    """
+    gpu, cpu = header["num_gpu_blocks"], header["num_cpu_blocks"]
+    pools = f"{gpu} GPU and {_count(cpu, 'CPU block')}" if cpu else _count(gpu, "GPU block")
+    sentences = [f"A cache of {pools} with {_count(header['block_size'], 'slot')} each."]
+    tables = state["tables"]
+    if not tables:
+        sentences.append("No sequence holds a block.")
+    elif len(tables) <= MAX_NAMED:
+        sentences += [_table(name, ids, tokens) for name, ids, tokens in tables]
+    else:
+        held = len({block for _, ids, _tokens in tables for block in ids})
+        sentences.append(f"{len(tables)} sequences hold {_count(held, 'block')} between them.")
+    shared = [block for block, count in state["refs"] if count > 1]
+    if shared:
+        sentences.append(f"Shared: {_list(shared)}.")
+    waiting = [*state["evictor"][0], *state["evictor"][1]]
+    if waiting:
+        sentences.append(f"Cached, but used by nobody: {_list(waiting)}.")
+    for name, ids, count in (("GPU", state["free"][0], gpu), ("CPU", state["free"][1], cpu)):
+        if ids:
+            sentences.append(f"Free on the {name}: {len(ids)}; the next taken is {ids[0]}.")
+        elif count:
+            sentences.append(f"Nothing is free on the {name}.")
+    return " ".join(sentences)
+
+
+def _table(name: int | str, ids: Sequence[int], tokens: Sequence[int]) -> str:
+    where = f"in {_list(ids)}" if ids else "and no blocks"
+    return f"{name_text(name)} has {_count(len(tokens), 'token')} {where}."
+
+
+def _list(ids: Sequence[int]) -> str:
+    shown = ", ".join(map(str, ids[:MAX_LISTED]))
+    more = f" and {len(ids) - MAX_LISTED} more" if len(ids) > MAX_LISTED else ""
+    return f"{'block' if len(ids) == 1 else 'blocks'} {shown}{more}"
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,158 @@
+"""`pagesim.explore(scenario, block_size=[4, 8, 16], ...)`: turn a knob, and watch another run.
+
+The controls are ipywidgets, which are imported when they are needed and not before. The player
+knows nothing of them: a change makes a new run, and a new player takes the old one's place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from html import escape
+from importlib import import_module
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+from pagesim.block.interfaces import UsageError
+
+if TYPE_CHECKING:
+    from pagesim.timeline.run import Timeline
+
+# A new player begins at the step where the old one stood. The page keeps that step under a name,
+# and learns it through the two hooks of the player's that are documented for others.
+_KEEP_STEP = """(frame => {
+  const view = frame.contentWindow, key = 'pagesim-explore:KEY';
+  const ready = () => {
+    const player = view.pagesimPlayer;
+    if (!player) { if (frame.isConnected) setTimeout(ready, 20); return; }
+    player.goto(Math.min(Number(sessionStorage.getItem(key)) || 0, player.steps));
+    new view.MutationObserver(() => sessionStorage.setItem(key, player.step)).observe(
+      view.document.querySelector('.pagesim-player'), {attributeFilter: ['data-step']});
+  };
+  ready();
+})(this)"""
+
+
+def explore(scenario: Callable[..., Timeline], **ranges: Any) -> Any:
+    """Controls for the parameters of ``scenario``; each change runs it again and shows the run.
+
+    ``scenario(**parameters)`` returns a ``Timeline``. A range is ``(low, high)`` or
+    ``(low, high, step)`` of ints or floats, a list of choices, or a bool; it begins at the
+    function's own default where that has one, else at ``low``, the first choice, the bool itself.
+    An exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``. Raises
+    UsageError for a range or a parameter that does not fit, ImportError without ipywidgets.
+    """
+    defaults = _defaults(scenario, ranges)
+    try:
+        widgets: Any = import_module("ipywidgets")
+    except ImportError:
+        raise ImportError('pagesim.explore needs ipywidgets: pip install "pagesim[lab]"') from None
+    controls = {
+        name: _control(widgets, name, choice, defaults.get(name, Parameter.empty))
+        for name, choice in ranges.items()
+    }
+    said, shown = widgets.HTML(), widgets.HTML(layout={"width": "100%"})
+    box = widgets.VBox([*controls.values(), said, shown])
+
+    def update(_change: object = None) -> None:
+        try:
+            run = scenario(**{name: control.value for name, control in controls.items()})
+            picture = _picture(run, key=box.model_id)
+        except Exception as error:
+            said.value, shown.value = _line(error), ""
+        else:
+            said.value, shown.value = "", picture
+
+    for control in controls.values():
+        control.observe(update, names="value")
+    update()
+    return box
+
+
+def _defaults(scenario: Callable[..., Timeline], ranges: dict[str, Any]) -> dict[str, Any]:
+    """The function's own defaults; UsageError where its parameters and the ranges do not fit."""
+    if not callable(scenario):
+        raise UsageError(f"scenario must be a function that returns a run, not {scenario!r:.80}")
+    parameters = inspect.signature(scenario).parameters
+    named = {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    }
+    any_name = any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
+    for name in ranges:
+        if name not in named and not any_name:
+            known = ", ".join(named) or "none"
+            raise UsageError(f"{name} is no parameter of the scenario; it has: {known}")
+    for name, parameter in parameters.items():
+        fixed = parameter.default is Parameter.empty
+        if parameter.kind is Parameter.POSITIONAL_ONLY and fixed:
+            raise UsageError(f"{name} can only be given by position; explore gives it by name")
+        if name in named and fixed and name not in ranges:
+            raise UsageError(f"{name} has no default: give it a range, as in {name}=(1, 8)")
+    return {name: parameter.default for name, parameter in named.items()}
+
+
+def _control(widgets: Any, name: str, choice: Any, default: Any) -> Any:
+    """The control for one parameter; UsageError if the range is none, or the default not in it."""
+    look: dict[str, Any] = {"description": name, "style": {"description_width": "initial"}}
+    given = default is not Parameter.empty
+    if isinstance(choice, bool):
+        return widgets.Checkbox(value=bool(default) if given else choice, indent=False, **look)
+    if isinstance(choice, list):
+        if not choice:
+            raise UsageError(f"{name}: a list of choices must have one at least")
+        if given and default not in choice:
+            raise UsageError(f"{name}: the default {default!r} is not among {choice!r:.80}")
+        options = [(str(value), value) for value in choice]
+        return widgets.Dropdown(options=options, value=default if given else choice[0], **look)
+    low, high, step = _numbers(name, choice)
+    value = default if given else low
+    if not _is_number(value) or not low <= value <= high:
+        raise UsageError(f"{name}: the default {value!r} is not between {low} and {high}")
+    look |= {"min": low, "max": high, "step": step, "continuous_update": False}
+    if isinstance(low, int) and isinstance(value, int):
+        return widgets.IntSlider(value=value, **look)
+    return widgets.FloatSlider(value=value, readout_format=".3~g", **look)
+
+
+def _numbers(name: str, choice: Any) -> tuple[float, float, float]:
+    """Low, high and step of a range: ints if all of them are, a hundredth as step of floats."""
+    fits = isinstance(choice, tuple) and len(choice) in (2, 3) and all(map(_is_number, choice))
+    if not fits:
+        raise UsageError(
+            f"{name} must be (low, high), (low, high, step), a list of choices or a bool, "
+            f"not {choice!r:.80}"
+        )
+    low, high, *rest = choice
+    whole = all(isinstance(number, int) for number in choice)
+    if not low < high:
+        raise UsageError(f"{name}: low must be below high, not {low} and {high}")
+    step = rest[0] if rest else 1 if whole else (high - low) / 100
+    if not 0 < step <= high - low:
+        raise UsageError(f"{name}: the step must be above 0 and at most {high - low}, not {step}")
+    return (low, high, step) if whole else (float(low), float(high), float(step))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _picture(run: Any, key: str) -> str:
+    """The player's HTML, whose iframe takes over the step of the one before it."""
+    show = getattr(type(run), "_repr_html_", None)
+    if show is None:
+        raise TypeError(f"the scenario must return a run, as pagesim.record gives, not {run!r:.80}")
+    html: str = show(run)
+    keep = escape(" ".join(_KEEP_STEP.replace("KEY", key).split()))
+    return html.replace("<iframe ", f'<iframe onload="{keep}" ', 1)
+
+
+def _line(error: Exception) -> str:
+    """What went wrong, as one line of text that cannot become markup."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    if len(text) > 300:
+        text = text[:299] + "…"
+    # The notebook's own colours: they follow its theme.
+    return f'<div role="alert" style="color:var(--jp-error-color0,#b00020)">{escape(text)}</div>'

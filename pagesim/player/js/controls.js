@@ -1,0 +1,385 @@
+// The controls: moving, searching, following, predicting.
+
+const SPEEDS = [900, 300, 80]; // milliseconds a step
+const SPEED_NAMES = ["slow", "normal", "fast"];
+const PLAY = "\u25b6 Play", PAUSE = "\u25ae\u25ae Pause";
+const JUMP = 50; // steps of PageUp and PageDown
+
+/** An HTML element; strings among the children become text nodes, never markup. */
+function html(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(key, value);
+    else if (value !== null && value !== false) node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+const button = (action, text, label, click) => html("button",
+  { type: "button", "data-action": action, "aria-label": label, title: label, click }, text);
+
+class Player {
+  constructor(root, run, storage) {
+    Object.assign(this, { root, run, storage, step: 0, selected: null, hovered: null, timer: 0,
+      speed: 1, predict: false, question: null, asked: 0, right: 0, found: null });
+    const labels = run.header.tokens;
+    const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
+    this.label = (token) => String(has(token) ? labels[token] : token);
+    this.stage = new Stage(run, this.label);
+    this.curve = new Curve(run, (step) => this.go(step));
+    this.build();
+    this.listen();
+    root.dataset.steps = run.steps;
+    const kept = storage.read();
+    this.setPredict(kept.predict === true);
+    this.show(Math.min(isCount(kept.step) ? kept.step : 0, run.steps));
+  }
+
+  build() {
+    const { run } = this, n = run.steps;
+    this.slider = html("input", { type: "range", class: "ps-slider", min: 0, max: n, step: 1,
+      "aria-label": "step", input: () => this.go(+this.slider.value) });
+    this.number = html("input", { type: "number", class: "ps-goto", min: 0, max: n, step: 1,
+      "aria-label": "go to step", change: () => this.go(+this.number.value) });
+    this.playButton = button("play", PLAY, "play (Space)", () => this.play());
+    this.speeds = SPEED_NAMES.map((name, i) => button(`speed-${i + 1}`, name, `play ${name}`,
+      () => this.setSpeed(i)));
+    this.predictButton = button("predict", "Predict", "ask before each step which block it is about",
+      () => this.setPredict(!this.predict));
+    this.score = html("span", { class: "ps-score", "aria-live": "polite" });
+    this.query = html("input", { type: "search", class: "ps-search", "aria-label": "search",
+      placeholder: "block 7, a name, evict \u2026", input: () => { this.found = null; },
+      keydown: (event) => { if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1); } });
+    this.message = html("span", { class: "ps-message", role: "status" });
+    this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
+    this.changes = html("p", { class: "ps-changes" });
+    this.answer = html("input", { type: "number", class: "ps-answer", min: 0, "aria-label": "block",
+      keydown: (event) => { if (event.key === "Enter") this.reply(this.answer.valueAsNumber); } });
+    this.ask = html("span", { class: "ps-ask" });
+    this.asking = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask,
+      " Click it, or type its number: ", this.answer,
+      button("skip", "Skip", "see it without an answer", () => this.leaveQuestion(true)));
+    this.feedback = html("p", { class: "ps-feedback", "aria-live": "polite", hidden: true });
+    this.detail = html("span", { class: "ps-detail" });
+    this.jumps = html("span", { class: "ps-jumps", hidden: true },
+      button("sel-prev", "\u25c0 its event", "previous event of what is selected", () => this.jumpSelected(-1)),
+      button("sel-next", "its event \u25b6", "next event of what is selected", () => this.jumpSelected(1)),
+      button("sel-clear", "\u2715", "select nothing (Escape)", () => this.select(null)));
+    this.share = html("p", { class: "ps-share" });
+    const title = typeof run.header.title === "string" ? run.header.title : "";
+    if (title) this.root.append(html("h1", {}, title));
+    if (run.problem) {
+      this.root.append(html("p", { class: "ps-problem", role: "alert" },
+        `The file is damaged: ${run.problem}. ${plural(n, "event")} before it can be played.`));
+    }
+    const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
+    this.root.append(
+      bar(
+        button("first", "\u21e4", "first step (Home)", () => this.go(0)),
+        button("prev", "\u2190", "one step back (\u2190)", () => this.go(this.step - 1)),
+        this.playButton,
+        button("next", "\u2192", "one step on (\u2192)", () => this.next()),
+        button("last", "\u21e5", "last step (End)", () => this.go(n)),
+        this.slider,
+        html("label", {}, "step ", this.number, ` of ${n}`),
+        html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
+      ),
+      bar(
+        this.predictButton, this.score,
+        html("span", { class: "ps-space" }),
+        this.query,
+        button("search-prev", "\u25c0", "previous match", () => this.find(-1)),
+        button("search-next", "\u25b6", "next match", () => this.find(1)),
+        this.message,
+      ),
+      html("div", { class: "ps-said" }, this.caption, this.asking, this.feedback, this.changes),
+      this.stage.node,
+      html("p", { class: "ps-about" }, this.detail, this.jumps),
+      this.curve.node,
+      this.share,
+      html("p", { class: "ps-keys" }, "Keys: \u2190 \u2192 one step, PageUp PageDown fifty, Home End, "
+        + "Space plays. Tab reaches the blocks, arrows walk among them, Enter selects."),
+    );
+    this.setSpeed(this.speed);
+  }
+
+  listen() {
+    const stage = this.stage.node;
+    const hitOf = (event) => {
+      const hit = event.target?.hit ?? null;
+      if (!hit?.at) return hit;
+      const box = stage.getBoundingClientRect();
+      const block = hit.at(((event.clientX - box.left) * WIDTH) / (box.width || 1));
+      return block == null ? null : { block };
+    };
+    stage.addEventListener("mousedown", (event) => {
+      event.preventDefault(); // a click shall not move the focus: the arrow keys go on stepping
+      this.root.focus({ preventScroll: true });
+    });
+    stage.addEventListener("click", (event) => this.choose(hitOf(event)));
+    stage.addEventListener("pointerover", (event) => this.hover(hitOf(event)));
+    stage.addEventListener("pointerleave", () => this.hover(null));
+    stage.addEventListener("focusin", (event) => {
+      const hit = hitOf(event);
+      if (!hit) return;
+      this.stage.cells[this.stage.focused].g.setAttribute("tabindex", -1);
+      this.stage.focused = hit.block;
+      event.target.setAttribute("tabindex", 0);
+      this.hover(hit);
+      event.target.setAttribute("aria-label", this.detail.textContent);
+    });
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  // -- moving ------------------------------------------------------------------------------------
+
+  /** Show a step without asking anything. */
+  go(step) {
+    this.stop();
+    this.closeQuestion();
+    this.feedback.hidden = true;
+    this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step);
+  }
+
+  /** One step on; in predict mode a question may come first. Whether the step was made. */
+  next() {
+    if (this.question) {
+      this.ask.textContent = `${this.question.ask} (Choose a block first, or skip.)`;
+      return false;
+    }
+    if (this.step >= this.run.steps) return false;
+    if (this.predict && this.openQuestion()) return false;
+    this.feedback.hidden = true;
+    this.show(this.step + 1);
+    return true;
+  }
+
+  show(step) {
+    const begun = performance.now();
+    const { run, root } = this;
+    this.step = step;
+    root.dataset.step = step;
+    this.slider.value = step;
+    this.slider.setAttribute("aria-valuetext", `step ${step} of ${run.steps}`);
+    this.number.value = step;
+    this.redraw();
+    this.curve.draw(step);
+    this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}`;
+    this.tell(step ? run.events[step - 1] : null);
+    this.storage.write({ step, predict: this.predict });
+    this.drawMs = performance.now() - begun;
+  }
+
+  redraw() {
+    this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict });
+    this.hover(this.hovered);
+  }
+
+  tell(event) {
+    const first = isCount(this.run.header.first) ? this.run.header.first : 0;
+    if (!event) {
+      const what = first ? `The state before event ${first} of the run.` : "The state when recording began.";
+      this.caption.replaceChildren(what);
+      this.changes.replaceChildren();
+      return;
+    }
+    const of = event.of === null ? "" : ` \u00b7 ${nameText(event.of)}`;
+    const group = isCount(event.step) ? ` \u00b7 schedule ${event.step}` : "";
+    this.caption.replaceChildren(html("b", {}, `${event.event}${of}${group}`), " ", event.caption);
+    const byKind = new Map();
+    for (const effect of event.effects) {
+      const text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
+      byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
+    }
+    this.changes.replaceChildren(...[...byKind].map(([kind, all]) => {
+      const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
+      return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
+    }));
+  }
+
+  play() {
+    if (this.timer) { this.stop(); return; }
+    if (this.step >= this.run.steps) this.go(0);
+    this.caption.setAttribute("aria-live", "off");
+    this.playButton.textContent = PAUSE;
+    this.playButton.setAttribute("aria-pressed", "true");
+    this.timer = setInterval(() => { if (!this.next()) this.stop(); }, SPEEDS[this.speed]);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.caption.setAttribute("aria-live", "polite");
+    this.playButton.textContent = PLAY;
+    this.playButton.setAttribute("aria-pressed", "false");
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.speeds.forEach((node, i) => node.setAttribute("aria-pressed", i === speed));
+    if (this.timer) { this.stop(); this.play(); }
+  }
+
+  key(event) {
+    const { target } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+    if (event.key === "Escape") { this.select(null); this.root.focus(); return; }
+    if (target.tagName === "INPUT" && target !== this.slider) return;
+    if (target.closest?.(".ps-cell") && this.walk(event, target.hit.block)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.key === " " && target.tagName === "BUTTON") return;
+    const moves = {
+      ArrowRight: () => this.next(), ArrowLeft: () => this.go(this.step - 1),
+      PageDown: () => this.go(this.step + JUMP), PageUp: () => this.go(this.step - JUMP),
+      Home: () => this.go(0), End: () => this.go(this.run.steps), " ": () => this.play(),
+    };
+    if (!Object.hasOwn(moves, event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === "ArrowRight") this.stop();
+    moves[event.key]();
+  }
+
+  /** Arrow keys walk among the blocks once one has the focus; Enter or Space chooses it. */
+  walk(event, id) {
+    const { cell } = this.layoutOf(), gpu = this.run.header.num_gpu_blocks;
+    const row = id < gpu ? cell.g : cell.c;
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row }[event.key];
+    if (event.key === "Enter" || event.key === " ") this.choose({ block: id });
+    else if (by) this.stage.cells[id + by]?.g.focus();
+    else return false;
+    return true;
+  }
+
+  layoutOf() { return this.stage.layout; }
+
+  // -- looking closer ----------------------------------------------------------------------------
+
+  hover(hit) {
+    this.hovered = hit;
+    const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
+    let text = "Point at a block, or click one or a sequence to follow it.";
+    if (what && "block" in what) text = describeBlock(this.run, this.state, what.block, this.label);
+    else if (what) text = this.describeTable(what.seq);
+    if (this.detail.textContent !== text) this.detail.textContent = text;
+  }
+
+  describeTable(name) {
+    const table = this.state.tables.get(name);
+    if (!table) return `${nameText(name)} holds no blocks at this step.`;
+    const tokens = table.tokens.slice(Math.max(table.filled - 12, 0), table.filled).map(this.label);
+    const ids = table.ids.length ? short(table.ids.join(", "), 90) : "none";
+    return `${nameText(name)}: ${plural(table.filled, "token")} in ${plural(table.ids.length, "block")} (${ids}); `
+      + `the last tokens: ${tokens.join(" ")}`;
+  }
+
+  choose(hit) {
+    if (!hit) { this.select(null); return; }
+    if (this.question && "block" in hit) { this.reply(hit.block); return; }
+    const kind = "block" in hit ? "block" : "seq", value = hit[kind];
+    const again = this.selected?.kind === kind && this.selected.value === value;
+    this.select(again ? null : { kind, value });
+  }
+
+  select(selected) {
+    this.selected = selected;
+    this.jumps.hidden = selected === null;
+    this.redraw();
+  }
+
+  jumpSelected(direction) {
+    const { kind, value } = this.selected ?? {};
+    const matches = [...this.run.events.keys()].filter((i) => {
+      const event = this.run.events[i];
+      return kind === "block" ? event.effects.some((e) => blocksOf(e).includes(value))
+        : namesIn(event).includes(value);
+    });
+    this.jump(matches, direction);
+  }
+
+  find(direction) {
+    this.found ??= search(this.run, this.query.value);
+    this.jump(this.found, direction);
+  }
+
+  jump(matches, direction) {
+    const here = this.step - 1;
+    let k = direction > 0 ? matches.findIndex((i) => i > here) : matches.findLastIndex((i) => i < here);
+    if (!matches.length) this.message.textContent = "nothing found";
+    else if (k < 0) this.message.textContent = direction > 0 ? "no later match" : "no earlier match";
+    else {
+      this.go(matches[k] + 1);
+      this.message.textContent = `${k + 1} of ${matches.length}`;
+    }
+  }
+
+  // -- predict -----------------------------------------------------------------------------------
+
+  setPredict(on) {
+    this.predict = on;
+    this.root.dataset.predict = on ? "on" : "off";
+    this.predictButton.setAttribute("aria-pressed", on);
+    this.closeQuestion();
+    this.feedback.hidden = true;
+    this.score.textContent = on || this.asked ? `${this.right} of ${this.asked} right` : "";
+    if (this.state) {
+      this.redraw();
+      this.storage.write({ step: this.step, predict: on });
+    }
+  }
+
+  openQuestion() {
+    const question = questionFor(this.run, this.run.at(this.step), this.step);
+    if (!question) return false;
+    this.stop();
+    this.question = question;
+    this.root.dataset.asking = this.step;
+    this.ask.textContent = question.ask;
+    this.answer.value = "";
+    this.feedback.hidden = true;
+    this.asking.hidden = false;
+    this.caption.hidden = this.changes.hidden = true;
+    return true;
+  }
+
+  closeQuestion() {
+    this.question = null;
+    delete this.root.dataset.asking;
+    this.asking.hidden = true;
+    this.caption.hidden = this.changes.hidden = false;
+  }
+
+  leaveQuestion(shown) {
+    const { question } = this;
+    this.closeQuestion();
+    this.show(this.step + 1);
+    if (shown) this.say("", `It is ${question.answers.map((id) => `block ${id}`).join(" or ")}. ${question.why}`);
+  }
+
+  reply(id) {
+    const { question, state } = this;
+    if (!question) return;
+    if (!isCount(id) || id >= state.total) {
+      this.ask.textContent = `${question.ask} (There are the blocks 0 to ${state.total - 1}.)`;
+      return;
+    }
+    const right = question.answers.includes(id);
+    this.asked += 1;
+    this.right += right;
+    const chosen = right ? `Right: block ${id}.` : `Wrong: ${whereIs(state, id)}; it is `
+      + `${question.answers.map((answer) => `block ${answer}`).join(" or ")}.`;
+    this.leaveQuestion(false);
+    this.say(right ? "right" : "wrong", `${chosen} ${question.why}`);
+    this.score.textContent = `${this.right} of ${this.asked} right`;
+    this.root.focus({ preventScroll: true });
+  }
+
+  say(result, text) {
+    this.feedback.dataset.result = result;
+    this.feedback.textContent = `${{ right: "\u2713 ", wrong: "\u2717 " }[result] ?? ""}${text}`;
+    this.feedback.hidden = false;
+  }
+}

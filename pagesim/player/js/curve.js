@@ -1,0 +1,80 @@
+// The occupancy of the whole run.
+
+/** The occupancy of the GPU pool over the whole run, to read and to click on. */
+class Curve {
+  constructor(run, go) {
+    Object.assign(this, { run, left: 92, top: 4, width: WIDTH - 92 - MARGIN, height: 62 });
+    this.node = svg("svg", { viewBox: `0 0 ${WIDTH} 84`, class: "ps-curve", role: "img" });
+    this.node.setAttribute("aria-label", this.words());
+    const { left, top, width, height } = this;
+    const names = ["reserved", "internal", "token"]; // painted from the back to the front
+    const counts = [3, 2, 1];
+    this.node.append(svg("rect", { x: left, y: top, width, height, class: "share-free" }));
+    names.forEach((name, i) => this.node.append(svg("path", { d: this.area(counts[i]), class: `share-${name}` })));
+    this.node.append(svg("rect", { x: left, y: top, width, height, class: "edge" }));
+    const text = (x, y, words, className) => {
+      this.node.appendChild(svg("text", { x, y, class: className })).textContent = words;
+    };
+    text(MARGIN, top + 36, "GPU slots", "strong");
+    text(left - 4, top + 9, "100 %", "end muted small");
+    text(left - 4, top + height, "0 %", "end muted small");
+    text(left, top + height + 13, "step 0", "muted small");
+    text(left + width, top + height + 13, `${run.steps}`, "end muted small");
+    ["token", "internal", "reserved", "free"].forEach((name, i) => {
+      const x = left + width / 2 - 220 + [0, 75, 225, 375][i];
+      this.node.append(svg("rect", { x, y: top + height + 5, width: 12, height: 10, class: `swatch share-${name}` }));
+      text(x + 17, top + height + 14, SHARES.get(name), "muted small");
+    });
+    this.cursor = this.node.appendChild(svg("path", { class: "cursor" }));
+    const seek = (event) => {
+      const box = this.node.getBoundingClientRect();
+      const at = ((event.clientX - box.left) * WIDTH) / (box.width || 1);
+      go(Math.round(((at - left) / width) * run.steps));
+    };
+    this.node.addEventListener("pointerdown", (event) => {
+      this.node.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    this.node.addEventListener("pointermove", (event) => {
+      if (this.node.hasPointerCapture(event.pointerId)) seek(event);
+    });
+  }
+
+  area(count) {
+    const { run, left, top, width, height } = this;
+    const columns = Math.min(run.steps, Math.floor(width));
+    const y = (step) => {
+      const part = run.percent(step).slice(0, count).reduce((sum, x) => sum + x, 0);
+      return (top + height * (1 - Math.min(part, 100) / 100)).toFixed(1);
+    };
+    let d = `M${left} ${top + height}`;
+    for (let i = 0; i <= columns; i++) {
+      const step = columns ? Math.round((i / columns) * run.steps) : 0;
+      const x = (left + (columns ? (i / columns) * width : 0)).toFixed(1);
+      d += `${i ? `H${x}` : ""}V${y(step)}`;
+    }
+    return `${d}H${left + width}V${top + height}z`;
+  }
+
+  words() {
+    const { run } = this;
+    let peak = 0;
+    for (let i = 0; i <= run.steps; i++) if (run.percent(i)[3] < run.percent(peak)[3]) peak = i;
+    return `Occupancy of the GPU's slots over ${plural(run.steps, "step")}. `
+      + `Fullest at step ${peak}: ${shares(run, peak)}. At the end: ${shares(run, run.steps)}.`;
+  }
+
+  draw(step) {
+    const { run, left, top, width, height } = this;
+    const x = (left + (run.steps ? (step / run.steps) * width : 0)).toFixed(1);
+    this.cursor.setAttribute("d", `M${x} ${top - 3}v${height + 6}`);
+  }
+}
+
+const SHARES = new Map([["token", "token"], ["internal", "internal (partly filled)"],
+  ["reserved", "reserved (no token yet)"], ["free", "free"]]);
+
+function shares(run, step) {
+  const names = [...SHARES.keys()];
+  return run.percent(step).map((part, i) => `${names[i]} ${part.toFixed(1)} %`).join(", ");
+}

@@ -1,0 +1,113 @@
+// Reading the file: its text becomes a header and events, or a message.
+
+const FORMAT = "pagesim-timeline/1";
+const MAX_BYTES = 256 * 1024 * 1024; // more is a bomb, or no notebook output
+const MAX_BLOCKS = 65536;
+
+class TimelineError extends Error {}
+
+const wrong = (text) => { throw new TimelineError(text); };
+const isCount = (x) => Number.isSafeInteger(x) && x >= 0;
+const isName = (x) => Number.isSafeInteger(x) || typeof x === "string";
+const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is no list`));
+
+async function unpack(base64) {
+  const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new DecompressionStream("gzip"); // fed by hand: a Blob would take a detour
+  const writer = stream.writable.getWriter(), reader = stream.readable.getReader();
+  const written = Promise.all([writer.write(packed), writer.close()]);
+  const chunks = [];
+  written.catch(() => { /* the reader fails with the same error */ });
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.length;
+    if (size > MAX_BYTES) wrong(`more than ${MAX_BYTES} bytes`);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) { bytes.set(chunk, at); at += chunk.length; }
+  const end = bytes.indexOf(10);
+  const text = (part) => new TextDecoder("utf-8", { fatal: true }).decode(part);
+  const first = parseLine(text(bytes.subarray(0, end < 0 ? bytes.length : end)), 1);
+  return first.shapes ? unfold(first, bytes.subarray(end + 1)) : text(bytes);
+}
+
+/** The inverse of pack.py: shapes and columns of numbers → the lines of the file. */
+function unfold({ shapes, columns }, bytes) {
+  let at = 0;
+  const [lines, numbers, counts, items] = columns.map((length) => {
+    const column = new Uint32Array(length);
+    for (let shift = 0; shift < 32; shift += 8) {
+      for (let i = 0; i < length; i++) column[i] |= bytes[at++] << shift;
+    }
+    return column;
+  });
+  const parts = shapes.map((shape) => shape.split(/([\x01\x02]|\x03.)/));
+  let number = 0, count = 0, item = 0;
+  return Array.from(lines, (shape) => {
+    const seen = [];
+    return parts[shape].map((part) => {
+      if (part === "\x01") { seen.push(numbers[number]); return numbers[number++]; }
+      if (part === "\x02") return `[${items.subarray(item, item += counts[count++]).join()}]`;
+      return part[0] === "\x03" ? seen[part.charCodeAt(1) - 48] : part;
+    }).join("");
+  }).join("\n");
+}
+
+/** Text → {header, events, problem}: a damaged line ends the events and becomes the problem. */
+function parse(text) {
+  const lines = text.split("\n");
+  const header = checkHeader(parseLine(lines[0], 1));
+  const events = [];
+  for (let i = 1; i < lines.length; i++) {
+    if (lines[i] === "" && i === lines.length - 1) break;
+    try {
+      events.push(checkEvent(parseLine(lines[i], i + 1), i + 1));
+    } catch (error) {
+      return { header, events, problem: message(error) };
+    }
+  }
+  const promised = header.events;
+  const short = isCount(promised) && promised > events.length;
+  const problem = short ? `the file ends after ${events.length} of ${promised} events` : "";
+  return { header, events, problem };
+}
+
+function parseLine(line, number) {
+  let value;
+  try { value = JSON.parse(line); } catch { wrong(`line ${number} is no JSON`); }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    wrong(`line ${number} is no JSON object`);
+  }
+  return value;
+}
+
+function checkHeader(header) {
+  if (header.format !== FORMAT) wrong(`line 1: format is ${JSON.stringify(header.format)}, not "${FORMAT}"`);
+  for (const key of ["block_size", "num_gpu_blocks", "num_cpu_blocks"]) {
+    if (!isCount(header[key])) wrong(`line 1: ${key} is ${JSON.stringify(header[key])}`);
+  }
+  if (header.block_size < 1) wrong("line 1: block_size is 0");
+  const total = header.num_gpu_blocks + header.num_cpu_blocks;
+  if (total > MAX_BLOCKS) wrong(`line 1: ${total} blocks, the player shows at most ${MAX_BLOCKS}`);
+  if (header.state === null || typeof header.state !== "object") wrong("line 1: no state");
+  return header;
+}
+
+function checkEvent(event, number) {
+  if (typeof event.event !== "string") wrong(`line ${number}: "event" is no string`);
+  event.of = isName(event.of) ? event.of : null;
+  event.caption = typeof event.caption === "string" ? event.caption : "";
+  for (const key of ["effects", "tables", "opened", "closed"]) {
+    event[key] = list(event[key] ?? [], `line ${number}: "${key}"`);
+  }
+  for (const row of event.effects) list(row, `line ${number}: an effect`);
+  for (const row of [...event.tables, ...event.opened]) list(row, `line ${number}: a table`);
+  event.line = number;
+  return event;
+}
+
+const message = (error) => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,128 @@
+// Drawing tools: nodes that are used again, and where everything stands.
+
+// Okabe and Ito's palette; the darkest come last, where white is read more easily.
+const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
+const WIDTH = 1000, MARGIN = 10, HEAD = 26;
+const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
+const LINE = 22; // a table drawn in one line
+const SVG = "http://www.w3.org/2000/svg";
+
+// Sizes of a cell, largest first: width, height, gaps; which texts it has room for.
+const CELLS = [
+  { w: 84, h: 52, gx: 9, gy: 25, detail: 2 }, { w: 62, h: 48, gx: 7, gy: 24, detail: 2 }, { w: 50, h: 38, gx: 6, gy: 16, detail: 2 },
+  { w: 38, h: 28, gx: 5, gy: 6, detail: 1 }, { w: 29, h: 23, gx: 4, gy: 4, detail: 1 },
+  { w: 24, h: 19, gx: 3, gy: 3, detail: 0 }, { w: 20, h: 16, gx: 3, gy: 3, detail: 0 },
+  { w: 16, h: 14, gx: 2.5, gy: 2.5, detail: 0 }, { w: 12, h: 11, gx: 2, gy: 2, detail: 0 },
+  { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 }, { w: 6, h: 6, gx: 1, gy: 1, detail: 0 },
+  { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
+];
+
+function svg(tag, attributes = {}) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
+}
+
+/**
+ * Nodes of one kind that are used again from step to step. An attribute is written only when it
+ * changes, surplus nodes leave the page: the same step always gives the same markup.
+ */
+class Recycler {
+  constructor(parent, tag, anchor = null) {
+    Object.assign(this, { parent, tag, anchor, nodes: [], used: 0, shown: 0 });
+  }
+
+  next(attributes, hit = null) {
+    let node = this.nodes[this.used];
+    if (!node) {
+      node = this.nodes[this.used] = svg(this.tag);
+      node.now = {};
+    }
+    if (this.used === this.shown) {
+      this.parent.insertBefore(node, this.anchor);
+      this.shown += 1;
+    }
+    this.used += 1;
+    for (const key in attributes) {
+      if (node.now[key] !== attributes[key]) node.setAttribute(key, node.now[key] = attributes[key]);
+    }
+    node.hit = hit;
+    return node;
+  }
+
+  done() {
+    while (this.shown > this.used) this.nodes[--this.shown].remove();
+    this.used = 0;
+  }
+}
+
+/** A sheet that is drawn anew at each step: rectangles below paths below texts. */
+class Layer {
+  constructor(parent, className) {
+    const group = (name) => parent.appendChild(svg("g", { class: `${className} ${name}` }));
+    this.kinds = {
+      rect: new Recycler(group("rects"), "rect"),
+      path: new Recycler(group("paths"), "path"),
+      ground: new Recycler(group("grounds"), "rect"),
+      text: new Recycler(group("texts"), "text"),
+    };
+  }
+
+  rect(x, y, width, height, className, fill = "none", hit = null) {
+    this.kinds.rect.next({ x, y, width, height, class: className, fill }, hit);
+  }
+
+  path(d, className, stroke = "none", fill = "none") {
+    this.kinds.path.next({ d, class: className, stroke, fill });
+  }
+
+  text(x, y, text, className = "", hit = null) {
+    const node = this.kinds.text.next({ x, y, class: className }, hit);
+    if (node.now.text !== text) node.textContent = node.now.text = text;
+  }
+
+  /** Text on a ground of paper, readable on fills and hatches. */
+  pill(x, y, text, className = "", hit = null) {
+    const width = 6.4 * text.length + 5;
+    this.kinds.ground.next({ x: x - width / 2, y: y - 9.5, width, height: 12.5, class: "pill" }, hit);
+    this.text(x, y, text, `mid ${className}`, hit);
+  }
+
+  done() {
+    for (const kind of Object.values(this.kinds)) kind.done();
+  }
+}
+
+/** Where everything stands; decided once for a run, so that nothing jumps from step to step. */
+function plan(run) {
+  const { header, most } = run;
+  const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
+  const height = most.rows * ROW + most.tables * (NAME + GAP);
+  const full = height <= 520 && most.length <= 16 && gpu <= 64 && cpu <= 64;
+  const slot = Math.min(40, 208 / size);
+  const left = full ? MARGIN + 18 + slot * size + 26 + 34 + 32 : 408;
+  const poolsX = left + (full ? 62 : 36);
+  const room = WIDTH - MARGIN - poolsX, between = cpu ? 34 : 0;
+  let found = null;
+  for (const cell of CELLS) {
+    const pitch = cell.w + cell.gx;
+    const columns = Math.floor((room - between + cell.gx) / pitch);
+    let best = null;
+    for (let g = 1; g <= columns - (cpu ? 1 : 0); g++) {
+      const c = cpu ? Math.min(columns - g, Math.max(2, Math.ceil(g / 2))) : 1;
+      const rows = Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
+      const wide = full && gpu <= 24 && g > 4; // few blocks: four columns, as in the figures
+      const odd = gpu >= 64 && g % 8 && columns >= 10; // many: rows that begin at round ids
+      if (c > 0 && !wide && !odd && (!best || rows <= best.rows)) best = { g, c, rows };
+    }
+    if (!best) continue;
+    found = { ...cell, ...best, height: best.rows * (cell.h + cell.gy) - cell.gy };
+    if (found.height <= (cell.detail ? 430 : 535)) break;
+  }
+  const cell = found ?? { ...CELLS.at(-1), g: 1, c: 1, rows: gpu + cpu, height: (gpu + cpu) * 4 };
+  const slotRows = Math.min(Math.ceil(size / 8), 4), under = 44 + slotRows * ROW;
+  const body = Math.max(full ? height : Math.min(most.tables, 17) * LINE + under, cell.height + 14, 120);
+  const lines = Math.max(Math.floor((body - under) / LINE), 1);
+  return { full, slot, slotRows, size, left, poolsX, cell, body, lines,
+    cpuX: poolsX + cell.g * (cell.w + cell.gx) - cell.gx + between };
+}

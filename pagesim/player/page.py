@@ -1,0 +1,64 @@
+"""The player as one HTML document: it opens from a disk, from a server, or in an iframe.
+
+The document carries the timeline, one script and one style. Its Content-Security-Policy lets
+nothing else run or load, so whatever a timeline holds, it stays text.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+from functools import lru_cache
+from pathlib import Path
+
+from pagesim.player.lean import lean_script, lean_style
+from pagesim.player.pack import pack
+
+HERE = Path(__file__).parent
+# One script of several sources, in this order; none of them knows a later one while it loads.
+SOURCES = ("read", "model", "words", "sheet", "stage", "curve", "controls", "start")
+
+
+@lru_cache(maxsize=1)
+def script() -> str:
+    """The player's script as a page carries it."""
+    sources = (HERE / "js" / f"{name}.js" for name in SOURCES)
+    text = "".join(source.read_text(encoding="utf-8") for source in sources)
+    return lean_script(f'(() => {{\n"use strict";\n{text}}})();\n')
+
+
+@lru_cache(maxsize=1)
+def style() -> str:
+    """The player's style as a page carries it."""
+    return lean_style((HERE / "player.css").read_text(encoding="utf-8"))
+
+
+def policy() -> str:
+    """The Content-Security-Policy: this script and this style, and nothing from anywhere."""
+    return f"default-src 'none'; script-src '{_sha256(script())}'; style-src '{_sha256(style())}'"
+
+
+def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
+    """A whole HTML document that plays a timeline file; the same text each time.
+
+    ``jsonl_gz`` is a file as ``FORMAT.md`` describes it, gzipped; the caller has checked it.
+    ``alt`` says in words what there is to see, for those without a script or without eyes.
+    """
+    words = html.escape(alt)
+    data = base64.b64encode(pack(gzip.decompress(jsonl_gz).decode())).decode("ascii")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{style()}</style>\n</head>\n<body>\n"
+        f'<main class="pagesim-player" aria-label="{words}"></main>\n'
+        f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
+        f'<template id="pagesim-timeline">{data}</template>\n'
+        f"<script>{script()}</script>\n</body>\n</html>\n"
+    )
+
+
+def _sha256(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

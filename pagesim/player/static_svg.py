@@ -1,0 +1,208 @@
+"""A still picture of one state, for where no script runs, and the same in words.
+
+Pure Python, a few kilobytes, the same bytes each time. It keeps the rules of the other pictures:
+one colour per sequence with its name beside it, fill height = tokens, hatch = CPU, thick edge and
+a count = shared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from pagesim.player.describe import describe, name_text
+
+# Okabe and Ito's palette, in the order of the player's.
+COLORS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
+INK, MUTED, PAPER, HELD = "#1A1A1A", "#595959", "#FFFFFF", "#D9D9D9"
+WIDTH, MARGIN, LEFT = 880, 12, 372
+LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8
+# Width and height of a cell, gap, and whether its id fits: the first that is not too high is used.
+CELLS = ((44, 32, 5, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, False))
+MAX_HEIGHT = 420
+HATCH = "url(#cpu)"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class _Sheet:
+    """Collects a picture: fills below hatches below edges below texts, alike ones in one path."""
+
+    def __init__(self) -> None:
+        self.paths: dict[tuple[int, str], list[str]] = {}
+        self.texts: list[str] = []
+
+    def rect(
+        self, x: float, y: float, w: float, h: float, fill: str = "none", edge: float = 0.0
+    ) -> None:
+        box = f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z"
+        if fill != "none":
+            self.paths.setdefault((fill == HATCH, f'fill="{fill}"'), []).append(box)
+        if edge:
+            look = f'fill="none" stroke="{INK}" stroke-width="{edge:g}"'
+            self.paths.setdefault((2, look), []).append(box)
+
+    def parts(self) -> list[str]:
+        """The elements, from the back to the front."""
+        ordered = sorted(self.paths.items(), key=lambda item: item[0][0])
+        return [f'<path {look} d="{"".join(d)}"/>' for (_, look), d in ordered] + self.texts
+
+    def text(self, x: float, y: float, text: str, *, look: str = "", anchor: str = "start") -> None:
+        clean = escape(_NOT_XML.sub("\ufffd", text))
+        place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
+        self.texts.append(f"<text {place}{look and ' ' + look}>{clean}</text>")
+
+
+BOLD = 'font-weight="bold"'
+QUIET = f'fill="{MUTED}"'
+HALO = f'paint-order="stroke" stroke="{PAPER}" stroke-width="3"'
+
+
+def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str) -> str:
+    """An SVG document of ``state`` (the format's, see ``FORMAT.md``) under a caption.
+
+    ``header`` gives the sizes. What does not fit is counted: at most 16 sequences, 8 blocks each.
+    """
+    sheet = _Sheet()
+    body = MARGIN + 58
+    sheet.text(MARGIN, MARGIN + 14, _short(caption, 118), look=BOLD)
+    sheet.text(MARGIN, body - 12, "Sequences: tokens, block table", look=BOLD)
+    left = _sequences(sheet, header, state, body)
+    right = _pools(sheet, header, state, body)
+    height = _strips(sheet, header, state, max(left, right) + 24) + MARGIN
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
+        f'width="{WIDTH}" height="{height:g}" role="img" fill="{INK}" '
+        'font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">'
+    )
+    hatch = (
+        '<defs><pattern id="cpu" width="5" height="5" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate(45)"><path d="M0 0V5" stroke="{INK}"/></pattern></defs>'
+    )
+    ground = f'<rect width="{WIDTH}" height="{height:g}" fill="{PAPER}"/>'
+    words = escape(_NOT_XML.sub("\ufffd", describe(header, state)))
+    return "".join([head, f"<title>{words}</title>", hatch, ground, *sheet.parts(), "</svg>"])
+
+
+def _fill(state: Mapping[str, Any], block_size: int) -> dict[int, int]:
+    """Block → slots with tokens; a cached block is full."""
+    found = {block: block_size for block in state["cached"]}
+    for _, ids, tokens in state["tables"]:
+        for k, block in enumerate(ids):
+            here = max(0, min(len(tokens) - k * block_size, block_size))
+            found[block] = max(found.get(block, 0), here)
+    if state.get("null") is not None:
+        found[state["null"]] = 0
+    return found
+
+
+def _colors(state: Mapping[str, Any]) -> dict[int | str, str]:
+    """A sequence has the colour of its number, labels those of their order: as in the player."""
+    labels = [name for name, _, _ in state["tables"] if isinstance(name, str)]
+    index = {name: place for place, name in enumerate(labels)}
+    names = (name for name, _, _ in state["tables"])
+    return {name: COLORS[abs(index.get(name, name)) % len(COLORS)] for name in names}
+
+
+def _sequences(
+    sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], y: float
+) -> float:
+    gpu, fill = header["num_gpu_blocks"], _fill(state, header["block_size"])
+    tables, refs = state["tables"], dict(state["refs"])
+    colors = _colors(state)
+    for name, ids, tokens in tables[:MAX_LINES]:
+        color = colors[name]
+        sheet.rect(MARGIN, y, 11, 13, color, 0.9)
+        sheet.text(MARGIN + 16, y + 11, _short(name_text(name), 8), look=BOLD)
+        sheet.text(MARGIN + 108, y + 11, str(len(tokens)), look=QUIET, anchor="end")
+        for place, block in enumerate(ids[:MAX_CHIPS]):
+            x = MARGIN + 114 + place * 26
+            _cell(sheet, x, y - 2, 25, 17, fill.get(block, 0) / header["block_size"], [color],
+                  cpu=block >= gpu, shared=refs.get(block, 0) > 1)  # fmt: skip
+            sheet.text(x + 12.5, y + 11, str(block), look=HALO, anchor="middle")
+        if len(ids) > MAX_CHIPS:
+            sheet.text(MARGIN + 116 + MAX_CHIPS * 26, y + 11, f"+{len(ids) - MAX_CHIPS}")
+        y += LINE
+    if len(tables) > MAX_LINES:
+        sheet.text(MARGIN, y + 11, f"and {len(tables) - MAX_LINES} more", look=QUIET)
+        y += LINE
+    return y
+
+
+def _cell(
+    sheet: _Sheet,
+    x: float,
+    y: float,
+    w: float,
+    h: float,
+    part: float,
+    colors: list[str],
+    *,
+    cpu: bool,
+    shared: bool,
+) -> None:
+    high = round(h * part, 1)
+    each = w / max(len(colors), 1)
+    for place, color in enumerate(colors if high else []):
+        sheet.rect(x + place * each, y + h - high, each, high, color)
+    if high and cpu:
+        sheet.rect(x, y + h - high, w, high, HATCH)
+    sheet.rect(x, y, w, h, edge=2.4 if shared else 0.9)
+
+
+def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], top: float) -> float:
+    gpu, cpu = int(header["num_gpu_blocks"]), int(header["num_cpu_blocks"])
+    room = WIDTH - MARGIN - LEFT
+    for cell in CELLS:
+        w, h, gap, named = cell
+        columns = int((room - 24 + gap) // (w + gap))
+        right = max(columns // 3, 1) if cpu else 0
+        rows = max(-(-gpu // (columns - right)), -(-cpu // max(right, 1)))
+        if rows * (h + gap) <= MAX_HEIGHT:
+            break
+    owners: dict[int, list[str]] = {}
+    colors = _colors(state)
+    for name, ids, _tokens in state["tables"]:
+        for block in dict.fromkeys(ids):
+            owners.setdefault(block, []).append(colors[name])
+    fill, refs = _fill(state, header["block_size"]), dict(state["refs"])
+    start = LEFT + (columns - right) * (w + gap) - gap + 24
+    for heading, x, first, count, across in (
+        ("GPU pool", LEFT, 0, gpu, columns - right),
+        ("CPU pool", start, gpu, cpu, right),
+    ):
+        if count:
+            sheet.text(x, top - 12, heading, look=BOLD)
+        for place in range(count):
+            block = first + place
+            row, column = divmod(place, across)
+            at, below = x + column * (w + gap), top + row * (h + gap)
+            part = fill.get(block, 0) / header["block_size"]
+            shared = refs.get(block, 0)
+            _cell(sheet, at, below, w, h, part, owners.get(block, [HELD])[:6],
+                  cpu=block >= gpu, shared=shared > 1)  # fmt: skip
+            if named:
+                look = f"{BOLD} {HALO}" if shared else QUIET
+                sheet.text(at + 3, below + 13, str(block), look=look)
+            if named and shared > 1 and h > 24:
+                sheet.text(at + w - 3, below + h - 4, f"\u00d7{shared}", look=HALO, anchor="end")
+    return top + rows * (h + gap)
+
+
+def _strips(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], y: float) -> float:
+    lists = [("GPU free list", state["free"][0]), ("CPU free list", state["free"][1])]
+    lists += [("GPU evictor", state["evictor"][0]), ("CPU evictor", state["evictor"][1])]
+    for name, ids in lists:
+        if not ids and (name != "GPU free list" or not header["num_gpu_blocks"]):
+            continue
+        shown = ", ".join(map(str, ids[:20])) or "empty"
+        more = f" and {len(ids) - 20} more" if len(ids) > 20 else ""
+        sheet.text(MARGIN, y, f"{name}:", look=BOLD)
+        sheet.text(MARGIN + 104, y, shown + more)
+        y += 18
+    return y
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "\u2026"

@@ -1,0 +1,151 @@
+"""The page: no text becomes markup, only the player's script may run, bytes are few."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+import pagesim.player.page as made
+from pagesim.player.notebook import notebook_html
+from pagesim.player.pack import pack
+from tests.player import samples
+
+Tag = tuple[str, dict[str, str | None]]
+
+
+class Document(HTMLParser):
+    """The tags of a document, and the texts inside them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[Tag] = []
+        self.texts: dict[str, list[str]] = {}
+        self._inside = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        self.texts.setdefault(self._inside, []).append(data)
+
+    def only(self, tag: str) -> dict[str, str | None]:
+        (found,) = [attributes for name, attributes in self.tags if name == tag]
+        return found
+
+
+def page_of(sample: Any, title: str = "a title", alt: str = "in words") -> str:
+    return made.page(samples.packed(*sample), title=title, alt=alt)
+
+
+def test_the_policy_allows_its_one_script_and_its_one_style() -> None:
+    document = Document(page_of(samples.sharing()))
+    (policy,) = [a["content"] for t, a in document.tags if t == "meta" and "http-equiv" in a]
+    allowed = dict(part.split(" ", 1) for part in (policy or "").split("; "))
+    assert allowed.pop("default-src") == "'none'"
+    for tag, key in (("script", "script-src"), ("style", "style-src")):
+        assert document.only(tag) == {}
+        (text,) = document.texts[tag]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert allowed.pop(key) == f"'sha256-{digest}'"
+    assert allowed == {}
+
+
+def test_nothing_is_loaded_and_no_markup_is_made_from_text() -> None:
+    for text in (made.script(), made.style()):
+        assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|fetch\("
+    sources = "".join(p.read_text() for p in sorted((made.HERE / "js").glob("*.js")))
+    assert not re.findall(forbidden, sources)
+    assert not re.findall(r"@import|url\((?!#)", made.style())
+
+
+def test_hostile_texts_stay_out_of_the_markup() -> None:
+    for evil in samples.HOSTILE:
+        document = Document(page_of(samples.hostile(), title=evil, alt=evil))
+        plain = Document(page_of(samples.hostile()))
+        assert [tag for tag, _ in document.tags] == [tag for tag, _ in plain.tags]
+        assert document.only("main")["aria-label"] == evil
+    (data,) = plain.texts["template"]
+    assert re.fullmatch(r"[A-Za-z0-9+/=]+", data)
+
+
+def test_the_same_bytes_each_time() -> None:
+    first = page_of(samples.caching())
+    head, events = samples.caching()
+    later = gzip.compress(samples.text_of(head, events).encode(), 1, mtime=1234567890)
+    assert made.page(later, title="a title", alt="in words") == first
+    assert pack("x")[4:8] == pack("\x00")[4:8] == bytes(4)  # gzip's place for the time of day
+
+
+def test_every_source_is_in_the_script() -> None:
+    assert {path.stem for path in (made.HERE / "js").glob("*.js")} == set(made.SOURCES)
+
+
+def test_a_step_takes_few_bytes() -> None:
+    head, events = samples.many(2000)
+    fixed = len(page_of((samples.header(2, 0, 2, []), [])).encode())
+    size = len(page_of((head, events)).encode())
+    assert fixed < 65_000  # the script and the style: 32 of the 50 bytes a step of 2,000
+    assert (size - fixed) / len(events) < 8  # these lines are 100 bytes long
+
+
+@pytest.mark.parametrize("sample", ["sharing", "caching", "hostile"])
+def test_what_is_packed_is_read_back_as_it_was(node: Any, sample: str) -> None:
+    text = samples.text_of(*getattr(samples, sample)())
+    assert node("return player.unpack(given.data);", text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":[007,1.50,-3,1e5,12345678901234567890]}',
+        '{"a":[1,1,1],"b":1,"c":[1.5,2],"d":"[1,2]"}\n\n{"a":1}\n',
+        '{"x":' + ",".join(map(str, range(200))) + ',"y":150,"z":199}',
+        '{"one":1}\n{"\x02":1}',
+    ],
+)
+def test_numbers_come_back_as_they_were_written(node: Any, text: str) -> None:
+    assert node("return player.unpack(given.data);", text.replace("{", '{"k":0,', 1)) == (
+        text.replace("{", '{"k":0,', 1)
+    )
+
+
+def test_packing_halves_a_run() -> None:
+    text = samples.text_of(*samples.many(2000))
+    assert len(pack(text)) < len(gzip.compress(text.encode(), 9)) / 2
+
+
+def test_the_notebook_has_a_frame_and_a_picture_with_words() -> None:
+    evil = samples.HOSTILE[0]
+    gz = samples.packed(*samples.hostile())
+    document = Document(notebook_html(gz, title=evil, alt=evil, static_svg="<svg>é</svg>"))
+    assert [tag for tag, _ in document.tags] == ["iframe", "details", "summary", "img"]
+    frame, image = document.only("iframe"), document.only("img")
+    assert frame["srcdoc"] == made.page(gz, title=evil, alt=evil)
+    assert frame["title"] == image["alt"] == evil
+    assert frame["sandbox"] == "allow-scripts allow-same-origin"
+    kind, data = (image["src"] or "").split(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert base64.b64decode(data).decode() == "<svg>é</svg>"
+
+
+def test_leaning_changes_no_string() -> None:
+    sources = "".join((made.HERE / "js" / f"{name}.js").read_text() for name in made.SOURCES)
+    lean = made.script()
+    assert len(lean) < 0.85 * len(sources)
+    # Its strings are those of the sources, in the same order.
+    strings = r'"(?:\\.|[^"\\\n])*"'
+    bare = re.sub(r"(?m)(^|\s)// [^\n]*", "", re.sub(r"(?s)/\*.*?\*/", "", sources))
+    assert re.findall(strings, lean) == ['"use strict"', *re.findall(strings, bare)]
