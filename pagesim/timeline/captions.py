@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from pagesim.timeline.effects import Effect, Event, Name
 
 
-def say(name: Name | None) -> str:
+def say(name: Name) -> str:
     """A name as it is shown: the sequence 3 is s3."""
     return f"s{name}" if isinstance(name, int) else str(name)
 
 
 def blocks(ids: Iterable[int]) -> str:
-    """'block 7', or 'blocks 7, 2 and 5'."""
+    """'block 7', 'blocks 7, 2 and 5', or 'no block'."""
     words = [str(block_id) for block_id in ids]
-    if len(words) == 1:
-        return f"block {words[0]}"
+    if len(words) < 2:
+        return f"block {words[0]}" if words else "no block"
     if len(words) > 8:
         return f"{len(words)} blocks ({', '.join(words[:3])} … {words[-1]})"
     return f"blocks {', '.join(words[:-1])} and {words[-1]}"
@@ -31,66 +32,75 @@ class _Told:
     """The effects of an event, sorted by what they are."""
 
     def __init__(self, event: Event) -> None:
-        self._effects = event.effects
+        self.effects = event.effects
+        null = {effect.block for effect in self.of("null") if effect.index is None}
+        made = {effect.to for effect in self.effects if effect.to is not None} | null
+        self.evicted = self.ids("evict")
+        self.fresh = [block for block in self.ids("take") if block not in {*self.evicted, *made}]
+        """Taken from the free list, and neither for a copy or a swap nor to be the null block."""
+        self.merged = [
+            (before.block, effect.block)
+            for before, effect in pairwise(self.effects)
+            if before.kind == "return" and effect.kind == "hit" and effect.table is None
+        ]
+        """Blocks that became full, and the ones that hold the same already."""
 
     def of(self, kind: str) -> list[Effect]:
-        return [effect for effect in self._effects if effect.kind == kind]
+        return [effect for effect in self.effects if effect.kind == kind]
 
     def ids(self, kind: str) -> list[int]:
-        return [effect.block for effect in self.of(kind)]
+        return list(dict.fromkeys(effect.block for effect in self.of(kind)))
+
+    @property
+    def kept(self) -> list[int]:
+        """Blocks that lost an owner and still have one."""
+        last = {effect.block: effect.kind for effect in self.effects}
+        return [block for block in self.ids("unshare") if last[block] == "unshare"]
 
 
 def caption(event: Event) -> str:
     """One sentence about an event, from its kind and its effects alone."""
     told = _Told(event)
+    who = "" if event.subject is None else say(event.subject)
     if event.kind == "failed":
+        whose = f" for {who}" if who else ""
         why = str(event.error).rstrip(".")
-        return f"{event.called} failed, and everything is as it was before: {why}."
-    parts = _PARTS.get(event.kind, _any_call)(say(event.subject), told, event)
+        return f"{event.called}{whose} failed, and everything is as it was before: {why}."
+    if who or event.kind in _OF_NOBODY:
+        parts = _PARTS.get(event.kind, _any_call)(who, told, event)
+    else:
+        parts = [_ASKED.get(event.kind, f"{event.kind} is called"), *_what_happened(told)]
     text = "; ".join(part for part in parts if part)
-    return f"{text[:1].upper() if event.subject is None else text[:1]}{text[1:]}."
+    return f"{text if who else text[:1].upper() + text[1:]}."
 
 
 def _any_call(who: str, told: _Told, event: Event) -> list[str]:
-    whose = "" if event.subject is None else f"{who}: "
-    return [f"{whose}{event.kind}", *_taken(told), *_given_back(told)]
+    return [f"{who}: {event.kind}", *_what_happened(told)]
 
 
 def _allocate(who: str, told: _Told, event: Event) -> list[str]:
     count = sum(len(effect.tokens) for effect in (*told.of("write"), *told.of("hit")))
     changed = [change for change in event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
-    head = f"{who} arrives with {tokens(count)}, which need {needed} block{'s' * (needed != 1)}"
+    need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
+    head = f"{who} arrives with {tokens(count)}, which {need}" if count else f"{who} arrives empty"
     others = [say(change.table) for change in changed[1:]]
     shared = f"{' and '.join(others)} share{'s' * (len(others) == 1)} them" if others else ""
     return [head, *_hits(told), *_taken(told), shared]
 
 
 def _append(who: str, told: _Told, event: Event) -> list[str]:
-    parts: list[str] = []
     writes = told.of("write")
     count = sum(len(effect.tokens) for effect in writes)
-    copies = told.of("copy")
-    copied = {effect.to for effect in copies}
-    fresh = [block for block in told.ids("take") if block not in copied]
-    for effect in copies:
-        parts.append(
-            f"block {effect.block} is shared by {effect.owners} tables: "
-            f"{who} copies it to {effect.to} before writing"
-        )
-    nulls = [effect for effect in told.of("null") if effect.index is not None]
-    if nulls:
-        parts.append(f"{len(nulls)} of its blocks fell out of the sliding window of {who}")
-    if told.ids("evict"):
-        parts.append(f"no block was free: {blocks(told.ids('evict'))} gave up its cached content")
-    if fresh and count:
-        full = fresh[0] in [effect.block for effect in writes]
+    parts = [*_nulls(who, told), *_copies(who, told), *_evicted(told)]
+    if told.fresh and count:
+        full = told.fresh[0] in [effect.block for effect in writes]
         why = "its last block is full" if full else "room is reserved for what comes next"
-        parts.append(f"{who} takes {blocks(fresh)} from the front of the free list: {why}")
-    elif fresh:
-        parts.append(f"{who} reserves {blocks(fresh)} for the tokens to come")
-    if count and not copies and not fresh:
-        into = blocks(dict.fromkeys(effect.block for effect in writes))
+        parts.append(f"{who} takes {blocks(told.fresh)} from the front of the free list: {why}")
+    elif told.fresh:
+        parts.append(f"{who} reserves {blocks(told.fresh)} for the tokens to come")
+    if count and not told.of("copy") and not told.of("take"):
+        into = blocks(told.ids("write"))
         parts.append(f"{who} writes {tokens(count)} into {into}, which had room")
     parts += _full(who, told)
     return parts or [f"{who} has room for what is asked: nothing changes"]
@@ -98,75 +108,125 @@ def _append(who: str, told: _Told, event: Event) -> list[str]:
 
 def _fork(who: str, told: _Told, event: Event) -> list[str]:
     shared = told.ids("share")
+    if not shared:
+        return [f"{who} has nothing to share: its parent holds no block"]
     return [f"{who} shares {blocks(shared)} with its parent: nothing is copied"]
 
 
 def _free(who: str, told: _Told, event: Event) -> list[str]:
-    kept = told.ids("unshare")
-    parts = [f"{who} gives its blocks back" if event.effects else f"{who} has no blocks to give"]
-    parts += _given_back(told)
-    if kept:
-        parts.append(f"{blocks(kept)} stay{'s' * (len(kept) == 1)}, for others use them")
-    return parts
+    head = f"{who} gives its blocks back" if event.effects else f"{who} has no blocks to give"
+    return [head, *_given_back(told)]
 
 
 def _swap(who: str, told: _Told, event: Event) -> list[str]:
-    out, back = told.of("swap_out"), told.of("swap_in")
-    moved = out or back
+    out = told.of("swap_out")
+    moved = out or told.of("swap_in")
     if not moved:
-        return [f"{who} has nothing to move"]
+        return [f"{who or 'nobody'} has nothing to move"]
     pairs = ", ".join(f"{effect.block} → {effect.to}" for effect in moved[:6])
     more = f" and {len(moved) - 6} more" if len(moved) > 6 else ""
     where = "the CPU" if out else "the GPU"
-    parts = [f"{'it' if event.subject is None else who} moves to {where}: {pairs}{more}"]
-    if told.ids("unshare"):
-        parts.append(f"{blocks(told.ids('unshare'))} stay where they are for those that share them")
-    return [*parts, *_hits(told)]
+    parts = [f"{f'{who} moves' if who else 'the blocks move'} to {where}: {pairs}{more}"]
+    if told.kept:
+        stay = "stays where it is" if len(told.kept) == 1 else "stay where they are"
+        parts.append(f"{blocks(told.kept)} {stay} for those that share {_it(told.kept)}")
+    return [*parts, *_hits(told), *_evicted(told)]
 
 
 def _mark(who: str, told: _Told, event: Event) -> list[str]:
     return ["the step has run: the blocks that were cached in it now hold their keys and values"]
 
 
-def _taken(told: _Told) -> list[str]:
-    parts, evicted = [], told.ids("evict")
-    fresh = [block for block in told.ids("take") if block not in evicted]
-    if fresh:
-        verb = "is" if len(fresh) == 1 else "are"
-        parts.append(f"{blocks(fresh)} {verb} taken from the front of the free list")
-    if evicted:
-        gave = "gives up its" if len(evicted) == 1 else "give up their"
-        parts.append(f"no block was free, so {blocks(evicted)} {gave} cached content")
+def _update(who: str, told: _Told, event: Event) -> list[str]:
+    return [f"{who} reads the ids of its blocks again"]
+
+
+def _what_happened(told: _Told) -> list[str]:
+    shared = told.ids("share")
+    gained = f"{blocks(shared)} gain{'s' * (len(shared) == 1)} an owner" if shared else ""
+    full = told.ids("promote")
+    found = f"{blocks(full)} can be found by content now" if full else ""
+    parts = [*_copies("its writer", told), gained, *_hits(told), *_taken(told)]
+    parts += [*_nulls("the table", told), *_given_back(told), found]
+    return [part for part in parts if part]
+
+
+def _copies(who: str, told: _Told) -> list[str]:
+    return [
+        f"block {effect.block} is shared by {effect.owners} tables: "
+        f"{who} copies it to {effect.to} before writing"
+        for effect in told.of("copy")
+    ]
+
+
+def _nulls(who: str, told: _Told) -> list[str]:
+    parts = []
+    for effect in told.of("null"):
+        if effect.index is None:
+            parts.append(f"block {effect.block} becomes the null block")
+    gone = [str(effect.index) for effect in told.of("null") if effect.index is not None]
+    if gone:
+        which = f"entry {gone[0]}" if len(gone) == 1 else f"entries {gone[0]} to {gone[-1]}"
+        null = blocks(told.ids("null")[-1:])
+        parts.append(
+            f"{which} of {who} fell out of the sliding window: the null {null} is there now"
+        )
     return parts
+
+
+def _taken(told: _Told) -> list[str]:
+    parts = []
+    if told.fresh:
+        verb = "is" if len(told.fresh) == 1 else "are"
+        parts.append(f"{blocks(told.fresh)} {verb} taken from the front of the free list")
+    return parts + _evicted(told)
+
+
+def _evicted(told: _Told) -> list[str]:
+    if not told.evicted:
+        return []
+    gave = "gives up its" if len(told.evicted) == 1 else "give up their"
+    verb = "is" if len(told.evicted) == 1 else "are"
+    head = f"no block was free, so {blocks(told.evicted)} {gave} cached content"
+    return [f"{head} and {verb} taken" if set(told.evicted) <= set(told.ids("take")) else head]
 
 
 def _hits(told: _Told) -> list[str]:
     hits = told.ids("hit")
     if not hits:
         return []
-    verb, their = ("holds", "is") if len(hits) == 1 else ("hold", "are")
-    return [f"{blocks(hits)} {verb} the same tokens behind the same prefix and {their} used again"]
+    verb, again = ("holds", "is") if len(hits) == 1 else ("hold", "are")
+    return [f"{blocks(hits)} {verb} the same tokens behind the same prefix and {again} used again"]
 
 
 def _full(who: str, told: _Told) -> list[str]:
     parts = []
-    if told.ids("promote"):
-        parts.append(f"{blocks(told.ids('promote'))} became full and can be found by content now")
-    if told.ids("hit"):
+    if promoted := told.ids("promote"):
+        parts.append(f"{blocks(promoted)} became full and can be found by content now")
+    for own, cached in told.merged:
         parts.append(
-            f"what {who} wrote into {blocks(told.ids('return'))} is cached in "
-            f"{blocks(told.ids('hit'))} already, which it uses instead"
+            f"what {who} wrote into block {own} is cached in block {cached} already, "
+            f"which it uses instead"
         )
     return parts
 
 
 def _given_back(told: _Told) -> list[str]:
-    returned = told.ids("return")
-    if not returned:
-        return []
+    parts, returned = [], told.ids("return")
     if len(returned) == 1:
-        return [f"{blocks(returned)} has no owner left and waits to be taken again"]
-    return [f"{blocks(returned)} return one by one, so that {returned[-1]} was the last to come"]
+        parts.append(f"{blocks(returned)} has no owner left and waits to be taken again")
+    elif returned:
+        parts.append(
+            f"{blocks(returned)} have no owner left: they return one by one, in this order"
+        )
+    if told.kept:
+        stay = "stays, for others use it" if len(told.kept) == 1 else "stay, for others use them"
+        parts.append(f"{blocks(told.kept)} {stay}")
+    return parts
+
+
+def _it(ids: list[int]) -> str:
+    return "it" if len(ids) == 1 else "them"
 
 
 _PARTS = {
@@ -179,5 +239,23 @@ _PARTS = {
     "swap": _swap,
     "swap_out": _swap,
     "swap_in": _swap,
+    "update": _update,
     "mark_blocks_as_computed": _mark,
+}
+
+_OF_NOBODY = ("swap", "mark_blocks_as_computed")
+
+_ASKED = {
+    "allocate_mutable_block": "an empty block is asked for",
+    "allocate_immutable_block": "a full block is asked for",
+    "full_block": "a full block is asked for",
+    "allocate_immutable_blocks": "a chain of full blocks is asked for",
+    "allocate_or_get_null_block": "the null block is asked for",
+    "fork": "a chain of blocks is shared",
+    "fork_blocks": "a chain of blocks is shared",
+    "free": "a block is given up",
+    "swap_out": "blocks are released to be moved",
+    "swap_in": "blocks are moved in",
+    "cow_block_if_not_appendable": "a block is to be written",
+    "promote_to_immutable_block": "a block became full",
 }

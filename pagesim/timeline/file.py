@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from pagesim.timeline.effects import Effect, Event, Name, Queues
-from pagesim.timeline.reader import Reader, TimelineError
+from pagesim.timeline.reader import Reader, TimelineError, show
 from pagesim.timeline.state import State
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def load(path: str | PathLike[str]) -> Timeline:
     number, first = next(numbered, (1, {}))
     if first.get("format") != FORMAT:
         raise TimelineError(
-            f"{name}:{number}: format must be {FORMAT!r}, not {first.get('format')!r}"
+            f"{name}:{number}: format must be {FORMAT!r}, not {show(first.get('format'))}"
         )
     reader = Reader(first, f"{name}:1")
     for number, words in numbered:
@@ -143,7 +143,9 @@ def _read(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     raise TimelineError(f"{name}:{number}: longer than {MAX_LINE} bytes")
                 size += len(raw)
                 if size > MAX_BYTES:
-                    raise TimelineError(f"{name}:{number}: the file has more than {MAX_BYTES} bytes")
+                    raise TimelineError(
+                        f"{name}:{number}: the file has more than {MAX_BYTES} bytes"
+                    )
                 words = json.loads(raw)
                 if not isinstance(words, dict):
                     raise TimelineError(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")

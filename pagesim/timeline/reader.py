@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,11 @@ from pagesim.timeline.state import State, TableState, fill_of
 
 MAX_BLOCKS, MAX_EVENTS, MAX_NUMBERS = 2_000_000, 10_000_000, 200_000_000
 LENGTHS = {WRITE: 4, HIT: 4, COPY: 4, NULL: 4, SWAP_OUT: 3, SWAP_IN: 3}
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = 80
+show = _repr.repr
+"""A value as an error message shows it: short, however long or deep it is."""
 
 
 class TimelineError(ValueError):
@@ -68,7 +74,7 @@ class Reader:
             raise self._error(f"more than {MAX_EVENTS} events")
         kind, subject = words.get("event"), words.get("of")
         if not isinstance(kind, str) or len(kind) > 100:
-            raise self._error(f"event must be a word, not {kind!r}")
+            raise self._error(f"event must be a word, not {show(kind)}")
         self._evicted.clear()
         for name, tokens in self._pairs(words, "opened"):
             life = self._begin(self._name(name))
@@ -88,7 +94,10 @@ class Reader:
             self.log.queues.append(self._queues(words["queues"]))
             self.log.row(QUEUES, len(self.log.queues) - 1)
         if "error" in words:
-            self.log.errors[len(self.log)] = (str(words.get("called")), str(words["error"]))
+            called, error = words.get("called"), words["error"]
+            if not isinstance(called, str) or not isinstance(error, str):
+                raise self._error(f"called and error must be text: {show([called, error])}")
+            self.log.errors[len(self.log)] = called, error
         if "step" in words:
             self.log.steps[len(self.log)] = self._int(words["step"], "step")
         name = None if subject is None else self._name(subject)
@@ -99,10 +108,10 @@ class Reader:
 
     def _effect(self, effect: Sequence[Any]) -> None:
         if not effect or effect[0] not in EFFECTS:
-            raise self._error(f"unknown effect {effect!r:.80}")
+            raise self._error(f"unknown effect {show(effect)}")
         kind = EFFECTS.index(effect[0])
         if len(effect) != LENGTHS.get(kind, 2):
-            raise self._error(f"{effect[0]} must have {LENGTHS.get(kind, 2)} parts: {effect!r:.80}")
+            raise self._error(f"{effect[0]} must have {LENGTHS.get(kind, 2)} parts: {show(effect)}")
         block = self._block(effect[1])
         if problem := self._problem(kind, block):
             raise self._error(f"{effect[0]} {block}: {problem}")
@@ -151,14 +160,14 @@ class Reader:
 
     def _change(self, change: Sequence[Any]) -> None:
         if len(change) != 3:
-            raise self._error(f"a table change must be [name, entry, ids], not {change!r:.80}")
+            raise self._error(f"a table change must be [name, entry, ids], not {show(change)}")
         name, start = self._name(change[0]), self._int(change[1], "entry")
         life = self._lives.get(name) or self._begin(name)
         ids = self._ints(change[2], "ids")
         for block in ids:
             self._block(block)
         if start > len(self._machine.tables.get(life.number, ())):
-            raise self._error(f"table {name!r} has no entry {start} to begin at")
+            raise self._error(f"table {show(name)} has no entry {start} to begin at")
         self.log.patch(life, start, ids)
         self._machine.tables.setdefault(life.number, [])[start:] = ids
         self._machine.add_tokens(life.number, 0)
@@ -178,16 +187,16 @@ class Reader:
             raise self._error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
         words = header.get("state")
         if not isinstance(words, dict):
-            raise self._error(f"state must be an object, not {words!r:.80}")
+            raise self._error(f"state must be an object, not {show(words)}")
         null = None if words.get("null") is None else self._block(words["null"])
         tables: dict[Name, TableState] = {}
         for entry in self._list(words.get("tables", []), "tables"):
             if len(self._list(entry, "table")) != 3 or self._name(entry[0]) in tables:
-                raise self._error(f"a table must be [name of its own, ids, tokens]: {entry!r:.80}")
+                raise self._error(f"a table must be [name of its own, ids, tokens]: {show(entry)}")
             ids = tuple(self._block(block) for block in self._list(entry[1], "ids"))
             tokens = tuple(self._ints(entry[2], "tokens"))
             if len(tokens) > len(ids) * sizes["block_size"]:
-                raise self._error(f"table {entry[0]!r:.80} has more tokens than slots")
+                raise self._error(f"table {show(entry[0])} has more tokens than slots")
             fill = fill_of(ids, len(tokens), sizes["block_size"], null)
             tables[entry[0]] = TableState(ids, tokens, fill)
         refs = dict.fromkeys(range(self._total), 0)
@@ -219,7 +228,7 @@ class Reader:
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         both = self._list(words.get(key, [[], []]), key)
         if len(both) != 2:
-            raise self._error(f"{key} must be [GPU ids, CPU ids], not {both!r:.80}")
+            raise self._error(f"{key} must be [GPU ids, CPU ids], not {show(both)}")
         gpu, cpu = (tuple(map(self._block, self._list(ids, key))) for ids in both)
         if any(block >= num_gpu_blocks for block in gpu) or any(b < num_gpu_blocks for b in cpu):
             raise self._error(f"{key} has a block in the wrong pool")
@@ -227,7 +236,7 @@ class Reader:
 
     def _queues(self, words: Any) -> Queues:
         if not isinstance(words, dict):
-            raise self._error(f"queues must be an object, not {words!r:.80}")
+            raise self._error(f"queues must be an object, not {show(words)}")
         names = (
             tuple(map(self._name, self._list(words.get(key, []), key)))
             for key in ("waiting", "running", "swapped")
@@ -236,34 +245,34 @@ class Reader:
 
     def _begin(self, name: Name) -> TableLog:
         if name in self._lives:
-            raise self._error(f"table {name!r} is there already")
+            raise self._error(f"table {show(name)} is there already")
         self._lives[name] = life = self.log.new_table(name)
         return life
 
     def _life(self, name: Any) -> TableLog:
         life = self._lives.get(self._name(name))
         if life is None or life.number not in self._machine.tables:
-            raise self._error(f"there is no table {name!r:.80}")
+            raise self._error(f"there is no table {show(name)}")
         return life
 
     def _name(self, value: Any) -> Name:
         if is_name(value):
             return value  # type: ignore[no-any-return]
-        raise self._error(f"a name must be a number or a short string, not {value!r:.80}")
+        raise self._error(f"a name must be a number or a short string, not {show(value)}")
 
     def _int(self, value: Any, name: str, least: int = 0) -> int:
         if type(value) is not int or not least <= value < 2**31:
-            raise self._error(f"{name} must be an integer of at least {least}, not {value!r:.80}")
+            raise self._error(f"{name} must be an integer of at least {least}, not {show(value)}")
         return value
 
     def _block(self, value: Any) -> int:
         if type(value) is not int or not 0 <= value < self._total:
-            raise self._error(f"block {value!r:.80} is not one of the {self._total}")
+            raise self._error(f"block {show(value)} is not one of the {self._total}")
         return value
 
     def _list(self, value: Any, name: str) -> list[Any]:
         if not isinstance(value, list):
-            raise self._error(f"{name} must be a list, not {value!r:.80}")
+            raise self._error(f"{name} must be a list, not {show(value)}")
         return value
 
     def _ints(self, value: Any, name: str) -> list[int]:
@@ -272,13 +281,13 @@ class Reader:
         if self._numbers > MAX_NUMBERS:
             raise self._error(f"more than {MAX_NUMBERS} tokens and ids")
         if not all(type(number) is int and -(2**63) <= number < 2**63 for number in numbers):
-            raise self._error(f"{name} must be integers: {numbers!r:.80}")
+            raise self._error(f"{name} must be integers: {show(numbers)}")
         return numbers
 
     def _pairs(self, words: Mapping[str, Any], key: str) -> list[Any]:
         pairs = self._list(words.get(key, []), key)
         if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-            raise self._error(f"{key} must be pairs: {pairs!r:.80}")
+            raise self._error(f"{key} must be pairs: {show(pairs)}")
         return pairs
 
     def _error(self, problem: str) -> TimelineError:

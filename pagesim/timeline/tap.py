@@ -117,9 +117,7 @@ class Tap:
         if owner is not table and owner in self.lives:
             raise UsageError(f"another table is called {name!r} already")
         label = self._labels.get(table)
-        if label is None:
-            self._give(table, name)
-        elif self._owners.get(label.name) is not table:  # its old name went to another: new lives
+        if label is None or self._owners.get(label.name) is not table:
             self._give(table, name)
         elif label.name != name:
             del self._owners[label.name]

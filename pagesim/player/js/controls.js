@@ -40,7 +40,7 @@ class Player {
     const { run } = this, n = run.steps;
     this.slider = html("input", { type: "range", class: "ps-slider", min: 0, max: n, step: 1,
       "aria-label": "step", input: () => this.go(+this.slider.value) });
-    this.number = html("input", { type: "number", class: "ps-goto", min: 0, max: n, step: 1,
+    this.number = html("input", { type: "number", class: "ps-goto", "data-action": "goto", min: 0, max: n, step: 1,
       "aria-label": "go to step", change: () => this.go(+this.number.value) });
     this.playButton = button("play", PLAY, "play (Space)", () => this.play());
     this.speeds = SPEED_NAMES.map((name, i) => button(`speed-${i + 1}`, name, `play ${name}`,
@@ -48,7 +48,7 @@ class Player {
     this.predictButton = button("predict", "Predict", "ask before each step which block it is about",
       () => this.setPredict(!this.predict));
     this.score = html("span", { class: "ps-score", "aria-live": "polite" });
-    this.query = html("input", { type: "search", class: "ps-search", "aria-label": "search",
+    this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
       placeholder: "block 7, a name, evict \u2026", input: () => { this.found = null; },
       keydown: (event) => { if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1); } });
     this.message = html("span", { class: "ps-message", role: "status" });
@@ -231,6 +231,7 @@ class Player {
       return;
     }
     if (event.key === " " && target.tagName === "BUTTON") return;
+    if (this.question && /^[0-9]$/.test(event.key)) this.answer.focus(); // the digit goes there
     const moves = {
       ArrowRight: () => this.next(), ArrowLeft: () => this.go(this.step - 1),
       PageDown: () => this.go(this.step + JUMP), PageUp: () => this.go(this.step - JUMP),

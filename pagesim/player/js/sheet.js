@@ -9,7 +9,8 @@ const SVG = "http://www.w3.org/2000/svg";
 
 // Sizes of a cell, largest first: width, height, gaps; which texts it has room for.
 const CELLS = [
-  { w: 84, h: 52, gx: 9, gy: 25, detail: 2 }, { w: 62, h: 48, gx: 7, gy: 24, detail: 2 }, { w: 50, h: 38, gx: 6, gy: 16, detail: 2 },
+  { w: 84, h: 52, gx: 9, gy: 25, detail: 2 }, { w: 62, h: 48, gx: 7, gy: 24, detail: 2 },
+  { w: 50, h: 38, gx: 6, gy: 16, detail: 2 },
   { w: 38, h: 28, gx: 5, gy: 6, detail: 1 }, { w: 29, h: 23, gx: 4, gy: 4, detail: 1 },
   { w: 24, h: 19, gx: 3, gy: 3, detail: 0 }, { w: 20, h: 16, gx: 3, gy: 3, detail: 0 },
   { w: 16, h: 14, gx: 2.5, gy: 2.5, detail: 0 }, { w: 12, h: 11, gx: 2, gy: 2, detail: 0 },
@@ -108,8 +109,8 @@ function plan(run) {
     const pitch = cell.w + cell.gx;
     const columns = Math.floor((room - between + cell.gx) / pitch);
     let best = null;
-    for (let g = 1; g <= columns - (cpu ? 1 : 0); g++) {
-      const c = cpu ? Math.min(columns - g, Math.max(2, Math.ceil(g / 2))) : 1;
+    for (let g = 1; g <= Math.min(columns - (cpu ? 1 : 0), gpu || 1); g++) {
+      const c = cpu ? Math.min(columns - g, Math.max(2, Math.ceil(g / 2)), cpu) : 1;
       const rows = Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
       const wide = full && gpu <= 24 && g > 4; // few blocks: four columns, as in the figures
       const odd = gpu >= 64 && g % 8 && columns >= 10; // many: rows that begin at round ids

@@ -64,7 +64,8 @@ class Stage {
     for (const cell of this.cells) { // too small for ids: at least where each row begins
       const first = cell.id < run.header.num_gpu_blocks ? layout.poolsX : layout.cpuX;
       if (cell.x !== first) continue;
-      const node = this.node.appendChild(svg("text", { x: cell.x - 4, y: cell.y + layout.cell.h - 3, class: "end tiny muted" }));
+      const y = cell.y + layout.cell.h - 3;
+      const node = this.node.appendChild(svg("text", { x: cell.x - 4, y, class: "end tiny muted" }));
       node.textContent = cell.id;
     }
   }
@@ -427,7 +428,8 @@ class Stage {
       const x1 = from.x + w / 2, y1 = from.y + h / 2, x2 = to.x + w / 2, y2 = to.y + h / 2;
       const length = Math.hypot(x2 - x1, y2 - y1) || 1, bend = Math.min(length * 0.25, 46);
       const mx = (x1 + x2) / 2 + ((y2 - y1) / length) * bend, my = (y1 + y2) / 2 - ((x2 - x1) / length) * bend;
-      const d = `M${x1.toFixed(1)} ${y1.toFixed(1)}Q${mx.toFixed(1)} ${my.toFixed(1)} ${x2.toFixed(1)} ${y2.toFixed(1)}`;
+      const point = (x, y) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+      const d = `M${point(x1, y1)}Q${point(mx, my)} ${point(x2, y2)}`;
       this.over.path(d, "arrow-edge");
       this.over.path(d, "arrow");
       if (named) continue;

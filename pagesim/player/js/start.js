@@ -17,7 +17,8 @@
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
  *   .ps-curve                the occupancy curve; .ps-share its numbers
  *   window.pagesimPlayer     {step, steps, goto(i), state(), timings, header, problem}; state() is in
- *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms, draw_ms}
+ *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms,
+ *                            draw_ms}, mount_ms from the script's start to the first picture
  */
 
 /** Where the step is kept: an iframe that was scrolled away begins again. */
@@ -94,5 +95,6 @@ async function mount(root, text) {
 if (typeof document === "undefined") {
   module.exports = { parse, unpack, Run, State, search, questionFor, describeBlock, TimelineError };
 } else {
-  mount(document.querySelector(".pagesim-player"), document.getElementById("pagesim-timeline").content.textContent.trim());
+  const data = document.getElementById("pagesim-timeline").content;
+  mount(document.querySelector(".pagesim-player"), data.textContent.trim());
 }
