@@ -34,8 +34,9 @@ notebooks: $(STAMP) ## run every chapter and compare its text outputs with the c
 figures: $(STAMP) ## render the gallery in figures/gallery
 	$(PY) -m figures
 
-bench: $(STAMP) ## measure the block manager, in operations per second
+bench: $(STAMP) ## measure the block manager and the timeline
 	$(PY) tests/bench/block_manager.py
+	$(PY) tests/bench/timeline.py
 
 lint: $(STAMP) ## ruff, mypy, codespell, and whether the pins resolve on the three systems
 	$(PY) -m ruff check .

@@ -8,26 +8,20 @@ as it was before.
 
 from __future__ import annotations
 
-import gzip
 import inspect
-import json
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike, fspath
-from typing import IO, Any, Protocol, cast
+from typing import Any
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Device, UsageError
-from pagesim.block_manager import SelfAttnBlockSpaceManager
-from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.block.interfaces import UsageError
+from pagesim.jsonl import numbered_objects
+from pagesim.replay_players import PLAYERS, Player, UnknownNameError
 from pagesim.timeline import Timeline, record
 
 FORMAT = "pagesim-trace/1"
-MAX_LINE = 32 * 2**20
 MAX_BLOCKS = 10_000_000
 IGNORED = ("i", "op", "args", "state_after_error")
 
@@ -60,7 +54,7 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     With ``record_runs`` the result has a run of each part, its tables under the trace's names.
     """
     name = fspath(path)
-    lines = _read(name)
+    lines = numbered_objects(name, TraceError)
     header = next(lines, (1, {}))[1]
     if header.get("format") != FORMAT:
         raise TraceError(f"{name}:1: format must be {FORMAT!r}, not {header.get('format')!r}")
@@ -89,33 +83,8 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     return ReplayResult(name, kind, equal, total, mismatch, tuple(runs))
 
 
-def _read(name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The lines of a recording with their numbers, one in memory at a time."""
-    number = 0
-    try:
-        with _open(name) as file:
-            while raw := file.readline(MAX_LINE):
-                number += 1
-                if len(raw) == MAX_LINE:
-                    raise TraceError(f"{name}:{number}: longer than {MAX_LINE} bytes")
-                line = json.loads(raw)
-                if not isinstance(line, dict):
-                    raise TraceError(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")
-                yield number, line
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(f"{name}:{number + 1}: the compressed file is damaged: {error}") from error
-    except (UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
-        raise TraceError(f"{name}:{number}: not JSON: {error}") from error
-
-
-def _open(name: str) -> IO[bytes]:
-    if name.endswith(".gz"):
-        return cast("IO[bytes]", gzip.open(name, "rb"))
-    return open(name, "rb")
-
-
 def _compare(
-    player: _Player, operation: dict[str, Any], where: str, begin: Callable[[Any, str], None]
+    player: Player, operation: dict[str, Any], where: str, begin: Callable[[Any, str], None]
 ) -> str | None:
     """Run one operation; None if all is as recorded, else the first difference in words."""
     op, args = operation.get("op"), operation.get("args")
@@ -141,7 +110,7 @@ def _compare(
     return f"{where} op#{operation.get('i')} {op}{difference}{why}"
 
 
-def _bind(player: _Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
+def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
     """The call that an operation stands for; TraceError if there is none."""
     run = getattr(player, f"op_{op}", None) if isinstance(op, str) else None
     if run is None:
@@ -153,7 +122,7 @@ def _bind(player: _Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
     return partial(run, **args)
 
 
-def _reset(player: _Player, config: Any, where: str) -> None:
+def _reset(player: Player, config: Any, where: str) -> None:
     """Begin anew with ``config``; TraceError if nothing can be made of it."""
     try:
         for pool in ("num_gpu_blocks", "num_cpu_blocks"):
@@ -181,249 +150,3 @@ def _difference(expected: Any, got: Any, path: str) -> str | None:
     if type(expected) is type(got) and expected == got:
         return None
     return f"{path}: expected {expected!r}, got {got!r}"
-
-
-def _pairs(mapping: Any) -> list[list[int]]:
-    items = mapping.items() if isinstance(mapping, dict) else mapping
-    return [list(pair) for pair in items]
-
-
-class UnknownNameError(KeyError):
-    """A line speaks of a table, group or sequence that no line before it made."""
-
-    def __str__(self) -> str:
-        return f"nothing is called {self.args[0]!r}"
-
-
-class _Named(dict[Any, Any]):
-    """The objects that a recording has names for."""
-
-    def __missing__(self, name: Any) -> Any:
-        raise UnknownNameError(name)
-
-    def take(self, name: Any) -> Any:
-        """The object of that name, which is forgotten."""
-        found = self[name]
-        del self[name]
-        return found
-
-
-class _Player(Protocol):
-    """Knows the operations of one kind of recording; ``op_x`` runs the operation ``x``."""
-
-    config: dict[str, Any]
-    run: Timeline | None
-
-    @property
-    def subject(self) -> SelfAttnBlockSpaceManager | CpuGpuBlockAllocator:
-        """What is replayed on."""
-
-    def start(self, config: dict[str, Any]) -> None:
-        """Throw everything away and make a new subject."""
-
-    def state(self) -> dict[str, Any]:
-        """What a recording holds of the subject after each operation."""
-
-
-class _BlockTablePlayer:
-    """Tables with names on one allocator."""
-
-    config: dict[str, Any]
-    run: Timeline | None = None
-
-    @property
-    def subject(self) -> CpuGpuBlockAllocator:
-        return self.allocator
-
-    def call(self, name: str, table: BlockTable) -> None:
-        """Remember a table under its name in the trace."""
-        self.tables[name] = table
-        if self.run is not None:
-            self.run.label(table, name)
-
-    def start(self, config: dict[str, Any]) -> None:
-        self.allocator = CpuGpuBlockAllocator.create(**config)
-        self.tables = _Named()
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "tables": {name: table.physical_block_ids for name, table in self.tables.items()},
-            "full": {name: table.num_full_slots for name, table in self.tables.items()},
-            "free": [self.allocator.get_num_free_blocks(device) for device in Device],
-            "cow": _pairs(self.allocator.clear_copy_on_writes()),
-        }
-
-    def op_allocate(self, table: str, tokens: list[int], device: str) -> None:
-        new = BlockTable(self.config["block_size"], self.allocator)
-        new.allocate(tokens, Device[device])
-        self.call(table, new)
-
-    def op_append(self, table: str, tokens: list[int], lookahead: int) -> None:
-        self.tables[table].append_token_ids(tokens, lookahead)
-
-    def op_ensure(self, table: str, num_empty_slots: int) -> None:
-        self.tables[table].ensure_num_empty_slots(num_empty_slots)
-
-    def op_fork(self, table: str, child: str) -> None:
-        self.call(child, self.tables[table].fork())
-
-    def op_free(self, table: str) -> None:
-        self.tables.take(table).free()
-
-    def op_swap(self, table: str, src: str, dst: str) -> dict[str, Any]:
-        blocks = self.tables[table].blocks
-        mapping = self.allocator.swap(blocks, Device[src], Device[dst])
-        self.tables[table].update(blocks)
-        index = self.allocator.get_physical_block_id
-        physical = [[index(Device[src], a), index(Device[dst], b)] for a, b in mapping.items()]
-        return {"mapping": _pairs(mapping), "physical": physical}
-
-    def op_get_and_reset_swaps(self) -> list[list[int]]:
-        return _pairs(self.allocator.get_and_reset_swaps())
-
-    def op_touched(self, table: str, tokens: list[int], lookahead: int) -> int:
-        there: BlockTable = self.tables[table]
-        return there.get_num_blocks_touched_by_append_slots(tokens, lookahead)
-
-    def op_unseen(self, table: str, tokens: list[int]) -> list[int]:
-        there: BlockTable = self.tables[table]
-        return there.get_unseen_token_ids(tokens)
-
-    def op_required(self, num_tokens: int, lookahead: int) -> int:
-        tokens = range(num_tokens)
-        return BlockTable.get_num_required_blocks(tokens, self.config["block_size"], lookahead)
-
-    def op_full_touched(self, tables: list[str], device: str) -> int:
-        blocks = [block for name in tables for block in self.tables[name].blocks]
-        return self.allocator.get_num_full_blocks_touched(blocks, Device[device])
-
-    def op_mark_accessed(self, table: str, now: float) -> None:
-        self.allocator.mark_blocks_as_accessed(self.tables[table].physical_block_ids, now)
-
-    def op_mark_computed(self) -> None:
-        self.allocator.mark_blocks_as_computed([])
-
-    def op_computed(self, table: str, skip_last: bool) -> list[int]:
-        ids = self.tables[table].physical_block_ids
-        return self.allocator.get_computed_block_ids([], ids, skip_last)
-
-    def op_hit_rate(self, device: str) -> float:
-        return round(float(self.allocator.get_prefix_cache_hit_rate(Device[device])), 9)
-
-    def op_totals(self) -> list[int]:
-        return [self.allocator.get_num_total_blocks(device) for device in Device]
-
-
-class _BlockManagerPlayer:
-    """Groups of sequences on one block manager."""
-
-    config: dict[str, Any]
-    run: Timeline | None = None
-
-    @property
-    def subject(self) -> SelfAttnBlockSpaceManager:
-        return self.manager
-
-    def start(self, config: dict[str, Any]) -> None:
-        self.manager = SelfAttnBlockSpaceManager(**config)
-        self.groups, self.seqs, self.group_of = _Named(), _Named(), _Named()
-
-    def state(self) -> dict[str, Any]:
-        manager = self.manager
-        tables = {
-            str(seq_id): manager.get_block_table(seq)
-            for seq_id, seq in self.seqs.items()
-            if seq_id in manager.block_tables
-        }
-        free = [manager.get_num_free_gpu_blocks(), manager.get_num_free_cpu_blocks()]
-        return {"tables": tables, "free": free}
-
-    def regroup(self, group: str, seqs: list[Sequence]) -> None:
-        """A group object never changes its members: there is a new one for each change."""
-        self.groups.pop(group, None)
-        if seqs:
-            self.groups[group] = SequenceGroup(group, seqs)
-
-    def set_status(self, group: str, status: SequenceStatus) -> None:
-        for seq in self.groups[group].seqs:
-            seq.status = status
-
-    def op_new_group(self, group: str, seqs: list[int], prompt: list[int]) -> None:
-        new = [Sequence(seq_id, prompt, self.config["block_size"]) for seq_id in seqs]
-        self.seqs |= {seq.seq_id: seq for seq in new}
-        self.group_of |= dict.fromkeys(seqs, group)
-        self.regroup(group, new)
-
-    def op_drop_group(self, group: str) -> None:
-        for seq in self.groups.take(group).seqs:
-            del self.seqs[seq.seq_id], self.group_of[seq.seq_id]
-
-    def op_can_allocate(self, group: str, lookahead: int) -> str:
-        return self.manager.can_allocate(self.groups[group], lookahead).name
-
-    def op_allocate(self, group: str) -> None:
-        self.manager.allocate(self.groups[group])
-        self.set_status(group, SequenceStatus.RUNNING)
-
-    def op_append_tokens(self, seq: int, tokens: list[int]) -> None:
-        for token in tokens:
-            self.seqs[seq].append_token_id(token, {token: Logprob(0.0)})
-
-    def op_can_append_slots(self, group: str, lookahead: int) -> bool:
-        return self.manager.can_append_slots(self.groups[group], lookahead)
-
-    def op_append_slots(self, seq: int, lookahead: int) -> list[list[int]]:
-        return _pairs(self.manager.append_slots(self.seqs[seq], lookahead))
-
-    def op_fork(self, parent: int, child: int) -> None:
-        group = self.group_of[parent]
-        twin = self.seqs[parent].fork(child)
-        self.seqs[child], self.group_of[child] = twin, group
-        self.regroup(group, [*self.groups[group].seqs, twin])
-        self.manager.fork(self.seqs[parent], twin)
-
-    def op_can_swap_out(self, group: str) -> bool:
-        return self.manager.can_swap_out(self.groups[group])
-
-    def op_swap_out(self, group: str) -> list[list[int]]:
-        pairs = _pairs(self.manager.swap_out(self.groups[group]))
-        self.set_status(group, SequenceStatus.SWAPPED)
-        return pairs
-
-    def op_can_swap_in(self, group: str, lookahead: int) -> str:
-        return self.manager.can_swap_in(self.groups[group], lookahead).name
-
-    def op_swap_in(self, group: str) -> list[list[int]]:
-        pairs = _pairs(self.manager.swap_in(self.groups[group]))
-        self.set_status(group, SequenceStatus.RUNNING)
-        return pairs
-
-    def op_free(self, seq: int) -> None:
-        freed, group = self.seqs.take(seq), self.group_of.take(seq)
-        freed.status = SequenceStatus.FINISHED_STOPPED
-        self.manager.free(freed)
-        self.regroup(group, [other for other in self.groups[group].seqs if other is not freed])
-
-    def op_preempt(self, group: str) -> None:
-        (seq,) = self.groups[group].seqs
-        seq.status = SequenceStatus.WAITING
-        self.manager.free(seq)
-        seq.reset_state_for_recompute()
-
-    def op_access(self, seq: int, now: float) -> None:
-        self.manager.access_all_blocks_in_seq(self.seqs[seq], now)
-
-    def op_computed(self, seqs: list[int]) -> list[int]:
-        return self.manager.get_common_computed_block_ids([self.seqs[i] for i in seqs])
-
-    def op_mark_computed(self, group: str, token_chunk_size: int) -> None:
-        self.manager.mark_blocks_as_computed(self.groups[group], token_chunk_size)
-
-    def op_hit_rate(self) -> float:
-        return round(float(self.manager.get_prefix_cache_hit_rate(Device.GPU)), 9)
-
-
-PLAYERS: dict[str, type[_Player]] = {
-    "block_table": _BlockTablePlayer,
-    "block_manager": _BlockManagerPlayer,
-}

@@ -54,7 +54,8 @@ class _Told:
     @property
     def kept(self) -> list[int]:
         """Blocks that lost an owner and still have one."""
-        last = {effect.block: effect.kind for effect in self.effects}
+        owned = ("take", "share", "hit", "unshare", "return")
+        last = {effect.block: effect.kind for effect in self.effects if effect.kind in owned}
         return [block for block in self.ids("unshare") if last[block] == "unshare"]
 
 

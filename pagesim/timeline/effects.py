@@ -8,13 +8,19 @@ Name = int | str
 """What a table is called: the id of its sequence, or a label."""
 
 MAX_NAME = 10_000
+"""Letters of a name, or of an error's message."""
 
 
 def is_name(value: object) -> bool:
     """Whether ``value`` can name a table, in memory and in a file: an int, or a string of UTF-8."""
-    if not isinstance(value, str):
-        return type(value) is int
-    return len(value) <= MAX_NAME and not any("\ud800" <= c <= "\udfff" for c in value)
+    return type(value) is int or is_text(value)
+
+
+def is_text(value: object) -> bool:
+    """Whether ``value`` is a string that a file can hold: not endless, no half of a character."""
+    if not isinstance(value, str) or len(value) > MAX_NAME:
+        return False
+    return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 EFFECTS = (
@@ -107,7 +113,7 @@ class Event:
 
     ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
     and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
-    concerns. ``opened`` are tables that begin in this event with tokens they have already.
+    concerns. ``opened`` are tables that begin in this event, with the tokens they have already.
     """
 
     kind: str

@@ -10,12 +10,12 @@ import gzip
 import io
 import json
 import os
-import zlib
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from pagesim.jsonl import numbered_objects
 from pagesim.timeline.effects import Effect, Event, Name, Queues
 from pagesim.timeline.reader import Reader, TimelineError, show
 from pagesim.timeline.state import State
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
 
 FORMAT = "pagesim-timeline/1"
-MAX_LINE = 32 * 2**20
 MAX_BYTES = 4 * 2**30
 """What is read of a file, unpacked: a gzipped megabyte may hold a gigabyte."""
 
@@ -117,7 +116,7 @@ def load(path: str | PathLike[str]) -> Timeline:
     from pagesim.timeline.run import Timeline
 
     name = fspath(path)
-    numbered = _read(name)
+    numbered = numbered_objects(name, TimelineError)
     number, first = next(numbered, (1, {}))
     if first.get("format") != FORMAT:
         raise TimelineError(
@@ -126,44 +125,10 @@ def load(path: str | PathLike[str]) -> Timeline:
     reader = Reader(first, f"{name}:1")
     for number, words in numbered:
         reader.event(words, f"{name}:{number}")
-    if len(reader.log) != first.get("events"):
-        found, promised = len(reader.log), first.get("events")
+    found, promised = len(reader.log), reader.num_events
+    if found != promised:
         raise TimelineError(f"{name}:{number}: the file ends after {found} of {promised} events")
     return Timeline(reader.log, stop=len(reader.log), first=reader.first, notes=reader.notes)
-
-
-def _read(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The lines of a file with their numbers, one in memory at a time."""
-    number = size = 0
-    try:
-        with _open(name) as file:
-            while raw := file.readline(MAX_LINE):
-                number += 1
-                if len(raw) == MAX_LINE:
-                    raise TimelineError(f"{name}:{number}: longer than {MAX_LINE} bytes")
-                size += len(raw)
-                if size > MAX_BYTES:
-                    raise TimelineError(
-                        f"{name}:{number}: the file has more than {MAX_BYTES} bytes"
-                    )
-                words = json.loads(raw)
-                if not isinstance(words, dict):
-                    raise TimelineError(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")
-                yield number, words
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TimelineError(
-            f"{name}:{number + 1}: the compressed file is damaged: {error}"
-        ) from error
-    except (RecursionError, ValueError) as error:
-        if isinstance(error, TimelineError):
-            raise
-        raise TimelineError(f"{name}:{number}: not JSON: {error}") from error
-
-
-def _open(name: str) -> IO[bytes]:
-    if name.endswith(".gz"):
-        return cast("IO[bytes]", gzip.open(name, "rb"))
-    return open(name, "rb")
 
 
 def _line(words: Mapping[str, Any]) -> bytes:

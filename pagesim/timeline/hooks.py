@@ -257,7 +257,7 @@ def _allocate(plain: Any) -> Any:
             plain(self, token_ids, device)  # with blocks it raises: the table is allocated already
             return
         tokens = check_token_ids("token_ids", token_ids)
-        life = tap.writing = tap.lives.get(self) or tap.begin(self)
+        life = tap.writing = tap.lives.get(self) or tap.begin(self, [])
         life.write(0, tokens)
         tap.position = 0
         plain(self, tokens, device)

@@ -26,6 +26,7 @@ from pagesim.timeline.effects import (
     Name,
     Queues,
     is_name,
+    is_text,
 )
 from pagesim.timeline.log import Log, TableLog
 from pagesim.timeline.notes import notes_from
@@ -56,6 +57,7 @@ class Reader:
         self._numbers = 0
         self._lives: dict[Name, TableLog] = {}
         self.first = self._int(header.get("first", 0), "first")
+        self.num_events = self._int(header.get("events"), "events")
         try:
             self.notes = notes_from(header)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -72,9 +74,7 @@ class Reader:
         self._where = where
         if len(self.log) >= MAX_EVENTS:
             raise self._error(f"more than {MAX_EVENTS} events")
-        kind, subject = words.get("event"), words.get("of")
-        if not isinstance(kind, str) or len(kind) > 100:
-            raise self._error(f"event must be a word, not {show(kind)}")
+        kind, subject = self._text(words.get("event"), "event"), words.get("of")
         self._evicted.clear()
         for name, tokens in self._pairs(words, "opened"):
             life = self._begin(self._name(name))
@@ -94,10 +94,8 @@ class Reader:
             self.log.queues.append(self._queues(words["queues"]))
             self.log.row(QUEUES, len(self.log.queues) - 1)
         if "error" in words:
-            called, error = words.get("called"), words["error"]
-            if not isinstance(called, str) or not isinstance(error, str):
-                raise self._error(f"called and error must be text: {show([called, error])}")
-            self.log.errors[len(self.log)] = called, error
+            called = self._text(words.get("called"), "called")
+            self.log.errors[len(self.log)] = called, self._text(words["error"], "error")
         if "step" in words:
             self.log.steps[len(self.log)] = self._int(words["step"], "step")
         name = None if subject is None else self._name(subject)
@@ -259,6 +257,11 @@ class Reader:
         if is_name(value):
             return value  # type: ignore[no-any-return]
         raise self._error(f"a name must be a number or a short string, not {show(value)}")
+
+    def _text(self, value: Any, name: str) -> str:
+        if not value or not is_text(value):
+            raise self._error(f"{name} must be a text, not {show(value)}")
+        return value  # type: ignore[no-any-return]
 
     def _int(self, value: Any, name: str, least: int = 0) -> int:
         if type(value) is not int or not least <= value < 2**31:

@@ -12,7 +12,7 @@ from pagesim.block.block_table import BlockTable
 from pagesim.block.interfaces import UsageError
 from pagesim.block.undo import UndoLog
 from pagesim.block_manager import SelfAttnBlockSpaceManager
-from pagesim.timeline.effects import CLOSE, HIT, OPEN, PROMOTE, WRITE, Name
+from pagesim.timeline.effects import CLOSE, HIT, MAX_NAME, OPEN, PROMOTE, WRITE, Name
 from pagesim.timeline.log import FAILED, ROW, Log, TableLog
 from pagesim.timeline.state import TableState
 
@@ -64,13 +64,12 @@ class Tap:
             self.log.patch(life, 0, table.physical_block_ids)
         return life
 
-    def begin(self, table: BlockTable, tokens: list[int] | None = None) -> TableLog:
-        """Begin the life of a table that has no blocks yet, or holds ``tokens`` from the start."""
+    def begin(self, table: BlockTable, tokens: list[int]) -> TableLog:
+        """Begin the life of a table that holds ``tokens`` from the start."""
         life = self.lives[table] = self.log.new_table("")
         self._begun.append((table, life))
-        if tokens is not None:
-            life.write(0, tokens)
-            self.log.row(OPEN, b=life.number, d=len(tokens))
+        life.write(0, tokens)
+        self.log.row(OPEN, b=life.number, d=len(tokens))
         return life
 
     def finish(self, table: BlockTable) -> None:
@@ -193,7 +192,8 @@ class Tap:
         name: Name | None = None
         with contextlib.suppress(AttributeError, TypeError):  # what was passed has no name
             name = subject()
-        log.errors[len(log)] = (kind, str(error) or type(error).__name__)
+        why = (str(error) or type(error).__name__).encode(errors="backslashreplace").decode()
+        log.errors[len(log)] = (kind, why[:MAX_NAME])
         log.event(log.kind_code(FAILED), log.subject_code(name))
 
     def note_write(

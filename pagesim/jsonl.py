@@ -1,0 +1,39 @@
+"""Reads files of JSON lines that may be damaged, endless or made up, with a bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+MAX_LINE = 32 * 2**20
+
+
+def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines of a ``.jsonl`` or ``.jsonl.gz`` file with their numbers, one in memory at a time.
+
+    What cannot be read, or is no JSON object, raises ``error`` with the file and the line.
+    """
+    number = 0
+    try:
+        with _open(name) as file:
+            while raw := file.readline(MAX_LINE):
+                number += 1
+                if len(raw) == MAX_LINE:
+                    raise error(f"{name}:{number}: longer than {MAX_LINE} bytes")
+                line = json.loads(raw)
+                if not isinstance(line, dict):
+                    raise error(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")
+                yield number, line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        raise error(f"{name}:{number + 1}: the compressed file is damaged: {problem}") from problem
+    except (UnicodeDecodeError, RecursionError, json.JSONDecodeError) as problem:
+        raise error(f"{name}:{number}: not JSON: {problem}") from problem
+
+
+def _open(name: str) -> IO[bytes]:
+    if name.endswith(".gz"):
+        return cast("IO[bytes]", gzip.open(name, "rb"))
+    return open(name, "rb")
