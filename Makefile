@@ -6,6 +6,7 @@
 PYTHON ?=
 LAB_ARGS ?=
 TEST_ARGS ?=
+E2E_ARGS ?=
 JOBS ?= 2
 
 ifeq ($(OS),Windows_NT)
@@ -16,11 +17,11 @@ endif
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test notebooks figures bench lint check
+.PHONY: help lab test notebooks gate figures bench lint e2e e2e-setup site check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes flags on)
 	$(PY) -m jupyterlab $(LAB_ARGS) notebooks/00_start_here.ipynb
@@ -31,12 +32,16 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 notebooks: $(STAMP) ## run every chapter and compare its text outputs with the committed ones
 	$(PY) notebooks/execute.py --check
 
+gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU needed
+	$(PY) -m kernels.compile_check
+
 figures: $(STAMP) ## render the gallery in figures/gallery
 	$(PY) -m figures
 
-bench: $(STAMP) ## measure the block manager and the timeline
+bench: $(STAMP) ## measure the block manager, the timeline and, where there is a GPU, the kernels
 	$(PY) tests/bench/block_manager.py
 	$(PY) tests/bench/timeline.py
+	$(PY) -m kernels.bench --if-gpu --out figures/data/roofline.json
 
 lint: $(STAMP) ## ruff, mypy, codespell, and whether the pins resolve on the three systems
 	$(PY) -m ruff check .
@@ -45,12 +50,31 @@ lint: $(STAMP) ## ruff, mypy, codespell, and whether the pins resolve on the thr
 	$(PY) -m codespell_lib
 	$(PY) tests/lint/resolve_constraints.py
 
-check: $(STAMP) ## everything that must pass: lint, test, notebooks, figures
-	@for step in lint test notebooks figures; do \
+e2e: $(STAMP) ## the player and the chapters in a real browser (skips, and says why, where none is)
+	$(PY) -m pytest tests/e2e $(E2E_ARGS)
+
+e2e-setup: ## install Chromium for make e2e (apt-get, as root); nothing if it is there
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then \
+	  echo "chromium and chromedriver are here: $$(command -v chromium)"; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+	    --no-install-recommends chromium chromium-driver fonts-dejavu-core; \
+	elif command -v apt-get >/dev/null; then \
+	  echo "Installing a browser needs root: sudo make e2e-setup" >&2; exit 1; \
+	else \
+	  echo "There is no apt-get here: install Chromium or Chrome and the chromedriver of the same" >&2; \
+	  echo "version by other means, both on the PATH; then: make e2e" >&2; exit 1; \
+	fi
+
+site: $(STAMP) ## the committed chapters as static pages in site/, players alive
+	$(PY) notebooks/site.py
+
+check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, e2e
+	@for step in lint test notebooks gate figures e2e; do \
 	  echo "== make $$step"; \
 	  $(MAKE) --no-print-directory $$step || { echo "make check: FAILED in $$step"; exit 1; }; \
 	done
-	@echo "make check: passed (lint, test, notebooks, figures)"
+	@echo "make check: passed (lint, test, notebooks, gate, figures, e2e)"
 
 # The stamp is touched last, so an install that broke off is begun again.
 # setuptools comes first and pinned: building without isolation then fetches nothing that is not pinned.

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
 
 from figures import alt_text, save
 from figures.block_layout import block_layout
+from figures.roofline import roofline, roofline_alt_text
 from figures.scenes import NAMES, forked_and_swapped
 from figures.snapshot import read_snapshot
+from figures.thread_map import thread_map, thread_map_alt
 
 GALLERY = Path(__file__).parent / "gallery"
+DATA = Path(__file__).parent / "data"
 
 
 def render(folder: Path) -> list[Path]:
@@ -20,7 +24,16 @@ def render(folder: Path) -> list[Path]:
     figure = block_layout(
         snapshot, title="One cache: B was forked from A, C was swapped to the CPU"
     )
-    return save(figure, folder / "block_layout", alt_text(snapshot))
+    paths = save(figure, folder / "block_layout", alt_text(snapshot))
+    # Kernels are not for figures to import: `python -m kernels.simt --json` wrote this.
+    threads = json.loads((DATA / "thread_map.json").read_text(encoding="utf-8"))
+    figure = thread_map(threads, title="Which thread reads what in vLLM's attention kernel")
+    paths += save(figure, folder / "thread_map", thread_map_alt(threads))
+    # `make bench` writes this where there is a GPU.
+    if (DATA / "roofline.json").exists():
+        report = json.loads((DATA / "roofline.json").read_text(encoding="utf-8"))
+        paths += save(roofline(report), folder / "roofline", roofline_alt_text(report))
+    return paths
 
 
 def main() -> None:

@@ -17,17 +17,36 @@ from kernels import decision
 # Where each exported name lives. Modules load on first use: they need torch, this package does not.
 _HOMES = {
     "assert_matches_reference": "kernels.compare",
+    "copy_blocks": "kernels.block_copy",
+    "from_cuda_layout": "kernels.layouts",
+    "fused_decode": "kernels.fused",
+    "online_softmax": "kernels.softmax",
     "paged_attention_v1": "kernels.attention_v1",
+    "paged_attention_v2": "kernels.attention_v2",
+    "paged_prefill": "kernels.prefill",
     "reshape_and_cache": "kernels.cache_write",
+    "swap_blocks": "kernels.block_copy",
+    "to_cuda_layout": "kernels.layouts",
+    "xray": "kernels.access_trace",
 }
-_MODULES = ("backend", "reference")
+_MODULES = ("backend", "reference", "simt")
 
 __all__ = [
     "assert_matches_reference",
     "backend",
+    "copy_blocks",
+    "from_cuda_layout",
+    "fused_decode",
+    "online_softmax",
     "paged_attention_v1",
+    "paged_attention_v2",
+    "paged_prefill",
     "reference",
     "reshape_and_cache",
+    "simt",
+    "swap_blocks",
+    "to_cuda_layout",
+    "xray",
 ]
 
 # A triton imported the wrong way is reported when a kernel is asked for, not here: the references

@@ -41,7 +41,6 @@ triton, tl = decision.load_triton()
 
 # A page larger than this many numbers is read in slices, or it would not fit the registers.
 _TILE = 4096
-_NO_WINDOW = 2**31 - 1
 
 
 @triton.jit
@@ -109,9 +108,9 @@ def paged_attention_v1_kernel(
         # What is not visible is not even read: exp(-inf) · NaN would still be NaN.
         wanted = visible[:, None] & in_head[None, :]
         k_offset = block * k_block + kv_head * k_head + row * k_row + dim[None, :]
-        k = tl.load(k_cache_ptr + k_offset, mask=wanted, other=0.0).to(tl.float32)
+        k = numerics.widen(tl.load(k_cache_ptr + k_offset, mask=wanted, other=0.0))
         v_offset = block * v_block + kv_head * v_head + row * v_row + dim[None, :]
-        v = tl.load(v_cache_ptr + v_offset, mask=wanted, other=0.0).to(tl.float32)
+        v = numerics.widen(tl.load(v_cache_ptr + v_offset, mask=wanted, other=0.0))
 
         scores = tl.sum(q[None, :] * k, axis=1) * scale
         if SOFTCAP > 0.0:
@@ -152,9 +151,9 @@ def paged_attention_v1(
     """Attention of one query token per sequence over its pages; returns [B, Hq, D] in q's dtype.
 
     q: [B, Hq, D] in float32, float16 or bfloat16; caches: [num_blocks, block_size, Hkv, D] of the
-    same dtype, Hq a multiple of Hkv, D ≤ 256, any strides as long as D is contiguous;
-    block_tables: int32 [B, max_blocks]; seq_lens: int32 [B], the query's own token included.
-    Length 0 gives zeros.
+    same dtype or float8_e4m3fn, Hq a multiple of Hkv, D ≤ 256, any strides as long as D is
+    contiguous; block_tables: int32 [B, max_blocks]; seq_lens: int32 [B], the query's own token
+    included. Length 0 gives zeros.
 
     score = scale·(q·k)·k_scale, then softcap·tanh(score/softcap) if softcap > 0, then
     + slope·(key position - query position). scale: 1/√D by default. alibi_slopes: float32 [Hq].
@@ -171,13 +170,27 @@ def paged_attention_v1(
     )
     checks.check_tables(block_tables, seq_lens, k_cache, sliding_window)
     if decision.decide().mode == "reference":
-        return fallback.attention(q, k_cache, v_cache, block_tables, seq_lens, options)
+        return fallback.attention(q, k_cache, v_cache, block_tables, seq_lens, options)[0]
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    launch(out, q, k_cache, v_cache, block_tables, seq_lens, options)
+    return out
+
+
+def launch(
+    out: torch.Tensor,
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    seq_lens: torch.Tensor,
+    options: checks.Options,
+) -> None:
+    """Start the kernel on arguments that were checked; waits for nothing (for benchmarks)."""
     num_seqs, num_heads, head_dim = q.shape
     block_size, num_kv_heads = k_cache.shape[1:3]
-    out = torch.empty((num_seqs, num_heads, head_dim), dtype=q.dtype, device=q.device)
-    if num_seqs == 0:
-        return out
     dims = triton.next_power_of_2(head_dim)
+    if num_seqs == 0:
+        return
     with torch.cuda.device_of(q):
         paged_attention_v1_kernel[(num_seqs, num_heads)](
             out,
@@ -190,7 +203,7 @@ def paged_attention_v1(
             options.k_scale,
             options.v_scale,
             options.scale,
-            min(options.sliding_window or _NO_WINDOW, _NO_WINDOW),
+            options.window,
             *out.stride()[:2],
             *q.stride()[:2],
             *k_cache.stride()[:3],
@@ -203,4 +216,3 @@ def paged_attention_v1(
             DIMS=dims,
             SOFTCAP=options.softcap,
         )
-    return out

@@ -15,6 +15,14 @@ into whatever slots the allocator chose. The slot mapping says which:
 
 It is a scatter: every token goes its own way, so every token gets a program of its own. A program
 moves the token's heads as one tile [Hkv, D] without looking at the numbers: bits in, bits out.
+
+**An fp8 cache** holds half as many bytes, so twice as many tokens. float8_e4m3fn has 4 bits of
+exponent and 3 of fraction, its largest number is 448: what is stored is x / scale, with a scale for
+the whole tensor or one per head, and reading multiplies by it again.
+
+    x, float16      [ 1.73   -0.0402   612.0   … ]     scale 2
+    x / scale       [ 0.865  -0.0201   306.0   … ]     clamped to ±448
+    stored          [ 0.875  -0.0195   320.0   … ]     to nearest: an eighth of a power of two apart
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803
@@ -23,7 +31,7 @@ from __future__ import annotations
 
 import torch
 
-from kernels import checks, decision, fallback
+from kernels import checks, decision, fallback, numerics
 
 triton, tl = decision.load_triton()
 
@@ -35,6 +43,8 @@ def reshape_and_cache_kernel(
     k_cache_ptr,
     v_cache_ptr,
     slot_mapping_ptr,
+    k_scale_ptr,  # float32 [Hkv]; may be None
+    v_scale_ptr,
     # Steps in elements from one token, block, row or head to the next; along D it is always 1.
     key_token,
     key_head,
@@ -64,12 +74,29 @@ def reshape_and_cache_kernel(
         inside = (head < NUM_HEADS) & (dim < HEAD_DIM)
 
         key = tl.load(key_ptr + (token * key_token + head * key_head + dim), mask=inside)
+        key = stored(key, k_scale_ptr, head, NUM_HEADS, k_cache_ptr.dtype.element_ty)
         k_offset = block * k_block + row * k_row + head * k_head + dim
         tl.store(k_cache_ptr + k_offset, key, mask=inside)
 
         value = tl.load(value_ptr + (token * value_token + head * value_head + dim), mask=inside)
+        value = stored(value, v_scale_ptr, head, NUM_HEADS, v_cache_ptr.dtype.element_ty)
         v_offset = block * v_block + row * v_row + head * v_head + dim
         tl.store(v_cache_ptr + v_offset, value, mask=inside)
+
+
+@triton.jit
+def stored(x, scale_ptr, head, NUM_HEADS: tl.constexpr, dtype: tl.constexpr):
+    """x as the cache holds it: as it is, or as float8."""
+    if dtype == tl.float8e4nv:
+        x = x.to(tl.float32)
+        if scale_ptr is not None:
+            scale = tl.load(scale_ptr + head, mask=head < NUM_HEADS, other=1.0)
+            # The plain `/` of a GPU may be off by a bit, and that bit can decide how it is rounded.
+            x = tl.div_rn(x, tl.broadcast_to(scale, x.shape))
+        # Two comparisons, because minimum and maximum would lose a NaN.
+        x = tl.where(x > 448.0, 448.0, tl.where(x < -448.0, -448.0, x))
+        x = numerics.round_to(x, dtype)
+    return x
 
 
 def reshape_and_cache(
@@ -81,23 +108,19 @@ def reshape_and_cache(
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
 ) -> None:
-    """Write each token's key and value into its slot of the caches, in place and bit for bit.
+    """Write each token's key and value into its slot of the caches, in place.
 
-    key, value: [T, Hkv, D]; caches: [num_blocks, block_size, Hkv, D], all of one dtype (float32,
-    float16 or bfloat16) and contiguous along D only; slot_mapping: int64 [T], -1 = skip the token.
+    key, value: [T, Hkv, D] in float32, float16 or bfloat16; caches: [num_blocks, block_size, Hkv,
+    D], contiguous along D only, of the same dtype (then every bit stays) or float8_e4m3fn (then
+    x / scale is stored, clamped to ±448 and rounded to nearest); slot_mapping: int64 [T], -1 = skip
+    the token. k_scale, v_scale: for fp8 caches, a positive number or a float tensor [Hkv].
 
     Raises ValueError or TypeError naming the argument before anything is written; a slot outside
     the cache and two tokens for one slot are such errors. Looking at the slots waits for the GPU.
-    NotImplementedError for k_scale and v_scale: they belong to fp8 caches.
     """
-    if k_scale is not None or v_scale is not None:
-        raise NotImplementedError(
-            "k_scale and v_scale scale keys and values on their way into an fp8 cache, and fp8 "
-            "caches are not written yet: leave both None"
-        )
-    checks.check_cache_write(key, value, k_cache, v_cache, slot_mapping)
+    scales = checks.check_cache_write(key, value, k_cache, v_cache, slot_mapping, k_scale, v_scale)
     if decision.decide().mode == "reference":
-        fallback.reshape_and_cache(key, value, k_cache, v_cache, slot_mapping)
+        fallback.reshape_and_cache(key, value, k_cache, v_cache, slot_mapping, *scales)
         return
     num_tokens, num_heads, head_dim = key.shape
     if num_tokens == 0:
@@ -109,6 +132,7 @@ def reshape_and_cache(
             k_cache,
             v_cache,
             slot_mapping,
+            *scales,
             *key.stride()[:2],
             *value.stride()[:2],
             *k_cache.stride()[:3],

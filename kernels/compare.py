@@ -7,6 +7,7 @@ whose last bit is most of the error for 16-bit types.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,55 +18,114 @@ from kernels import checks, fallback, reference
 
 # A few times what was seen in the interpreter: 2e-7, 5e-4 and 2e-3.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+# LSE is float32 whatever q is; its error counts relative to it where it is large.
+LSE_TOLERANCE = 5e-6
 
 
 def assert_matches_reference(
-    out: torch.Tensor,
+    out: torch.Tensor | tuple[torch.Tensor, torch.Tensor],
     q: torch.Tensor,
     k_cache: torch.Tensor,
     v_cache: torch.Tensor,
     block_tables: torch.Tensor,
     seq_lens: torch.Tensor,
     *,
+    query_start_loc: torch.Tensor | None = None,
+    k_new: torch.Tensor | None = None,
+    v_new: torch.Tensor | None = None,
     scale: float | None = None,
     alibi_slopes: torch.Tensor | None = None,
     sliding_window: int = 0,
     softcap: float = 0.0,
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
+    partition_size: int | None = None,
+    num_partitions: int | None = None,
+    return_lse: bool = False,
 ) -> float:
     """Check `out` against `reference.online_softmax_attention` of the same arguments.
 
-    Returns the largest error ÷ max|V| over all sequences and heads, where max|V| is the largest
-    value that the sequence can see in that head. Raises AssertionError naming the sequence, the
-    head, the error and the bound if one is above `TOLERANCE[q.dtype]` or not a number, or if `out`
-    has another shape or dtype than q. Bad arguments raise as in the kernel itself.
+    Takes what the kernels take, by the same keywords: query_start_loc for `paged_prefill`; k_new
+    and v_new for `fused_decode` (its context_lens as seq_lens); partitions, which must not matter;
+    with return_lse `out` is the pair (output, lse), and both are checked.
+
+    Returns the output's largest error ÷ max|V| over all sequences and heads, where max|V| is the
+    largest value that the query can see in that head. Raises AssertionError naming the sequence
+    (for prefill: the query token), the head, the error and the bound if one is above
+    `TOLERANCE[q.dtype]` (`LSE_TOLERANCE`) or not a number, or if `out` has another shape or dtype
+    than q. Bad arguments raise as in the kernel itself.
     """
-    checks.check_decode(q, k_cache, v_cache, block_tables, seq_lens)
+    count: NDArray[np.int64] | int = 1
+    if query_start_loc is not None:
+        count = checks.check_prefill(q, k_cache, v_cache, block_tables, query_start_loc, seq_lens)
+    else:
+        checks.check_decode(q, k_cache, v_cache, block_tables, seq_lens)
+    if k_new is not None and v_new is not None:
+        checks.check_new_tokens(q, k_new, v_new, k_cache.shape[2])
+        count = 0
     options = checks.check_options(
         q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
     )
-    checks.check_tables(block_tables, seq_lens, k_cache, sliding_window)
-    if out.shape != q.shape or out.dtype != q.dtype:
-        raise AssertionError(
-            f"out is {out.dtype} {list(out.shape)}, expected {q.dtype} {list(q.shape)}"
-        )
+    checks.check_tables(block_tables, seq_lens, k_cache, sliding_window, num_queries=count)
     arrays, keywords = fallback.reference_arguments(
-        q, k_cache, v_cache, block_tables, seq_lens, options
+        q,
+        k_cache,
+        v_cache,
+        block_tables,
+        seq_lens,
+        options,
+        query_start_loc=query_start_loc,
+        k_new=k_new,
+        v_new=v_new,
     )
-    expected = reference.online_softmax_attention(*arrays, **keywords)
-    deviation = np.abs(fallback.to_numpy(out).astype(np.float64) - expected)
+    expected_lse = np.empty(tuple(q.shape[:2]))
+    expected = reference.online_softmax_attention(*arrays, **keywords, lse_out=expected_lse)
+    row = "sequence" if query_start_loc is None else "query token"
+    if return_lse:
+        out, lse = out
+        _same_shape("lse", lse, q.shape[:2], torch.float32)
+        unit = np.maximum(1.0, np.abs(np.nan_to_num(expected_lse, neginf=0.0)))
+        _worst(row, "lse", lse[..., None], expected_lse[..., None], unit[..., None], LSE_TOLERANCE)
+    assert isinstance(out, torch.Tensor), "with a pair (output, lse), say return_lse=True"
+    _same_shape("out", out, q.shape, q.dtype)
+    unit = _largest_value(arrays, keywords)
+    return _worst(row, "out", out, expected, unit, TOLERANCE[q.dtype])
+
+
+def _same_shape(name: str, tensor: torch.Tensor, shape: Sequence[int], dtype: torch.dtype) -> None:
+    if tensor.shape != torch.Size(shape) or tensor.dtype != dtype:
+        raise AssertionError(
+            f"{name} is {tensor.dtype} {list(tensor.shape)}, expected {dtype} {list(shape)}"
+        )
+
+
+def _worst(
+    row: str,
+    name: str,
+    got: torch.Tensor,
+    expected: NDArray[Any],
+    unit: NDArray[Any],
+    bound: float,
+) -> float:
+    """The largest error ÷ unit; AssertionError if it is above the bound."""
+    numbers = fallback.to_numpy(got).astype(np.float64)
+    same = numbers == expected  # -inf is -inf, though their difference is no number
+    with np.errstate(invalid="ignore"):
+        deviation = np.where(same, 0.0, np.abs(numbers - expected))
     # A NaN compares with nothing: as an infinite error it is the worst one, and is seen.
-    error = np.nan_to_num(deviation, nan=np.inf, posinf=np.inf) / _largest_value(arrays, keywords)
+    error = np.nan_to_num(deviation, nan=np.inf, posinf=np.inf) / unit
     if error.size == 0:
         return 0.0
-    worst, bound = float(error.max()), TOLERANCE[q.dtype]
+    worst = float(error.max())
     if worst > bound:
         seq, head, dim = np.unravel_index(int(error.argmax()), error.shape)
+        measure, place = "÷ max|V|", f"dimension {dim}: "
+        if name == "lse":
+            measure, place = "of lse ÷ max(1, |lse|)", ""
         raise AssertionError(
-            f"sequence {seq}, head {head}: error ÷ max|V| is {worst:.3g}, the bound for "
-            f"{str(q.dtype).removeprefix('torch.')} is {bound:.3g} (dimension {dim}: got "
-            f"{float(out[seq, head, dim]):.6g}, expected {expected[seq, head, dim]:.6g})"
+            f"{row} {seq}, head {head}: error {measure} is {worst:.3g}, the bound for "
+            f"{str(got.dtype).removeprefix('torch.')} is {bound:.3g} ({place}got "
+            f"{numbers[seq, head, dim]:.6g}, expected {expected[seq, head, dim]:.6g})"
         )
     return worst
 
@@ -76,7 +136,7 @@ def _largest_value(
     """The largest visible |V · v_scale| of each sequence and query head, [B, Hq, 1]."""
     q, _, v_cache, tables, lengths = arrays
     num_seqs, num_heads, _ = q.shape
-    v_scale = keywords["v_scale"]
+    v_scale = keywords.get("v_scale")
     largest = np.ones((num_seqs, v_cache.shape[2]))
     for seq, length in enumerate(int(n) for n in lengths):
         window = keywords["sliding_window"] or length

@@ -1,26 +1,28 @@
 """The kernels' answers where triton cannot give them: the NumPy reference, dressed as torch.
 
 Launchers come here after all checks when `decision.decide().mode` is "reference"; `compare` uses
-the same way into NumPy. NumPy has no bfloat16: numbers to compute with are widened (exactly) to
-float32, numbers to move are taken as bits.
+the same way into NumPy. NumPy has no bfloat16 and no float8: numbers to compute with are widened
+(exactly) to float32, numbers to move are taken as bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels import decision, reference
+from kernels import decision, guards, reference
 from kernels.checks import Options
 
 
 def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
     """A tensor's values as a NumPy array on the CPU, every value exactly as it was."""
     host = tensor.detach().cpu()
-    return (host.float() if host.dtype == torch.bfloat16 else host).numpy()
+    narrow = host.dtype in (torch.bfloat16, guards.FP8)
+    return (host.float() if narrow else host).numpy()
 
 
 def reference_arguments(
@@ -30,10 +32,15 @@ def reference_arguments(
     block_tables: torch.Tensor,
     seq_lens: torch.Tensor,
     options: Options,
+    *,
+    query_start_loc: torch.Tensor | None = None,
+    k_new: torch.Tensor | None = None,
+    v_new: torch.Tensor | None = None,
 ) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]]:
     """Positional and keyword arguments for the reference, of a checked call.
 
-    Only the blocks that the tables name come along, renumbered: a cache of many GiB stays put.
+    query_start_loc makes it a prefill call, k_new and v_new a fused one. Only the blocks that the
+    tables name come along, renumbered: a cache of many GiB stays put.
     """
     num_blocks, block_size = k_cache.shape[:2]
     tables, lengths = to_numpy(block_tables), to_numpy(seq_lens)
@@ -45,13 +52,8 @@ def reference_arguments(
     if num_blocks == 0:
         used = used[:0]
     rows = torch.from_numpy(used.astype(np.int64)).to(k_cache.device)
-    arrays = (
-        to_numpy(q),
-        to_numpy(k_cache[rows]),
-        to_numpy(v_cache[rows]),
-        renumbered.reshape(tables.shape),
-        lengths,
-    )
+    k_rows, v_rows = (to_numpy(_take(cache, rows)) for cache in (k_cache, v_cache))
+    tables = renumbered.reshape(tables.shape)
     keywords: dict[str, Any] = {
         "scale": options.scale,
         "sliding_window": options.sliding_window,
@@ -60,7 +62,14 @@ def reference_arguments(
     for name in ("alibi_slopes", "k_scale", "v_scale"):
         tensor = getattr(options, name)
         keywords[name] = None if tensor is None else to_numpy(tensor)
-    return arrays, keywords
+    if query_start_loc is not None:
+        tables, lengths = reference.one_row_per_query(to_numpy(query_start_loc), tables, lengths)
+    if k_new is not None and v_new is not None:
+        scales = [keywords.pop(name) for name in ("k_scale", "v_scale")]
+        k_rows, v_rows, tables, lengths = reference.with_new_tokens(
+            to_numpy(k_new), to_numpy(v_new), k_rows, v_rows, tables, lengths, *scales
+        )
+    return (to_numpy(q), k_rows, v_rows, tables, lengths), keywords
 
 
 def attention(
@@ -70,12 +79,36 @@ def attention(
     block_tables: torch.Tensor,
     seq_lens: torch.Tensor,
     options: Options,
-) -> torch.Tensor:
-    """Decode attention by `reference.online_softmax_attention`, in q's dtype and on its device."""
+    **others: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention by `reference.online_softmax_attention`: output in q's dtype, and LSE.
+
+    others: what makes it a prefill or a fused call, see `reference_arguments`.
+    """
     decision.announce_reference()
-    arrays, keywords = reference_arguments(q, k_cache, v_cache, block_tables, seq_lens, options)
-    out = reference.online_softmax_attention(*arrays, **keywords)
-    return torch.from_numpy(out).to(q.dtype).to(q.device)
+    arrays, keywords = reference_arguments(
+        q, k_cache, v_cache, block_tables, seq_lens, options, **others
+    )
+    lse = np.empty(tuple(q.shape[:2]))
+    out = reference.online_softmax_attention(*arrays, **keywords, lse_out=lse)
+    return torch.from_numpy(out).to(q), torch.from_numpy(lse).float().to(q.device)
+
+
+def online_softmax(x: torch.Tensor) -> torch.Tensor:
+    """Row by row by `reference.online_softmax`, in x's dtype and on its device."""
+    decision.announce_reference()
+    rows = np.atleast_2d(to_numpy(x))
+    out = np.array([reference.online_softmax(row) for row in rows]).reshape(tuple(x.shape))
+    return torch.from_numpy(out).to(x)
+
+
+def copy_blocks(caches: Sequence[torch.Tensor], moves: Sequence[dict[int, int]]) -> None:
+    """Batches of {destination: source}, in every cache."""
+    decision.announce_reference()
+    for batch in moves:
+        for cache in caches:
+            bits = cache.view(torch.int8) if cache.dtype == guards.FP8 else cache
+            bits[list(batch.keys())] = bits[list(batch.values())]
 
 
 def reshape_and_cache(
@@ -84,20 +117,34 @@ def reshape_and_cache(
     k_cache: torch.Tensor,
     v_cache: torch.Tensor,
     slot_mapping: torch.Tensor,
+    k_scale: torch.Tensor | None,
+    v_scale: torch.Tensor | None,
 ) -> None:
     """The cache write by `reference.reshape_and_cache`, in place and bit for bit."""
     decision.announce_reference()
     # On the CPU .cpu() is no copy, so NumPy writes straight into the cache.
     hosts = [tensor.detach().cpu() for tensor in (k_cache, v_cache)]
-    keys, values = (_bits(tensor.detach().cpu()) for tensor in (key, value))
+    tokens = [
+        reference.to_fp8(to_numpy(tensor), None if scale is None else to_numpy(scale)).view(np.int8)
+        if k_cache.dtype == guards.FP8
+        else _bits(tensor.detach().cpu())
+        for tensor, scale in ((key, k_scale), (value, v_scale))
+    ]
     reference.reshape_and_cache(
-        keys, values, _bits(hosts[0]), _bits(hosts[1]), slot_mapping.cpu().numpy()
+        *tokens, _bits(hosts[0]), _bits(hosts[1]), slot_mapping.cpu().numpy()
     )
     if k_cache.device.type != "cpu":
         k_cache.detach().copy_(hosts[0])
         v_cache.detach().copy_(hosts[1])
 
 
+def _take(cache: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Some blocks of a cache; torch cannot index float8, but it can index bytes."""
+    if cache.dtype != guards.FP8:
+        return cache[rows]
+    return cache.view(torch.uint8)[rows].view(cache.dtype)
+
+
 def _bits(host: torch.Tensor) -> NDArray[Any]:
     """The numbers as integers of the same width: a view, not a copy."""
-    return host.view({2: torch.int16, 4: torch.int32}[host.element_size()]).numpy()
+    return host.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[host.element_size()]).numpy()

@@ -6,6 +6,9 @@ Attention is written twice, in ways that share nothing, so that one checks the o
   output, as the kernel does (Milakov & Gimelshein 2018; Dao et al. 2022, algorithm 1);
 * `gather_attention` first gathers K and V through the table, then applies the textbook softmax.
 
+Prefill and fused decode are the same attention over other arguments: `one_row_per_query` and
+`with_new_tokens` turn theirs into a decode call's.
+
 Arrays: q [B, Hq, D]; caches [num_blocks, block_size, Hkv, D]; block_tables [B, max_blocks];
 seq_lens [B]. Nothing outside a sequence's own visible slots is read, so other slots may hold NaN.
 """
@@ -26,6 +29,9 @@ def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
     """The running maximum m and running sum ell = Σ exp(xᵢ - m) after each element of a vector."""
     m, ell = -math.inf, 0.0
     for value in np.asarray(x, dtype=np.float64):
+        if value == -math.inf:  # weighs nothing, and may come before there is a maximum
+            yield m, ell
+            continue
         new_m = max(m, float(value))
         # The old sum was taken relative to the old maximum: move it to the new one.
         ell = ell * math.exp(m - new_m) + math.exp(float(value) - new_m)
@@ -34,7 +40,7 @@ def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
 
 
 def online_softmax(x: ArrayLike) -> Array:
-    """Softmax of a vector of finite numbers, its maximum and its sum found in one pass.
+    """Softmax of a vector of numbers, at least one of them finite, its maximum and its sum found in one pass.
 
     The textbook needs the maximum before it can start the sum: two passes, then a third to divide.
     """
@@ -58,6 +64,7 @@ def online_softmax_attention(
     softcap: float = 0.0,
     k_scale: ArrayLike | None = None,
     v_scale: ArrayLike | None = None,
+    lse_out: Array | None = None,
 ) -> Array:
     """Decode attention, one page after the other, never holding more than one page of scores.
 
@@ -65,6 +72,7 @@ def online_softmax_attention(
     + slope·(key position - query position). The query sits at position seq_len - 1 and sees
     `sliding_window` keys, itself included (0 = all). scale defaults to 1/√D; k_scale and v_scale
     are one number or one per KV head. Returns [B, Hq, D]; a sequence of length 0 gives zeros.
+    lse_out, if given, is an array [B, Hq] to fill with log₂ Σ exp(score), -inf for length 0.
     """
     num_heads, head_dim = q.shape[1:]
     block_size, num_kv_heads = k_cache.shape[1:3]
@@ -97,8 +105,10 @@ def online_softmax_attention(
                 ell = ell * rescale + float(weights.sum())
                 acc = acc * rescale + weights @ v
                 m = new_m
-            if ell > 0:
+            if ell != 0:  # NaN is not 0 either, and must not vanish
                 out[b, head] = acc / ell * float(v_factor[kv_head])
+            if lse_out is not None:
+                lse_out[b, head] = m * math.log2(math.e) + math.log2(ell) if ell != 0 else -math.inf
     return out
 
 
@@ -115,6 +125,7 @@ def gather_attention(
     softcap: float = 0.0,
     k_scale: ArrayLike | None = None,
     v_scale: ArrayLike | None = None,
+    lse_out: Array | None = None,
 ) -> Array:
     """The same answer the textbook way: make K and V contiguous again, then softmax(q·Kᵀ)·V.
 
@@ -122,6 +133,8 @@ def gather_attention(
     """
     out = np.zeros(q.shape, dtype=np.float64)
     group = q.shape[1] // k_cache.shape[2]
+    if lse_out is not None:
+        lse_out[:] = -math.inf
     for b in range(q.shape[0]):
         n = int(seq_lens[b])
         if n == 0:
@@ -137,10 +150,56 @@ def gather_attention(
             scores = np.tanh(scores / softcap) * softcap
         if alibi_slopes is not None:
             scores += np.outer(np.asarray(alibi_slopes), seen - seen[-1])
+        if lse_out is not None:
+            lse_out[b] = np.logaddexp2.reduce(scores / math.log(2), axis=1)
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         out[b] = np.einsum("ht,thd->hd", weights, values.repeat(group, axis=1))
     return out
+
+
+def one_row_per_query(
+    query_start_loc: NDArray[Any], block_tables: NDArray[Any], seq_lens: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Block tables and lengths that make a decode call of a prefill call, one row for each query.
+
+    Causal means just this: a query at position p attends as if the sequence had p + 1 tokens.
+    """
+    counts = np.diff(query_start_loc)
+    row = np.repeat(np.arange(len(seq_lens)), counts)
+    index = np.arange(len(row)) - np.repeat(query_start_loc[:-1], counts)
+    return block_tables[row], (seq_lens - counts)[row] + index + 1
+
+
+def with_new_tokens(
+    k_new: NDArray[Any],
+    v_new: NDArray[Any],
+    k_cache: NDArray[Any],
+    v_cache: NDArray[Any],
+    block_tables: NDArray[Any],
+    context_lens: NDArray[Any],
+    k_scale: ArrayLike | None = None,
+    v_scale: ArrayLike | None = None,
+) -> tuple[Array, Array, NDArray[Any], NDArray[Any]]:
+    """Caches, tables and lengths that make a decode call of a fused one, in float64, unscaled.
+
+    Each sequence's last page is copied to a block of its own behind the others, and its new token
+    [Hkv, D] put in its place there: as if it had been written, while the caches stay as they were.
+    """
+    num_blocks, block_size = k_cache.shape[:2]
+    num_seqs = len(context_lens)
+    tables = np.hstack([block_tables, np.zeros((num_seqs, 1), dtype=block_tables.dtype)])
+    seqs, (page, row) = np.arange(num_seqs), np.divmod(context_lens, block_size)
+    caches = []
+    for cache, new, scale in ((k_cache, k_new, k_scale), (v_cache, v_new, v_scale)):
+        wide = np.asarray(cache, dtype=np.float64) * _per_head(scale)
+        last = np.zeros((num_seqs, *cache.shape[1:]))
+        partly = row > 0  # the others begin a page
+        last[partly] = wide[tables[seqs, page][partly]]
+        last[seqs, row] = new
+        caches.append(np.concatenate([wide, last]))
+    tables[seqs, page] = num_blocks + seqs
+    return caches[0], caches[1], tables, context_lens + 1
 
 
 def gather(cache: NDArray[Any], block_table: NDArray[Any], positions: NDArray[Any]) -> Array:
@@ -159,12 +218,43 @@ def reshape_and_cache(
     v_cache: NDArray[Any],
     slot_mapping: NDArray[Any],
 ) -> None:
-    """Write each token's key and value [T, Hkv, D] into its slot of the caches; -1 = skip."""
+    """Write each token's key and value [T, Hkv, D] into its slot of the caches; -1 = skip.
+
+    Numbers for an fp8 cache come here divided by their scale, clamped and rounded: see `to_fp8`.
+    """
     block_size = k_cache.shape[1]
     for token, slot in enumerate(int(s) for s in slot_mapping):
         if slot >= 0:
             k_cache[slot // block_size, slot % block_size] = key[token]
             v_cache[slot // block_size, slot % block_size] = value[token]
+
+
+def to_fp8(x: NDArray[Any], scale: ArrayLike | None = None) -> NDArray[np.uint8]:
+    """x [T, Hkv, D] ÷ scale as float8_e4m3fn: clamped to ±448, then to nearest, ties to even.
+
+    Returned as codes. A code's lower seven bits count the non-negative numbers upwards from 0, so
+    rounding is a search; NaN is the code 127.
+    """
+    scaled = np.asarray(x, dtype=np.float32) / _per_head(scale).astype(np.float32)
+    size = np.minimum(np.abs(scaled), np.float32(448)).astype(np.float64)
+    code = np.clip(np.searchsorted(FP8_NUMBERS, size), 1, 126)
+    below, above = size - FP8_NUMBERS[code - 1], FP8_NUMBERS[code] - size
+    code -= (below < above) | ((below == above) & (code % 2 == 1))
+    code = np.where(np.isnan(scaled), 127, code)
+    return np.asarray(code + 128 * np.signbit(scaled), dtype=np.uint8)
+
+
+def from_fp8(codes: NDArray[np.uint8]) -> Array:
+    """The numbers that float8_e4m3fn's codes stand for."""
+    size = np.append(FP8_NUMBERS, np.nan)[codes % 128]
+    return np.where(codes < 128, size, -size)
+
+
+# 0, seven numbers below the smallest exponent, then eight for each of 2⁻⁶ … 2⁸ but the last NaN.
+FP8_NUMBERS: Array = np.array(
+    [i * 2.0**-9 for i in range(8)]
+    + [(1 + i / 8) * 2.0**e for e in range(-6, 9) for i in range(8)][:-1]
+)
 
 
 def _per_head(scale: ArrayLike | None) -> Array:

@@ -23,7 +23,8 @@ from tests.lint.resolve_constraints import pins
 pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGETS = {"help", "lab", "test", "notebooks", "figures", "bench", "lint", "check"}
+STEPS = ["lint", "test", "notebooks", "gate", "figures", "e2e"]
+TARGETS = {*STEPS, "help", "lab", "bench", "e2e-setup", "site", "check"}
 
 
 def read(name: str) -> str:
@@ -152,7 +153,7 @@ def test_help_is_the_default_and_lists_every_target(checkout: Path) -> None:
     assert phony and set(phony[1].split()) == TARGETS
     shown = make(checkout).stdout
     assert shown == make(checkout, "help").stdout
-    listed = re.findall(r"^  make ([a-z]+) +\S.+$", shown, flags=re.MULTILINE)
+    listed = re.findall(r"^  make ([a-z0-9-]+) +\S.+$", shown, flags=re.MULTILINE)
     assert sorted(listed) == sorted(TARGETS)
 
 
@@ -198,7 +199,7 @@ def test_check_stops_at_the_first_failure_and_says_where(checkout: Path) -> None
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("make check: passed")
     steps = re.findall(r"^== make (\w+)$", done.stdout, flags=re.MULTILINE)
-    assert steps == ["lint", "test", "notebooks", "figures"]
+    assert steps == STEPS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX machine runs the CI script")
@@ -209,7 +210,9 @@ def test_ci_run_ends_with_pytests_closing_line(checkout: Path, code: int) -> Non
     assert os.access(script, os.X_OK)
     closing = "======= 12 passed in 3.45s ======="
     (checkout / "Makefile").write_text(
+        f"e2e-setup:\n\t@echo set up\n\t@exit {code}\n"
         f"check:\n\t@echo '{closing}'\n\t@echo noise\n\t@cat\n\t@echo \"CI is $$CI\"\n"
+        '\t@echo "the browser is $$PAGESIM_E2E"\n'
         f"\t@echo 'make check: done'\n\t@exit {code}\n"
     )
     search = os.environ["PATH"]
@@ -222,5 +225,6 @@ def test_ci_run_ends_with_pytests_closing_line(checkout: Path, code: int) -> Non
         check=False,
     )
     assert (done.returncode != 0) == (code != 0)
-    assert "CI is true" in done.stdout
+    assert "CI is true" in done.stdout and "the browser is required" in done.stdout
+    assert done.stdout.index("set up") < done.stdout.index(closing)
     assert done.stdout.splitlines()[-3:] == ["== in short", closing, "make check: done"]

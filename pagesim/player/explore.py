@@ -33,6 +33,15 @@ _KEEP_STEP = """(frame => {
   ready();
 })(this)"""
 
+# JupyterLab takes a key pressed on a slider for a command: x would cut the cell. It leaves alone
+# an element that bears the attribute itself (its parent's does not count), so whatever gets the
+# focus gets the attribute too. A style's load event comes when the controls are in the page.
+_CLASS = "pagesim-explorer"
+_KEEP_KEYS = (
+    f"<style onload=\"this.closest('.{_CLASS}')?.addEventListener('focusin', "
+    "event => event.target.setAttribute('data-lm-suppress-shortcuts', ''))\"></style>"
+)
+
 
 def explore(scenario: Callable[..., Timeline], **ranges: Any) -> Any:
     """Controls for the parameters of ``scenario``; each change runs it again and shows the run.
@@ -53,7 +62,9 @@ def explore(scenario: Callable[..., Timeline], **ranges: Any) -> Any:
         for name, choice in ranges.items()
     }
     said, shown = widgets.HTML(), widgets.HTML(layout={"width": "100%"})
-    box = widgets.VBox([*controls.values(), said, shown])
+    keys = widgets.HTML(_KEEP_KEYS, layout={"display": "none"})
+    box = widgets.VBox([*controls.values(), said, shown, keys])
+    box.add_class(_CLASS)
 
     def update(_change: object = None) -> None:
         try:
@@ -114,7 +125,7 @@ def _control(widgets: Any, name: str, choice: Any, default: Any) -> Any:
     look |= {"min": low, "max": high, "step": step, "continuous_update": False}
     if isinstance(low, int) and isinstance(value, int):
         return widgets.IntSlider(value=value, **look)
-    return widgets.FloatSlider(value=value, readout_format=".3~g", **look)
+    return widgets.FloatSlider(value=value, readout_format=".3g", **look)
 
 
 def _numbers(name: str, choice: Any) -> tuple[float, float, float]:

@@ -93,10 +93,10 @@ def _allocate(who: str, told: _Told, event: Event) -> list[str]:
 def _append(who: str, told: _Told, event: Event) -> list[str]:
     writes = told.of("write")
     count = sum(len(effect.tokens) for effect in writes)
-    parts = [*_nulls(who, told), *_copies(who, told), *_evicted(told)]
+    parts = [*_nulls(who, told), *_copies(who, told), *_evicted(told, f" by {who}")]
     if told.fresh and count:
         full = told.fresh[0] in [effect.block for effect in writes]
-        why = "its last block is full" if full else "room is reserved for what comes next"
+        why = "the last one is full" if full else "room is reserved for what comes next"
         parts.append(f"{who} takes {blocks(told.fresh)} from the front of the free list: {why}")
     elif told.fresh:
         parts.append(f"{who} reserves {blocks(told.fresh)} for the tokens to come")
@@ -147,15 +147,16 @@ def _what_happened(told: _Told) -> list[str]:
     gained = f"{blocks(shared)} gain{'s' * (len(shared) == 1)} an owner" if shared else ""
     full = told.ids("promote")
     found = f"{blocks(full)} can be found by content now" if full else ""
-    parts = [*_copies("its writer", told), gained, *_hits(told), *_taken(told)]
-    parts += [*_nulls("the table", told), *_given_back(told), found]
+    parts = [*_copies("", told), gained, *_hits(told), *_taken(told)]
+    parts += [*_nulls("", told), *_given_back(told), found]
     return [part for part in parts if part]
 
 
 def _copies(who: str, told: _Told) -> list[str]:
+    shared = "is shared by {} tables" if who else "has {} owners"
     return [
-        f"block {effect.block} is shared by {effect.owners} tables: "
-        f"{who} copies it to {effect.to} before writing"
+        f"block {effect.block} {shared.format(effect.owners)}: "
+        f"{who or 'its writer'} copies it to {effect.to} before writing"
         for effect in told.of("copy")
     ]
 
@@ -164,14 +165,14 @@ def _nulls(who: str, told: _Told) -> list[str]:
     parts = []
     for effect in told.of("null"):
         if effect.index is None:
-            parts.append(f"block {effect.block} becomes the null block")
+            for_whom = f": {who} has a sliding window" if who else ""
+            parts.append(f"block {effect.block} becomes the null block{for_whom}")
     gone = [str(effect.index) for effect in told.of("null") if effect.index is not None]
     if gone:
-        which = f"entry {gone[0]}" if len(gone) == 1 else f"entries {gone[0]} to {gone[-1]}"
+        more = f"entries {', '.join(gone[:-1])} and {gone[-1]}"
+        which = f"{more if len(gone) > 1 else f'entry {gone[0]}'} of {who or 'the table'}"
         null = blocks(told.ids("null")[-1:])
-        parts.append(
-            f"{which} of {who} fell out of the sliding window: the null {null} is there now"
-        )
+        parts.append(f"{which} fell out of the sliding window: the null {null} is there now")
     return parts
 
 
@@ -183,13 +184,13 @@ def _taken(told: _Told) -> list[str]:
     return parts + _evicted(told)
 
 
-def _evicted(told: _Told) -> list[str]:
+def _evicted(told: _Told, by: str = "") -> list[str]:
     if not told.evicted:
         return []
     gave = "gives up its" if len(told.evicted) == 1 else "give up their"
     verb = "is" if len(told.evicted) == 1 else "are"
     head = f"no block was free, so {blocks(told.evicted)} {gave} cached content"
-    return [f"{head} and {verb} taken" if set(told.evicted) <= set(told.ids("take")) else head]
+    return [f"{head} and {verb} taken{by}" if set(told.evicted) <= set(told.ids("take")) else head]
 
 
 def _hits(told: _Told) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 
 Name = int | str
@@ -38,6 +39,11 @@ EFFECTS = (
     "null",
 )
 """The elementary effects; ``FORMAT.md`` beside this file says what each does to a block."""
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = 80
+show = _repr.repr
+"""A value as an error message shows it: short, however long or deep it is."""
 
 CALLS = (
     "allocate",

@@ -16,16 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pagesim.jsonl import numbered_objects
-from pagesim.timeline.effects import Effect, Event, Name, Queues
-from pagesim.timeline.reader import Reader, TimelineError, show
+from pagesim.timeline.effects import Effect, Event, Name, Queues, show
+from pagesim.timeline.reader import Reader, TimelineError
 from pagesim.timeline.state import State
 
 if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
 
 FORMAT = "pagesim-timeline/1"
-MAX_BYTES = 4 * 2**30
-"""What is read of a file, unpacked: a gzipped megabyte may hold a gigabyte."""
 
 
 def save(run: Timeline, path: str | PathLike[str]) -> None:

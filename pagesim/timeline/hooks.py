@@ -280,6 +280,8 @@ def _append(plain: Any) -> Any:
             plain(self, token_ids, *args, **kwargs)
             return
         tokens = list(token_ids)
+        if not set(map(type, tokens)) <= {int}:
+            plain(self, tokens, *args, **kwargs)  # it raises, naming the one that is no token
         _append_noted(tap, self, tokens, plain, self, tokens, *args, **kwargs)
 
     return append_token_ids

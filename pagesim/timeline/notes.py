@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pagesim.checks import check_int
+from pagesim.timeline.effects import MAX_NAME, is_text, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,12 @@ class Notes:
             asked = tuple(questions)
             for question in asked:
                 if not isinstance(question, Question):
-                    raise TypeError(f"questions must be pagesim.Question, not {question!r}")
+                    raise TypeError(f"questions must be pagesim.Question, not {show(question)}")
                 check_int("at", question.at, 0)
+                for block in question.answer:
+                    check_int("answer", block, 0)
                 _text("ask", question.ask)
+                _text("why", question.why)
             notes = replace(notes, questions=asked)
         return notes
 
@@ -86,12 +90,12 @@ def notes_from(header: Mapping[str, Any]) -> Notes:
 
 
 def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, not {value!r:.80}")
-    return value
+    if not is_text(value):
+        raise TypeError(f"{name} must be a string of at most {MAX_NAME} letters, not {show(value)}")
+    return value  # type: ignore[no-any-return]
 
 
 def _token(value: Any) -> int:
     if type(value) is not int:
-        raise TypeError(f"tokens must be labels by token id, and {value!r:.80} is none")
+        raise TypeError(f"tokens must be labels by token id, and {show(value)} is none")
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,19 +26,17 @@ from pagesim.timeline.effects import (
     Queues,
     is_name,
     is_text,
+    show,
 )
-from pagesim.timeline.log import Log, TableLog
+from pagesim.timeline.log import EVENT, ROW, Log, TableLog
 from pagesim.timeline.notes import notes_from
 from pagesim.timeline.replayer import Machine
 from pagesim.timeline.state import State, TableState, fill_of
 
 MAX_BLOCKS, MAX_EVENTS, MAX_NUMBERS = 2_000_000, 10_000_000, 200_000_000
+LIFE = 50
+"""What a table costs, counted in numbers."""
 LENGTHS = {WRITE: 4, HIT: 4, COPY: 4, NULL: 4, SWAP_OUT: 3, SWAP_IN: 3}
-
-_repr = reprlib.Repr()
-_repr.maxstring = _repr.maxother = 80
-show = _repr.repr
-"""A value as an error message shows it: short, however long or deep it is."""
 
 
 class TimelineError(ValueError):
@@ -60,8 +57,8 @@ class Reader:
         self.num_events = self._int(header.get("events"), "events")
         try:
             self.notes = notes_from(header)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise self._error(f"title, tokens or questions are unfit: {error!r:.200}") from None
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+            raise self._error(f"title, tokens or questions are unfit: {show(error)}") from None
         start = self._state(header)
         self.log = Log(start)
         for name, table in start.tables.items():
@@ -76,6 +73,7 @@ class Reader:
             raise self._error(f"more than {MAX_EVENTS} events")
         kind, subject = self._text(words.get("event"), "event"), words.get("of")
         self._evicted.clear()
+        self._count(EVENT)
         for name, tokens in self._pairs(words, "opened"):
             life = self._begin(self._name(name))
             life.write(0, self._ints(tokens, "tokens"))
@@ -83,8 +81,10 @@ class Reader:
             self._machine.num_tokens[life.number] = len(life.tokens)
             self._machine.tables[life.number] = []
         for effect in self._list(words.get("effects", []), "effects"):
+            self._count(ROW)
             self._effect(self._list(effect, "effect"))
         for change in self._list(words.get("tables", []), "tables"):
+            self._count(ROW)
             self._change(self._list(change, "table change"))
         for name in self._list(words.get("closed", []), "closed"):
             life = self._life(name)
@@ -242,6 +242,7 @@ class Reader:
         return Queues(*names)
 
     def _begin(self, name: Name) -> TableLog:
+        self._count(LIFE)
         if name in self._lives:
             raise self._error(f"table {show(name)} is there already")
         self._lives[name] = life = self.log.new_table(name)
@@ -255,12 +256,14 @@ class Reader:
 
     def _name(self, value: Any) -> Name:
         if is_name(value):
+            self._count(len(value) if isinstance(value, str) else 1)
             return value  # type: ignore[no-any-return]
         raise self._error(f"a name must be a number or a short string, not {show(value)}")
 
     def _text(self, value: Any, name: str) -> str:
         if not value or not is_text(value):
             raise self._error(f"{name} must be a text, not {show(value)}")
+        self._count(len(value))
         return value  # type: ignore[no-any-return]
 
     def _int(self, value: Any, name: str, least: int = 0) -> int:
@@ -278,11 +281,15 @@ class Reader:
             raise self._error(f"{name} must be a list, not {show(value)}")
         return value
 
+    def _count(self, numbers: int) -> None:
+        """Note that so many numbers, or letters, are going to be kept in memory."""
+        self._numbers += numbers
+        if self._numbers > MAX_NUMBERS:
+            raise self._error(f"the run is too large: more than {MAX_NUMBERS} numbers and letters")
+
     def _ints(self, value: Any, name: str) -> list[int]:
         numbers = self._list(value, name)
-        self._numbers += len(numbers)
-        if self._numbers > MAX_NUMBERS:
-            raise self._error(f"more than {MAX_NUMBERS} tokens and ids")
+        self._count(len(numbers))
         if not all(type(number) is int and -(2**63) <= number < 2**63 for number in numbers):
             raise self._error(f"{name} must be integers: {show(numbers)}")
         return numbers

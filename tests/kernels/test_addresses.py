@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -17,71 +18,78 @@ from tests.kernels.children import ROOT, python
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
-# Compiles a kernel for sm_90 and prints, for each cache pointer, the widths of all steps from it.
+# Compiles kernels for sm_90 and prints, for each cache pointer, the widths of all steps from it.
 COMPILE = """
-import importlib.util, json, re, sys
+import importlib, json, re, sys
+import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, compile as build
 
-path, kernel_name, constants = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-spec = importlib.util.spec_from_file_location("under_test", path)
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-kernel = getattr(module, kernel_name)
-pointers = {"block_tables_ptr": "*i32", "seq_lens_ptr": "*i32", "slot_mapping_ptr": "*i64",
-            "alibi_slopes_ptr": "*fp32", "k_scale_ptr": "*fp32", "v_scale_ptr": "*fp32"}
-signature, values = {}, {}
-for index, parameter in enumerate(kernel.params):
-    name = parameter.name
-    if name in constants:
-        signature[name], values[(index,)] = "constexpr", constants[name]
-    elif name.endswith("_ptr"):
-        signature[name] = pointers.get(name, "*bf16")
-    else:
-        signature[name] = "fp32" if name == "scale" else "i32"
-built = build(ASTSource(kernel, signature, values), target=GPUTarget("cuda", 90, 32))
-assert built.asm["cubin"], "no machine code"
+pointers = {"block_tables_ptr": "*i32", "seq_lens_ptr": "*i32", "context_lens_ptr": "*i32",
+            "query_start_loc_ptr": "*i32", "slot_mapping_ptr": "*i64", "caches_ptr": "*i64",
+            "pairs_ptr": "*i64", "alibi_slopes_ptr": "*fp32", "k_scale_ptr": "*fp32",
+            "v_scale_ptr": "*fp32", "lse_ptr": "*fp32", "partial_ptr": "*fp32",
+            "partial_m_ptr": "*fp32", "partial_ell_ptr": "*fp32"}
 
-# Follow each pointer through splats and broadcasts; a step is `tt.addptr pointer, offset : types`.
-root, widths = {}, {}
-for line in built.asm["ttir"].splitlines():
-    found = re.match(r"\\s*(%\\S+) = tt\\.(\\w+) (%[^ ,]+)", line)
-    if found and found[2] in ("splat", "broadcast", "expand_dims", "addptr"):
-        result, operation, source = found.groups()
-        root[result] = root.get(source, source)
-        if operation == "addptr":
-            offset_type = line.split(" : ")[1].split(" loc(")[0].split(", ")[-1]
-            width = int(re.search(r"i(\\d+)>?$", offset_type.strip())[1])
-            widths.setdefault(root[result].lstrip("%"), set()).add(width)
-print(json.dumps({name: sorted(found) for name, found in widths.items()}))
+def step_widths(kernel, constants):
+    signature, values = {}, {}
+    for index, parameter in enumerate(kernel.params):
+        name = parameter.name
+        if name in constants:
+            value = constants[name]
+            signature[name] = "constexpr"
+            values[(index,)] = getattr(tl, value) if isinstance(value, str) else value
+        elif name.endswith("_ptr"):
+            signature[name] = pointers.get(name, "*bf16")
+        else:
+            signature[name] = "fp32" if name == "scale" else "i32"
+    built = build(ASTSource(kernel, signature, values), target=GPUTarget("cuda", 90, 32))
+    assert built.asm["cubin"], "no machine code"
+    # Follow each pointer through splats and broadcasts; a step is `tt.addptr pointer, offset`.
+    root, widths = {}, {}
+    for line in built.asm["ttir"].splitlines():
+        found = re.match(r"\\s*(%\\S+) = tt\\.(\\w+) (%[^ ,]+)", line)
+        if found and found[2] in ("splat", "broadcast", "expand_dims", "addptr"):
+            result, operation, source = found.groups()
+            root[result] = root.get(source, source)
+            if operation == "addptr":
+                offset_type = line.split(" : ")[1].split(" loc(")[0].split(", ")[-1]
+                width = int(re.search(r"i(\\d+)>?$", offset_type.strip())[1])
+                name = re.sub(r"_\\d+$", "", root[result].lstrip("%"))
+                widths.setdefault(name, set()).add(width)
+    return {name: sorted(found) for name, found in widths.items()}
+
+answer = {}
+for module, (kernel, constants) in json.loads(sys.argv[1]).items():
+    found = importlib.import_module(f"kernels.{module}")
+    answer[module] = step_widths(getattr(found, kernel), constants)
+print(json.dumps(answer))
 """
 
+SIZES = {"BLOCK_SIZE": 16, "HEAD_DIM": 80, "DIMS": 128}
+GROUPED = {**SIZES, "GROUP": 4, "ROWS": 16, "SOFTCAP": 30.0}
+HEADS = {"NUM_HEADS": 2}
 KERNELS = {
-    "attention_v1.py": (
-        "paged_attention_v1_kernel",
-        {
-            "GROUP": 4,
-            "BLOCK_SIZE": 16,
-            "ROWS": 16,
-            "HEAD_DIM": 80,
-            "DIMS": 128,
-            "SOFTCAP": 30.0,
-        },
-    ),
-    "cache_write.py": (
-        "reshape_and_cache_kernel",
-        {"BLOCK_SIZE": 16, "NUM_HEADS": 2, "HEADS": 2, "HEAD_DIM": 80, "DIMS": 128},
+    "attention_v1": ("paged_attention_v1_kernel", GROUPED),
+    "attention_v2": ("split_kernel", {**GROUPED, "TILE": 32}),
+    "prefill": ("prefill_kernel", {**GROUPED, "TILE": 32}),
+    "fused": ("fused_decode_kernel", {**GROUPED, "TILE": 32}),
+    "cache_write": ("reshape_and_cache_kernel", {**SIZES, **HEADS, "HEADS": 2}),
+    "block_copy": (
+        "copy_blocks_kernel",
+        {**SIZES, **HEADS, "LINES": 8, "ALIGNED": False, "NUMBER": "int16"},
     ),
 }
 
 
-def step_widths(path: Path, kernel: str, constants: dict[str, object]) -> dict[str, list[int]]:
+def step_widths(path: Path | None = None) -> dict[str, dict[str, list[int]]]:
+    """For each module and pointer; `path` holds another package `kernels` to take them from."""
     child = python(
+        "-P",  # the checkout lies in the working directory, and must not come first
         "-c",
         COMPILE,
-        str(path),
-        kernel,
-        json.dumps(constants),
+        json.dumps(KERNELS),
+        path=path,
         PAGESIM_COMPILE_ONLY="1",
         TRITON_CACHE_DIR=os.environ.get("TRITON_CACHE_DIR"),
     )
@@ -94,23 +102,31 @@ def need_triton() -> None:
         pytest.skip(f"nothing to compile with: {decision.decide().reason}")
 
 
-@pytest.mark.parametrize("file", KERNELS)
-def test_steps_into_the_caches_are_64_bits_wide(file: str) -> None:
-    need_triton()
-    widths = step_widths(ROOT / "kernels" / file, *KERNELS[file])
-    assert widths["k_cache_ptr"] == widths["v_cache_ptr"] == [64]
+def caches(module: str) -> list[str]:
+    """The pointers into caches: `copy_blocks` has but one, made from an address."""
+    return ["cache_ptr"] if module == "block_copy" else ["k_cache_ptr", "v_cache_ptr"]
 
 
-@pytest.mark.parametrize("file", KERNELS)
-def test_a_mutant_with_32_bits_is_caught(file: str, tmp_path: Path) -> None:
+def test_steps_into_the_caches_are_64_bits_wide() -> None:
     need_triton()
-    source = (ROOT / "kernels" / file).read_text()
-    assert "tl.int64" in source
-    mutant = tmp_path / file
-    mutant.write_text(source.replace("tl.int64", "tl.int32"))
-    widths = step_widths(mutant, *KERNELS[file])
-    assert 32 in widths["k_cache_ptr"]
-    assert 32 in widths["v_cache_ptr"]
+    for module, widths in step_widths().items():
+        for cache in caches(module):
+            assert widths[cache] == [64], f"{module}, {cache}"
+
+
+def test_a_mutant_with_32_bits_is_caught(tmp_path: Path) -> None:
+    need_triton()
+    (tmp_path / "kernels").mkdir()
+    for source in (ROOT / "kernels").glob("*.py"):
+        text = source.read_text()
+        mutant = text.replace("tl.int64", "tl.int32")
+        if source.name == "block_copy.py":
+            # Numbers from its tables are 64 bits wide by themselves; a mutant must cut them down.
+            mutant = re.sub(r"((?:_step|source|target) = tl\.load\(.*\))", r"\1.to(tl.int32)", text)
+        (tmp_path / "kernels" / source.name).write_text(mutant)
+    for module, widths in step_widths(tmp_path).items():
+        for cache in caches(module):
+            assert 32 in widths[cache], f"{module}, {cache}"
 
 
 # Only touched pages of an untouched allocation exist on a CPU, so this costs little there.
@@ -133,6 +149,10 @@ q = torch.randn(1, 2, 64, device=where).half()
 lens = torch.tensor([37], dtype=torch.int32, device=where)
 out = kernels.paged_attention_v1(q, cache, cache, table, lens)
 kernels.assert_matches_reference(out, q, cache, cache, table, lens)
+out = kernels.paged_attention_v2(q, cache, cache, table, lens, num_partitions=2)
+kernels.assert_matches_reference(out, q, cache, cache, table, lens)
+kernels.copy_blocks([cache], [cache], torch.tensor([[blocks - 1, blocks - 2]]))
+assert torch.equal(cache[blocks - 1], cache[blocks - 2])
 print("right")
 """
 

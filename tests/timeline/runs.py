@@ -1,13 +1,22 @@
-"""Random things that happen to a manager, or to bare tables; each call is one operation."""
+"""Random things that happen to a manager, to bare tables, or to one device's allocator.
+
+Each `step` makes about one public call. `subject` is what is recorded, `live` what it looks like
+now, told by the objects themselves.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pagesim
 from pagesim import Device, SequenceStatus
-from pagesim.timeline import Timeline
+from pagesim.block.interfaces import UsageError
+from pagesim.timeline import State, Timeline
+from pagesim.timeline.capture import capture
 
 
 class ManagerRun:
@@ -20,13 +29,22 @@ class ManagerRun:
             **pool, watermark=0.0, sliding_window=window, enable_caching=caching
         )
         self.groups: list[pagesim.SequenceGroup] = []
+        self.run: Timeline | None = None
         self._ids = 0
+
+    @property
+    def subject(self) -> pagesim.SelfAttnBlockSpaceManager:
+        return self.manager
+
+    def live(self) -> State:
+        return capture(self.manager.block_allocator, self.manager.block_tables)
 
     def step(self) -> None:
         """One call; NoFreeBlocksError is a result like any other."""
         choice = self.random.choice
-        action = choice([self.arrive, self.arrive, *[self.grow] * 6, self.fork, self.swap, self.end])
-        if action is not self.arrive and not self.groups:
+        common = [self.arrive, self.arrive, *[self.grow] * 6]
+        action = choice([*common, self.fork, self.swap, self.end, self.mark])
+        if not self.groups:
             action = self.arrive
         with contextlib.suppress(pagesim.NoFreeBlocksError):
             action()
@@ -34,7 +52,9 @@ class ManagerRun:
     def arrive(self) -> None:
         prefix = self.random.choice([[1, 2, 3, 4], [1, 2, 3, 4, 5, 6, 7, 8, 9], [7] * 13, []])
         prompt = prefix + [self.random.randrange(3) for _ in range(self.random.randrange(1, 6))]
-        seqs = [self._sequence(prompt) for _ in range(self.random.choice([1, 1, 1, 2]))]
+        if self.random.random() < 0.05:
+            prompt = []
+        seqs = [self._sequence(prompt) for _ in range(1 + (bool(prompt) and rare(self.random)))]
         group = pagesim.SequenceGroup(str(seqs[0].seq_id), seqs)
         self.manager.allocate(group)
         self._set(group, SequenceStatus.RUNNING)
@@ -43,7 +63,8 @@ class ManagerRun:
     def grow(self) -> None:
         group = self.random.choice(self.groups)
         if group.first_seq.status is not SequenceStatus.RUNNING:
-            return self.mark()
+            self.mark()
+            return
         seq = self.random.choice(group.seqs)
         for _ in range(self.random.choice([0, 1, 1, 1, 1, 5, 9])):
             token = self.random.randrange(2)
@@ -53,15 +74,19 @@ class ManagerRun:
             held = self.manager.block_tables[seq.seq_id].num_full_slots
             room = held - seq.data.get_num_computed_tokens()
             seq.data.update_num_computed_tokens(max(0, min(computed, room)))
-        self.manager.append_slots(seq, self.random.choice([0, 0, 0, 3, 6]))
+        with contextlib.suppress(UsageError):  # a sequence that came without tokens has no blocks
+            self.manager.append_slots(seq, self.random.choice([0, 0, 0, 3, 6]))
 
     def fork(self) -> None:
         group = self.random.choice(self.groups)
         if group.first_seq.status is not SequenceStatus.RUNNING:
-            return self.mark()
+            self.mark()
+            return
         parent = self.random.choice(group.seqs)
         self._ids += 1
         child = parent.fork(self._ids)
+        if not self.manager.block_tables[parent.seq_id].blocks:
+            return
         self.manager.fork(parent, child)
         self._replace(group, [*group.seqs, child])
 
@@ -81,6 +106,8 @@ class ManagerRun:
         self._replace(group, [other for other in group.seqs if other is not seq])
 
     def mark(self) -> None:
+        for seq in self.groups[0].seqs:
+            self.manager.access_all_blocks_in_seq(seq, self.random.random())
         self.manager.mark_blocks_as_computed(self.groups[0], 1)
 
     def _sequence(self, prompt: list[int]) -> pagesim.Sequence:
@@ -98,7 +125,10 @@ class ManagerRun:
 
 
 class TableRun:
-    """Bare tables on an allocator of both devices."""
+    """Bare tables on an allocator of both devices, and blocks that are in no table.
+
+    Tables get their names, table 0, 1, …, as labels of the run once it is there.
+    """
 
     def __init__(self, seed: int, caching: bool) -> None:
         self.random = random.Random(seed)
@@ -106,20 +136,28 @@ class TableRun:
         self.allocator = pagesim.CpuGpuBlockAllocator.create(kind, 20, 12, 4)
         self.tables: dict[str, pagesim.BlockTable] = {}
         self.where: dict[str, Device] = {}
-        self.loose: list[object] = []
+        self.loose: list[Any] = []
         self._count = 0
         self.run: Timeline | None = None
 
+    @property
+    def subject(self) -> pagesim.CpuGpuBlockAllocator:
+        return self.allocator
+
+    def live(self) -> State:
+        return capture(self.allocator, self.tables)
+
     def step(self) -> None:
         actions = [self.allocate, self.append, self.append, self.append, self.ensure, self.fork]
-        actions += [self.swap, self.free, self.take, self.give]
+        actions += [self.swap, self.free, self.take, self.give, self.fork_loose, self.mark]
         with contextlib.suppress(pagesim.NoFreeBlocksError):
             self.random.choice(actions)()
 
     def allocate(self) -> None:
         table = pagesim.BlockTable(4, self.allocator)
         device = self.random.choice([Device.GPU, Device.GPU, Device.CPU])
-        table.allocate([self.random.randrange(2) for _ in range(self.random.randrange(1, 12))], device)
+        tokens = [self.random.randrange(2) for _ in range(self.random.randrange(1, 12))]
+        table.allocate(tokens, device)
         self._add(table, device)
 
     def append(self) -> None:
@@ -154,10 +192,17 @@ class TableRun:
 
     def give(self) -> None:
         if self.loose:
-            self.allocator.free(self.loose.pop())  # type: ignore[arg-type]
+            self.allocator.free(self.loose.pop())
+
+    def fork_loose(self) -> None:
+        if self.loose:
+            self.loose += self.allocator.fork_blocks(self.loose[-1:])
+
+    def mark(self) -> None:
+        self.allocator.mark_blocks_as_computed([])
 
     def _add(self, table: pagesim.BlockTable, device: Device) -> None:
-        name = f"t{self._count}"
+        name = f"table {self._count}"
         self._count += 1
         self.tables[name], self.where[name] = table, device
         if self.run is not None:
@@ -166,3 +211,128 @@ class TableRun:
     def _pick(self, device: Device | None = None) -> str | None:
         names = [name for name in self.tables if device in (None, self.where[name])]
         return self.random.choice(names) if names else None
+
+
+class DeviceRun:
+    """One device's allocator alone: chains of handles that grow, fork, and are given up."""
+
+    def __init__(self, seed: int, caching: bool) -> None:
+        self.random = random.Random(seed)
+        kinds = pagesim.NaiveBlockAllocator, pagesim.PrefixCachingBlockAllocator
+        ids = [3, 0, 9, 4, 7, 5, 1, 12, 6] if seed % 2 else None
+        self.allocator = kinds[caching](9, 4, ids)
+        self.chains: list[list[Any]] = []
+        self.run: Timeline | None = None
+
+    @property
+    def subject(self) -> pagesim.NaiveBlockAllocator | pagesim.PrefixCachingBlockAllocator:
+        return self.allocator
+
+    def live(self) -> State:
+        return capture(self.allocator, {})
+
+    def step(self) -> None:
+        begin = [self.mutable, self.immutable, self.several]
+        go_on = [self.write, self.write, self.fork, self.free, self.swap, self.mark]
+        with contextlib.suppress(pagesim.NoFreeBlocksError):
+            self.random.choice([*begin, *go_on] if self.chains else begin)()
+
+    def mutable(self) -> None:
+        self.chains.append([self.allocator.allocate_mutable_block(None)])
+
+    def immutable(self) -> None:
+        self.chains.append([self.allocator.allocate_immutable_block(None, self._tokens(4))])
+
+    def several(self) -> None:
+        tokens = [self._tokens(4) for _ in range(self.random.randrange(4))]
+        if chain := self.allocator.allocate_immutable_blocks(None, tokens):
+            self.chains.append(chain)
+
+    def write(self) -> None:
+        last = self.random.choice(self.chains)[-1]
+        last.append_token_ids(self._tokens(self.random.randrange(last.num_empty_slots + 1)))
+
+    def fork(self) -> None:
+        chain = self.random.choice(self.chains)
+        self.chains.append(self.allocator.fork(chain[-1]))
+
+    def free(self) -> None:
+        chain = self.chains.pop(self.random.randrange(len(self.chains)))
+        for block in chain:
+            self.allocator.free(block)
+
+    def swap(self) -> None:
+        chain = self.random.choice(self.chains)
+        self.allocator.swap_out(chain)
+        self.chains.remove(chain)
+        self.allocator.swap_in(chain)
+        self.chains.append(chain)
+
+    def mark(self) -> None:
+        self.allocator.mark_blocks_as_computed([])
+
+    def _tokens(self, count: int) -> list[int]:
+        return [self.random.randrange(2) for _ in range(count)]
+
+
+Source = ManagerRun | TableRun | DeviceRun
+
+SOURCES: dict[str, Callable[[int], Source]] = {
+    "manager-naive": lambda seed: ManagerRun(seed, False),
+    "manager-caching": lambda seed: ManagerRun(seed, True),
+    "window-naive": lambda seed: ManagerRun(seed, False, window=8),
+    "window-caching": lambda seed: ManagerRun(seed, True, window=8),
+    "tables-naive": lambda seed: TableRun(seed, False),
+    "tables-caching": lambda seed: TableRun(seed, True),
+    "device-naive": lambda seed: DeviceRun(seed, False),
+    "device-caching": lambda seed: DeviceRun(seed, True),
+}
+"""Each kind of run: makes one from a seed."""
+
+
+def rare(rng: random.Random) -> bool:
+    return rng.random() < 0.25
+
+
+def recorded(kind: str, seed: int, steps: int) -> Timeline:
+    """A run of so many steps, begun after some that nobody recorded."""
+    source = SOURCES[kind](seed)
+    for _ in range(seed % 7):
+        source.step()
+    with pagesim.record(source.subject) as run:
+        source.run = run
+        for _ in range(steps):
+            source.step()
+    return run
+
+
+def watched(source: Source, steps: int) -> tuple[Timeline, list[tuple[int, State]]]:
+    """A recorded run, and the live states at its steps: one after each call that made events."""
+    with pagesim.record(source.subject) as run:
+        source.run = run
+        if isinstance(source, TableRun):
+            for name, table in source.tables.items():
+                run.label(table, name)
+        states = [(0, source.live())]
+        for _ in range(steps):
+            source.step()
+            if len(run) > states[-1][0]:
+                states.append((len(run), source.live()))
+    return run, states
+
+
+def comparable(state: State, tables: Sequence[object] | None = None) -> State:
+    """A state without what no live table can tell: tokens that fell out of its window.
+
+    With ``tables`` only those of its tables that are named there.
+    """
+    size = state.block_size
+    kept = {}
+    for name, table in state.tables.items():
+        tokens = list(table.token_ids)
+        for k, block_id in enumerate(table.block_ids):
+            if block_id == state.null_block:
+                tokens[size * k : size * (k + 1)] = [0] * len(tokens[size * k : size * (k + 1)])
+        if tables is None or name in tables:
+            kept[name] = replace(table, token_ids=tuple(tokens))
+    return replace(state, tables=kept)

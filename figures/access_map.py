@@ -1,0 +1,294 @@
+"""Who read which slots: one row a program, one column a physical block, in the order of reading.
+
+Drawn from the plain data of an access trace (`kernels.xray(...).as_dict()`, or the same as JSON).
+On top stands what the block tables say: whose tokens lie where. Below, each row shows what a
+program touched, in the colour of the sequence that it works for. In a correct kernel a row repeats
+its sequence's part of the top row, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from figures import style
+from figures.style import Box
+
+MARGIN, ROW, GAP, HEADER = 10.0, 25.0, 4.0, 20.0
+WORDS = 12.0  # the upper part of a cell, for its number; the lower part shows the slots
+LABEL, COUNT, SPACE = 158.0, 62.0, 3.0
+MAX_ROWS, MAX_BLOCKS = 24, 32
+FOREIGN_HATCH = "xxxx"
+DOT = "\N{MIDDLE DOT}"
+Slot = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Programs that did the same: which, for whom, and the cache slots they touched, in order."""
+
+    kernel: str
+    indices: tuple[tuple[int, ...], ...]
+    sequences: tuple[int, ...]
+    heads: tuple[int, ...]
+    slots: tuple[Slot, ...]
+    writes: bool
+    num_bytes: int
+
+    @property
+    def place(self) -> str:
+        """Where in the grid: (3, ·, 0) are all programs that have 3 first and 0 last."""
+        axes = (set(axis) for axis in zip(*self.indices, strict=True))
+        return f"({', '.join(str(*axis) if len(axis) == 1 else DOT for axis in axes)})"
+
+
+def rows_of(trace: Mapping[str, Any]) -> list[Row]:
+    """The programs of a trace that touch a cache; those that did the same become one row."""
+    found: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
+    for program in trace["programs"]:
+        touches = [access for access in program["accesses"] if access["slots"]]
+        if not touches:
+            continue
+        slots = tuple(dict.fromkeys((b, r) for access in touches for b, r in access["slots"]))
+        writes = any(access["kind"] != "read" for access in touches)
+        key = (program["kernel"], tuple(program["sequences"]), slots, writes)
+        total = sum(access["bytes"] for access in touches)
+        found.setdefault(key, []).append((program, total))
+    return [
+        Row(
+            kernel=key[0],
+            indices=tuple(tuple(program["index"]) for program, _ in members),
+            sequences=key[1],
+            heads=tuple(sorted({head for program, _ in members for head in program["heads"]})),
+            slots=key[2],
+            writes=key[3],
+            num_bytes=sum(total for _, total in members),
+        )
+        for key, members in found.items()
+    ]
+
+
+def owners_of(trace: Mapping[str, Any]) -> dict[Slot, list[int]]:
+    """Which sequences own each slot, from the block tables."""
+    owners: dict[Slot, list[int]] = {}
+    for number, sequence in enumerate(trace["sequences"]):
+        for position in range(sequence["length"]):
+            page, row = divmod(position, trace["block_size"])
+            owners.setdefault((sequence["table"][page], row), []).append(number)
+    return owners
+
+
+def access_map(
+    trace: Mapping[str, Any], *, names: Sequence[str] | None = None, title: str | None = None
+) -> Figure:
+    """Draw an access trace. `names` are the sequences' names; A, B, … by default.
+
+    Shows up to 32 blocks (those that are touched or owned, if there are more in the cache) and up
+    to 24 rows, and says what it leaves out. Raises ValueError for a trace that touches no cache.
+    """
+    rows, owners = rows_of(trace), owners_of(trace)
+    if not rows:
+        raise ValueError(f"no program of {trace['name']} touched a cache: there is nothing to draw")
+    called = list(names or (chr(ord("A") + number % 26) for number in range(_sequences(trace))))
+    if len(called) < _sequences(trace):
+        raise ValueError(f"names has {len(called)} names for {_sequences(trace)} sequences")
+    with mpl.rc_context(style.RC):
+        return _draw(trace, rows, owners, called, title)
+
+
+def access_alt_text(trace: Mapping[str, Any], names: Sequence[str] | None = None) -> str:
+    """The picture in words: per sequence, the blocks its programs touched; then what is wrong."""
+    rows, owners = rows_of(trace), owners_of(trace)
+    called = list(names or (chr(ord("A") + number % 26) for number in range(_sequences(trace))))
+    sentences = [f"What {trace['name']} touched, one row a program."]
+    for row in rows[:MAX_ROWS]:
+        blocks = list(dict.fromkeys(block for block, _ in row.slots))
+        many = len(row.indices)
+        who = f"{many} programs" if many > 1 else "One program"
+        if row.sequences:
+            who += f" for {' and '.join(called[seq] for seq in row.sequences)}"
+        verb = ("write" if row.writes else "read") + ("" if many > 1 else "s")
+        slots = "1 slot" if len(row.slots) == 1 else f"{len(row.slots)} slots"
+        where = f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
+        sentences.append(f"{who} {verb} {slots} in {where}.")
+    if len(rows) > MAX_ROWS:
+        sentences.append(f"{len(rows) - MAX_ROWS} more rows.")
+    foreign = sum(len(_foreign(row, owners)) for row in rows)
+    if trace["sequences"]:
+        wrong = (
+            "1 slot belongs to no sequence of the program that touched it."
+            if foreign == 1
+            else f"{foreign} slots belong to no sequence of the program that touched them."
+        )
+        sentences.append(wrong if foreign else "No program touches a slot of another sequence.")
+    return " ".join(sentences)
+
+
+def _sequences(trace: Mapping[str, Any]) -> int:
+    return len(trace["sequences"])
+
+
+def _foreign(row: Row, owners: Mapping[Slot, list[int]]) -> list[Slot]:
+    """Slots of a row that none of its sequences owns."""
+    if not owners:
+        return []
+    return [slot for slot in row.slots if not set(owners.get(slot, ())) & set(row.sequences)]
+
+
+def _draw(
+    trace: Mapping[str, Any],
+    rows: list[Row],
+    owners: Mapping[Slot, list[int]],
+    names: list[str],
+    title: str | None,
+) -> Figure:
+    touched = {block for row in rows for block, _ in row.slots} | {block for block, _ in owners}
+    total = trace["num_blocks"]
+    blocks = list(range(total)) if total <= MAX_BLOCKS else sorted(touched)[:MAX_BLOCKS]
+    shown = rows[:MAX_ROWS]
+    top = MARGIN + (24.0 if title else 0.0) + HEADER
+    below = top + (ROW + 2 * GAP if owners else 0.0)
+    height = below + len(shown) * (ROW + GAP) + 46.0
+    figure, axes = style.sheet(style.WIDTH, height)
+    if title:
+        style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+
+    room = style.WIDTH - 2 * MARGIN - LABEL - COUNT
+    pitch = min(room / len(blocks), 60.0)
+    place = {block: MARGIN + LABEL + number * pitch for number, block in enumerate(blocks)}
+    width, size = pitch - SPACE, trace["block_size"]
+
+    style.write(axes, MARGIN, top - 8, "Physical block", ha="left", bold=True)
+    for block, x in place.items():
+        style.write(axes, x + width / 2, top - 8, str(block), color=style.MUTED)
+    style.write(axes, style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
+    if owners:
+        style.write(axes, MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
+        for block, x in place.items():
+            _owner_cell(axes, Box(x, top, width, ROW), block, size, owners, names)
+    for number, row in enumerate(shown):
+        y = below + number * (ROW + GAP)
+        _label(axes, row, names, y)
+        _touched(axes, row, {b: Box(x, y, width, ROW) for b, x in place.items()}, size, owners)
+        text = f"{len(row.slots)}, {_bytes(row.num_bytes)}"
+        style.write(axes, style.WIDTH - MARGIN, y + ROW / 2, text, ha="right")
+    left_out = [
+        f"{count} more {what}"
+        for count, what in (
+            (len(rows) - len(shown), "rows"),
+            (len(touched - set(blocks)), "blocks that are touched"),
+        )
+        if count > 0
+    ]
+    _legend(axes, height - 30.0, rows, owners, left_out)
+    return figure
+
+
+def _owner_cell(
+    axes: Axes,
+    box: Box,
+    block: int,
+    size: int,
+    owners: Mapping[Slot, list[int]],
+    names: Sequence[str],
+) -> None:
+    """A block as the tables see it: its owners' colours side by side, filled slot by slot."""
+    present = sorted({seq for row in range(size) for seq in owners.get((block, row), ())})
+    slots, slot = _slots_of(box), box.w / size
+    for number, seq in enumerate(present):
+        # Several owners lie one above the other, each over the slots that it fills.
+        height = slots.h / len(present)
+        filled = [row for row in range(size) if seq in owners.get((block, row), ())]
+        for row in filled:
+            part = Box(slots.x + row * slot, slots.y + number * height, slot, height)
+            style.rectangle(axes, part, fill=style.color_of(seq), edge=None)
+    style.rectangle(axes, box, fill=None, width=style.THICK if len(present) > 1 else style.THIN)
+    label = " ".join(names[seq] for seq in present)
+    if style.text_width(label) + 4 > box.w:
+        label = f"{style.TIMES}{len(present)}"
+    style.write(axes, box.center[0], box.y + WORDS / 2, label, bold=True)
+
+
+def _slots_of(box: Box) -> Box:
+    """The lower part of a cell, which shows a block's slots side by side."""
+    return Box(box.x, box.y + WORDS, box.w, box.h - WORDS)
+
+
+def _label(axes: Axes, row: Row, names: Sequence[str], y: float) -> None:
+    x = MARGIN
+    for seq in row.sequences:
+        style.rectangle(axes, Box(x, y + 7, 11, 11), fill=style.color_of(seq))
+        x += 14
+    who = " ".join(names[seq] for seq in row.sequences)
+    style.write(axes, x + 2, y + ROW / 2, who, size=9, ha="left", bold=True)
+    x += 8 + style.text_width(who, 9) * 1.15 if who else 0
+    heads = f"  head{'s' if len(row.heads) > 1 else ''} {_ranges(row.heads)}" if row.heads else ""
+    style.write(axes, x, y + ROW / 2, row.place + heads, ha="left")
+
+
+def _touched(
+    axes: Axes,
+    row: Row,
+    cells: Mapping[int, Box],
+    size: int,
+    owners: Mapping[Slot, list[int]],
+) -> None:
+    """The slots of one row: filled, numbered block by block in the order of the first touch."""
+    foreign = set(_foreign(row, owners))
+    order = {block: n for n, block in enumerate(dict.fromkeys(b for b, _ in row.slots), 1)}
+    color = style.color_of(row.sequences[0]) if row.sequences else style.HELD
+    for block, box in cells.items():
+        slots, slot = _slots_of(box), box.w / size
+        for place in sorted(place for b, place in row.slots if b == block):
+            part = Box(slots.x + place * slot, slots.y, slot, slots.h)
+            wrong = (block, place) in foreign
+            fill, hatch = (style.PAPER, FOREIGN_HATCH) if wrong else (color, "")
+            style.rectangle(axes, part, fill=fill, edge=None, hatch=hatch)
+        style.rectangle(axes, box, fill=None, edge=style.INK if block in order else style.HELD)
+        if block in order:
+            style.write(axes, box.center[0], box.y + WORDS / 2, str(order[block]))
+
+
+def _legend(
+    axes: Axes,
+    y: float,
+    rows: Iterable[Row],
+    owners: Mapping[Slot, list[int]],
+    left_out: list[str],
+) -> None:
+    rows = list(rows)
+    verb = "written" if any(row.writes for row in rows) else "read"
+    entries = [(style.HELD, "", f"filled: slots {verb}")]
+    if any(_foreign(row, owners) for row in rows):
+        entries.append((style.PAPER, FOREIGN_HATCH, "crossed: not its sequence's slots"))
+    x = MARGIN
+    for fill, hatch, text in entries:
+        style.rectangle(axes, Box(x, y, 12, 11), fill=fill, hatch=hatch)
+        style.write(axes, x + 18, y + 6, text, ha="left", color=style.MUTED)
+        x += 36 + style.text_width(text)
+    text = f"1, 2, …: order of the blocks    (x, y, z): programs of the grid, {DOT} = any"
+    style.write(axes, x, y + 6, text, ha="left", color=style.MUTED)
+    if left_out:
+        style.write(
+            axes, MARGIN, y + 20, f"Not shown: {', '.join(left_out)}", ha="left", color=style.MUTED
+        )
+
+
+def _ranges(heads: Sequence[int]) -> str:
+    """0, 1, 2, 5 as "0-2, 5"."""
+    parts: list[list[int]] = []
+    for head in heads:
+        if parts and head == parts[-1][-1] + 1:
+            parts[-1].append(head)
+        else:
+            parts.append([head])
+    return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else str(p[0]) for p in parts)
+
+
+def _bytes(count: int) -> str:
+    return f"{count} B" if count < 1024 else f"{count / 1024:.3g} KiB"

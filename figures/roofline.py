@@ -1,0 +1,126 @@
+"""Decode kernels against the memory's speed: one bar a kernel, two ceilings measured with it.
+
+Drawn from the JSON that `python -m kernels.bench --out …` writes. A bar is useful bytes per second;
+the lines are a copy (read + written) and a stream that is only read, on the same chip in the same
+run. A kernel that only reads can pass the copy's line; nothing passes the read's for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from figures import style
+from figures.style import Box
+
+MARGIN, BAR, PITCH, GAP = 10.0, 11.0, 15.0, 12.0
+LABEL, VALUE = 170.0, 118.0
+COPY, READ = "copy", "read only"
+
+
+def roofline(report: Mapping[str, Any], *, title: str | None = None) -> Figure:
+    """Draw a report of `kernels.bench`.
+
+    Raises ValueError for a dry run, whose figures mean nothing, and for a report without rows.
+    """
+    _refuse_what_is_no_measurement(report)
+    with mpl.rc_context(style.RC):
+        return _draw(report, title or f"Paged decode on {report['chip']['name']}")
+
+
+def roofline_alt_text(report: Mapping[str, Any]) -> str:
+    """The picture in words: the ceilings, then each case's kernels with their share of the copy."""
+    _refuse_what_is_no_measurement(report)
+    sentences = [
+        f"Useful memory traffic of decode kernels on {report['chip']['name']}, where a copy moves "
+        f"{report['copy_tb_s']:.2f} and a read-only stream {report['read_tb_s']:.2f} terabytes a "
+        "second."
+    ]
+    for case, rows in _cases(report).items():
+        reached = [
+            f"{row['name']} {row['tb_s']:.2f} ({row['of_copy']:.0%} of the copy)"
+            for row in rows
+            if not row["error"]
+        ]
+        sentences.append(f"{case}: {', '.join(reached) or 'nothing measured'}.")
+    return " ".join(sentences)
+
+
+def _refuse_what_is_no_measurement(report: Mapping[str, Any]) -> None:
+    if report["dry_run"]:
+        raise ValueError("this report is of a dry run: its figures mean nothing, and are not drawn")
+    if not report["rows"]:
+        raise ValueError("this report has no rows: there is nothing to draw")
+
+
+def _cases(report: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows by case, in the report's order."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in report["rows"]:
+        found.setdefault(row["case"], []).append(row)
+    return found
+
+
+def _draw(report: Mapping[str, Any], title: str) -> Figure:
+    cases = _cases(report)
+    names = list(dict.fromkeys(row["name"] for row in report["rows"]))
+    top = MARGIN + 62.0
+    height = top + sum(len(rows) * PITCH + 16.0 + GAP for rows in cases.values()) + MARGIN
+    figure, axes = style.sheet(style.WIDTH, height)
+    style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+    versions = ", ".join(f"{name} {found}" for name, found in report["versions"].items())
+    style.write(
+        axes,
+        MARGIN,
+        MARGIN + 25,
+        f"{report['date'][:10]}, {versions}",
+        ha="left",
+        color=style.MUTED,
+    )
+    left, room = MARGIN + LABEL, style.WIDTH - 2 * MARGIN - LABEL - VALUE
+    ceilings = {COPY: report["copy_tb_s"], READ: report["read_tb_s"]}
+    reached = [row["tb_s"] for row in report["rows"] if not row["error"]]
+    scale = room / max([*ceilings.values(), *reached])
+
+    y = top
+    for case, rows in cases.items():
+        style.write(axes, MARGIN, y + 6, case, size=9, ha="left", bold=True)
+        y += 16
+        for row in rows:
+            color = style.color_of(names.index(row["name"]))
+            _bar(axes, row, Box(left, y, (row["tb_s"] or 0.0) * scale, BAR), color)
+            y += PITCH
+        y += GAP
+    _ceilings(
+        axes, {name: left + rate * scale for name, rate in ceilings.items()}, ceilings, top, y
+    )
+    return figure
+
+
+def _bar(axes: Axes, row: Mapping[str, Any], box: Box, color: str) -> None:
+    """One kernel: its name, its bar, and what the bar says in numbers."""
+    y = box.y + box.h / 2
+    style.write(axes, box.x - 6, y, row["name"], ha="right")
+    if row["error"]:
+        said = row["error"] if len(row["error"]) < 60 else f"{row['error'][:57]}…"
+        style.write(axes, box.x + 4, y, f"not measured: {said}", ha="left", color=style.MUTED)
+        return
+    style.rectangle(axes, box, fill=color)
+    text = f"{row['tb_s']:.2f} TB/s, {row['of_copy']:.0%} of the copy"
+    style.write(axes, style.WIDTH - MARGIN, y, text, ha="right")
+
+
+def _ceilings(
+    axes: Axes, places: Mapping[str, float], rates: Mapping[str, float], top: float, bottom: float
+) -> None:
+    """The two lines; their labels stand on two levels, since the lines are often close."""
+    for level, (name, x) in enumerate(places.items()):
+        dashes = (0, (4, 2)) if name == COPY else "-"
+        start = top - 4 - 12 * (1 - level)
+        axes.plot([x, x], [start, bottom - GAP], color=style.INK, linewidth=1.2, linestyle=dashes)
+        text = f"{name} {rates[name]:.2f} TB/s"
+        style.write(axes, x - 4, start - 1, text, ha="right", bold=True, pill=True)

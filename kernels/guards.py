@@ -1,0 +1,88 @@
+"""The questions that every check asks of one argument: its type, shape, dtype, strides, device.
+
+ValueError (TypeError for a wrong Python type) names the argument, the value and the way out.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+
+import torch
+
+from kernels import decision
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+FP8 = torch.float8_e4m3fn
+
+
+def check_tensor(
+    name: str,
+    tensor: torch.Tensor,
+    shape: str,
+    dims: int,
+    dtypes: Sequence[torch.dtype],
+) -> None:
+    """Check one tensor: `shape` is its shape in words, `dims` the number of its axes."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor {shape}, got {describe(tensor)}")
+    if tensor.dim() != dims:
+        raise ValueError(f"{name} must have shape {shape}, got {list(tensor.shape)}")
+    if tensor.dtype not in dtypes:
+        expected = " or ".join(short(dtype) for dtype in dtypes)
+        raise ValueError(f"{name} has dtype {short(tensor.dtype)}, expected {expected}")
+    if tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+        raise ValueError(
+            f"{name} is not contiguous along its last axis (its strides are "
+            f"{list(tensor.stride())}): pass {name}.contiguous()"
+        )
+
+
+def check_devices(**tensors: torch.Tensor) -> None:
+    """Check that all are on one device, and on one that this process's kernels can reach."""
+    (first, reference), *others = tensors.items()
+    for name, tensor in others:
+        if tensor.device != reference.device:
+            raise ValueError(f"{name} is on {tensor.device}, {first} is on {reference.device}")
+    backend = decision.decide()
+    if backend.mode == "compiled" and reference.device.type != decision.device():
+        raise ValueError(
+            f"{first} is on {reference.device}, but kernels are compiled for {backend.device} "
+            f"({backend.reason}): put tensors on kernels.backend.device()"
+        )
+    if backend.mode == "interpreted" and reference.device.type not in ("cpu", "cuda"):
+        raise ValueError(
+            f"{first} is on {reference.device}, where Triton's interpreter cannot read: "
+            "put tensors on kernels.backend.device()"
+        )
+
+
+def check_same_dtype(**tensors: torch.Tensor) -> None:
+    """Check that all have the first one's dtype."""
+    (first, reference), *others = tensors.items()
+    for name, tensor in others:
+        if tensor.dtype != reference.dtype:
+            raise ValueError(
+                f"{name} has dtype {short(tensor.dtype)}, {first} has {short(reference.dtype)}: "
+                "convert one with .to(dtype)"
+            )
+
+
+def finite(name: str, value: float) -> float:
+    """A finite number as a float; bool is none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {describe(value)}")
+    if not math.isfinite(value):
+        raise ValueError(f"{name} = {value}: give a finite number")
+    return float(value)
+
+
+def describe(value: object) -> str:
+    """A value for a message: what it looks like, and its type."""
+    return f"{value!r} ({type(value).__name__})"[:80]
+
+
+def short(dtype: torch.dtype) -> str:
+    """A dtype's name without its package."""
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,109 @@
+"""Facts about a compiled kernel: address widths, registers, spills, shared memory, loads.
+
+All of it is read from what triton keeps of a compilation: its IR (TTIR), the assembly (PTX or
+AMDGCN), and for NVIDIA the machine code, which the cuobjdump in triton's wheel can measure.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# 16 bytes: four 4-byte registers, two of 8, one of 16; a copy to shared memory names its size.
+_PTX_LOAD = re.compile(r"\bld\.global\b\S*|\bcp\.async\.c[ag]\.shared\.global\b[^;]*")
+_PTX_WIDE = re.compile(r"\.v4\.[bfsu]32|\.v2\.[bfsu]64|\.b128|\], (?:16|0x10)\b")
+_GCN_LOAD = re.compile(r"\b(?:global|buffer)_load_\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """registers: per thread (vector registers on AMD); spilled: bytes a thread keeps in memory for
+    want of them (AMD: registers spilled); shared: bytes a program needs; loads: load instructions
+    from global memory, wide_loads: those of 16 bytes; offset_bits: for each cache pointer, the
+    widths of all steps taken from it."""
+
+    registers: int
+    spilled: int
+    shared: int
+    loads: int
+    wide_loads: int
+    offset_bits: dict[str, list[int]]
+
+
+def facts(kernel: Any) -> Facts:
+    """Read the facts of a kernel that triton has compiled for NVIDIA or AMD."""
+    asm = kernel.asm
+    offsets = {
+        pointer: sorted(widths)
+        for pointer, widths in step_widths(asm["ttir"]).items()
+        if pointer.endswith("cache_ptr") or pointer == _FROM_TABLE
+    }
+    if "ptx" in asm:
+        loads = _PTX_LOAD.findall(asm["ptx"])
+        wide = sum(bool(_PTX_WIDE.search(load)) for load in loads)
+        registers, spilled = _nvidia_usage(asm["cubin"])
+    else:
+        loads = _GCN_LOAD.findall(asm["amdgcn"])
+        wide = sum(load.endswith("dwordx4") for load in loads)
+        registers = _gcn(asm["amdgcn"], "vgpr_count")
+        spilled = _gcn(asm["amdgcn"], "vgpr_spill_count")
+    return Facts(registers, spilled, kernel.metadata.shared, len(loads), wide, offsets)
+
+
+_FROM_TABLE = "loaded pointer"
+_ALIAS = re.compile(r"\s*(%\S+) = tt\.(splat|broadcast|expand_dims|reshape|trans|addptr) (%[^ ,]+)")
+_MADE = re.compile(r"\s*(%\S+) = tt\.int_to_ptr ")
+_CARRIED = re.compile(r"(%[\w.#]+) = (%[\w.#]+)")
+
+
+def step_widths(ttir: str) -> dict[str, set[int]]:
+    """For each pointer argument of a kernel: how many bits wide the offsets added to it are.
+
+    Follows a pointer through splats, broadcasts, earlier steps and loops. Pointers that a kernel
+    loads from memory go by one name, "loaded pointer".
+    """
+    root: dict[str, str] = {}
+    widths: dict[str, set[int]] = {}
+    for line in ttir.splitlines():
+        if "iter_args(" in line:
+            carried = line.split("iter_args(")[1].split(") ->")[0]
+            for inside, outside in _CARRIED.findall(carried):
+                root[inside] = root.get(outside, outside)
+        elif made := _MADE.match(line):
+            root[made[1]] = _FROM_TABLE
+        elif found := _ALIAS.match(line):
+            result, operation, source = found.groups()
+            root[result] = root.get(source, source)
+            if operation == "addptr":
+                offset_type = line.split(" : ")[1].split(" loc(")[0].split(", ")[-1].strip()
+                width = re.search(r"i(\d+)>?$", offset_type)
+                if width is None:
+                    raise ValueError(f"no offset type in this line of TTIR: {line.strip()}")
+                widths.setdefault(root[result].lstrip("%"), set()).add(int(width[1]))
+    return widths
+
+
+def _nvidia_usage(cubin: bytes) -> tuple[int, int]:
+    """Registers a thread, and bytes of local memory a thread: what did not fit the registers."""
+    nvidia = Path(import_module("triton").__file__).parent / "backends" / "nvidia" / "bin"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        command = [str(nvidia / "cuobjdump"), "-res-usage", str(path)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    usage = re.search(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", said)
+    if usage is None:
+        raise ValueError(f"cuobjdump says nothing about registers: {said[-300:]}")
+    return int(usage[1]), int(usage[2]) + int(usage[3])
+
+
+def _gcn(text: str, name: str) -> int:
+    found = re.search(rf"\.{name}:\s+(\d+)", text)
+    if found is None:
+        raise ValueError(f"the AMD assembly has no .{name}")
+    return int(found[1])

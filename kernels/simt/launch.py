@@ -1,0 +1,161 @@
+"""The grid: one thread block per query head, sequence and (in v2) partition.
+
+    v1  one thread block per (head, sequence): it walks over the whole sequence.
+    v2  one per (head, sequence, partition): a partition is a slice of the *KV sequence*, 512 tokens
+        of it. Long sequences then keep many thread blocks busy; a second kernel combines them.
+
+On a GPU the thread blocks run in any order; here one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernels.simt.arguments import make_launch
+from kernels.simt.memory import Launch, Rounding
+from kernels.simt.reduce import combine_partitions
+from kernels.simt.scores import load_q, score_keys
+from kernels.simt.softmax import reduce_max, softmax
+from kernels.simt.thread_block import ThreadBlock
+from kernels.simt.values import reduce_lanes, reduce_warps, weigh_values
+from kernels.simt.warp_load import Tensor, WarpLoad
+
+PARTITION_SIZE = 512
+# The order matters: each stage reads what the one before has left.
+STAGES = (load_q, score_keys, reduce_max, softmax, weigh_values, reduce_lanes, reduce_warps)
+
+
+@dataclass(slots=True)
+class Trace:
+    """Pass one to a launch to keep its thread blocks: `trace[seq, head]`, `trace[seq, head, 2]`."""
+
+    thread_blocks: dict[tuple[int, int, int], ThreadBlock] = field(default_factory=dict)
+
+    def __getitem__(self, key: tuple[int, int] | tuple[int, int, int]) -> ThreadBlock:
+        """The thread block of (sequence, head[, partition])."""
+        seq, head, partition = key if len(key) == 3 else (*key, 0)
+        if (seq, head, partition) not in self.thread_blocks:
+            raise KeyError(
+                f"no thread block computed sequence {seq}, head {head}, partition {partition}; "
+                f"this trace holds {len(self.thread_blocks)}"
+            )
+        return self.thread_blocks[seq, head, partition]
+
+    def loads(self, tensor: Tensor) -> list[WarpLoad]:
+        """Every load instruction on one tensor, of all thread blocks."""
+        blocks = self.thread_blocks.values()
+        return [load for block in blocks for load in block.loads if load.tensor == tensor]
+
+
+def paged_attention_v1(
+    q: NDArray[Any],
+    k_cache: NDArray[Any],
+    v_cache: NDArray[Any],
+    block_tables: NDArray[Any],
+    seq_lens: NDArray[Any],
+    *,
+    num_threads: int = 128,
+    scale: float | None = None,
+    alibi_slopes: ArrayLike | None = None,
+    k_scale: float = 1.0,
+    v_scale: float = 1.0,
+    rounding: Rounding = "exact",
+    trace: Trace | None = None,
+) -> NDArray[Any]:
+    """Emulate vLLM's CUDA kernel, one thread block per sequence and query head.
+
+    q: [num_seqs, num_heads, head_size], float16 or float32; caches in the CUDA layouts
+    (`kernels.to_cuda_layout`) in q's dtype, or uint8 holding e4m3 codes; block_tables: [num_seqs,
+    max_blocks]; seq_lens: [num_seqs]. scale: 1/√head_size by default. alibi_slopes: [num_heads].
+    k_scale, v_scale: value = stored · scale.
+
+    rounding="exact" computes in float32 and returns float32 [num_seqs, num_heads, head_size];
+    "as_kernel" rounds where the kernel rounds, the output too, and returns q's dtype. Length 0
+    gives zeros. Raises ValueError or TypeError naming the argument, the value and the sequence.
+    Source: csrc/attention/attention_kernels.cuh of vLLM 0.6.4.post1.
+    """
+    launch = make_launch(
+        q,
+        k_cache,
+        v_cache,
+        block_tables,
+        seq_lens,
+        num_threads=num_threads,
+        scale=scale,
+        alibi_slopes=alibi_slopes,
+        k_scale=k_scale,
+        v_scale=v_scale,
+        rounding=rounding,
+    )
+    return _run(launch, q.shape, trace)
+
+
+def paged_attention_v2(
+    q: NDArray[Any],
+    k_cache: NDArray[Any],
+    v_cache: NDArray[Any],
+    block_tables: NDArray[Any],
+    seq_lens: NDArray[Any],
+    *,
+    partition_size: int = PARTITION_SIZE,
+    num_threads: int = 128,
+    scale: float | None = None,
+    alibi_slopes: ArrayLike | None = None,
+    k_scale: float = 1.0,
+    v_scale: float = 1.0,
+    rounding: Rounding = "exact",
+    trace: Trace | None = None,
+) -> NDArray[Any]:
+    """The same with the KV sequence split into partitions of `partition_size` tokens.
+
+    partition_size: a multiple of the block size, vLLM's is 512. All else as `paged_attention_v1`.
+    """
+    if partition_size <= 0:
+        raise ValueError(f"partition_size = {partition_size}: give a positive number of tokens")
+    launch = make_launch(
+        q,
+        k_cache,
+        v_cache,
+        block_tables,
+        seq_lens,
+        num_threads=num_threads,
+        scale=scale,
+        alibi_slopes=alibi_slopes,
+        k_scale=k_scale,
+        v_scale=v_scale,
+        rounding=rounding,
+        partition_size=partition_size,
+    )
+    return _run(launch, q.shape, trace)
+
+
+def choose_version(max_seq_len: int, num_seqs: int, num_heads: int) -> Literal["v1", "v2"]:
+    """Which of the two vLLM launches: v2 for long sequences that alone would not fill a GPU."""
+    if max_seq_len > 8192:
+        return "v2"
+    one_partition = max_seq_len <= PARTITION_SIZE
+    return "v1" if one_partition or num_seqs * num_heads > 512 else "v2"
+
+
+def _run(launch: Launch, shape: tuple[int, ...], trace: Trace | None) -> NDArray[Any]:
+    out = np.empty(shape, dtype=np.float32)
+    for seq, head in np.ndindex(shape[:2]):
+        length = int(launch.seq_lens[seq])
+        # v1 has one thread block even where there is nothing to do; v2 has none there.
+        count = -(-length // launch.partition_size) if launch.partition_size else 1
+        parts = []
+        for partition in range(count):
+            block = ThreadBlock(launch, seq, head, partition, tracing=trace is not None)
+            # Slots never written may hold anything; their results are thrown away.
+            with np.errstate(all="ignore"):
+                for stage in STAGES:
+                    stage(block)
+            parts.append(block)
+            if trace is not None:
+                trace.thread_blocks[seq, head, partition] = block
+        out[seq, head] = combine_partitions(parts, shape[2])
+    return out if launch.rounding == "exact" else out.astype(launch.dtype)

@@ -1,0 +1,100 @@
+"""The few things of a GPU that the kernel leans on: shuffles, shared memory, barriers.
+
+A *register* is an array [num_warps, 32, …]: every lane of every warp has its own. Lanes of a warp
+can look into each other's registers (a shuffle); everybody else meets in shared memory, and there
+only a barrier makes sure that what one thread wrote is there when another reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.simt.config import WARP_SIZE
+from kernels.simt.indices import Ints
+
+Floats: TypeAlias = NDArray[np.float32]
+Flags: TypeAlias = NDArray[np.bool_]
+
+LOWEST = float(np.finfo(np.float32).min)  # where a maximum starts
+_NOBODY, _SEVERAL = -1, -2
+
+
+class RaceError(RuntimeError):
+    """Two threads met in a word of shared memory without a barrier between them."""
+
+
+def shuffle_xor(register: NDArray[Any], mask: int) -> NDArray[Any]:
+    """What every lane gets from the lane whose number differs in the bits of `mask`."""
+    return register[:, np.arange(WARP_SIZE) ^ mask]
+
+
+def halving(first: int, last: int = 1) -> list[int]:
+    """first, first / 2, … down to `last`; nothing if `first` is below `last`."""
+    masks = []
+    while first >= last:
+        masks.append(first)
+        first //= 2
+    return masks
+
+
+def xor_reduce(
+    register: NDArray[Any], masks: Iterable[int], combine: Callable[..., NDArray[Any]]
+) -> NDArray[Any]:
+    """Combine every lane with its partner, mask after mask: afterwards partners hold the same."""
+    for mask in masks:
+        register = combine(register, shuffle_xor(register, mask))
+    return register
+
+
+class SharedMemory:
+    """float32 words that all threads of a thread block see.
+
+    It starts as NaN, and remembers who touched which word since the last barrier: meeting another
+    thread there raises RaceError. A GPU would not say a word and give a wrong result, sometimes.
+    """
+
+    def __init__(self, num_words: int) -> None:
+        self.words: Floats = np.full(num_words, np.nan, dtype=np.float32)
+        self._writer = np.full(num_words, _NOBODY, dtype=np.int64)
+        self._reader = np.full(num_words, _NOBODY, dtype=np.int64)
+
+    def store(self, threads: Ints, places: Ints, values: NDArray[Any]) -> None:
+        """Thread threads[n] writes values[n] into word places[n]; shapes broadcast."""
+        threads, places = np.broadcast_arrays(threads, places)
+        self._refuse_others(self._writer, threads, places, "writes", "wrote")
+        self._refuse_others(self._reader, threads, places, "writes", "read")
+        self._writer[places] = threads
+        # Several threads in this very instruction: only one of them can have stayed.
+        self._refuse_others(self._writer, threads, places, "writes", "wrote")
+        self.words[places] = values
+
+    def load(self, threads: Ints, places: Ints) -> Floats:
+        """What thread threads[n] finds in word places[n]."""
+        threads, places = np.broadcast_arrays(threads, places)
+        self._refuse_others(self._writer, threads, places, "reads", "wrote")
+        before = self._reader[places]
+        alone = (before == _NOBODY) | (before == threads)
+        self._reader[places] = np.where(alone, threads, _SEVERAL)
+        self._reader[places[self._reader[places] != threads]] = _SEVERAL
+        return self.words[places]
+
+    def barrier(self) -> None:
+        """All threads have arrived: from here on everybody sees what was written."""
+        self._writer[:] = _NOBODY
+        self._reader[:] = _NOBODY
+
+    @staticmethod
+    def _refuse_others(who: Ints, threads: Ints, places: Ints, does: str, did: str) -> None:
+        found = who[places]
+        clash = (found != _NOBODY) & (found != threads)
+        if clash.any():
+            thread, place, other = (int(a[clash].flat[0]) for a in (threads, places, found))
+            name = "more than one other thread" if other == _SEVERAL else f"thread {other}"
+            raise RaceError(
+                f"thread {thread} {does} word {place} of shared memory, which {name} {did} "
+                "since the last barrier"
+            )

@@ -1,0 +1,199 @@
+"""Headless Chromium, and a page that has the player in it. selenium is imported when it is used."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selenium.webdriver.chrome.webdriver import WebDriver
+    from selenium.webdriver.remote.webelement import WebElement
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",  # in a container everything runs as root
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Else no file may ask a server on this machine, and a test of what is refused shows nothing.
+    "--disable-features=LocalNetworkAccessChecks",
+    "--hide-scrollbars",
+    "--window-size=1400,1200",
+)
+PATIENCE = 30.0
+"""Seconds until something that must come is given up: long, for a slow machine is no failure."""
+
+
+def missing() -> str | None:
+    """Why no browser can be driven here, or None."""
+    if importlib.util.find_spec("selenium") is None:
+        return 'selenium is not installed: pip install "pagesim[test]"'
+    if browser() is None:
+        return f"none of {', '.join(BROWSERS)} is installed: make e2e-setup"
+    if shutil.which("chromedriver") is None:
+        return "chromedriver is not installed: make e2e-setup"
+    return None
+
+
+def browser() -> str | None:
+    """The browser's path, or None."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def start(profile: Path) -> WebDriver:
+    """A fresh headless browser that keeps a log of its console and of its network."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser() or ""
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    # An explicit driver: selenium would ask the network for one.
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_script_timeout(PATIENCE * 2)
+    return driver
+
+
+class Page:
+    """One tab; inside it the player is found by the hooks that player.js documents."""
+
+    def __init__(self, driver: WebDriver, screenshots: Path) -> None:
+        self.driver, self.screenshots = driver, screenshots
+
+    # -- getting there ---------------------------------------------------------------------------
+
+    def open(self, path: Path) -> Page:
+        """Open a file by file://, with the logs emptied before, and wait for the player."""
+        self.console()
+        self.requests()
+        self.driver.get(path.as_uri())
+        return self.ready()
+
+    def ready(self) -> Page:
+        """Wait until the player has mounted, or said why it cannot."""
+        self.wait(".pagesim-player[data-ready]")
+        return self
+
+    def wait(self, css: str) -> WebElement:
+        """The first element that matches, as soon as it is there."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        found = WebDriverWait(self.driver, PATIENCE).until(lambda _: self.all(css), css)
+        return found[0]
+
+    def until(self, script: str, *arguments: Any) -> Any:
+        """Wait until a script returns something true, and return that."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        wait = WebDriverWait(self.driver, PATIENCE)
+        return wait.until(lambda _: self.js(script, *arguments), script)
+
+    def frame(self, css: str) -> Page:
+        """Go into an iframe; `top` comes back."""
+        element = self.wait(css)
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
+        self.driver.switch_to.frame(element)
+        return self
+
+    def top(self) -> Page:
+        """Leave all iframes."""
+        self.driver.switch_to.default_content()
+        return self
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def js(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def all(self, css: str) -> list[WebElement]:
+        from selenium.webdriver.common.by import By
+
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def one(self, css: str) -> WebElement:
+        from selenium.webdriver.common.by import By
+
+        return self.driver.find_element(By.CSS_SELECTOR, css)
+
+    def text(self, css: str) -> str:
+        """What an element says, hidden or not, as the DOM has it."""
+        return str(self.js("return document.querySelector(arguments[0]).textContent", css))
+
+    def data(self, name: str) -> str | None:
+        """A data attribute of the player's root."""
+        return self.one(".pagesim-player").get_attribute(f"data-{name}")
+
+    @property
+    def step(self) -> int:
+        return int(self.data("step") or -1)
+
+    def state(self) -> dict[str, Any]:
+        """The player's state in the shape of FORMAT.md."""
+        state: dict[str, Any] = self.js("return pagesimPlayer.state()")
+        return state
+
+    def picture(self) -> tuple[str, str, bytes]:
+        """All there is to see of a step: the picture's markup, what is said, and the pixels."""
+        stage = self.js("return document.querySelector('.ps-stage').outerHTML")
+        said = self.js("return document.querySelector('.ps-said').outerHTML")
+        return stage, said, self.one(".ps-stage").screenshot_as_png
+
+    def shot(self, name: str) -> None:
+        """Save what is on the screen, for people to look at."""
+        self.screenshots.mkdir(exist_ok=True)
+        self.driver.save_screenshot(str(self.screenshots / f"{name}.png"))
+
+    # -- acting ----------------------------------------------------------------------------------
+
+    def click(self, action: str) -> None:
+        """Press one of the player's buttons."""
+        self.one(f'[data-action="{action}"]').click()
+
+    def key(self, name: str, css: str = ".pagesim-player") -> None:
+        """Press a key (a character, or selenium's name of one, as ARROW_RIGHT) on an element."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.one(css).send_keys(getattr(Keys, name, name))
+
+    def go(self, step: int) -> None:
+        """Type a number into *go to step*."""
+        field = self.one(".ps-goto")
+        field.clear()
+        field.send_keys(f"{step}")
+        self.key("ENTER", ".ps-goto")
+
+    def choose(self, block: int) -> None:
+        """Click a block in its pool."""
+        self.one(f'.ps-stage [data-block="{block}"] .edge').click()
+
+    def dark(self, on: bool = True) -> None:
+        """What the system prefers, as the page is told."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if on else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    # -- what happened behind the page -----------------------------------------------------------
+
+    def console(self) -> list[str]:
+        """Errors on the console since it was last asked."""
+        entries: list[dict[str, Any]] = self.driver.get_log("browser")
+        return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
+
+    def requests(self) -> list[str]:
+        """Addresses that were asked for since this was last asked."""
+        messages = [json.loads(entry["message"])["message"] for entry in self._performance()]
+        wanted = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        return [params["request"]["url"] for params in wanted]
+
+    def _performance(self) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.driver.get_log("performance")
+        return entries

@@ -1,0 +1,101 @@
+"""`pagesim.explore` in JupyterLab: a moved slider makes another run and swaps its player in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.browser import Page
+from tests.e2e.lab import Lab
+
+SCENARIO = """
+import pagesim
+from pagesim.player.explore import explore
+
+def scenario(block_size=4, blocks=12, caching=False, prompt=6):
+    manager = pagesim.SelfAttnBlockSpaceManager(
+        block_size, blocks, 0, watermark=0.0, enable_caching=caching)
+    with pagesim.record(manager) as run:
+        for number in range(3):
+            sequence = pagesim.Sequence(number, list(range(prompt)), block_size)
+            manager.allocate(pagesim.SequenceGroup(str(number), [sequence]))
+    return run
+
+explore(scenario, block_size=[2, 4, 8], blocks=(4, 16), caching=False, prompt=(1, 24))
+"""
+HEADER = "return pagesimPlayer.header"
+FRAME = "iframe.pagesim-frame"
+SLIDERS = ".widget-slider .noUi-handle"
+
+
+@pytest.fixture
+def explorer(lab: Lab, page: Page) -> Page:
+    lab.open(page, lab.notebook("explorer.ipynb", SCENARIO))
+    lab.run_all(page)
+    page.frame(FRAME).ready()
+    return page
+
+
+def slide(page: Page, number: int, *keys: str) -> None:
+    """Press keys on a slider and wait for the next player, which a mark tells from this one."""
+    from selenium.webdriver.common.keys import Keys
+
+    page.top()
+    page.js("document.querySelector(arguments[0]).dataset.old = 'yes'", FRAME)
+    page.all(SLIDERS)[number].send_keys(*(getattr(Keys, key) for key in keys))
+
+
+def swapped(page: Page) -> Page:
+    return page.frame(f"{FRAME}:not([data-old])").ready()
+
+
+def test_a_slider_makes_another_run(explorer: Page) -> None:
+    assert explorer.js(HEADER)["num_gpu_blocks"] == 12
+    assert len(explorer.all(".ps-stage [data-block]")) == 12
+    slide(explorer, 0, "ARROW_RIGHT")
+    swapped(explorer)
+    assert explorer.js(HEADER)["num_gpu_blocks"] == 13
+    assert len(explorer.all(".ps-stage [data-block]")) == 13
+    explorer.top().shot("explorer")
+    explorer.frame(FRAME).click("next")
+    assert explorer.step == 1
+
+
+def test_the_step_is_kept_where_it_can_be(explorer: Page) -> None:
+    explorer.key("END")
+    explorer.key("ARROW_LEFT")
+    explorer.until("return pagesimPlayer.step === 2")
+    slide(explorer, 0, "ARROW_RIGHT")
+    swapped(explorer).until("return pagesimPlayer.step === 2")
+
+
+def test_a_choice_and_a_tick_count_too(explorer: Page) -> None:
+    explorer.top()
+    explorer.js("document.querySelector(arguments[0]).dataset.old = 'yes'", FRAME)
+    explorer.one(".widget-dropdown select").send_keys("8")
+    assert swapped(explorer).js(HEADER)["block_size"] == 8
+    explorer.top()
+    explorer.js("document.querySelector(arguments[0]).dataset.old = 'yes'", FRAME)
+    explorer.one(".widget-checkbox input").click()
+    assert swapped(explorer).js(HEADER)["caching"] is True
+
+
+def test_what_goes_wrong_is_one_line_and_can_be_undone(explorer: Page) -> None:
+    explorer.top()
+    explorer.all(SLIDERS)[0].send_keys(*["\ue012"] * 12)  # ARROW_LEFT: down to 4 blocks
+    explorer.until("return document.querySelector('.widget-html [role=alert]')")
+    said = explorer.text(".widget-html [role=alert]")
+    assert said == "NoFreeBlocksError: no free block: all 4 of this pool are taken"
+    assert explorer.all(FRAME) == []
+    assert explorer.all('[data-mime-type="application/vnd.jupyter.stderr"]') == []
+    explorer.all(SLIDERS)[0].send_keys(*["\ue014"] * 12)
+    explorer.frame(FRAME).ready()
+    assert explorer.top().all(".widget-html [role=alert]") == []
+
+
+def test_no_key_on_a_control_reaches_the_notebook(lab: Lab, explorer: Page) -> None:
+    explorer.top()
+    before = len(lab.cells(explorer))
+    for css in (SLIDERS, ".widget-dropdown select", ".widget-checkbox input", ".widget-readout"):
+        for key in ("a", "b", "m", "x"):
+            explorer.one(css).send_keys(key)
+    assert len(lab.cells(explorer)) == before

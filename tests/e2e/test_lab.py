@@ -1,0 +1,123 @@
+"""JupyterLab: the chapters run, and the player in them does what its reader asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.browser import Page
+from tests.e2e.lab import ROOT, Lab
+
+CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+SHOW = """
+from tests.e2e import scenes
+run = scenes.small()
+run
+"""
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_runs_and_its_players_step(lab: Lab, page: Page, name: str) -> None:
+    lab.open(page, f"notebooks/{name}")
+    cells = lab.run_all(page)
+    shown = sum("pagesim-frame" in str(cell.get("outputs")) for cell in cells)
+    frames = page.all("iframe.pagesim-frame")
+    assert len(frames) >= shown
+    for frame in frames:
+        page.js("arguments[0].scrollIntoView({block: 'start'})", frame)
+        page.driver.switch_to.frame(frame)
+        page.ready()
+        assert page.data("ready") == "true"
+        before, step = page.picture(), page.step
+        page.click("next")
+        assert page.step == step + 1
+        assert page.picture() != before
+        page.click("prev")
+        assert page.picture() == before
+        page.top()
+    page.shot(f"lab-{name.removesuffix('.ipynb')}")
+
+
+@pytest.fixture
+def player(lab: Lab, page: Page) -> Page:
+    """A notebook with one run, shown; the tab is inside the player."""
+    lab.open(page, lab.notebook("player.ipynb", SHOW))
+    lab.run_all(page)
+    return page.frame("iframe.pagesim-frame").ready()
+
+
+def test_buttons_keys_go_to_and_predict(player: Page) -> None:
+    player.click("next")
+    assert player.step == 1
+    player.click("prev")
+    assert player.step == 0
+    player.key("ARROW_RIGHT")
+    player.key("ARROW_RIGHT")
+    assert player.step == 2
+    player.key("HOME")
+    player.go(5)
+    assert player.step == 5
+    assert "copies it to 3 before writing" in player.text(".ps-caption")
+    player.click("first")
+    player.click("predict")
+    player.click("next")
+    assert player.data("asking") == "0"
+    player.choose(0)
+    assert player.text(".ps-score") == "1 of 1 right"
+    player.shot("lab-predict")
+
+
+def test_stepping_back_restores_the_very_picture(player: Page) -> None:
+    before = player.picture()
+    for _ in range(4):
+        player.key("ARROW_RIGHT")
+    there = player.picture()
+    assert there != before
+    player.key("ARROW_RIGHT")
+    player.key("ARROW_LEFT")
+    assert player.picture() == there
+    player.key("HOME")
+    assert player.picture() == before
+
+
+def test_no_key_reaches_the_notebook(lab: Lab, player: Page) -> None:
+    """In command mode a and b insert cells, x and d d take them away, m and y change them."""
+    before = lab.cells(player.top())
+    player.frame("iframe.pagesim-frame")
+    for css in (".pagesim-player", '[data-action="next"]', ".ps-slider", ".ps-search"):
+        for key in ("a", "b", "d", "d", "x", "m", "ARROW_DOWN", "ARROW_UP", "PAGE_DOWN", "END"):
+            player.key(key, css)
+    assert player.step == 8
+    assert lab.cells(player.top()) == before
+
+
+def test_the_keys_would_reach_the_notebook_from_outside(lab: Lab, player: Page) -> None:
+    """Else the test before would pass for want of shortcuts."""
+    lab.command(player.top(), "notebook:enter-command-mode")
+    before = len(lab.cells(player))
+    player.driver.switch_to.active_element.send_keys("b")
+    player.until(
+        "return jupyterapp.shell.currentWidget.content.widgets.length > arguments[0]", before
+    )
+
+
+def test_the_player_follows_the_labs_theme(lab: Lab, player: Page) -> None:
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = player.js(ground)
+    assert player.data("theme") == "light"
+    lab.command(player.top(), "apputils:change-theme", theme="JupyterLab Dark")
+    try:
+        player.frame("iframe.pagesim-frame")
+        player.until("return document.querySelector('.pagesim-player').dataset.theme === 'dark'")
+        assert player.js(ground) != light
+        player.shot("lab-dark")
+    finally:
+        lab.command(player.top(), "apputils:change-theme", theme="JupyterLab Light")
+
+
+def test_the_picture_beside_it_has_words(player: Page) -> None:
+    player.top()
+    image, frame = player.one(".jp-OutputArea details img"), player.one("iframe.pagesim-frame")
+    alt = image.get_attribute("alt") or ""
+    assert alt.startswith("A recorded run of 8 steps.") and alt == frame.get_attribute("aria-label")
+    player.js("document.querySelector('.jp-OutputArea details').open = true")
+    assert player.until("return document.querySelector('.jp-OutputArea details img').naturalWidth")

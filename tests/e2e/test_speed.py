@@ -1,0 +1,90 @@
+"""How fast the player is on a large run, and how large its file: printed.
+
+The bounds asserted are five times those that the project promises, for a slow machine is no bug;
+a change that makes it ten times slower is.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+
+SLACK = 5
+MOUNT_MS, STEP_MS, SCRUB_MS, BYTES_A_STEP = 100, 5, 10, 50
+# A step counts with the layout that it causes, not with the painting.
+TIME = """
+const times = [], root = document.querySelector('.pagesim-player');
+for (const step of arguments[0]) {
+  const begun = performance.now();
+  pagesimPlayer.goto(step);
+  root.getBoundingClientRect();
+  times.push(performance.now() - begun);
+}
+return times;
+"""
+SCATTERED = [(i * 7919) % 1999 for i in range(300)]
+
+
+def tell(capsys: pytest.CaptureFixture[str], what: str, times: list[float]) -> float:
+    """Print median and 95th percentile; returns the median."""
+    middle, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    with capsys.disabled():
+        print(f"\n    {what}: median {middle:.1f} ms, 95 % below {late:.1f} ms", end="")
+    return middle
+
+
+def test_a_large_run_mounts_and_steps_quickly(
+    page: Page, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenes.busy(2000).to_html(tmp_path / "busy.html")
+    mounts = []
+    for _ in range(7):
+        page.open(tmp_path / "busy.html")
+        mounts.append(page.js("return pagesimPlayer.timings.mount_ms"))
+        page.js("sessionStorage.clear()")
+    assert page.data("steps") == "2000"
+    assert tell(capsys, "512 + 128 blocks, 2,000 steps: mount", mounts) <= SLACK * MOUNT_MS
+    times = page.js(TIME, list(range(600, 1000)))
+    assert tell(capsys, "a step", times) <= SLACK * STEP_MS
+    times = page.js(TIME, SCATTERED)
+    assert tell(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
+    page.go(1200)
+    page.shot("busy")
+
+
+def test_ten_thousand_steps_work(
+    page: Page, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = scenes.busy(10_000)
+    run.to_html(tmp_path / "long.html")
+    page.open(tmp_path / "long.html")
+    mount = page.js("return pagesimPlayer.timings.mount_ms")
+    with capsys.disabled():
+        print(f"\n    10,000 steps, mount {mount:.0f} ms", end="")
+    times = page.js(TIME, [step * 5 for step in SCATTERED])
+    assert tell(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
+    page.key("END")
+    assert page.step == 10_000
+    assert page.console() == []
+    free = json.loads(page.js("return JSON.stringify(pagesimPlayer.state().free)"))
+    assert free == [list(run.at(-1).free_gpu), list(run.at(-1).free_cpu)]
+
+
+def test_a_page_costs_few_bytes_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = scenes.busy(2000)
+    run.to_html(tmp_path / "busy.html")
+    run[:0].to_html(tmp_path / "empty.html")
+    run.save(tmp_path / "busy.jsonl.gz")
+    page, empty, file = (
+        (tmp_path / name).stat().st_size for name in ("busy.html", "empty.html", "busy.jsonl.gz")
+    )
+    with capsys.disabled():
+        print(f"\n    bytes a step: {page / 2000:.1f} with the player's {empty:,} bytes, ", end="")
+        print(f"{(page - empty) / 2000:.1f} without; {file / 2000:.1f} as .jsonl.gz", end="")
+    assert page - empty <= 2000 * BYTES_A_STEP and file <= 2000 * BYTES_A_STEP

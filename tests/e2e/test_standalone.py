@@ -1,0 +1,268 @@
+"""The player as one file, opened from the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+
+RUN = scenes.small()
+
+
+@pytest.fixture
+def player(page: Page, tmp_path: Path) -> Page:
+    RUN.to_html(tmp_path / "run.html")
+    return page.open(tmp_path / "run.html")
+
+
+def test_it_mounts_without_a_word_on_the_console(player: Page) -> None:
+    assert (player.data("ready"), player.data("steps"), player.step) == ("true", "8", 0)
+    assert player.js("return document.title") == "A small run"
+    assert len(player.all(".ps-stage [data-block]")) == 20
+    for _ in range(len(RUN)):
+        player.click("next")
+    assert player.console() == []
+    player.shot("standalone")
+
+
+def test_buttons_keys_slider_and_go_to_step(player: Page) -> None:
+    player.click("next")
+    player.click("next")
+    assert player.step == 2
+    player.click("prev")
+    assert player.step == 1
+    player.click("last")
+    assert player.step == 8
+    player.click("first")
+    assert player.step == 0
+    for key, step in [("ARROW_RIGHT", 1), ("ARROW_RIGHT", 2), ("ARROW_LEFT", 1), ("END", 8)]:
+        player.key(key)
+        assert player.step == step, key
+    for key, step in [("PAGE_UP", 0), ("PAGE_DOWN", 8), ("HOME", 0)]:
+        player.key(key)
+        assert player.step == step, key
+    player.go(5)
+    assert player.step == 5
+    player.key("ARROW_RIGHT", ".ps-slider")
+    assert player.step == 6
+
+
+def test_every_step_says_what_happened(player: Page) -> None:
+    for i, event in enumerate(RUN):
+        player.click("next")
+        assert event.caption in player.text(".ps-caption"), i
+
+
+def test_stepping_back_restores_the_very_picture(player: Page) -> None:
+    there = []
+    for step in range(9):
+        there.append(player.picture())
+        if step < 8:
+            player.key("ARROW_RIGHT")
+    assert len({markup for markup, _, _ in there}) == 9, "every step looks different"
+    for step in reversed(range(8)):
+        player.key("ARROW_LEFT")
+        assert player.picture() == there[step], step
+
+
+def test_space_plays_to_the_end_and_stops(player: Page) -> None:
+    player.click("speed-3")
+    player.key("SPACE")
+    assert player.text('[data-action="play"]').endswith("Pause")
+    assert player.one(".ps-caption").get_attribute("aria-live") == "off", "silent while it plays"
+    player.until("return pagesimPlayer.step === 8")
+    player.until("return document.querySelector('[data-action=play]').textContent.endsWith('Play')")
+
+
+def test_a_step_survives_a_reload_in_the_same_tab(player: Page) -> None:
+    player.go(3)
+    player.driver.refresh()
+    assert player.ready().step == 3
+
+
+def test_search_finds_blocks_sequences_and_kinds(player: Page) -> None:
+    searches = {
+        "block 2": RUN.find(block=2),
+        "s2": RUN.find(sequence=2),
+        "copy": RUN.find(kind="copy"),
+    }
+    for query, events in searches.items():
+        player.click("first")
+        field = player.one(".ps-search")
+        field.clear()
+        field.send_keys(query)
+        seen = []
+        for number in range(len(events)):
+            player.click("search-next")
+            seen.append(player.step - 1)
+            assert player.text(".ps-message") == f"{number + 1} of {len(events)}", query
+        assert seen == events, query
+        player.click("search-prev")
+        assert player.step == (seen[-2] + 1 if len(seen) > 1 else seen[-1] + 1)
+
+
+def test_a_chosen_block_leads_to_its_events(player: Page) -> None:
+    player.choose(1)
+    steps = []
+    for _ in RUN.find(block=1):
+        player.click("sel-next")
+        steps.append(player.step - 1)
+    assert steps == RUN.find(block=1)
+    assert "Block 1 (GPU): free since step 8" in player.text(".ps-detail")
+    player.key("ESCAPE")
+    assert not player.one('[data-action="sel-next"]').is_displayed()
+
+
+def test_a_click_on_the_curve_seeks(player: Page) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    curve = player.one(".ps-curve")
+    player.js("arguments[0].scrollIntoView({block: 'center'})", curve)
+    for step in (6, 2):
+        x, width = player.js(
+            "const box = document.querySelector('.ps-curve rect').getBoundingClientRect(),"
+            " all = document.querySelector('.ps-curve').getBoundingClientRect();"
+            "return [box.left - all.left - all.width / 2, box.width]"
+        )
+        mouse = ActionChains(player.driver)
+        mouse.move_to_element_with_offset(curve, round(x + width * step / 8), -10).click().perform()
+        assert player.step == step
+    assert player.text(".ps-share").startswith("GPU slots at step 2:")
+
+
+# -- predict -----------------------------------------------------------------------------------
+
+
+def test_a_right_prediction_scores_and_steps(player: Page) -> None:
+    player.click("predict")
+    player.click("next")
+    assert (player.step, player.data("asking")) == (0, "0"), "the step waits for the answer"
+    assert not player.one(".ps-caption").is_displayed()
+    player.choose(0)
+    assert (player.step, player.data("asking")) == (1, None)
+    assert player.one(".ps-feedback").get_attribute("data-result") == "right"
+    assert player.text(".ps-score") == "1 of 1 right"
+
+
+def test_a_wrong_prediction_says_why(player: Page) -> None:
+    player.click("predict")
+    player.click("next")
+    player.one(".ps-answer").send_keys("7")
+    player.key("ENTER", ".ps-answer")
+    assert player.step == 1
+    assert player.one(".ps-feedback").get_attribute("data-result") == "wrong"
+    said = player.text(".ps-feedback")
+    assert "block 7 is" in said and "it is block 0." in said
+    assert player.text(".ps-score") == "0 of 1 right"
+
+
+def test_predict_hides_what_comes_next_and_skip_shows_it(player: Page) -> None:
+    stage = "return document.querySelector('.ps-stage').textContent"
+    assert "\u25be next" in player.js(stage)
+    player.click("predict")
+    assert "\u25be next" not in player.js(stage)
+    player.click("next")
+    player.key("ARROW_RIGHT")
+    assert player.step == 0, "a second step is no way round the question"
+    player.click("skip")
+    assert (player.step, player.text(".ps-score")) == (1, "0 of 0 right")
+    assert "It is block 0." in player.text(".ps-feedback")
+
+
+def test_a_scenario_asks_its_own_question(page: Page, tmp_path: Path) -> None:
+    scenes.asked().to_html(tmp_path / "asked.html")
+    page.open(tmp_path / "asked.html").click("predict")
+    page.click("next")
+    assert page.text(".ps-ask") == "Where does a begin?"
+    page.choose(0)
+    assert "The pool is empty, so at its front." in page.text(".ps-feedback")
+
+
+# -- alone -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def visits() -> Iterator[tuple[str, list[str]]]:
+    """A server's address, and a list of what was asked of it."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            self.send_response(200)
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", seen
+    server.shutdown()
+    server.server_close()
+
+
+INJECT = """
+window.refused = [];
+document.addEventListener('securitypolicyviolation', e => refused.push(e.effectiveDirective));
+const script = document.createElement('script');
+script.textContent = 'window.injected = true';
+document.body.append(script);
+const remote = document.createElement('script');
+remote.src = `${arguments[0]}/remote.js`;
+document.body.append(remote);
+const image = document.createElement('img');
+image.setAttribute('onerror', 'window.injected = true');
+image.src = `${arguments[0]}/image.png`;
+document.body.append(image);
+fetch(`${arguments[0]}/fetch`).catch(() => {});
+"""
+
+
+def test_the_policy_lets_nothing_else_run_or_load(
+    player: Page, visits: tuple[str, list[str]]
+) -> None:
+    address, seen = visits
+    player.js(INJECT, address)
+    player.until("return refused.length >= 4")
+    assert player.js("return window.injected") is None
+    assert seen == []
+    refused = set(player.js("return refused"))
+    assert refused >= {"script-src-elem", "img-src", "connect-src"}
+
+
+def test_a_file_without_the_policy_would(
+    page: Page, visits: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    """Else the test before would pass for want of a server."""
+    address, seen = visits
+    (tmp_path / "free.html").write_text("<!DOCTYPE html><title>free</title>", encoding="utf-8")
+    page.driver.get((tmp_path / "free.html").as_uri())
+    page.js(INJECT, address)
+    page.until("return performance.getEntriesByType('resource').length >= 3")
+    assert page.js("return window.injected")
+    assert set(seen) >= {"/remote.js", "/image.png", "/fetch"}
+
+
+def test_the_file_asks_the_network_for_nothing(player: Page) -> None:
+    player.click("last")
+    (itself,) = [url for url in player.requests() if not url.startswith("data:")]
+    assert itself.startswith("file://") and itself.endswith("run.html")
+
+
+def test_a_damaged_timeline_is_told_and_not_a_blank_page(page: Page, tmp_path: Path) -> None:
+    RUN.to_html(tmp_path / "run.html")
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    begin = text.index('<template id="pagesim-timeline">') + 32
+    (tmp_path / "cut.html").write_text(
+        text[: begin + 200] + text[text.index("</template>") :], encoding="utf-8"
+    )
+    assert page.open(tmp_path / "cut.html").data("ready") == "error"
+    assert page.text(".ps-problem").startswith("This timeline cannot be shown:")

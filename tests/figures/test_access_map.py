@@ -1,0 +1,196 @@
+"""The access map says what is in the trace: who, which slots, in which order, and what is wrong."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from figures import style
+from figures.access_map import DOT, MAX_ROWS, access_alt_text, access_map, owners_of, rows_of
+from figures.display import svg_bytes
+
+pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
+
+
+def access(*slots: tuple[int, int], kind: str = "read", tensor: str = "k_cache") -> dict[str, Any]:
+    listed = [list(slot) for slot in slots]
+    return {"kind": kind, "tensor": tensor, "bytes": 64 * len(slots), "slots": listed}
+
+
+def program(
+    *accesses: dict[str, Any], index: tuple[int, int, int], sequences: tuple[int, ...] = ()
+) -> dict[str, Any]:
+    return {
+        "kernel": "some_kernel",
+        "index": list(index),
+        "sequences": list(sequences),
+        "heads": [index[1]] if sequences else [],
+        "accesses": [access(tensor="q"), *accesses],
+    }
+
+
+def trace(*programs: dict[str, Any], tables: bool = True, num_blocks: int = 6) -> dict[str, Any]:
+    """A has 6 tokens in blocks 5 and 1, B shares block 5 and has 2 tokens in block 3."""
+    sequences = [{"table": [5, 1], "length": 6}, {"table": [5, 3], "length": 6}] if tables else []
+    return {
+        "version": 1,
+        "name": "some_launcher",
+        "num_blocks": num_blocks,
+        "block_size": 4,
+        "sequences": sequences,
+        "programs": list(programs),
+    }
+
+
+FULL = [(5, row) for row in range(4)]
+
+
+def good() -> dict[str, Any]:
+    """One program a sequence and head; K and V page by page, in the table's order."""
+    return trace(
+        *(
+            program(
+                *(access(*FULL, tensor=tensor) for tensor in ("k_cache", "v_cache")),
+                *(access((own, 0), (own, 1), tensor=t) for t in ("k_cache", "v_cache")),
+                index=(seq, head, 0),
+                sequences=(seq,),
+            )
+            for seq, own in ((0, 1), (1, 3))
+            for head in (0, 1)
+        )
+    )
+
+
+def words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def fills(figure: Figure, color: str) -> list[Rectangle]:
+    """The coloured parts of cells, without outline."""
+    return [
+        patch
+        for patch in figure.axes[0].patches
+        if isinstance(patch, Rectangle)
+        and patch.get_linewidth() == 0
+        and mpl.colors.to_hex(patch.get_facecolor()).upper() == color
+    ]
+
+
+def test_programs_that_did_the_same_are_one_row() -> None:
+    first, second = rows_of(good())
+    assert first.place == f"(0, {DOT}, 0)"
+    assert (first.heads, first.sequences, first.writes) == ((0, 1), (0,), False)
+    assert first.slots == (*FULL, (1, 0), (1, 1))
+    assert first.num_bytes == 2 * 2 * 6 * 64
+    assert second.slots == (*FULL, (3, 0), (3, 1))
+
+
+def test_owners_come_from_the_tables() -> None:
+    owners = owners_of(good())
+    assert owners[5, 3] == [0, 1]
+    assert owners[1, 1] == [0]
+    assert (1, 2) not in owners
+
+
+def test_every_slot_read_is_drawn_in_its_sequences_colour() -> None:
+    figure = access_map(good(), title="A title")
+    for seq in (0, 1):
+        # Each slot once in the row of the sequence, and once above, among those who own it.
+        assert len(fills(figure, style.color_of(seq))) == 6 + 6
+
+
+def test_blocks_are_numbered_in_the_order_in_which_they_are_read() -> None:
+    figure = access_map(good())
+    (head,) = [t for t in figure.axes[0].texts if t.get_text() == "Whose tokens"]
+    below = [t for t in figure.axes[0].texts if t.get_position()[1] > head.get_position()[1] + 10]
+    numbers = [(t.get_position(), t.get_text()) for t in below if t.get_text() in {"1", "2"}]
+    xs = sorted({x for (x, _), _ in numbers})
+    rows = sorted({y for (_, y), _ in numbers})
+    assert len(rows) == 2
+    shown = {(rows.index(y), xs.index(x)): word for (x, y), word in numbers}
+    # From left to right blocks 1, 3 and 5: everybody starts in the shared block 5.
+    assert shown == {(0, 0): "2", (0, 2): "1", (1, 1): "2", (1, 2): "1"}
+
+
+def test_a_shared_block_has_a_thick_edge_and_all_its_owners() -> None:
+    figure = access_map(good(), names=["first", "second"])
+    thick = [
+        patch
+        for patch in figure.axes[0].patches
+        if isinstance(patch, Rectangle) and patch.get_linewidth() == style.THICK
+    ]
+    assert len(thick) == 1
+    assert "first second" in words(figure) or f"{style.TIMES}2" in words(figure)
+
+
+def test_a_slot_of_another_sequence_is_crossed_out() -> None:
+    wrong = program(access(*FULL, (3, 0)), index=(0, 0, 0), sequences=(0,))
+    figure = access_map(trace(wrong))
+    crossed = [p for p in figure.axes[0].patches if isinstance(p, Rectangle) and p.get_hatch()]
+    assert len(crossed) == 1 + 1  # and the legend
+    assert "crossed: not its sequence's slots" in words(figure)
+    assert "crossed: not its sequence's slots" not in words(access_map(good()))
+    assert access_alt_text(trace(wrong)).endswith(
+        "1 slot belongs to no sequence of the program that touched it."
+    )
+
+
+def test_writers_without_sequences_are_grey() -> None:
+    writers = [
+        program(access((block, 2), kind="write"), index=(number, 0, 0))
+        for number, block in enumerate((4, 0))
+    ]
+    figure = access_map(trace(*writers, tables=False))
+    assert len(fills(figure, style.HELD)) == 2
+    assert "filled: slots written" in words(figure)
+    assert "Whose tokens" not in words(figure)
+    assert "(1, 0, 0)" in words(figure)
+
+
+def test_the_alt_text_tells_the_same() -> None:
+    assert access_alt_text(good(), ["one", "two"]) == (
+        "What some_launcher touched, one row a program. 2 programs for one read 6 slots in blocks "
+        "5, 1. 2 programs for two read 6 slots in blocks 5, 3. No program touches a slot of "
+        "another sequence."
+    )
+
+
+@pytest.mark.parametrize(("num_blocks", "programs"), [(6, 4), (32, 30), (500, 40)])
+def test_large_traces_fit_the_sheet_and_say_what_they_leave_out(
+    num_blocks: int, programs: int
+) -> None:
+    many = [
+        program(
+            access(*[((7 * number + step) % num_blocks, 1) for step in range(5)]),
+            index=(number, number % 3, 0),
+            sequences=(number % 2,),
+        )
+        for number in range(programs)
+    ]
+    figure = access_map(trace(*many, num_blocks=num_blocks), title="A title")
+    said = [word for word in words(figure) if word.startswith("Not shown")]
+    assert bool(said) == (programs > MAX_ROWS or num_blocks > 32)
+    figure.draw_without_rendering()
+    boxes = [(t.get_text(), t.get_window_extent()) for t in figure.axes[0].texts if t.get_text()]
+    sheet = figure.bbox
+    for word, box in boxes:
+        assert box.x0 >= 0 and box.y0 >= 0, word
+        assert box.x1 <= sheet.width and box.y1 <= sheet.height, word
+    pairs = itertools.combinations(boxes, 2)
+    assert [(a, b) for (a, one), (b, other) in pairs if one.overlaps(other)] == []
+
+
+def test_bad_traces_and_names() -> None:
+    with pytest.raises(ValueError, match="no program of some_launcher touched a cache"):
+        access_map(trace(program(index=(0, 0, 0))))
+    with pytest.raises(ValueError, match="names has 1 names for 2 sequences"):
+        access_map(good(), names=["A"])
+
+
+def test_the_same_bytes_each_time() -> None:
+    assert svg_bytes(access_map(good())) == svg_bytes(access_map(good()))

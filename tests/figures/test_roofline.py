@@ -1,0 +1,96 @@
+"""The roofline draws what a benchmark wrote. The figures here are MADE UP; no chip was measured."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from matplotlib.patches import Rectangle
+
+from figures import style
+from figures.display import png_bytes, svg_bytes
+from figures.roofline import LABEL, MARGIN, VALUE, roofline, roofline_alt_text
+
+pytestmark = pytest.mark.ch03
+
+
+def row(case: str, name: str, tb_s: float | None, error: str | None = None) -> dict[str, Any]:
+    share = None if tb_s is None else tb_s / 4.0
+    return {
+        **{"case": case, "name": name, "us": tb_s and 100 / tb_s, "tb_s": tb_s, "graph": True},
+        **{"of_copy": share, "of_read": share, "error": error},
+    }
+
+
+def report(**changes: Any) -> dict[str, Any]:
+    made_up = {
+        "version": 1,
+        "dry_run": False,
+        "date": "2001-02-03T04:05:06+00:00",
+        "chip": {"name": "a made-up chip", "processors": 1, "l2_bytes": 1},
+        "versions": {"torch": "0.0", "triton": "0.0"},
+        "copy_tb_s": 4.0,
+        "read_tb_s": 4.4,
+        "cases": [],
+        "rows": [
+            row("one", "fast", 3.6),
+            row("one", "slow", 1.0),
+            row("two", "fast", 3.0),
+            row("two", "slow", None, "ModuleNotFoundError: No module named 'slow'"),
+        ],
+    }
+    return {**made_up, **changes}
+
+
+def bars(figure: Any) -> list[Rectangle]:
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+
+
+def test_bars_and_ceilings_share_one_scale() -> None:
+    figure = roofline(report())
+    room = style.WIDTH - 2 * MARGIN - LABEL - VALUE
+    widths = [bar.get_width() for bar in bars(figure)]
+    assert widths == pytest.approx([room * rate / 4.4 for rate in (3.6, 1.0, 3.0)])
+    lines = [line.get_xdata()[0] for line in figure.axes[0].lines]
+    assert lines == pytest.approx([MARGIN + LABEL + room * rate / 4.4 for rate in (4.0, 4.4)])
+    fills = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in bars(figure)]
+    assert fills[0] == fills[2] != fills[1]
+
+
+def test_the_numbers_stand_beside_the_bars_and_a_missing_one_says_why() -> None:
+    words = [text.get_text() for text in roofline(report()).axes[0].texts]
+    assert "3.60 TB/s, 90% of the copy" in words
+    assert "not measured: ModuleNotFoundError: No module named 'slow'" in words
+    assert "2001-02-03, torch 0.0, triton 0.0" in words
+    assert "Paged decode on a made-up chip" in words
+
+
+def test_texts_do_not_cover_each_other() -> None:
+    figure = roofline(
+        report(rows=[row(f"case {n}", name, 1 + n) for n in range(3) for name in "ab"])
+    )
+    figure.draw_without_rendering()
+    boxes = [(t.get_text(), t.get_window_extent()) for t in figure.axes[0].texts]
+    pairs = itertools.combinations(boxes, 2)
+    assert [(a, b) for (a, one), (b, other) in pairs if one.overlaps(other)] == []
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for _, box in boxes)
+
+
+def test_what_is_no_measurement_is_not_drawn() -> None:
+    for draw in (roofline, roofline_alt_text):
+        with pytest.raises(ValueError, match="dry run"):
+            draw(report(dry_run=True))
+        with pytest.raises(ValueError, match="no rows"):
+            draw(report(rows=[]))
+
+
+def test_the_alt_text_and_the_same_bytes() -> None:
+    assert roofline_alt_text(report()) == (
+        "Useful memory traffic of decode kernels on a made-up chip, where a copy moves 4.00 and a "
+        "read-only stream 4.40 terabytes a second. one: fast 3.60 (90% of the copy), slow 1.00 "
+        "(25% of the copy). two: fast 3.00 (75% of the copy)."
+    )
+    assert svg_bytes(roofline(report())) == svg_bytes(roofline(report()))
+    assert png_bytes(roofline(report()))

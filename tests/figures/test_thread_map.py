@@ -1,0 +1,163 @@
+"""The map of threads says what the data say, cell by cell, and in words."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from figures import style
+from figures.display import svg_bytes
+from figures.thread_map import FOLLOWED, LEFT, thread_map, thread_map_alt
+from tests.figures.test_block_layout import overlapping
+
+DATA = Path(__file__).parents[2] / "figures" / "data" / "thread_map.json"
+
+
+@pytest.fixture
+def data() -> dict[str, Any]:
+    """The worked case: blocks of 16, heads of 128, halves, 128 threads."""
+    return json.loads(DATA.read_text())
+
+
+def labelled(figure: Figure, label: str) -> list[list[str]]:
+    """The words right of each occurrence of a label, from left to right."""
+    found = [text for text in figure.axes[0].texts if text.get_text() == label]
+    return [words_beside(figure, text) for text in sorted(found, key=lambda t: t.get_position()[1])]
+
+
+def words_beside(figure: Figure, label: Text) -> list[str]:
+    x, y = label.get_position()
+    row = [
+        text
+        for text in figure.axes[0].texts
+        if abs(text.get_position()[1] - y) < 1.5 and text.get_position()[0] > x
+    ]
+    return [text.get_text() for text in sorted(row, key=lambda text: text.get_position()[0])]
+
+
+def fills(figure: Figure, label: str, occurrence: int) -> list[str]:
+    """The colours of the cells right of a label."""
+    found = [text for text in figure.axes[0].texts if text.get_text() == label]
+    y = sorted(text.get_position()[1] for text in found)[occurrence]
+    cells = [
+        patch
+        for patch in figure.axes[0].patches
+        if isinstance(patch, Rectangle) and patch.get_y() <= y <= patch.get_y() + patch.get_height()
+    ]
+    colors = [patch.get_facecolor() for patch in sorted(cells, key=lambda patch: patch.get_x())]
+    return ["#" + "".join(f"{round(255 * part):02X}" for part in color[:3]) for color in colors]
+
+
+def test_every_number_is_that_of_the_data(data: dict[str, Any]) -> None:
+    figure = thread_map(data, title="A title")
+    keys, values = labelled(figure, "load 0")
+    assert keys == [str(vec) for vec in data["k"][0]["vec"]]
+    assert values == [str(row) for row in data["v"][0]["row"]]
+    assert labelled(figure, "load 7") == [[str(row) for row in data["v"][7]["row"]]]
+    assert labelled(figure, "load 15") == [[str(vec) for vec in data["k"][15]["vec"]]]
+    assert labelled(figure, "warp") == [[str(warp) for warp in data["warp_of_block"]]]
+    offsets, *lanes = labelled(figure, "lane")
+    assert offsets == [str(offset) for offset in data["offset_of_vec"]]
+    assert lanes == [[str(lane) for lane in range(32)]] * 2
+    assert labelled(figure, "token") == [[str(token) for token in range(16)]]
+    assert labelled(figure, "from token") == [["0", "8"] * 16]
+
+
+def test_lane_0_collects_the_rows_that_articles_get_wrong(data: dict[str, Any]) -> None:
+    figure = thread_map(data)
+    first = [labelled(figure, f"load {i}")[-1][0] for i in range(8)]
+    assert first == ["0", "16", "32", "48", "64", "80", "96", "112"]
+    assert "lane 0 reads rows 0, 16, 32, 48, 64, 80, 96, 112, in 8 loads" in thread_map_alt(data)
+
+
+def test_lane_0_is_followed_and_neighbours_differ(data: dict[str, Any]) -> None:
+    figure = thread_map(data)
+    pair = [style.color_of(0), style.color_of(1)]
+    for occurrence in (0, 1):
+        assert fills(figure, "load 0", occurrence) == [FOLLOWED, *(pair * 16)[1:]]
+    grey = [style.HELD if warp == 0 else style.PAPER for warp in data["warp_of_block"]]
+    assert fills(figure, "warp", 0) == grey
+
+
+def test_a_lane_without_a_row_has_an_empty_cell(data: dict[str, Any]) -> None:
+    data["v"][7]["row"][30:] = [None, None]
+    assert len(labelled(thread_map(data), "load 7")[0]) == 30
+    assert fills(thread_map(data), "load 7", 0)[30:] == [style.PAPER] * 2
+
+
+def test_sectors_are_filled_as_far_as_they_are_read(data: dict[str, Any]) -> None:
+    figure = thread_map(data)
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert "K as it lies: 2 lines, 8 sectors, 100% of the bytes used" in words
+    assert "K if it lay token after token: 16 lines, 16 sectors, 50% of the bytes used" in words
+    assert "V as it lies: 4 lines, 16 sectors, 100% of the bytes used" in words
+    heights = [
+        patch.get_height()
+        for patch in figure.axes[0].patches
+        if isinstance(patch, Rectangle) and patch.get_linewidth() == 0 and patch.get_x() >= LEFT - 1
+    ]
+    assert heights == [12.0] * 8 + [6.0] * 16 + [12.0] * 16
+
+
+def test_many_lines_are_counted(data: dict[str, Any]) -> None:
+    lines = [{"line": line, "bytes": [8, 0, 0, 0]} for line in range(32)]
+    data["footprints"]["k_token_major"] = lines
+    words = [text.get_text() for text in thread_map(data).axes[0].texts]
+    assert "+16" in words
+    assert "K if it lay token after token: 32 lines, 32 sectors, 25% of the bytes used" in words
+
+
+def wide(data: dict[str, Any]) -> dict[str, Any]:
+    """A larger head: more vecs than fit, three digits everywhere."""
+    large = copy.deepcopy(data)
+    large["offset_of_vec"] = [0, 1] * 64
+    for number in range(16, 64):
+        large["k"].append({**data["k"][0], "vec": [2 * number, 2 * number + 1] * 16})
+    for number in range(8, 16):
+        rows = [16 * number + lane // 2 for lane in range(32)]
+        large["v"].append({**data["v"][0], "row": rows})
+    return large
+
+
+@pytest.mark.parametrize("change", [lambda data: data, wide], ids=["worked case", "wide"])
+def test_no_text_covers_another_or_leaves_the_sheet(data: dict[str, Any], change: Any) -> None:
+    figure = thread_map(change(data), title="A title")
+    assert overlapping(figure) == []
+    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
+    assert figure.get_figwidth() == 9
+
+
+def test_long_columns_are_cut_in_the_middle(data: dict[str, Any]) -> None:
+    figure = thread_map(wide(data))
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert "load 63" in words
+    assert "load 15" in words
+    assert "load 9" not in words
+    assert labelled(figure, "load 15")[0][0] == "240"
+
+
+def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
+    del data["v"], data["config"]
+    with pytest.raises(ValueError, match=r"no config, v: make it with kernels\.simt\.thread_map"):
+        thread_map(data)
+
+
+def test_the_words(data: dict[str, Any]) -> None:
+    text = thread_map_alt(data)
+    assert text.startswith("head_size 128, block_size 16, 128 threads, elements of 2 bytes")
+    assert "Warp 0 takes blocks 0, 4, 8 of the sequence." in text
+    assert "2 lanes share a key: lane 0 reads its vecs 0, 2, 4, …, 30, in 16 loads." in text
+    assert "touches 2 lines of 128 bytes; with K token after token it would be 16." in text
+
+
+def test_the_same_bytes_each_time(data: dict[str, Any]) -> None:
+    first = svg_bytes(thread_map(data))
+    assert first == svg_bytes(thread_map(data))
+    assert len(first) < 400_000

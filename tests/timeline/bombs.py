@@ -1,0 +1,66 @@
+"""Small files that would fill the memory of a reader that believes them; run in a child process.
+
+Prints one JSON object: what became of each, and the largest amount of memory, in MiB.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pagesim
+from pagesim.timeline import file
+
+MIB = 2**20
+LIMIT = 1536 * MIB
+
+
+def header(num_gpu_blocks: int, events: int = 1, **words: object) -> bytes:
+    state = {"free": [[], []], **words}
+    line = {"format": file.FORMAT, "block_size": 1, "num_gpu_blocks": num_gpu_blocks}
+    return json.dumps({**line, "num_cpu_blocks": 0, "events": events, "state": state}).encode()
+
+
+def bombs() -> Iterator[tuple[str, list[bytes]]]:
+    """Names, and parts of the files in pieces of some MiB."""
+    small = header(1) + b"\n"
+    yield "an endless line", [b" " * MIB] * 40
+    yield "an endless line after the header", [small, *[b" " * MIB] * 200]
+    for word in (b"{},", b"1000,", b"[", b'{"":'):
+        part = word * (MIB // len(word))
+        yield f"a line of {word.decode()}", [small, b'{"effects":[', *[part] * 31]
+    yield "as many blocks as may be", [header(2_000_000, 0), b"\n"]
+    yield "too many blocks", [header(2_000_001, 0), b"\n"]
+    line = b'{"event":"e","x":"' + b" " * 16 * MIB + b'"}\n'
+    yield "line after line of nothing", [header(1, 8), b"\n", *[line] * 8]
+    free = header(100_000, 20_000, free=[list(range(100_000)), []])
+    yield "a huge pool and a long run", [free, b"\n", b'{"event":"e"}\n' * 20_000]
+
+
+def outcome(path: Path) -> str:
+    try:
+        run = pagesim.load(path)
+        run.at(-1)
+    except pagesim.timeline.TimelineError as error:
+        return str(error)
+    return f"{len(run)} events"
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    said = {}
+    for name, parts in bombs():
+        path = Path(sys.argv[1]) / "bomb.jsonl.gz"
+        with gzip.open(path, "wb", compresslevel=1) as packed:
+            packed.writelines(parts)
+        said[name] = outcome(path)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps({"said": said, "peak": peak}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Managers and tables in the situations that a timeline is to tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pagesim
+from pagesim import Device, SequenceStatus
+from pagesim.timeline import Event
+
+LOGPROB = pagesim.Logprob(0.0)
+
+
+def new_manager(
+    num_gpu: int = 8, num_cpu: int = 8, **options: object
+) -> pagesim.SelfAttnBlockSpaceManager:
+    """A manager with blocks of 4 slots and no watermark."""
+    return pagesim.SelfAttnBlockSpaceManager(4, num_gpu, num_cpu, watermark=0.0, **options)  # type: ignore[arg-type]
+
+
+def new_group(*seq_ids: int, tokens: Iterable[int]) -> pagesim.SequenceGroup:
+    """A waiting group of sequences with the same prompt."""
+    seqs = [pagesim.Sequence(seq_id, list(tokens), 4) for seq_id in seq_ids]
+    return pagesim.SequenceGroup(str(seq_ids[0]), seqs)
+
+
+def arrive(
+    manager: pagesim.SelfAttnBlockSpaceManager, *seq_ids: int, tokens: Iterable[int]
+) -> pagesim.SequenceGroup:
+    """A group that was allocated and is running."""
+    group = new_group(*seq_ids, tokens=tokens)
+    manager.allocate(group)
+    become(group, SequenceStatus.RUNNING)
+    return group
+
+
+def become(group: pagesim.SequenceGroup, status: SequenceStatus) -> None:
+    for seq in group.seqs:
+        seq.status = status
+
+
+def grow(
+    manager: pagesim.SelfAttnBlockSpaceManager,
+    seq: pagesim.Sequence,
+    *tokens: int,
+    lookahead: int = 0,
+) -> None:
+    """Tokens that were generated find their slots."""
+    for token in tokens:
+        seq.append_token_id(token, {token: LOGPROB})
+    manager.append_slots(seq, lookahead)
+
+
+def new_table(kind: str = "naive", num_gpu: int = 8, num_cpu: int = 8) -> pagesim.BlockTable:
+    """An empty table on an allocator of its own."""
+    allocator = pagesim.CpuGpuBlockAllocator.create(kind, num_gpu, num_cpu, 4)
+    return pagesim.BlockTable(4, allocator)
+
+
+def take_until(manager: pagesim.SelfAttnBlockSpaceManager, left: int) -> None:
+    """Leave so many free blocks on the GPU."""
+    allocator = manager.block_allocator
+    while allocator.get_num_free_blocks(Device.GPU) > left:
+        allocator.allocate_mutable_block(None, Device.GPU)
+
+
+def words(event: Event) -> list[tuple[object, ...]]:
+    """The effects of an event as short tuples: what matters to each kind."""
+    told: list[tuple[object, ...]] = []
+    for effect in event.effects:
+        more: tuple[object, ...] = ()
+        if effect.kind in ("write", "hit"):
+            more = effect.table, *effect.tokens
+        elif effect.kind == "copy":
+            more = effect.to, effect.owners
+        elif effect.kind in ("swap_out", "swap_in"):
+            more = (effect.to,)
+        elif effect.kind == "null":
+            more = effect.table, effect.index
+        told.append((effect.kind, effect.block, *more))
+    return told

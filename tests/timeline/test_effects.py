@@ -1,0 +1,408 @@
+"""What each call does, effect by effect, and the sentence that tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+import pagesim
+from pagesim import Device, NoFreeBlocksError, SequenceStatus, Timeline, record
+from tests.timeline.scenes import (
+    arrive,
+    become,
+    grow,
+    new_group,
+    new_manager,
+    new_table,
+    take_until,
+    words,
+)
+
+PROMPT = [1, 2, 3, 4]
+
+
+def told(run: Timeline, index: int = -1) -> tuple[str, object, list[tuple[object, ...]], str]:
+    """Kind, subject, effects and caption of one event."""
+    event = run[index]
+    return event.kind, event.subject, words(event), event.caption
+
+
+def test_allocate() -> None:
+    manager = new_manager()
+    with record(manager) as run:
+        arrive(manager, 1, tokens=[*PROMPT, 5])
+    assert told(run) == (
+        "allocate",
+        1,
+        [("take", 0), ("write", 0, 1, *PROMPT), ("take", 1), ("write", 1, 1, 5)],
+        "s1 arrives with 5 tokens, which need 2 blocks; "
+        "blocks 0 and 1 are taken from the front of the free list.",
+    )
+
+
+def test_allocate_a_group() -> None:
+    manager = new_manager()
+    with record(manager) as run:
+        arrive(manager, 1, 2, 3, tokens=PROMPT)
+    assert len(run) == 1
+    assert told(run) == (
+        "allocate",
+        1,
+        [("take", 0), ("write", 0, 1, *PROMPT), ("share", 0), ("share", 0)],
+        "s1 arrives with 4 tokens, which need 1 block; "
+        "block 0 is taken from the front of the free list; s2 and s3 share them.",
+    )
+    assert list(run.at(1).tables) == [1, 2, 3]
+
+
+def test_allocate_without_tokens() -> None:
+    manager = new_manager()
+    with record(manager) as run:
+        arrive(manager, 1, tokens=[])
+    assert told(run) == ("allocate", 1, [], "s1 arrives empty.")
+    assert run.at(1).tables[1].block_ids == ()
+
+
+def test_append_within_a_block() -> None:
+    manager = new_manager()
+    seq = arrive(manager, 1, tokens=[1]).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, 7, 8)
+    caption = "s1 writes 2 tokens into block 0, which had room."
+    assert told(run) == ("append_slots", 1, [("write", 0, 1, 7, 8)], caption)
+
+
+def test_append_to_a_full_block() -> None:
+    manager = new_manager()
+    seq = arrive(manager, 1, tokens=PROMPT).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, 7)
+    assert told(run) == (
+        "append_slots",
+        1,
+        [("take", 1), ("write", 1, 1, 7)],
+        "s1 takes block 1 from the front of the free list: the last one is full.",
+    )
+
+
+def test_append_nothing() -> None:
+    manager = new_manager()
+    seq = arrive(manager, 1, tokens=PROMPT[:2]).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, lookahead=2)
+    caption = "s1 has room for what is asked: nothing changes."
+    assert told(run) == ("append_slots", 1, [], caption)
+
+
+def test_lookahead() -> None:
+    manager = new_manager()
+    seq = arrive(manager, 1, tokens=PROMPT[:2]).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, lookahead=5)
+        grow(manager, seq, 7, lookahead=7)
+    caption = "s1 reserves block 1 for the tokens to come."
+    assert told(run, 0) == ("append_slots", 1, [("take", 1)], caption)
+    assert told(run, 1) == (
+        "append_slots",
+        1,
+        [("take", 2), ("write", 0, 1, 7)],
+        "s1 takes block 2 from the front of the free list: room is reserved for what comes next.",
+    )
+
+
+def test_fork_and_copy_on_write() -> None:
+    manager = new_manager()
+    parent = arrive(manager, 1, tokens=[*PROMPT, 5]).seqs[0]
+    take_until(manager, 3)
+    with record(manager) as run:
+        child = parent.fork(2)
+        manager.fork(parent, child)
+        grow(manager, parent, 6)
+        grow(manager, child, 7)
+    caption = "s2 shares blocks 0 and 1 with its parent: nothing is copied."
+    assert told(run, 0) == ("fork", 2, [("share", 0), ("share", 1)], caption)
+    assert run[0].opened == ((2, (*PROMPT, 5)),)
+    assert told(run, 1) == (
+        "append_slots",
+        1,
+        [("take", 5), ("unshare", 1), ("copy", 1, 5, 2), ("write", 5, 1, 6)],
+        "block 1 is shared by 2 tables: s1 copies it to 5 before writing.",
+    )
+    caption = "s2 writes 1 token into block 1, which had room."
+    assert told(run, 2) == ("append_slots", 2, [("write", 1, 2, 7)], caption)
+
+
+def test_fork_of_nothing() -> None:
+    manager = new_manager()
+    with record(manager) as run:
+        manager.fork(*new_group(1, 2, tokens=[1]).seqs)
+    assert told(run) == ("fork", 2, [], "s2 has nothing to share: its parent holds no block.")
+
+
+def test_free_with_shared_blocks() -> None:
+    manager = new_manager()
+    parent = arrive(manager, 1, tokens=[*PROMPT, 5]).seqs[0]
+    child = parent.fork(2)
+    manager.fork(parent, child)
+    grow(manager, child, 6)
+    with record(manager) as run:
+        manager.free(child)
+        manager.free(parent)
+        manager.free(parent)
+    assert told(run, 0) == (
+        "free",
+        2,
+        [("unshare", 0), ("return", 2)],
+        "s2 gives its blocks back; block 2 has no owner left and waits to be taken again; "
+        "block 0 stays, for others use it.",
+    )
+    assert run[0].closed == (2,)
+    assert told(run, 1) == (
+        "free",
+        1,
+        [("return", 0), ("return", 1)],
+        "s1 gives its blocks back; "
+        "blocks 0 and 1 have no owner left: they return one by one, in this order.",
+    )
+    assert told(run, 2) == ("free", 1, [], "s1 has no blocks to give.")
+
+
+def test_swap_out_and_in() -> None:
+    manager = new_manager(num_gpu=4)
+    group = arrive(manager, 1, tokens=[*PROMPT, 5])
+    with record(manager) as run:
+        manager.swap_out(group)
+        become(group, SequenceStatus.SWAPPED)
+        manager.swap_in(group)
+    out = [("return", 0), ("return", 1), ("take", 4), ("take", 5)]
+    back = [("return", 4), ("return", 5), ("take", 1), ("take", 0)]
+    assert told(run, 0) == (
+        "swap_out",
+        1,
+        [*out, ("swap_out", 0, 4), ("swap_out", 1, 5)],
+        "s1 moves to the CPU: 0 → 4, 1 → 5.",
+    )
+    assert told(run, 1) == (
+        "swap_in",
+        1,
+        [*back, ("swap_in", 4, 1), ("swap_in", 5, 0)],
+        "s1 moves to the GPU: 4 → 1, 5 → 0.",
+    )
+
+
+def test_swap_of_what_others_share() -> None:
+    manager = new_manager(num_gpu=4, enable_caching=True)
+    group, _ = arrive(manager, 1, tokens=PROMPT), arrive(manager, 2, tokens=PROMPT)
+    with record(manager) as run:
+        manager.swap_out(group)
+        become(group, SequenceStatus.SWAPPED)
+        manager.swap_in(group)
+    assert told(run, 0) == (
+        "swap_out",
+        1,
+        [("unshare", 0), ("take", 4), ("promote", 4), ("swap_out", 0, 4)],
+        "s1 moves to the CPU: 0 → 4; block 0 stays where it is for those that share it.",
+    )
+    assert told(run, 1) == (
+        "swap_in",
+        1,
+        [("return", 4), ("hit", 0, None), ("swap_in", 4, 0)],
+        "s1 moves to the GPU: 4 → 0; "
+        "block 0 holds the same tokens behind the same prefix and is used again.",
+    )
+
+
+def test_swap_of_two_that_share_says_nothing_stays() -> None:
+    manager = new_manager(num_gpu=4)
+    group = arrive(manager, 1, 2, tokens=PROMPT)
+    with record(manager) as run:
+        manager.swap_out(group)
+    assert words(run[0])[0] == ("unshare", 0)
+    assert run[0].caption == "s1 moves to the CPU: 0 → 4, 0 → 5."
+
+
+def test_hit_and_promote() -> None:
+    manager = new_manager(enable_caching=True)
+    with record(manager) as run:
+        arrive(manager, 1, tokens=PROMPT)
+        seq = arrive(manager, 2, tokens=[*PROMPT, 5, 6, 7]).seqs[0]
+        grow(manager, seq, 8)
+        for _ in range(2):
+            manager.mark_blocks_as_computed(new_group(9, tokens=[1]), 1)
+    assert words(run[0]) == [("take", 0), ("write", 0, 1, *PROMPT), ("promote", 0)]
+    assert told(run, 1) == (
+        "allocate",
+        2,
+        [("hit", 0, 2, *PROMPT), ("take", 1), ("write", 1, 2, 5, 6, 7)],
+        "s2 arrives with 7 tokens, which need 2 blocks; block 0 holds the same tokens behind the "
+        "same prefix and is used again; block 1 is taken from the front of the free list.",
+    )
+    assert told(run, 2) == (
+        "append_slots",
+        2,
+        [("write", 1, 2, 8), ("promote", 1)],
+        "s2 writes 1 token into block 1, which had room; "
+        "block 1 became full and can be found by content now.",
+    )
+    assert len(run) == 4, "marking nothing is no event"
+    assert told(run, 3) == (
+        "mark_blocks_as_computed",
+        None,
+        [],
+        "The step has run: the blocks that were cached in it now hold their keys and values.",
+    )
+    assert run.at(3).touched == {0, 1} and not run.at(3).computed
+    assert run.at(4).computed == {0, 1} and not run.at(4).touched
+
+
+def test_promotion_of_what_is_cached_already() -> None:
+    manager = new_manager(enable_caching=True)
+    arrive(manager, 1, tokens=PROMPT)
+    seq = arrive(manager, 2, tokens=PROMPT[:3]).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, 4)
+    assert told(run) == (
+        "append_slots",
+        2,
+        [("write", 1, 2, 4), ("return", 1), ("hit", 0, None)],
+        "s2 writes 1 token into block 1, which had room; what s2 wrote into block 1 is cached in "
+        "block 0 already, which it uses instead.",
+    )
+    assert run.at(1).tables[2].block_ids == (0,)
+
+
+def test_copy_that_turns_out_to_be_cached() -> None:
+    """Take, copy, write, promote and hit in one call, in the order in which they happen."""
+    manager = new_manager(enable_caching=True)
+    arrive(manager, 1, tokens=PROMPT)
+    parent = arrive(manager, 2, tokens=PROMPT[:3]).seqs[0]
+    child = parent.fork(3)
+    manager.fork(parent, child)
+    with record(manager) as run:
+        grow(manager, child, 4, 5)
+    effects = [("take", 2), ("take", 3), ("unshare", 1), ("copy", 1, 3, 2), ("write", 3, 3, 4)]
+    assert words(run[0]) == [*effects, ("return", 3), ("hit", 0, None), ("write", 2, 3, 5)]
+    assert run[0].caption == (
+        "block 1 is shared by 2 tables: s3 copies it to 3 before writing; "
+        "s3 takes block 2 from the front of the free list: the last one is full; "
+        "what s3 wrote into block 3 is cached in block 0 already, which it uses instead."
+    )
+
+
+def test_evict() -> None:
+    manager = new_manager(num_gpu=2, enable_caching=True)
+    manager.free(arrive(manager, 1, tokens=[*PROMPT, 5, 6, 7, 8]).seqs[0])
+    with record(manager) as run:
+        group = arrive(manager, 2, tokens=[9])
+        grow(manager, group.seqs[0], 9, 9, 9, 9)
+    assert told(run, 0) == (
+        "allocate",
+        2,
+        [("evict", 1), ("take", 1), ("write", 1, 2, 9)],
+        "s2 arrives with 1 token, which needs 1 block; "
+        "no block was free, so block 1 gives up its cached content and is taken.",
+    )
+    effects = [("evict", 0), ("take", 0), ("write", 1, 2, 9, 9, 9), ("promote", 1)]
+    assert told(run, 1) == (
+        "append_slots",
+        2,
+        [*effects, ("write", 0, 2, 9)],
+        "no block was free, so block 0 gives up its cached content and is taken by s2; "
+        "block 1 became full and can be found by content now.",
+    )
+
+
+def test_a_sliding_window() -> None:
+    manager = new_manager(num_gpu=12, sliding_window=4)
+    seq = arrive(manager, 1, tokens=range(24)).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, 30)
+        seq.data.update_num_computed_tokens(21)
+        grow(manager, seq, 31)
+    assert told(run, 0) == (
+        "append_slots",
+        1,
+        [("take", 6), ("null", 6, None, None), ("take", 7), ("write", 7, 1, 30)],
+        "block 6 becomes the null block: s1 has a sliding window; "
+        "s1 takes block 7 from the front of the free list: the last one is full.",
+    )
+    null = [("return", 0), ("null", 6, 1, 0), ("return", 1), ("null", 6, 1, 1)]
+    assert told(run, 1) == (
+        "append_slots",
+        1,
+        [*null, ("write", 7, 1, 31)],
+        "entries 0 and 1 of s1 fell out of the sliding window: the null block 6 is there now; "
+        "s1 writes 1 token into block 7, which had room.",
+    )
+    assert run.at(2).tables[1].fill == (0, 0, 4, 4, 4, 4, 2)
+
+
+def test_failed() -> None:
+    manager = new_manager(num_gpu=2)
+    with record(manager) as run, pytest.raises(NoFreeBlocksError):
+        arrive(manager, 1, tokens=range(9))
+    assert told(run) == (
+        "failed",
+        1,
+        [],
+        "allocate for s1 failed, and everything is as it was before: "
+        "no free block: all 2 of this pool are taken.",
+    )
+
+
+def test_a_bare_table() -> None:
+    table = new_table()
+    with record(table._allocator) as run:
+        table.allocate(PROMPT)
+        run.label(table, "a")
+        table.append_token_ids([5])
+        table.ensure_num_empty_slots(4)
+        other = table.fork()
+        run.label(other, "b")
+        blocks = table.blocks
+        table._allocator.swap(blocks, Device.GPU, Device.CPU)
+        table.update(blocks)
+        table.free()
+    assert [(event.kind, event.subject) for event in run] == [
+        *(("allocate", "a"), ("append_token_ids", "a"), ("ensure_num_empty_slots", "a")),
+        *(("fork", "b"), ("swap", None), ("update", "a"), ("free", "a")),
+    ]
+    assert words(run[1]) == [("take", 1), ("write", 1, "a", 5)]
+    assert run[2].caption == "a reserves block 2 for the tokens to come."
+    assert words(run[3]) == [("share", 0), ("share", 1), ("share", 2)]
+    assert run[4].caption == (
+        "The blocks move to the CPU: 0 → 8, 1 → 9, 2 → 10; "
+        "blocks 0, 1 and 2 stay where they are for those that share them."
+    )
+    assert run[5].tables[0].block_ids == (8, 9, 10)
+
+
+def test_blocks_in_no_table() -> None:
+    allocator = pagesim.CpuGpuBlockAllocator.create("prefix_caching", 4, 4, 4)
+    with record(allocator) as run:
+        mutable = allocator.allocate_mutable_block(None, Device.GPU)
+        allocator.allocate_immutable_block(None, PROMPT, Device.GPU)
+        (twin,) = allocator.fork(mutable)
+        twin.append_token_ids([1])
+        mutable.append_token_ids(PROMPT)
+        allocator.free(twin)
+        allocator.allocate_or_get_null_block()
+        allocator.fork_blocks([mutable])
+        allocator.allocator_on(Device.CPU).full_block(None, PROMPT)
+        allocator.fork_blocks([])
+    assert [(event.kind, words(event)) for event in run] == [
+        ("allocate_mutable_block", [("take", 0)]),
+        ("allocate_immutable_block", [("take", 1), ("write", 1, None), ("promote", 1)]),
+        ("fork", [("share", 0)]),
+        ("cow_block_if_not_appendable", [("take", 2), ("unshare", 0), ("copy", 0, 2, 2)]),
+        ("promote_to_immutable_block", [("return", 0), ("hit", 1, None)]),
+        ("free", [("return", 2)]),
+        ("allocate_or_get_null_block", [("take", 2), ("null", 2, None, None)]),
+        ("fork_blocks", [("share", 1)]),
+        ("full_block", [("take", 4), ("write", 4, None), ("promote", 4)]),
+        ("fork_blocks", []),
+    ]
+    assert {event.subject for event in run} == {None}
+    assert run[3].caption.startswith("A block is to be written; block 0 has 2 owners: its writer")
+    assert run[5].caption == (
+        "A block is given up; block 2 has no owner left and waits to be taken again."
+    )

@@ -1,0 +1,177 @@
+"""What is saved is what is loaded; a file is replaced whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim.timeline import Question, Timeline, file
+from pagesim.timeline.effects import Queues
+from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
+
+NAMES = ("run.jsonl", "run.jsonl.gz")
+
+
+def assert_equal(one: Timeline, other: Timeline) -> None:
+    assert len(one) == len(other)
+    assert one.first == other.first
+    assert list(one) == list(other)
+    for step in range(len(one) + 1):
+        assert one.at(step) == other.at(step)
+        assert list(one.at(step).tables) == list(other.at(step).tables)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", SOURCES)
+def test_there_and_back(kind: str, name: str, tmp_path: Path) -> None:
+    for seed in range(6):
+        run = recorded(kind, seed, 60)
+        piece = run[seed : len(run) - seed]
+        for part in (run, piece, piece[2:], run[4:4]):
+            part.save(tmp_path / name)
+            loaded = pagesim.load(tmp_path / name)
+            assert_equal(part, loaded)
+            loaded.save(tmp_path / f"again-{name}")
+            assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_a_name_as_text_is_a_path(tmp_path: Path) -> None:
+    run = recorded("manager-naive", 0, 20)
+    run.save(str(tmp_path / "run.jsonl"))
+    assert_equal(pagesim.load(str(tmp_path / "run.jsonl")), run)
+
+
+def test_the_same_bytes_each_time(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.jsonl.gz", tmp_path / "two.jsonl.gz"]
+    for path in paths:
+        recorded("manager-caching", 1, 60).save(path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    plain = tmp_path / "run.jsonl"
+    recorded("manager-caching", 1, 60).save(plain)
+    assert gzip.decompress(paths[0].read_bytes()) == plain.read_bytes()
+    assert file.packed(recorded("manager-caching", 1, 60)) == paths[0].read_bytes()
+
+
+def test_the_header(tmp_path: Path) -> None:
+    run = recorded("manager-caching", 2, 40)
+    run[7:30].save(tmp_path / "run.jsonl")
+    header = json.loads((tmp_path / "run.jsonl").read_bytes().splitlines()[0])
+    assert {key: header[key] for key in list(header) if key != "state"} == {
+        "format": "pagesim-timeline/1",
+        "block_size": 4,
+        "num_gpu_blocks": 24,
+        "num_cpu_blocks": 16,
+        "caching": True,
+        "events": 23,
+        "first": 7,
+    }
+    assert header["state"] == json.loads(json.dumps(file.state_as_dict(run.at(7))))
+    assert pagesim.load(tmp_path / "run.jsonl")[3:].first == 10
+
+
+def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
+    run = recorded("manager-naive", 2, 10)
+    questions = [Question(at, "which?", (7, at), "because") for at in (0, 3, 5)]
+    run.annotate(title="<b>π", tokens={1: "cat", -2: "</script>"}, questions=questions)
+    run.save(tmp_path / "x.jsonl.gz")
+    loaded = pagesim.load(tmp_path / "x.jsonl.gz")
+    assert_equal(loaded, run)
+    assert loaded.notes == run.notes
+    run[2:5].save(tmp_path / "piece.jsonl")
+    notes = pagesim.load(tmp_path / "piece.jsonl").notes
+    assert notes.questions == (Question(1, "which?", (7, 3), "because"),)
+    assert (notes.title, notes.tokens) == ("<b>π", {1: "cat", -2: "</script>"})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"title": 5}, {"title": "\ud800"}, {"tokens": {"1": "cat"}}, {"tokens": {1: None}}),
+        *({"questions": ["?"]}, {"questions": [Question(-1, "?", ())]}),
+        *({"questions": [Question(0, "?", ("x",))]}, {"questions": [Question(0, "?", (), None)]}),
+    ],
+)
+def test_what_an_author_cannot_add(wrong: Any) -> None:
+    run = recorded("manager-naive", 2, 10)
+    with pytest.raises((TypeError, ValueError)):
+        run.annotate(**wrong)
+    assert run.notes == recorded("manager-naive", 2, 10).notes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_error_while_saving_leaves_the_old_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = recorded("manager-naive", 1, 20), recorded("manager-naive", 2, 40)
+    old.save(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+
+    def breaks(event: Any, plain: Any = file.event_as_dict) -> Any:
+        if event == new[20]:
+            raise OSError("the disk is full")
+        return plain(event)
+
+    monkeypatch.setattr(file, "event_as_dict", breaks)
+    with pytest.raises(OSError, match="disk is full"):
+        new.save(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_saving_where_there_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        recorded("manager-naive", 1, 5).save(tmp_path / "nowhere" / "run.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["<img onerror=1>", "</script>", "π \N{CAT}", '"\\\n\0', "", -5])
+def test_names_are_data(name: str | int, tmp_path: Path) -> None:
+    source = TableRun(4, caching=True)
+    with pagesim.record(source.allocator) as run:
+        table = pagesim.BlockTable(4, source.allocator)
+        table.allocate([1, -2, 3**39, 4, 5])
+        run.label(table, name)
+        table.append_token_ids([6])
+    run.save(tmp_path / "run.jsonl")
+    assert_equal(pagesim.load(tmp_path / "run.jsonl"), run)
+    assert list(run.at(-1).tables) == [name]
+
+
+def test_a_scheduler_s_words_are_kept(tmp_path: Path) -> None:
+    """Decisions, steps and queues have their place in the file before there is a scheduler."""
+    run = recorded("manager-naive", 0, 12)
+    run.save(tmp_path / "run.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()]
+    queues = {"waiting": [5, "six"], "running": [1], "swapped": []}
+    lines[1] = {"event": "admit", "of": 5, "step": 3, "queues": queues, "caption": ""}
+    lines[2:] = [{"event": "finish", "of": 1, "step": 4, "future key": [{}]}]
+    lines[0] |= {"events": 2, "another future key": None}
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = pagesim.load(tmp_path / "run.jsonl")
+    assert [(event.kind, event.subject, event.step) for event in run] == [
+        ("admit", 5, 3),
+        ("finish", 1, 4),
+    ]
+    assert run[0].queues == Queues((5, "six"), (1,), ())
+    assert run.at(0).queues == Queues()
+    assert run.at(2) == replace(run.at(0), queues=Queues((5, "six"), (1,), ()))
+    run.save(tmp_path / "again.jsonl")
+    assert_equal(pagesim.load(tmp_path / "again.jsonl"), run)
+
+
+def test_saving_while_recording(tmp_path: Path) -> None:
+    source = ManagerRun(6, caching=False)
+    with pagesim.record(source.manager) as run:
+        for _ in range(20):
+            source.step()
+        run.save(tmp_path / "half.jsonl.gz")
+        seen = len(run)
+        for _ in range(20):
+            source.step()
+    assert_equal(pagesim.load(tmp_path / "half.jsonl.gz"), run[:seen])

@@ -1,0 +1,230 @@
+"""Searching a run, taking it apart, and naming its tables."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import pagesim
+from pagesim import Event, Timeline, record
+from pagesim.block.interfaces import UsageError
+from pagesim.timeline.effects import CALLS, DECISIONS, EFFECTS
+from tests.timeline.runs import SOURCES, recorded
+from tests.timeline.scenes import arrive, grow, new_manager, new_table
+
+
+def concerns_block(event: Event, block: int) -> bool:
+    return any(block in (effect.block, effect.to) for effect in event.effects)
+
+
+def concerns_sequence(event: Event, name: object) -> bool:
+    names = {event.subject, *event.closed}
+    names |= {effect.table for effect in event.effects} | {change.table for change in event.tables}
+    return name is not None and name in names | {opened for opened, _ in event.opened}
+
+
+def has_kind(event: Event, kind: str) -> bool:
+    return kind in (event.kind, *(effect.kind for effect in event.effects))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
+    rng = random.Random(7)
+    for seed in range(4):
+        whole = recorded(kind, seed, 80)
+        for run in (whole, whole[len(whole) // 3 : -3]):
+            events = list(run)
+            names = {name for i in range(len(run) + 1) for name in run.at(i).tables}
+            total = run.at(0).num_gpu_blocks + run.at(0).num_cpu_blocks
+            for block in range(-1, total + 1):
+                expected = [i for i, event in enumerate(events) if concerns_block(event, block)]
+                assert run.find(block=block) == expected
+            for name in [*names, "nobody", 10**6]:
+                expected = [i for i, event in enumerate(events) if concerns_sequence(event, name)]
+                assert run.find(sequence=name) == expected
+            for word in (*EFFECTS, *CALLS, *DECISIONS, "failed"):
+                expected = [i for i, event in enumerate(events) if has_kind(event, word)]
+                assert run.find(kind=word) == expected
+            for _ in range(20):
+                block, word = rng.randrange(total), rng.choice(EFFECTS)
+                name = rng.choice([*names, "nobody"])
+                assert run.find(block=block, sequence=name, kind=word) == sorted(
+                    {*run.find(block=block)} & {*run.find(sequence=name)} & {*run.find(kind=word)}
+                )
+            assert run.find() == list(range(len(run)))
+
+
+def test_find_while_it_is_recorded() -> None:
+    manager = new_manager()
+    with record(manager) as run:
+        assert run.find(kind="copy") == run.find(block=0) == run.find(sequence=1) == []
+        seq = arrive(manager, 1, tokens=[1]).seqs[0]
+        assert run.find(sequence=1) == run.find(block=0) == run.find(kind="allocate") == [0]
+        grow(manager, seq, 2)
+        assert run.find(kind="write") == [0, 1]
+        assert run.find(kind="append_slots") == [1]
+
+
+def test_a_kind_that_does_not_exist() -> None:
+    with pytest.raises(UsageError, match=r"kind 'copies' does not exist: there are .*copy"):
+        recorded("manager-naive", 1, 5).find(kind="copies")
+
+
+def test_out_of_range() -> None:
+    run = recorded("manager-naive", 1, 20)
+    for step in (len(run) + 1, -len(run) - 2, 10**9):
+        with pytest.raises(IndexError, match=f"step {step} is not in this run: .*0 to {len(run)}"):
+            run.at(step)
+    for index in (len(run), -len(run) - 1):
+        with pytest.raises(IndexError):
+            run[index]
+    assert run.at(-1) == run.at(len(run))
+    assert run.at(-len(run) - 1) == run.at(0)
+    assert run[-1] == run[len(run) - 1]
+    piece = run[3:5]
+    with pytest.raises(IndexError):
+        piece.at(3)
+    with pytest.raises(IndexError):
+        piece[2]
+
+
+def test_a_run_without_events() -> None:
+    with record(new_manager()) as run:
+        pass
+    assert len(run) == 0 and list(run) == [] and run.find(kind="take") == []
+    assert run.at(0) == run.at(-1)
+    with pytest.raises(IndexError):
+        run[0]
+
+
+def test_slices() -> None:
+    run = recorded("manager-naive", 1, 20)
+    for step in (2, -1, 3):
+        with pytest.raises(UsageError, match=f"must be 1, not {step}"):
+            run[::step]
+    assert len(run[5:2]) == 0 and run[5:2].at(0) == run.at(5)
+    assert list(run[-3:]) == list(run)[-3:]
+    assert len(run[100:200]) == 0
+
+
+# -- labels --------------------------------------------------------------------------------------
+
+
+def subjects(run: Timeline) -> list[object]:
+    return [event.subject for event in run]
+
+
+def test_a_label_holds_from_the_beginning() -> None:
+    table = new_table()
+    with record(table._allocator) as run:
+        table.allocate([1])
+        assert subjects(run) == ["t0"]
+        table.append_token_ids([2])
+        run.label(table, "a")
+        run.label(table, "a")
+        table.append_token_ids([3])
+        run.label(table, "b")
+    assert subjects(run) == ["b"] * 3
+    assert [list(run.at(i).tables) for i in range(4)] == [[], ["b"], ["b"], ["b"]]
+    assert run[1].effects[0].table == "b"
+    assert run.find(sequence="b") == [0, 1, 2]
+    assert run.find(sequence="a") == run.find(sequence="t0") == []
+
+
+def test_a_label_before_the_first_event() -> None:
+    table = new_table()
+    with record(table._allocator) as run:
+        run.label(table, "early")
+        table.allocate([1])
+    assert subjects(run) == ["early"]
+
+
+def test_a_label_is_unique_among_the_living() -> None:
+    one = new_table()
+    two = pagesim.BlockTable(4, one._allocator)
+    with record(one._allocator) as run:
+        one.allocate([1])
+        two.allocate([2])
+        run.label(one, "a")
+        with pytest.raises(UsageError, match="another table is called 'a'"):
+            run.label(two, "a")
+        one.free()
+        run.label(two, "a")
+        run.label(two, "b")
+        one.allocate([3])
+    assert subjects(run) == ["a", "b", "a", "a"]
+    assert run.at(2).tables.keys() == {"a", "b"}
+    assert run.at(4).tables["a"].token_ids == (3,)
+
+
+def test_a_name_that_went_to_another_is_not_taken_back() -> None:
+    one = new_table()
+    two = pagesim.BlockTable(4, one._allocator)
+    with record(one._allocator) as run:
+        one.allocate([1])
+        run.label(one, "a")
+        one.free()
+        two.allocate([2])
+        run.label(two, "a")
+        one.allocate([3])
+    assert subjects(run)[:3] == ["a"] * 3
+    assert len(run.at(4).tables) == 2
+    assert run.at(4).tables["a"].token_ids == (2,)
+    assert run[3].subject not in ("a", "")
+
+
+def test_nobody_is_called_like_a_label() -> None:
+    tables = [new_table()]
+    tables += [pagesim.BlockTable(4, tables[0]._allocator) for _ in range(3)]
+    with record(tables[0]._allocator) as run:
+        run.label(tables[0], "t0")
+        run.label(tables[1], "t2")
+        for table in tables:
+            table.allocate([1])
+    assert len(run.at(4).tables) == 4
+    assert subjects(run)[:2] == ["t0", "t2"]
+
+
+def test_a_sequence_keeps_its_id_whoever_was_called_so() -> None:
+    manager = new_manager()
+    table = pagesim.BlockTable(4, manager.block_allocator)
+    with record(manager) as run:
+        table.allocate([7])
+        run.label(table, 1)
+        arrive(manager, 1, tokens=[1, 2])
+    assert run.at(-1).tables[1].token_ids == (1, 2)
+    assert len(run.at(-1).tables) == 2
+
+
+def test_a_manager_s_table_under_a_label() -> None:
+    manager = new_manager()
+    seq = arrive(manager, 1, tokens=[1]).seqs[0]
+    with record(manager) as run:
+        grow(manager, seq, 2)
+        run.label(manager.block_tables[1], "mine")
+        grow(manager, seq, 3)
+        manager.free(seq)
+        arrive(manager, 1, tokens=[1])
+    assert subjects(run) == ["mine", "mine", "mine", 1]
+    assert list(run.at(0).tables) == ["mine"]
+    assert list(run.at(-1).tables) == [1]
+    assert run.find(sequence="mine") == [0, 1, 2]
+
+
+def test_labels_that_cannot_be() -> None:
+    table, stranger = new_table(), new_table()
+    with record(table._allocator) as run:
+        table.allocate([1])
+        for name in (None, True, 1.5, ("a",), "x" * 10_001, "\ud800"):
+            with pytest.raises(TypeError, match="a name must be"):
+                run.label(table, name)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="must be a BlockTable"):
+            run.label("table", "a")  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="allocator not recorded here"):
+            run.label(stranger, "a")
+        with pytest.raises(UsageError, match="over"):
+            run[:1].label(table, "a")
+    with pytest.raises(UsageError, match="the recording is over: 'a'"):
+        run.label(table, "a")
+    assert subjects(run) == ["t0"]

@@ -1,0 +1,84 @@
+"""What a run weighs, and that small hostile files cannot make it weigh much."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import pagesim
+from tests.timeline.scenes import arrive, grow
+
+ROOT = Path(__file__).parents[2]
+EVENTS = 200_000
+
+
+def long_run(manager: pagesim.SelfAttnBlockSpaceManager, num_seqs: int) -> pagesim.Timeline:
+    """Sequences that arrive with some tokens, grow to some 200, leave, and are replaced."""
+    rng = random.Random(0)
+    seqs: list[pagesim.Sequence] = []
+    ids = 0
+    with pagesim.record(manager) as run:
+        while len(run) < EVENTS:
+            while len(seqs) < num_seqs:
+                seqs += arrive(manager, ids, tokens=range(rng.randrange(1, 32))).seqs
+                ids += 1
+            for seq in seqs:
+                grow(manager, seq, 7)
+            for seq in [seq for seq in seqs if seq.get_len() > 180 + seq.seq_id % 40]:
+                manager.free(seq)
+                seqs.remove(seq)
+    return run
+
+
+def test_200_000_events() -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(16, 4096, 0, watermark=0.0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run = long_run(manager, 256)
+        run.at(len(run))
+        run.at(len(run) // 2)
+        del manager
+        gc.collect()
+        files = tracemalloc.Filter(True, str(ROOT / "pagesim" / "timeline" / "*"))
+        snapshot = tracemalloc.take_snapshot().filter_traces([files])
+    finally:
+        tracemalloc.stop()
+    seen = sum(statistic.size for statistic in snapshot.statistics("filename"))
+    assert run.nbytes / len(run) < 100
+    assert run.nbytes == pytest.approx(seen, rel=0.25)
+
+
+def test_bombs(tmp_path: Path) -> None:
+    """Each is an error or a run; the child may use 1.5 GiB of addresses, and says what it used."""
+    pytest.importorskip("resource", reason="memory limits need a Unix")
+    child = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("bombs.py")), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert child.returncode == 0, child.stderr[-2000:]
+    answer = json.loads(child.stdout)
+    said = {
+        name: text.partition("bomb.jsonl.gz:")[2] or text for name, text in answer["said"].items()
+    }
+    runs = {name for name, text in said.items() if text.endswith(" events")}
+    assert runs == {
+        *("as many blocks as may be", "a huge pool and a long run", "line after line of nothing")
+    }
+    assert said["an endless line"] == "1: longer than 33554432 bytes"
+    assert said["an endless line after the header"] == "2: longer than 33554432 bytes"
+    assert said["too many blocks"].startswith("1: more than 2000000 blocks")
+    assert all(text.startswith("2: not JSON") for name, text in said.items() if "a line of" in name)
+    assert answer["peak"] < 1200
