@@ -8,7 +8,8 @@
 
 The kernel runs in Triton's interpreter, one program after the other, and answers as ever
 (`trace.result`). An access outside every tensor of the call is recorded and **not** carried out: on
-a GPU it would read foreign memory, here it would end the process.
+a GPU it would read foreign memory, here it would end the process. Addresses are all that is seen: a
+stray access that happens to hit another tensor of the call counts as an access to that one.
 
 **Sectors and lines.** A GPU moves memory in 32-byte sectors and looks it up in 128-byte lines.
 `efficiency` is the bytes wanted ÷ the bytes of the sectors they lie in. It is counted for a whole

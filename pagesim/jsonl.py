@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-MAX_LINE = 32 * 2**20
+MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
+"""What is read of a line, and of a file, unpacked: a gzipped megabyte may hold a gigabyte."""
 
 
 def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -16,21 +17,25 @@ def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, 
 
     What cannot be read, or is no JSON object, raises ``error`` with the file and the line.
     """
-    number = 0
+    number = size = 0
     try:
         with _open(name) as file:
             while raw := file.readline(MAX_LINE):
                 number += 1
                 if len(raw) == MAX_LINE:
                     raise error(f"{name}:{number}: longer than {MAX_LINE} bytes")
-                line = json.loads(raw)
+                size += len(raw)
+                if size > MAX_BYTES:
+                    raise error(f"{name}:{number}: the file has more than {MAX_BYTES} bytes")
+                try:
+                    line = json.loads(raw)
+                except (RecursionError, ValueError) as problem:  # also a number of 5,000 digits
+                    raise error(f"{name}:{number}: not JSON: {problem}") from problem
                 if not isinstance(line, dict):
                     raise error(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")
                 yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise error(f"{name}:{number + 1}: the compressed file is damaged: {problem}") from problem
-    except (UnicodeDecodeError, RecursionError, json.JSONDecodeError) as problem:
-        raise error(f"{name}:{number}: not JSON: {problem}") from problem
 
 
 def _open(name: str) -> IO[bytes]:

@@ -98,6 +98,8 @@ class CpuGpuBlockAllocator:
             Device.GPU: gpu_block_allocator,
             Device.CPU: cpu_block_allocator,
         }
+        for allocator in self._allocators.values():
+            allocator.pair = self
         self._allocator_of: dict[int, DeviceAllocator] = {}
         for allocator in self._allocators.values():
             self._allocator_of |= dict.fromkeys(allocator.all_block_ids, allocator)

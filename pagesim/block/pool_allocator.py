@@ -7,7 +7,7 @@ that nobody needs (:meth:`PoolAllocator._give_up`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pagesim.block.common import (
     BlockIdPool,
@@ -46,6 +46,8 @@ class PoolAllocator:
         check_int("the smallest of block_ids", min(ids, default=0), 0)
         self.block_size = check_int("block_size", block_size, 1)
         self.undo = undo or UndoLog()
+        self.pair: Any = None
+        """The allocator of both devices that this one belongs to, if it belongs to one."""
         self._pool = BlockIdPool(ids, self.undo)
         self.ref_counts = self._pool.refcounter.counts
         """block id -> number of handles that carry it. Live: read it only."""

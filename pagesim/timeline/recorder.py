@@ -25,15 +25,16 @@ def record(
 
     The run can be looked at while it is recorded, and keeps what it has when the block is left by
     an exception. Recorders nest: two on one allocator see the same events, each its own part.
-    Recording knows of one thread. An allocator of one device is recorded by itself only if it
-    stands alone. TypeError for anything else than a manager or an allocator; a token beyond 64 bits
-    is a UsageError while somebody records.
+    Recording knows of one thread. An allocator of one device that belongs to a pair is recorded
+    together with the other. TypeError for anything else than a manager or an allocator; a token
+    beyond 64 bits is a UsageError while somebody records.
     """
     if isinstance(subject, SelfAttnBlockSpaceManager):
         allocator: CpuGpuBlockAllocator | PoolAllocator = subject.block_allocator
         tables: dict[Name, BlockTable] = dict(subject.block_tables.items())
     elif isinstance(subject, CpuGpuBlockAllocator | PoolAllocator):
-        allocator, tables = subject, {}
+        pair = subject.pair if isinstance(subject, PoolAllocator) else None
+        allocator, tables = pair or subject, {}
     else:
         raise TypeError(f"record a block manager or an allocator, not {subject!r}")
     tap = TAPS.get(allocator.undo)

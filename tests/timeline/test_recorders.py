@@ -270,3 +270,15 @@ def test_swaps_of_bare_handles_and_all_else_in_one_run() -> None:
         *(("allocate", 1), ("allocate_mutable_block", None), ("swap_out", 1)),
         *(("swap", None), ("swap_in", 1)),
     ]
+
+
+def test_recording_one_device_of_a_pair_records_both() -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 4, 4)
+    group = pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3, 4, 5], 4)])
+    gpu = manager.block_allocator.allocator_on(pagesim.Device.GPU)
+    with pagesim.record(gpu) as run:
+        manager.allocate(group)
+        group.first_seq.status = pagesim.SequenceStatus.RUNNING
+        manager.swap_out(group)
+    assert run.at(-1).free_cpu == manager.block_allocator.free_block_ids(pagesim.Device.CPU)
+    assert run.at(-1).free_gpu == gpu.free_block_ids
