@@ -15,7 +15,7 @@ import pagesim
 from pagesim import Device, SequenceStatus, Timeline, record
 from pagesim.block.common import BlockIdPool, BlockList
 from pagesim.block.pool_allocator import PoolAllocator
-from pagesim.timeline import hooks
+from pagesim.timeline.hooks import registry as hooks
 from pagesim.timeline.tap import TAPS
 from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
 from tests.timeline.scenes import arrive, become, grow, new_manager
