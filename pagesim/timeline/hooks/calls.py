@@ -19,6 +19,7 @@ from pagesim.timeline.effects import (
     SWAP_OUT,
     WRITE,
 )
+from pagesim.timeline.hooks import pools as _pools  # noqa: F401 (events wrap its hooks)
 from pagesim.timeline.hooks.registry import event, hook, nobody
 from pagesim.timeline.hooks.tables import append_noted
 from pagesim.timeline.log import APPEND_SLOTS, ROW
