@@ -40,7 +40,7 @@ def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
 
 
 def online_softmax(x: ArrayLike) -> Array:
-    """Softmax of a vector of numbers, at least one of them finite, its maximum and its sum found in one pass.
+    """Softmax of a vector, its maximum and its sum found in one pass; one number must be finite.
 
     The textbook needs the maximum before it can start the sum: two passes, then a third to divide.
     """

@@ -45,10 +45,12 @@ Row = tuple[int, int, int, int, int]
 class TableLog:
     """One life of a table, from its first block to its free: its name and all of its tokens."""
 
-    __slots__ = ("name", "number", "tokens")
+    __slots__ = ("name", "number", "subject", "tokens")
 
     def __init__(self, number: int, name: Name) -> None:
         self.number = number
+        self.subject = -1
+        """The code of its name among the subjects of events, once that was asked for."""
         self.name = name
         self.tokens: array[int] = array("q")
 

@@ -71,6 +71,13 @@ def test_scales_per_tensor_and_per_head() -> None:
     assert (keys != values).any()
 
 
+@pytest.mark.parametrize("scale", [3.0, 7.0, 11.0])
+def test_dividing_is_no_multiplying_by_one_over(scale: float) -> None:
+    """Halfway points times the scale are exact, and so is the way back; 1/3 is not."""
+    x = hard_numbers().clamp(-448, 448).reshape(9, 1, -1) * scale
+    assert torch.equal(write(x, k_scale=scale)[0], torch_codes(x, scale))
+
+
 def test_skipped_tokens_and_other_slots_stay() -> None:
     caches = [torch.full((3, 2, 1, 8), 0x7F, dtype=torch.uint8, device=backend.device())] * 2
     x = torch.ones(2, 1, 8, device=backend.device())

@@ -105,7 +105,10 @@ def _append_slots(plain: Any) -> Any:
         if not (offset and 0 < count <= block_size - offset and len(written) == full):
             return slowly(tap, self, seq, num_lookahead_slots)
         try:
-            written.fromlist(tokens[full:])
+            if count == 1:
+                written.append(tokens[-1])
+            else:
+                written.fromlist(tokens[full:])
         except OverflowError:
             return slowly(tap, self, seq, num_lookahead_slots)  # it says which token
         rows = tap.rows
@@ -125,10 +128,9 @@ def _append_slots(plain: Any) -> Any:
             tap.note_write(first, life, block_ids[index], full, count)
             if len(rows) > first + ROW:
                 tap.log.patch(life, index, block_ids[index:])
-        subject = tap.subjects.get(seq.seq_id)
-        if subject is None:
-            subject = tap.log.subject_code(seq.seq_id)
-        tap.log.event(APPEND_SLOTS, subject)
+        if life.subject < 0:
+            life.subject = tap.log.subject_code(seq.seq_id)
+        tap.log.event(APPEND_SLOTS, life.subject)
         return copies
 
     return append_slots
