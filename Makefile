@@ -17,7 +17,7 @@ endif
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test notebooks gate figures bench lint e2e e2e-setup site check
+.PHONY: help lab test nightly notebooks gate figures bench lint e2e e2e-setup site check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -28,6 +28,9 @@ lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes f
 
 test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)
+
+nightly: $(STAMP) ## the long fuzz: 400 shapes over all options of the attention kernels
+	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/test_attention_fuzz.py
 
 notebooks: $(STAMP) ## run every chapter and compare its text outputs with the committed ones
 	$(PY) notebooks/execute.py --check

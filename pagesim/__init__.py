@@ -10,6 +10,7 @@ from pagesim.block.interfaces import BlockAllocator, Device, NoFreeBlocksError, 
 from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
+from pagesim.player.explore import explore
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 
@@ -38,6 +39,7 @@ __all__ = [
     "Timeline",
     "TimelineError",
     "UsageError",
+    "explore",
     "load",
     "record",
 ]

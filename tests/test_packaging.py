@@ -117,7 +117,10 @@ def test_readme_links_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_readme_example_prints_what_it_says() -> None:
+def test_readme_example_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the example writes a page
     (example,) = re.findall(r"```python\n(.*?)```", read("README.md"), flags=re.DOTALL)
     expected = re.findall(r"print\(.*\)\s+# (.+?):", example)
     printed = io.StringIO()
@@ -125,6 +128,7 @@ def test_readme_example_prints_what_it_says() -> None:
         exec(compile(example, "README.md", "exec"), {})
     assert len(expected) == example.count("print(")
     assert printed.getvalue().splitlines() == expected
+    assert "pagesim-player" in (tmp_path / "run.html").read_text()
 
 
 # --- Makefile and .ci/run ---------------------------------------------------------------------

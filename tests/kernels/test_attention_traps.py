@@ -218,6 +218,7 @@ def test_fp8_caches(kernel: str, dtype: torch.dtype) -> None:
 
 
 @each_kernel
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
 def test_a_nan_in_an_fp8_cache_is_seen(kernel: str) -> None:
     """Otherwise the poison above would prove nothing: the interpreter itself reads 480."""
     case = small_case(kernel, cache_dtype=FP8)
