@@ -24,7 +24,7 @@ pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "e2e"]
-TARGETS = {*STEPS, "help", "lab", "bench", "e2e-setup", "site", "check"}
+TARGETS = {*STEPS, "help", "lab", "bench", "nightly", "e2e-setup", "site", "check"}
 
 
 def read(name: str) -> str:
