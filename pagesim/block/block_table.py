@@ -39,6 +39,7 @@ class BlockTable:
         if max_block_sliding_window is not None:
             check_int("max_block_sliding_window", max_block_sliding_window, 1)
         self._allocator = block_allocator
+        self._gpu = block_allocator.allocator_on(Device.GPU)
         self._undo = block_allocator.undo
         self._max_block_sliding_window = max_block_sliding_window
         self._blocks = BlockList(_blocks or (), self._undo)
@@ -138,12 +139,14 @@ class BlockTable:
     def append_checked(self, tokens: list[int], num_lookahead_slots: int) -> None:
         """:meth:`append_token_ids` for tokens that were checked, in a table without a window."""
         full, block_size, blocks = self.num_full_slots, self._block_size, self._blocks
-        offset = full % block_size
-        room = block_size - offset - num_lookahead_slots
-        if offset and 0 < len(tokens) <= room and not self._undo.active:
-            # All goes into the partial last block: nothing but its copy-on-write can fail, and
-            # that comes before any change, so there is nothing to note.
+        room = block_size - full % block_size - num_lookahead_slots
+        if 0 < len(tokens) <= room and not self._undo.active:
+            # All goes into one block, the partial last one or the next: nothing can fail but
+            # taking an id for it, and that comes before any change, so there is nothing to note.
             index = full // block_size
+            if index == len(blocks.ids):
+                self._check_allocated()
+                blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
             block = blocks.blocks[index]
             block.write(tokens)
             blocks.ids[index] = block.block_id  # type: ignore[assignment]
@@ -220,9 +223,8 @@ class BlockTable:
     def _add_blocks(self, num_empty_slots: int) -> None:
         blocks = self._blocks
         missing = num_empty_slots - (len(blocks) * self._block_size - self.num_full_slots)
-        gpu = self._allocator.allocator_on(Device.GPU)
         for _ in range(cdiv(missing, self._block_size)):
-            blocks.append(gpu.allocate_mutable_block(blocks.blocks[-1]))
+            blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
 
     def _write(self, tokens: list[int]) -> None:
         """Write chunk by chunk, each into the block where it belongs."""
