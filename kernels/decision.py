@@ -98,6 +98,8 @@ def load_triton() -> tuple[Any, Any]:
     """
     if decide().mode == "reference":
         return SimpleNamespace(jit=lambda function: function), None
+    # Triton 3.9 asks which it shall be, since 3.10 will change its mind: fused, as it always was.
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     return import_module("triton"), import_module("triton.language")
 
 
