@@ -17,15 +17,19 @@ from pagesim.player.lean import lean_script, lean_style
 from pagesim.player.pack import pack
 
 HERE = Path(__file__).parent
-# One script of several sources, in this order; none of them knows a later one while it loads.
-SOURCES = ("read", "model", "words", "sheet", "stage", "curve", "controls", "start")
+# One script: player.js, and before it its parts in this order; none needs a later one to load.
+PARTS = ("read", "model", "words", "sheet", "stage", "curve", "controls")
+
+
+def sources() -> list[Path]:
+    """The files that make up the script, in their order."""
+    return [*(HERE / "js" / f"{name}.js" for name in PARTS), HERE / "player.js"]
 
 
 @lru_cache(maxsize=1)
 def script() -> str:
     """The player's script as a page carries it."""
-    sources = (HERE / "js" / f"{name}.js" for name in SOURCES)
-    text = "".join(source.read_text(encoding="utf-8") for source in sources)
+    text = "".join(source.read_text(encoding="utf-8") for source in sources())
     return lean_script(f'(() => {{\n"use strict";\n{text}}})();\n')
 
 

@@ -90,7 +90,7 @@ def test_the_same_bytes_each_time() -> None:
 
 
 def test_every_source_is_in_the_script() -> None:
-    assert {path.stem for path in (made.HERE / "js").glob("*.js")} == set(made.SOURCES)
+    assert set(made.HERE.rglob("*.js")) == set(made.sources())
 
 
 def test_a_step_takes_few_bytes() -> None:
@@ -142,7 +142,7 @@ def test_the_notebook_has_a_frame_and_a_picture_with_words() -> None:
 
 
 def test_leaning_changes_no_string() -> None:
-    sources = "".join((made.HERE / "js" / f"{name}.js").read_text() for name in made.SOURCES)
+    sources = "".join(source.read_text() for source in made.sources())
     lean = made.script()
     assert len(lean) < 0.85 * len(sources)
     # Its strings are those of the sources, in the same order.

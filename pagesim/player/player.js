@@ -1,7 +1,8 @@
 /*
- * The start of the player: theme, memory, height, and the hooks.
+ * The player: steps through a timeline file, forwards and backwards. Without a dependency.
  *
- * The sources in this folder are one script, without a dependency; see page.py for their order.
+ * This is where it starts, with its theme, its memory and its hooks; the parts it is made of are in
+ * js/: reading, model, words, picture, curve, controls. A page carries all of them as one script.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
