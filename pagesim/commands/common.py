@@ -1,0 +1,44 @@
+"""What the commands share: how they read files, answer, and say that an input cannot be used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command found: text for people, an object for --json, and whether it is a yes."""
+
+    ok: bool
+    text: str
+    value: dict[str, Any]
+
+
+class BadInput(click.ClickException):
+    """Input that cannot be used; main() prints the message as one line and returns 2."""
+
+    exit_code = 2
+
+
+def example(line: str) -> str:
+    """The last lines of a command's help, kept unwrapped by click."""
+    return f"\b\nExample:\n  {line}"
+
+
+def naming(file: Path, error: Exception) -> str:
+    """What went wrong, with the file's name."""
+    return str(error) if str(file) in str(error) else f"{file}: {error}"
+
+
+def finish(context: click.Context, answer: Answer, as_json: bool) -> None:
+    """Print an answer and leave with its exit code."""
+    click.echo(json.dumps(answer.value) if as_json else answer.text)
+    context.exit(0 if answer.ok else 1)

@@ -1,0 +1,30 @@
+"""`pagesim doctor`: what runs on this machine."""
+
+from __future__ import annotations
+
+import click
+
+from pagesim.commands.common import Answer, example, finish
+
+
+@click.command(epilog=example("pagesim doctor --json"))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def doctor(context: click.Context, as_json: bool) -> None:
+    """Say what runs on this machine, how, and what is missing.
+
+    Exit code 0 when the course can run, 1 with the missing piece and the command that installs it.
+    """
+    from pagesim.doctor import examine
+
+    report = examine()
+    lines = []
+    for finding in report.findings:
+        lines.append(f"{finding.status:<8}{finding.name:<12}{finding.detail}")
+        if finding.remedy:
+            lines.append(f"{'':<20}-> {finding.remedy}")
+    missing = [finding.name for finding in report.findings if finding.status == "missing"]
+    lines.append(
+        "The course can run." if report.ok else f"The course cannot run yet: {', '.join(missing)}."
+    )
+    finish(context, Answer(report.ok, "\n".join(lines), report.as_dict()), as_json)

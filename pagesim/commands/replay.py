@@ -1,0 +1,75 @@
+"""`pagesim replay`: recorded vLLM traces against our classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Answer,
+    BadInput,
+    example,
+    finish,
+    naming,
+)
+
+
+@click.command(
+    epilog=example("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html")
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT_FILE)
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with what happened here.")
+@click.option("--part", type=int, help="Which part to play, from 1: a reset begins a new one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def replay(
+    context: click.Context,
+    files: tuple[Path, ...],
+    out: Path | None,
+    part: int | None,
+    as_json: bool,
+) -> None:
+    """Run recorded vLLM traces through our classes and compare every operation.
+
+    With -o one trace is played, too: its longest part, unless --part says another. Exit code 0 when
+    all are equal, 1 at a difference, 2 when a file is no trace.
+    """
+    from pagesim.replay import TraceError, replay_file
+
+    if (out is not None and len(files) > 1) or (part is not None and out is None):
+        raise BadInput("-o plays one FILE, and --part says which part of it: give one FILE and -o")
+    lines, values = [], []
+    for file in files:
+        try:
+            result = replay_file(file, record_runs=out is not None)
+        except (TraceError, OSError) as error:
+            raise BadInput(naming(file, error)) from error
+        lines.append(
+            f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
+            f"{result.operations} of {result.total} operations compared"
+        )
+        if result.mismatch is not None:
+            lines.append(f"{'':<8}{result.mismatch}")
+        value: dict[str, Any] = {
+            "path": str(file),
+            "kind": result.kind,
+            "operations": result.operations,
+            "total": result.total,
+            "mismatch": result.mismatch,
+        }
+        if out is not None:
+            lengths = [len(run) for run in result.runs]
+            number = part or 1 + lengths.index(max(lengths))
+            if not 1 <= number <= len(lengths):
+                raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
+            title = f"{file.name}, part {number} of {len(lengths)}"
+            result.runs[number - 1].to_html(out, title)
+            lines.append(f"{'':<8}{out} plays {title}: {lengths[number - 1]} steps")
+            value |= {"out": str(out), "part": number, "parts": len(lengths)}
+        values.append(value)
+    ok = all(value["mismatch"] is None for value in values)
+    finish(context, Answer(ok, "\n".join(lines), {"ok": ok, "files": values}), as_json)

@@ -1,0 +1,77 @@
+"""What a scheduler is told: how big the cache is, and how much one step may do.
+
+Source: vLLM 0.6.4.post1, ``vllm/config.py``, as far as blocks and scheduling need it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """The two pools of blocks. ``watermark`` is the part of the GPU's that admission leaves free.
+
+    ``sliding_window`` is in tokens. TypeError or UsageError names the field and the value.
+    """
+
+    block_size: int
+    num_gpu_blocks: int
+    num_cpu_blocks: int = 0
+    _: KW_ONLY
+    enable_prefix_caching: bool = False
+    watermark: float = 0.01
+    sliding_window: int | None = None
+
+    def __post_init__(self) -> None:
+        check_int("block_size", self.block_size, 1)
+        check_int("num_gpu_blocks", self.num_gpu_blocks, 0)
+        check_int("num_cpu_blocks", self.num_cpu_blocks, 0)
+        _check_bool("enable_prefix_caching", self.enable_prefix_caching)
+        if isinstance(self.watermark, bool) or not isinstance(self.watermark, int | float):
+            raise TypeError(f"watermark must be a number, not {self.watermark!r}")
+        if not 0.0 <= self.watermark <= 1.0:
+            raise UsageError(f"watermark must be between 0 and 1, not {self.watermark}")
+        if self.sliding_window is not None:
+            check_int("sliding_window", self.sliding_window, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfig:
+    """How much one step may do, and what happens to a group for which there is no room.
+
+    ``preemption_mode`` is "swap" or "recompute"; None is vLLM's own choice, which is recompute for
+    groups of one sequence. TypeError or UsageError names the field and the value.
+    """
+
+    max_num_batched_tokens: int
+    max_num_seqs: int
+    max_model_len: int
+    _: KW_ONLY
+    num_lookahead_slots: int = 0
+    enable_chunked_prefill: bool = False
+    preemption_mode: str | None = None
+
+    def __post_init__(self) -> None:
+        check_int("max_num_batched_tokens", self.max_num_batched_tokens, 1)
+        check_int("max_num_seqs", self.max_num_seqs, 1)
+        check_int("max_model_len", self.max_model_len, 1)
+        check_int("num_lookahead_slots", self.num_lookahead_slots, 0)
+        _check_bool("enable_chunked_prefill", self.enable_chunked_prefill)
+        if self.preemption_mode not in (None, "swap", "recompute"):
+            raise UsageError(
+                f"preemption_mode must be 'swap', 'recompute' or None, not {self.preemption_mode!r}"
+            )
+        if self.max_num_batched_tokens < self.max_num_seqs:
+            raise UsageError(
+                f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
+                f"max_num_seqs ({self.max_num_seqs}): each sequence takes a token a step"
+            )
+
+
+def _check_bool(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
