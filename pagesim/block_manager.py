@@ -171,6 +171,8 @@ class SelfAttnBlockSpaceManager:
         self._last_access.remove_seq(seq.seq_id)
         self._computed_blocks.remove_seq(seq.seq_id)
         del self.block_tables[seq.seq_id]
+        if self._undo.active:
+            self._undo.note(self.block_tables.__setitem__, seq.seq_id, table)
 
     # -- prefix caching --------------------------------------------------------------------------
 
@@ -269,6 +271,8 @@ class SelfAttnBlockSpaceManager:
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
         self.block_tables[seq.seq_id] = table
+        if self._undo.active:
+            self._undo.note(self.block_tables.pop, seq.seq_id)
         self._computed_blocks.add_seq(seq.seq_id)
         self._last_access.add_seq(seq.seq_id)
 

@@ -52,19 +52,15 @@ class SequenceStage(enum.Enum):
 class SequenceData:
     """The tokens of a sequence, prompt first, and how many of them have their keys and values."""
 
-    __slots__ = ("_num_computed_tokens", "_num_prompt_tokens", "_stage", "token_ids")
+    __slots__ = ("_num_computed_tokens", "_num_prompt_tokens", "stage", "token_ids")
 
     def __init__(self, prompt_token_ids: list[int]) -> None:
         self.token_ids = prompt_token_ids
         """Prompt and output in one live list: read it only."""
         self._num_prompt_tokens = len(prompt_token_ids)
         self._num_computed_tokens = 0
-        self._stage = SequenceStage.PREFILL
-
-    @property
-    def stage(self) -> SequenceStage:
-        """PREFILL until everything is computed, then DECODE."""
-        return self._stage
+        self.stage = SequenceStage.PREFILL
+        """PREFILL until everything is computed, then DECODE: read it only."""
 
     @property
     def prompt_token_ids(self) -> tuple[int, ...]:
@@ -108,19 +104,23 @@ class SequenceData:
             raise UsageError(f"{computed} tokens cannot be computed of only {self.get_len()}")
         self._num_computed_tokens = computed
         if computed == self.get_len():
-            self._stage = SequenceStage.DECODE
+            self.stage = SequenceStage.DECODE
 
     def reset_state_for_recompute(self) -> None:
         """Forget what was computed: prompt and output are prefilled again."""
-        self._num_computed_tokens = 0
-        self._stage = SequenceStage.PREFILL
+        self.restore_progress(0, SequenceStage.PREFILL)
+
+    def restore_progress(self, num_computed_tokens: int, stage: SequenceStage) -> None:
+        """Go back to a progress that was read before."""
+        self._num_computed_tokens = num_computed_tokens
+        self.stage = stage
 
     def copy(self) -> SequenceData:
         """The same tokens and progress, to go on separately."""
         data = SequenceData(self.token_ids.copy())
         data._num_prompt_tokens = self._num_prompt_tokens
         data._num_computed_tokens = self._num_computed_tokens
-        data._stage = self._stage
+        data.stage = self.stage
         return data
 
 

@@ -24,10 +24,14 @@ class ComputedBlocksTracker:
     def add_seq(self, seq_id: int) -> None:
         """Begin with nothing known."""
         self._known[seq_id] = ([], False)
+        if self._allocator.undo.active:
+            self._allocator.undo.note(self._known.pop, seq_id)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
-        del self._known[seq_id]
+        known = self._known.pop(seq_id)
+        if self._allocator.undo.active:
+            self._allocator.undo.note(self._known.__setitem__, seq_id, known)
 
     def get_cached_computed_blocks_and_update(
         self, seq_id: int, block_ids: Sequence[int]
@@ -54,10 +58,14 @@ class LastAccessBlocksTracker:
     def add_seq(self, seq_id: int) -> None:
         """Begin with no access."""
         self._last_access[seq_id] = None
+        if self._allocator.undo.active:
+            self._allocator.undo.note(self._last_access.pop, seq_id)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
-        del self._last_access[seq_id]
+        when = self._last_access.pop(seq_id)
+        if self._allocator.undo.active:
+            self._allocator.undo.note(self._last_access.__setitem__, seq_id, when)
 
     def update_last_access(self, seq_id: int, when: float) -> None:
         """The sequence was scheduled at ``when``."""

@@ -176,7 +176,11 @@ class PoolAllocator:
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
         """The copies (source, target) recorded since the last call, in order; forgets them."""
-        return self._copies.clear_cows() if self._copies.copies else []
+        if not self._copies.copies:
+            return []
+        if self.undo.active:
+            self.undo.note(setattr, self._copies, "copies", self._copies.copies.copy())
+        return self._copies.clear_cows()
 
     # -- swapping --------------------------------------------------------------------------------
 

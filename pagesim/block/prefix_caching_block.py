@@ -328,10 +328,12 @@ class PrefixCachingBlockAllocator(PoolAllocator):
             if not self.get_ref_count(block_id) and block_id not in self.evictor:
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")
         for block_id in block_ids:
-            if self.ref_counts[block_id]:
-                self._last_accessed[block_id] = now
-            else:
-                self.evictor.update(block_id, now)
+            write = self._last_accessed.__setitem__
+            if not self.ref_counts[block_id]:
+                write = self.evictor.update
+            if self.undo.active:
+                self.undo.note(write, block_id, self.get_last_accessed(block_id))
+            write(block_id, now)
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
         """Every block registered since the last call now holds its values.

@@ -1,0 +1,94 @@
+"""What one `Scheduler.schedule()` decided, for the engine that carries it out.
+
+Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py`` and ``SequenceGroupMetadata`` in
+``vllm/sequence.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pagesim.sequence import SequenceData, SequenceGroup
+
+
+@dataclass(slots=True)
+class SchedulingBudget:
+    """What is left of a step: tokens that may be computed, and groups that may take part."""
+
+    token_budget: int
+    max_num_seqs: int
+    num_batched_tokens: int = 0
+    num_curr_seqs: int = 0
+
+    def can_schedule(self, num_new_tokens: int, num_new_seqs: int) -> bool:
+        """Whether so much more is within the budget."""
+        return (
+            self.num_batched_tokens + num_new_tokens <= self.token_budget
+            and self.num_curr_seqs + num_new_seqs <= self.max_num_seqs
+        )
+
+    def remaining_token_budget(self) -> int:
+        """Tokens that may still be computed; below 0 once a forked group overdrew it."""
+        return self.token_budget - self.num_batched_tokens
+
+    def add(self, num_new_tokens: int, num_new_seqs: int) -> None:
+        """Charge a group."""
+        self.num_batched_tokens += num_new_tokens
+        self.num_curr_seqs += num_new_seqs
+
+
+@dataclass(slots=True)
+class ScheduledSequenceGroup:
+    """A group that takes part in the step, with ``token_chunk_size`` tokens of each sequence."""
+
+    seq_group: SequenceGroup
+    token_chunk_size: int
+
+
+@dataclass(slots=True)
+class SequenceGroupMetadata:
+    """What a worker is told of one group: its tokens, and where their keys and values are.
+
+    ``block_tables`` and ``computed_block_nums`` are copies: what happens later does not show in
+    them. ``do_sample`` is False for a chunk that does not reach the end of its prompt;
+    ``computed_block_nums`` are the leading blocks that prefix caching found computed.
+    """
+
+    request_id: str
+    is_prompt: bool
+    seq_data: dict[int, SequenceData]
+    sampling_params: Any
+    block_tables: dict[int, list[int]]
+    do_sample: bool
+    token_chunk_size: int
+    computed_block_nums: list[int]
+
+
+@dataclass(slots=True)
+class SchedulerOutputs:
+    """One step: who takes part, prefills first, and which blocks move before it runs.
+
+    ``blocks_to_swap_in`` holds (CPU, GPU) and ``blocks_to_swap_out`` (GPU, CPU) pairs of indices
+    into the caches; ``blocks_to_copy`` (from, to) pairs of GPU block ids, to be done in order.
+    """
+
+    scheduled_seq_groups: list[ScheduledSequenceGroup]
+    num_prefill_groups: int
+    num_batched_tokens: int
+    blocks_to_swap_in: list[tuple[int, int]]
+    blocks_to_swap_out: list[tuple[int, int]]
+    blocks_to_copy: list[tuple[int, int]]
+    ignored_seq_groups: list[SequenceGroup]
+    num_lookahead_slots: int
+    running_queue_size: int
+    preempted: int
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compute and nothing to move. Ignored groups do not count."""
+        return not (
+            self.scheduled_seq_groups
+            or self.blocks_to_swap_in
+            or self.blocks_to_swap_out
+            or self.blocks_to_copy
+        )
