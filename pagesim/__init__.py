@@ -10,7 +10,9 @@ from pagesim.block.interfaces import BlockAllocator, Device, NoFreeBlocksError, 
 from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
+from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.player.explore import explore
+from pagesim.scheduler import Scheduler
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 
@@ -20,6 +22,7 @@ __all__ = [
     "AllocStatus",
     "BlockAllocator",
     "BlockTable",
+    "CacheConfig",
     "CpuGpuBlockAllocator",
     "Device",
     "Event",
@@ -31,6 +34,8 @@ __all__ = [
     "PrefixCachingBlockAllocator",
     "Question",
     "RefCounter",
+    "Scheduler",
+    "SchedulerConfig",
     "SelfAttnBlockSpaceManager",
     "Sequence",
     "SequenceGroup",

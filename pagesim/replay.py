@@ -18,11 +18,22 @@ from typing import Any
 
 from pagesim.block.interfaces import UsageError
 from pagesim.jsonl import numbered_objects
-from pagesim.replay_players import PLAYERS, Player, UnknownNameError
+from pagesim.replay_players import (
+    BlockManagerPlayer,
+    BlockTablePlayer,
+    Player,
+    UnknownNameError,
+)
+from pagesim.replay_scheduler import SchedulerPlayer
 from pagesim.timeline import Timeline, record
 
 FORMAT = "pagesim-trace/1"
 MAX_BLOCKS = 10_000_000
+PLAYERS: dict[str, type[Player]] = {
+    "block_table": BlockTablePlayer,
+    "block_manager": BlockManagerPlayer,
+    "scheduler": SchedulerPlayer,
+}
 IGNORED = ("i", "op", "args", "state_after_error")
 
 
@@ -125,12 +136,13 @@ def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
 def _reset(player: Player, config: Any, where: str) -> None:
     """Begin anew with ``config``; TraceError if nothing can be made of it."""
     try:
+        pools = config.get("cache", config)
         for pool in ("num_gpu_blocks", "num_cpu_blocks"):
-            if config[pool] > MAX_BLOCKS:
-                raise UsageError(f"{pool} is {config[pool]}, more than {MAX_BLOCKS}")
+            if pools[pool] > MAX_BLOCKS:
+                raise UsageError(f"{pool} is {pools[pool]}, more than {MAX_BLOCKS}")
         player.config = config
         player.start(config)
-    except (TypeError, KeyError, ValueError) as error:
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise TraceError(
             f"{where}: no simulator can be made of config {config!r}: {error}"
         ) from None

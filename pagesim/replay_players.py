@@ -11,6 +11,7 @@ from pagesim.block.block_table import BlockTable
 from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.block.interfaces import Device
 from pagesim.block_manager import SelfAttnBlockSpaceManager
+from pagesim.scheduler import Scheduler
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 from pagesim.timeline import Timeline
 
@@ -47,7 +48,7 @@ class Player(Protocol):
     run: Timeline | None
 
     @property
-    def subject(self) -> SelfAttnBlockSpaceManager | CpuGpuBlockAllocator:
+    def subject(self) -> Scheduler | SelfAttnBlockSpaceManager | CpuGpuBlockAllocator:
         """What is replayed on."""
 
     def start(self, config: dict[str, Any]) -> None:
@@ -254,8 +255,3 @@ class BlockManagerPlayer:
     def op_hit_rate(self) -> float:
         return round(float(self.manager.get_prefix_cache_hit_rate(Device.GPU)), 9)
 
-
-PLAYERS: dict[str, type[Player]] = {
-    "block_table": BlockTablePlayer,
-    "block_manager": BlockManagerPlayer,
-}

@@ -69,6 +69,7 @@ class Scheduler:
         self.num_cumulative_preemption = 0
         self._finished_requests_ids: list[str] = []
         self._undo = self.block_manager.block_allocator.undo
+        self._block_size = cache_config.block_size
         self._chunked = scheduler_config.enable_chunked_prefill
         self._lookahead = scheduler_config.num_lookahead_slots
         # Only these can make a step fail half way; all others need no way back.
@@ -191,6 +192,7 @@ class Scheduler:
         return metadata, outputs, False
 
     def _schedule(self) -> SchedulerOutputs:
+        self._check_chunk_size()
         forked = self._check_running()
         step = self._schedule_chunked_prefill if self._chunked else self._schedule_default
         if not ((self._may_fail or forked) and self._is_tight(forked)):
@@ -204,6 +206,16 @@ class Scheduler:
             self.running, self.swapped = running, swapped
             self.num_cumulative_preemption = preemptions
             raise
+
+    def _check_chunk_size(self) -> None:
+        budget, block_size = self.scheduler_config.max_num_batched_tokens, self._block_size
+        if not (self._chunked and self.block_manager.enable_caching and budget % block_size):
+            return
+        if self.running or self.waiting:
+            raise UsageError(
+                f"max_num_batched_tokens must be a multiple of block_size ({block_size}) for "
+                f"chunked prefill with prefix caching, not {budget}"
+            )
 
     def _check_running(self) -> bool:
         """UsageError if the caller left a step half done; returns whether a group was forked."""
@@ -229,9 +241,7 @@ class Scheduler:
         manager, ahead = self.block_manager, self._lookahead
         if manager.sliding_window is not None:
             return True
-        if self.swapped and (forked or ahead or manager.enable_caching):
-            return True
-        block_size, tables = manager.block_size, manager.block_tables
+        block_size, tables = self._block_size, manager.block_tables
         free, most_touched = manager.get_num_free_gpu_blocks(), 0
         for seq_group in self.running:
             touched = 0
@@ -483,12 +493,7 @@ class Scheduler:
         remaining = budget.remaining_token_budget()
         if self.cache_config.enable_prefix_caching:
             # Chunks end at a block's end, so that the next one finds whole blocks.
-            block_size = self.cache_config.block_size
-            if budget.token_budget % block_size:
-                raise UsageError(
-                    f"max_num_batched_tokens must be a multiple of block_size ({block_size}) for "
-                    f"chunked prefill with prefix caching, not {budget.token_budget}"
-                )
+            block_size = self._block_size
             return new_tokens if new_tokens <= remaining else remaining // block_size * block_size
         return min(new_tokens, remaining)
 

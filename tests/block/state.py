@@ -25,8 +25,9 @@ def everything(
     tables, allocator = list(tables), owner
     if isinstance(owner, pagesim.SelfAttnBlockSpaceManager):
         allocator = owner.block_allocator
-        tables += owner.block_tables.values()
-        state["sequences with a table"] = list(owner.block_tables)
+        of_seqs = dict(sorted(owner.block_tables.items()))  # the order of a dict means nothing
+        tables += of_seqs.values()
+        state["sequences with a table"] = list(of_seqs)
         state["computed tracker"] = {
             seq_id: (list(ids), gap) for seq_id, (ids, gap) in owner._computed_blocks._known.items()
         }
