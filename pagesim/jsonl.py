@@ -1,4 +1,4 @@
-"""Reads files of JSON lines that may be damaged, endless or made up, with a bounded memory."""
+"""Reads lines, JSON above all, that may be damaged, endless or made up, with a bounded memory."""
 
 from __future__ import annotations
 
@@ -17,6 +17,21 @@ def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, 
 
     What cannot be read, or is no JSON object, raises ``error`` with the file and the line.
     """
+    for number, raw in numbered_lines(name, error):
+        try:
+            line = json.loads(raw)
+        except (RecursionError, ValueError) as problem:  # also a number of 5,000 digits
+            raise error(f"{name}:{number}: not JSON: {problem}") from problem
+        if not isinstance(line, dict):
+            raise error(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")
+        yield number, line
+
+
+def numbered_lines(name: str, error: type[ValueError]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, gzipped if its name says so, with their numbers from 1.
+
+    A damaged archive, and more than :data:`MAX_LINE` or :data:`MAX_BYTES`, raise ``error``.
+    """
     number = size = 0
     try:
         with _open(name) as file:
@@ -27,13 +42,7 @@ def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, 
                 size += len(raw)
                 if size > MAX_BYTES:
                     raise error(f"{name}:{number}: the file has more than {MAX_BYTES} bytes")
-                try:
-                    line = json.loads(raw)
-                except (RecursionError, ValueError) as problem:  # also a number of 5,000 digits
-                    raise error(f"{name}:{number}: not JSON: {problem}") from problem
-                if not isinstance(line, dict):
-                    raise error(f"{name}:{number}: must be a JSON object, not {raw[:40]!r}")
-                yield number, line
+                yield number, raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise error(f"{name}:{number + 1}: the compressed file is damaged: {problem}") from problem
 

@@ -1,0 +1,21 @@
+"""Request streams: made up from a seed, drawn from fitted summaries, or read from files."""
+
+from pagesim.workload.files import load
+from pagesim.workload.fitted import azure_conv_like, mooncake_like, sharegpt_like
+from pagesim.workload.request import Request, Workload
+from pagesim.workload.rows import WorkloadError
+from pagesim.workload.synthetic import gamma, lognormal, paper_alpaca, paper_sharegpt
+
+__all__ = [
+    "Request",
+    "Workload",
+    "WorkloadError",
+    "azure_conv_like",
+    "gamma",
+    "load",
+    "lognormal",
+    "mooncake_like",
+    "paper_alpaca",
+    "paper_sharegpt",
+    "sharegpt_like",
+]

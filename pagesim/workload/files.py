@@ -1,0 +1,167 @@
+"""Reads request streams from files: our own CSV, and the originals of two published traces."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+from pagesim.jsonl import numbered_lines, numbered_objects
+from pagesim.workload.request import Request, Workload
+from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number
+
+MAX_REQUESTS, MAX_HASH_IDS = 1_000_000, 10_000_000
+"""What is kept of a file, in a few hundred MB: a small gzipped file may hold any number of rows."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+def load(
+    path: str | os.PathLike[str], format: str | None = None, *, first: int | None = None
+) -> Workload:
+    """The requests of a file; ``.gz`` is unpacked. ``first`` of them are read, by default all.
+
+    ======== =================================================================== ==================
+    format   columns                                                             arrival
+    ======== =================================================================== ==================
+    csv      ``arrival_s,prompt_tokens,output_tokens[,hash_ids_512]``            seconds
+    azure    ``TIMESTAMP,ContextTokens,GeneratedTokens``                         date and time
+    mooncake JSON lines: ``timestamp, input_length, output_length, hash_ids``    milliseconds
+    ======== =================================================================== ==================
+
+    The first line tells the format unless it is named. Ids in ``hash_ids_512`` stand between
+    spaces; other columns are welcome and not looked at. A request is named by its number from 0.
+    WorkloadError with file, line, column and value at the first thing that is wrong; OSError if
+    the file cannot be opened.
+    """
+    name = os.fspath(path)
+    limit = MAX_REQUESTS + 1 if first is None else check_int("first", first, minimum=1)
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"format must be one of {', '.join(FORMATS)} or None, not {format!r}")
+    rows = FORMATS[format or _format_of(name)](name)
+    requests: list[Request] = []
+    ids = 0
+    for row, request in islice(rows, limit):
+        ids += len(request.hash_ids)
+        if len(requests) == MAX_REQUESTS or ids > MAX_HASH_IDS:
+            raise WorkloadError(
+                f"{row.place}: more than {MAX_REQUESTS:,} requests or {MAX_HASH_IDS:,} hash ids: "
+                "read fewer with load(path, first=n)"
+            )
+        requests.append(request)
+    if not requests:
+        raise WorkloadError(f"{name}: there is no request in this file")
+    return Workload(Path(name).name, Path(name).name, tuple(requests))
+
+
+def _csv(name: str) -> Iterator[tuple[Row, Request]]:
+    before = 0.0
+    for i, row in enumerate(_rows(name, ("arrival_s", "prompt_tokens", "output_tokens"))):
+        arrival = row.seconds("arrival_s")
+        _check_arrival(row, "arrival_s", arrival, before)
+        before, prompt = arrival, row.tokens("prompt_tokens")
+        ids: tuple[int, ...] = ()
+        if text := str(row.columns.get("hash_ids_512", "")):
+            listed = Row(row.place, {"hash_ids_512": [number(i) for i in text.split()]})
+            ids = listed.hash_ids("hash_ids_512", prompt)
+        yield row, Request(str(i), arrival, prompt, row.tokens("output_tokens"), ids)
+
+
+def _azure(name: str) -> Iterator[tuple[Row, Request]]:
+    start = None
+    before = 0.0
+    for i, row in enumerate(_rows(name, ("TIMESTAMP", "ContextTokens", "GeneratedTokens"))):
+        moment = row.timestamp("TIMESTAMP")
+        start = start or moment
+        arrival = (moment - start).total_seconds()
+        _check_arrival(row, "TIMESTAMP", arrival, before)
+        before, prompt = arrival, row.tokens("ContextTokens")
+        yield row, Request(str(i), arrival, prompt, row.tokens("GeneratedTokens"))
+
+
+def _mooncake(name: str) -> Iterator[tuple[Row, Request]]:
+    before = 0.0
+    for i, (line, columns) in enumerate(numbered_objects(name, WorkloadError)):
+        row = Row(f"{name}:{line}", columns)
+        arrival = row.seconds("timestamp", per_second=1000)
+        _check_arrival(row, "timestamp", arrival, before)
+        before, prompt = arrival, row.tokens("input_length")
+        ids = row.hash_ids("hash_ids", prompt)
+        yield row, Request(str(i), arrival, prompt, row.tokens("output_length"), ids)
+
+
+FORMATS: dict[str, Callable[[str], Iterator[tuple[Row, Request]]]] = {
+    "csv": _csv,
+    "azure": _azure,
+    "mooncake": _mooncake,
+}
+
+
+def _check_arrival(row: Row, column: str, arrival: float, before: float) -> None:
+    if arrival < before:
+        expected = f"no earlier than the row above ({before} s from the start)"
+        raise row.wrong(column, expected, row.value(column))
+    if arrival > MAX_ARRIVAL_S:
+        expected = f"within {MAX_ARRIVAL_S:,.0f} s of the first row"
+        raise row.wrong(column, expected, row.value(column))
+
+
+def _format_of(name: str) -> str:
+    """The format that the first line shows."""
+    for line, raw in numbered_lines(name, WorkloadError):
+        head = raw.removeprefix(BOM).strip()
+        if head.startswith(b"{"):
+            return "mooncake"
+        columns = {column.strip(b' "') for column in head.split(b",")}
+        if b"TIMESTAMP" in columns:
+            return "azure"
+        if b"arrival_s" in columns:
+            return "csv"
+        raise WorkloadError(
+            f"{name}:{line}: the first line must name the columns arrival_s,prompt_tokens,"
+            "output_tokens or TIMESTAMP,ContextTokens,GeneratedTokens, or be a JSON object, "
+            f"not {raw[:60]!r}"
+        )
+    raise WorkloadError(f"{name}: the file is empty")
+
+
+def _rows(name: str, needed: tuple[str, ...]) -> Iterator[Row]:
+    """The rows of a CSV file below its header, numbers as numbers; blank lines are skipped."""
+    reader = csv.reader(_text(name), strict=True)
+    try:
+        header = [column.strip() for column in next(reader, [])]
+        for column in needed:
+            if header.count(column) != 1:
+                raise WorkloadError(
+                    f"{name}:1: column {column} must be there once, "
+                    f"not {header.count(column)} times"
+                )
+        for cells in reader:
+            if reader.line_num > 2 * MAX_REQUESTS:
+                raise WorkloadError(
+                    f"{name}:{reader.line_num}: more than {2 * MAX_REQUESTS:,} lines"
+                )
+            place = f"{name}:{reader.line_num}"
+            if len(cells) > len(header):
+                raise WorkloadError(
+                    f"{place}: {len(cells)} values for {len(header)} columns, "
+                    f"the first too many is {cells[len(header)][:40]!r}"
+                )
+            if cells:
+                yield Row(place, dict(zip(header, map(number, cells), strict=False)))
+    except csv.Error as problem:
+        raise WorkloadError(f"{name}:{reader.line_num}: not CSV: {problem}") from problem
+
+
+def _text(name: str) -> Iterator[str]:
+    for line, raw in numbered_lines(name, WorkloadError):
+        try:
+            yield (raw.removeprefix(BOM) if line == 1 else raw).decode()
+        except UnicodeDecodeError as problem:
+            raise WorkloadError(
+                f"{name}:{line}: not UTF-8 text: {problem.object[problem.start :][:8]!r}"
+            ) from problem

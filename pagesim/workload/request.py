@@ -1,0 +1,154 @@
+"""What a server is asked to do: requests with lengths and arrival times, in a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int, check_time
+
+HASH_BLOCK_TOKENS = 512
+"""Tokens that one of a request's ``hash_ids`` stands for, as in the Mooncake traces."""
+
+
+def hash_blocks(prompt_tokens: int) -> int:
+    """How many hash ids a prompt has: its last block counts although it may be partial."""
+    return -(-prompt_tokens // HASH_BLOCK_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt and the length of its answer, known beforehand as in every simulation.
+
+    ``arrival_s`` counts seconds from the start of the stream; both lengths are tokens, at least 1.
+    ``hash_ids`` has one id for each 512-token block of the prompt where a trace tells them (the
+    last block may be partial): equal ids mean equal text from the start of the prompt to there.
+    TypeError or UsageError for anything else.
+    """
+
+    request_id: str
+    arrival_s: float
+    prompt_tokens: int
+    output_tokens: int
+    hash_ids: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_int("prompt_tokens", self.prompt_tokens, minimum=1)
+        check_int("output_tokens", self.output_tokens, minimum=1)
+        if not 0 <= check_time("arrival_s", self.arrival_s) < math.inf:
+            raise UsageError(f"arrival_s must be 0 or a later second, not {self.arrival_s}")
+        if self.hash_ids and len(self.hash_ids) != hash_blocks(self.prompt_tokens):
+            raise UsageError(
+                f"hash_ids must be {hash_blocks(self.prompt_tokens)} ids, one for each "
+                f"{HASH_BLOCK_TOKENS} of {self.prompt_tokens} prompt tokens, "
+                f"not {len(self.hash_ids)}"
+            )
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens of the prompt and the answer together."""
+        return self.prompt_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Workload(Sequence[Request]):
+    """A stream of requests in the order they arrive, and where it is from (``source`` cites it).
+
+    At least one request, ids all different. A slice is a Workload again.
+    """
+
+    name: str
+    source: str
+    requests: tuple[Request, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requests", tuple(self.requests))
+        if not self.requests:
+            raise UsageError(f"workload {self.name!r} must have at least one request")
+        seen: set[str] = set()
+        before = self.requests[0]
+        for request in self.requests:
+            if request.arrival_s < before.arrival_s:
+                raise UsageError(
+                    f"workload {self.name!r} must be sorted by arrival_s: {request.request_id!r} "
+                    f"at {request.arrival_s} s follows {before.request_id!r} at "
+                    f"{before.arrival_s} s"
+                )
+            if request.request_id in seen:
+                raise UsageError(
+                    f"workload {self.name!r} has two requests {request.request_id!r}: "
+                    "give each an id of its own"
+                )
+            seen.add(request.request_id)
+            before = request
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    @overload
+    def __getitem__(self, index: int) -> Request: ...
+    @overload
+    def __getitem__(self, index: slice) -> Workload: ...
+    def __getitem__(self, index: int | slice) -> Request | Workload:
+        if isinstance(index, slice):
+            return self._with(self.requests[index])
+        return self.requests[index]
+
+    def first(self, n: int) -> Workload:
+        """The first ``n`` requests; all of them where there are fewer."""
+        return self[: check_int("n", n, minimum=1)]
+
+    def saturated(self) -> Workload:
+        """The same requests in the same order, all there at second 0: the queue is never empty."""
+        return self._with([replace(request, arrival_s=0.0) for request in self.requests])
+
+    def at_rate(self, requests_per_s: float, seed: int = 0) -> Workload:
+        """The same requests in the same order, with the arrivals of a seeded Poisson process."""
+        arrivals = poisson_arrivals(np.random.default_rng(seed), len(self), requests_per_s)
+        return self._with(
+            [replace(r, arrival_s=s) for r, s in zip(self.requests, arrivals, strict=True)]
+        )
+
+    @property
+    def mean_prompt(self) -> float:
+        """Tokens of a prompt, on average."""
+        return sum(request.prompt_tokens for request in self.requests) / len(self)
+
+    @property
+    def mean_output(self) -> float:
+        """Tokens of an answer, on average."""
+        return sum(request.output_tokens for request in self.requests) / len(self)
+
+    @property
+    def requests_per_s(self) -> float:
+        """Arrivals a second from the first to the last one; infinite if all come at once."""
+        span = self.requests[-1].arrival_s - self.requests[0].arrival_s
+        return (len(self) - 1) / span if span > 0 else math.inf
+
+    def summary(self) -> str:
+        """One line for a person: how many requests, how long, how fast they come."""
+        pace = "all at once"
+        if self.requests_per_s < math.inf:
+            pace = f"{self.requests_per_s:.3g} requests/s"
+        return (
+            f"{self.name}: {len(self):,} requests, on average {self.mean_prompt:,.2f} prompt and "
+            f"{self.mean_output:,.2f} output tokens, {pace}"
+        )
+
+    def _with(self, requests: Sequence[Request]) -> Workload:
+        return Workload(self.name, self.source, tuple(requests))
+
+
+def poisson_arrivals(generator: np.random.Generator, n: int, rate: Any) -> list[float]:
+    """``n`` arrival times in seconds, the gaps exponential with a mean of 1 / ``rate``."""
+    if not 0 < check_time("requests_per_s", rate) < math.inf:
+        raise UsageError(
+            f"requests_per_s must be more than 0 and finite, not {rate}; "
+            "Workload.saturated() lets all requests arrive at once"
+        )
+    return [float(second) for second in np.cumsum(generator.exponential(1 / rate, n))]

@@ -1,0 +1,94 @@
+"""One row of a request file: takes its columns apart, or says where it is wrong and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from reprlib import Repr
+from typing import Any
+
+from pagesim.workload.request import HASH_BLOCK_TOKENS, hash_blocks
+
+MAX_TOKENS = 10_000_000
+"""The longest prompt or answer that is believed: what is longer is a damaged file."""
+MAX_ARRIVAL_S = 1e9
+"""The latest arrival that is believed, some 30 years after the first."""
+
+_INT = re.compile(r"-?[0-9]{1,18}")
+_FLOAT = re.compile(r"-?[0-9]{1,18}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?")
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([+-][0-9]{2}:[0-9]{2})?"
+)
+_SHORT = Repr()
+_SHORT.maxstring = 60
+
+
+class WorkloadError(ValueError):
+    """The file is no list of requests; the message names file, line, column and value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The columns of a row and its ``place``, file and line, for the messages."""
+
+    place: str
+    columns: Mapping[str, Any]
+
+    def value(self, column: str) -> Any:
+        """What the column holds. WorkloadError if the row has no such column."""
+        try:
+            return self.columns[column]
+        except KeyError:
+            raise WorkloadError(f"{self.place}: column {column} is missing") from None
+
+    def tokens(self, column: str) -> int:
+        """A number of tokens."""
+        value = self.value(column)
+        if type(value) is not int or not 1 <= value <= MAX_TOKENS:
+            raise self.wrong(column, f"a whole number from 1 to {MAX_TOKENS:,}", value)
+        return value
+
+    def seconds(self, column: str, per_second: int = 1) -> float:
+        """A time from the start, in seconds; the column counts ``per_second`` of them in one."""
+        value = self.value(column)
+        if type(value) not in (int, float) or not 0 <= value <= MAX_ARRIVAL_S * per_second:
+            limit = f"{MAX_ARRIVAL_S * per_second:,.0f}"
+            raise self.wrong(column, f"a number from 0 to {limit}", value)
+        return float(value) / per_second
+
+    def timestamp(self, column: str) -> datetime:
+        """A date and time of day, UTC unless it names another offset."""
+        value = self.value(column)
+        if type(value) is str and _TIMESTAMP.fullmatch(value):
+            try:
+                moment = datetime.fromisoformat(value)
+                return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            except ValueError:  # a 13th month, a 25th hour
+                pass
+        raise self.wrong(column, "a time like 2023-11-16 18:15:46.6805900", value)
+
+    def hash_ids(self, column: str, prompt_tokens: int) -> tuple[int, ...]:
+        """The ids of the prompt's 512-token blocks."""
+        ids = self.value(column)
+        expected = hash_blocks(prompt_tokens)
+        if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
+            raise self.wrong(column, "ids from 0 up", ids)
+        if len(ids) != expected:
+            size = f"{expected} ids, one for each {HASH_BLOCK_TOKENS} of {prompt_tokens} tokens"
+            raise self.wrong(column, f"{size} (these are {len(ids)})", ids)
+        return tuple(ids)
+
+    def wrong(self, column: str, expected: str, value: Any) -> WorkloadError:
+        """The error for a column whose value is not what it should be."""
+        shown = _SHORT.repr(value)
+        return WorkloadError(f"{self.place}: column {column} must be {expected}, not {shown}")
+
+
+def number(text: str) -> int | float | str:
+    """The number that ``text`` writes out; anything else stays the text it is."""
+    text = text.strip()
+    if _INT.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
