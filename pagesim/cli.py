@@ -15,6 +15,7 @@ from pagesim.commands.common import example
 from pagesim.commands.doctor import doctor
 from pagesim.commands.play import play
 from pagesim.commands.replay import replay
+from pagesim.commands.size import size
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -30,7 +31,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (doctor, play, replay):
+for command in (doctor, play, replay, size):
     cli.add_command(command)
 
 

@@ -9,6 +9,9 @@ from dataclasses import KW_ONLY, dataclass
 
 from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.model_spec import ModelSpec
+
+__all__ = ["CacheConfig", "ModelSpec", "SchedulerConfig"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,16 @@
-"""Addresses: from a sequence's block table to the places in the cache tensors."""
+"""Bytes and addresses: from a step's decisions to the arrays that kernels read."""
 
-from pagesim.cache.slot_mapping import PAD_SLOT_ID, pad_block_tables, slots_of
+from pagesim.cache.attention_metadata import AttentionMetadata, build_attention_metadata
+from pagesim.cache.cache_engine import CacheEngine, KVPool
+from pagesim.cache.slot_mapping import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
 
-__all__ = ["PAD_SLOT_ID", "pad_block_tables", "slots_of"]
+__all__ = [
+    "PAD_SLOT_ID",
+    "AttentionMetadata",
+    "CacheEngine",
+    "KVPool",
+    "build_attention_metadata",
+    "pad_block_tables",
+    "prompt_slots",
+    "slots_of",
+]

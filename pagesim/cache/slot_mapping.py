@@ -20,11 +20,16 @@ PAD_SLOT_ID = -1
 
 
 def slots_of(
-    block_table: Sequence[int], positions: Iterable[int], block_size: int
+    block_table: Sequence[int],
+    positions: Iterable[int],
+    block_size: int,
+    *,
+    null_block_id: int | None = None,
 ) -> NDArray[np.int64]:
     """The slot of each token position of one sequence, int64 [number of positions].
 
-    UsageError for a position outside of the blocks in ``block_table``.
+    ``null_block_id`` stands in the table where a block fell out of a sliding window: positions
+    there have PAD_SLOT_ID. UsageError for a position outside of the blocks in ``block_table``.
     """
     check_int("block_size", block_size, 1)
     wanted = np.fromiter(positions, dtype=np.int64)
@@ -35,8 +40,35 @@ def slots_of(
             f"position {outside[0]} is not in the table: its {len(block_table)} blocks "
             f"of {block_size} slots hold positions 0 to {capacity - 1}"
         )
-    table = np.asarray(block_table, dtype=np.int64)
-    slots: NDArray[np.int64] = table[wanted // block_size] * block_size + wanted % block_size
+    blocks = np.asarray(block_table, dtype=np.int64)[wanted // block_size]
+    slots: NDArray[np.int64] = blocks * block_size + wanted % block_size
+    if null_block_id is not None:
+        slots[blocks == null_block_id] = PAD_SLOT_ID
+    return slots
+
+
+def prompt_slots(
+    block_table: Sequence[int],
+    context_len: int,
+    seq_len: int,
+    block_size: int,
+    *,
+    sliding_window: int | None = None,
+) -> NDArray[np.int64]:
+    """The slots of a prompt's chunk, positions ``context_len`` to ``seq_len - 1``.
+
+    With a ``sliding_window`` of w tokens, no later step sees more than the last w. vLLM gives the
+    others PAD_SLOT_ID: those before position *chunk length* - w (it does not add ``context_len``,
+    so it skips all it could in a first chunk, and fewer in later ones). The prompt's own queries
+    must then get the skipped keys from elsewhere than the cache.
+    """
+    check_int("context_len", context_len, 0)
+    check_int("seq_len", seq_len, context_len)
+    slots = slots_of(block_table, range(context_len, seq_len), block_size)
+    if sliding_window is not None:
+        check_int("sliding_window", sliding_window, 1)
+        begin_of_window = seq_len - context_len - sliding_window
+        slots[: max(0, begin_of_window - context_len)] = PAD_SLOT_ID
     return slots
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pagesim
-from pagesim.cache import pad_block_tables, slots_of
+from pagesim.cache import PAD_SLOT_ID, pad_block_tables, prompt_slots, slots_of
 
 pytestmark = pytest.mark.ch02
 
@@ -43,3 +43,55 @@ def test_padding() -> None:
     assert padded.dtype == np.int32
     assert padded.tolist() == [[4, 2], [-1, -1], [7, -1]]
     assert pad_block_tables([]).shape == (0, 0)
+
+
+def test_positions_that_fell_out_of_the_window_have_no_slot() -> None:
+    slots = slots_of([9, 9, 3, 1], [0, 7, 8, 15], 4, null_block_id=9)
+    assert slots.tolist() == [PAD_SLOT_ID, PAD_SLOT_ID, 12, 7]
+
+
+def test_dropped_blocks_of_a_table_from_the_simulator() -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(2, 12, 0, sliding_window=4)
+    sequence = pagesim.Sequence(0, [0, 1], 2)
+    manager.allocate(pagesim.SequenceGroup("r", [sequence]))
+    sequence.status = pagesim.SequenceStatus.RUNNING
+    for token in range(14):
+        sequence.data.update_num_computed_tokens(sequence.get_num_new_tokens())
+        sequence.append_token_id(token, {token: pagesim.Logprob(0.0)})
+        manager.append_slots(sequence, 0)
+    null = manager.block_allocator.null_block_id
+    slots = slots_of(manager.get_block_table(sequence), range(16), 2, null_block_id=null)
+    assert (slots[:6] == PAD_SLOT_ID).all()
+    # The newest query is at 15 and sees 12 to 15; more than that is kept.
+    assert (slots[6:] >= 0).all()
+    assert len(set(slots[6:])) == 10
+
+
+def test_a_chunk_of_a_prompt() -> None:
+    assert prompt_slots([5, 2], 3, 7, 4).tolist() == [23, 8, 9, 10]
+    assert prompt_slots([5, 2], 4, 4, 4).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("context", "end", "skipped"),
+    [
+        (0, 10, 2),  # positions 0 and 1: position 10's query sees 3 to 10
+        (0, 8, 0),
+        (0, 3, 0),
+        (2, 14, 2),  # 12 - 8 = 4, so 2 and 3 are skipped; 4 and 5 could be as well
+        (6, 18, 0),  # 12 - 8 = 4 is before the chunk
+    ],
+)
+def test_a_prompt_longer_than_the_window(context: int, end: int, skipped: int) -> None:
+    table = [7, 6, 5, 4, 3]
+    slots = prompt_slots(table, context, end, 4, sliding_window=8)
+    whole = slots_of(table, range(context, end), 4)
+    assert slots[:skipped].tolist() == [PAD_SLOT_ID] * skipped
+    assert slots[skipped:].tolist() == whole[skipped:].tolist()
+
+
+def test_a_chunk_that_cannot_be() -> None:
+    with pytest.raises(pagesim.UsageError, match="seq_len must be at least 5, not 4"):
+        prompt_slots([1, 2], 5, 4, 4)
+    with pytest.raises(pagesim.UsageError, match="sliding_window must be at least 1, not 0"):
+        prompt_slots([1, 2], 0, 4, 4, sliding_window=0)

@@ -18,8 +18,10 @@ CHAPTERS = [
     pytest.param("03_attention_over_a_block_table.ipynb", marks=pytest.mark.ch03),
     pytest.param("04_inside_the_cuda_kernel.ipynb", marks=pytest.mark.ch04),
     pytest.param("05_growing_and_sharing.ipynb", marks=pytest.mark.ch05),
+    pytest.param("06_swapping.ipynb", marks=pytest.mark.ch06),
     pytest.param("08_long_sequences.ipynb", marks=pytest.mark.ch08),
     pytest.param("09_prefix_caching.ipynb", marks=pytest.mark.ch09),
+    pytest.param("10_how_big_is_the_cache.ipynb", marks=pytest.mark.ch10),
 ]
 every_chapter = pytest.mark.parametrize("name", CHAPTERS)
 

@@ -1,0 +1,210 @@
+"""The bytes under the block ids: K and V of every layer, in a GPU pool and a CPU pool.
+
+The scheduler keeps the books. What it decided, the cache engine carries out, before the step
+computes, in every layer, for K and V alike:
+
+    1. swap out    GPU block 1 -> CPU block 0     indices into the two pools, both from 0
+    2. copy        GPU block 7 -> GPU block 1     copy-on-write, one pair after the other
+    3. swap in     CPU block 3 -> GPU block 7     indices again
+
+It is the order in which the scheduler decided: a copy may go to a block that was swapped out of,
+and a swap in to a block that was copied from or to. vLLM swaps in first. With prefix caching and
+forked groups that reads wrong bytes (tests/cache/test_byte_proof.py has the case): a block that is
+written full can turn out to be cached elsewhere; it is free at once, and swapping in may take it
+while its copy is yet to be made.
+
+Source: vLLM 0.6.4.post1, ``vllm/worker/cache_engine.py``, and ``Worker.execute_worker`` in
+``vllm/worker/worker.py`` for its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+CopyBlocks = Callable[[Sequence[Any], Sequence[Any], Any], None]
+SwapBlocks = Callable[[Any, Any, Any], None]
+
+
+class BlockMoves(Protocol):
+    """The part of a step's ``SchedulerOutputs`` that moves bytes."""
+
+    @property
+    def blocks_to_swap_in(self) -> Sequence[tuple[int, int]]: ...
+
+    @property
+    def blocks_to_swap_out(self) -> Sequence[tuple[int, int]]: ...
+
+    @property
+    def blocks_to_copy(self) -> Sequence[tuple[int, int]]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KVPool:
+    """One device's cache: ``keys[layer]`` and ``values[layer]``, arrays whose first axis is blocks.
+
+    NumPy arrays or torch tensors. UsageError unless all layers are alike, K with K and V with V.
+    """
+
+    keys: Sequence[Any]
+    values: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        if not len(self.keys) or len(self.keys) != len(self.values):
+            raise UsageError(
+                f"a pool has a K and a V array a layer, not {len(self.keys)} and {len(self.values)}"
+            )
+        for name, arrays in (("keys", self.keys), ("values", self.values)):
+            for layer, array in enumerate(arrays):
+                if array.shape != arrays[0].shape or array.dtype != arrays[0].dtype:
+                    raise UsageError(
+                        f"{name}[{layer}] is {_kind(array)}, {name}[0] is {_kind(arrays[0])}: "
+                        "all layers must be alike"
+                    )
+        if self.keys[0].shape[:1] != self.values[0].shape[:1]:
+            raise UsageError(
+                f"keys[0] is {_kind(self.keys[0])}, values[0] is {_kind(self.values[0])}: they "
+                "must have equally many blocks"
+            )
+
+    @staticmethod
+    def zeros(
+        num_layers: int,
+        num_blocks: int,
+        block_size: int,
+        num_kv_heads: int,
+        head_dim: int,
+        dtype: DTypeLike = np.float32,
+    ) -> KVPool:
+        """A NumPy pool of zeros, each array [num_blocks, block_size, num_kv_heads, head_dim]."""
+        check_int("num_layers", num_layers, 1)
+        check_int("num_blocks", num_blocks, 0)
+        shape = (num_blocks, block_size, num_kv_heads, head_dim)
+        for name, length in zip(("block_size", "num_kv_heads", "head_dim"), shape[1:], strict=True):
+            check_int(name, length, 1)
+        return KVPool(
+            keys=[np.zeros(shape, dtype) for _ in range(num_layers)],
+            values=[np.zeros(shape, dtype) for _ in range(num_layers)],
+        )
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks of every array."""
+        return int(self.keys[0].shape[0])
+
+
+class CacheEngine:
+    """Both pools, and the moves between and inside them.
+
+    ``copy_blocks(keys, values, pairs)`` and ``swap_blocks(source, target, pairs)`` are the movers,
+    NumPy's by default; ``kernels.copy_blocks`` and ``kernels.swap_blocks`` fit. ``as_pairs`` turns
+    an int64 array [P, 2] into what they take: ``torch.from_numpy`` for the kernels.
+
+    A call that raises UsageError or TypeError for one of its pairs has moved nothing.
+    """
+
+    def __init__(
+        self,
+        gpu: KVPool,
+        cpu: KVPool,
+        *,
+        copy_blocks: CopyBlocks | None = None,
+        swap_blocks: SwapBlocks | None = None,
+        as_pairs: Callable[[NDArray[np.int64]], Any] | None = None,
+    ) -> None:
+        if len(gpu.keys) != len(cpu.keys):
+            raise UsageError(f"the GPU pool has {len(gpu.keys)} layers, the CPU's {len(cpu.keys)}")
+        for name, ours, theirs in (("K", gpu.keys, cpu.keys), ("V", gpu.values, cpu.values)):
+            if ours[0].shape[1:] != theirs[0].shape[1:] or ours[0].dtype != theirs[0].dtype:
+                raise UsageError(
+                    f"{name} is {_kind(ours[0])} on the GPU and {_kind(theirs[0])} on the CPU: "
+                    "they may differ in the number of blocks only"
+                )
+        self.gpu = gpu
+        self.cpu = cpu
+        self._copy_blocks = copy_blocks or _copy_one_by_one
+        self._swap_blocks = swap_blocks or _move_one_by_one
+        self._as_pairs = as_pairs
+
+    def swap_in(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Move CPU blocks to the GPU: pairs (CPU index, GPU index)."""
+        self._swap(self.cpu, self.gpu, self._check_swap_in(pairs))
+
+    def swap_out(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Move GPU blocks to the CPU: pairs (GPU index, CPU index)."""
+        self._swap(self.gpu, self.cpu, self._check_swap_out(pairs))
+
+    def copy(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Copy blocks within the GPU pool as if one pair came after the other: (from, to)."""
+        self._copy(self._check_copy(pairs))
+
+    def execute(self, outputs: BlockMoves) -> None:
+        """All that a step asks for, in the order above; every pair is checked before any moves."""
+        swap_out = self._check_swap_out(outputs.blocks_to_swap_out)
+        copies = self._check_copy(outputs.blocks_to_copy)
+        swap_in = self._check_swap_in(outputs.blocks_to_swap_in)
+        self._swap(self.gpu, self.cpu, swap_out)
+        self._copy(copies)
+        self._swap(self.cpu, self.gpu, swap_in)
+
+    def _check_swap_in(self, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+        limits = (("CPU", self.cpu.num_blocks), ("GPU", self.gpu.num_blocks))
+        return _checked("swap_in", pairs, limits)
+
+    def _check_swap_out(self, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+        limits = (("GPU", self.gpu.num_blocks), ("CPU", self.cpu.num_blocks))
+        return _checked("swap_out", pairs, limits)
+
+    def _check_copy(self, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+        return _checked("copy", pairs, (("GPU", self.gpu.num_blocks),) * 2)
+
+    def _swap(self, source: KVPool, target: KVPool, pairs: NDArray[np.int64]) -> None:
+        if not len(pairs):
+            return
+        given = pairs if self._as_pairs is None else self._as_pairs(pairs)
+        for layer in range(len(source.keys)):
+            self._swap_blocks(source.keys[layer], target.keys[layer], given)
+            self._swap_blocks(source.values[layer], target.values[layer], given)
+
+    def _copy(self, pairs: NDArray[np.int64]) -> None:
+        if len(pairs):
+            given = pairs if self._as_pairs is None else self._as_pairs(pairs)
+            self._copy_blocks(self.gpu.keys, self.gpu.values, given)
+
+
+def _checked(
+    name: str, pairs: Iterable[tuple[int, int]], limits: Sequence[tuple[str, int]]
+) -> NDArray[np.int64]:
+    rows = [tuple(pair) for pair in pairs]
+    for index, pair in enumerate(rows):
+        if len(pair) != 2 or {*map(type, pair)} != {int}:
+            raise TypeError(f"{name}[{index}] must be two block indices, not {pair!r}")
+        for block, (device, num_blocks) in zip(pair, limits, strict=True):
+            if not 0 <= block < num_blocks:
+                has = f"blocks 0 to {num_blocks - 1}" if num_blocks else "no blocks"
+                raise UsageError(
+                    f"{name}[{index}] = {pair}: there is no block {block} in the {device} pool, "
+                    f"which has {has}; each pool counts its blocks from 0"
+                )
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _copy_one_by_one(keys: Sequence[Any], values: Sequence[Any], pairs: NDArray[np.int64]) -> None:
+    for array in (*keys, *values):
+        _move_one_by_one(array, array, pairs)
+
+
+def _move_one_by_one(source: Any, target: Any, pairs: NDArray[np.int64]) -> None:
+    for old, new in pairs.tolist():
+        target[new] = source[old]
+
+
+def _kind(array: Any) -> str:
+    return f"{array.dtype} {list(array.shape)}"

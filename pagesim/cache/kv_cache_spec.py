@@ -1,0 +1,84 @@
+"""What one layer keeps of a block of tokens: its page. Three kinds of layers, by vLLM's names.
+
+Source: vLLM V1, ``vllm/v1/kv_cache_interface.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pagesim.cache.dtypes import dtype_bytes
+from pagesim.checks import check_int
+from pagesim.model_spec import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class KVCacheSpec:
+    """One layer on one rank: ``num_kv_heads`` heads of ``head_size`` numbers of a cache dtype."""
+
+    block_size: int
+    num_kv_heads: int
+    head_size: int
+    dtype: str
+
+    @property
+    def page_size_bytes(self) -> int:
+        """What one block takes in this layer: keys and values."""
+        return 2 * self._numbers * dtype_bytes(self.dtype)
+
+    @property
+    def _numbers(self) -> int:
+        return self.block_size * self.num_kv_heads * self.head_size
+
+    def blocks_for(self, max_model_len: int, max_num_batched_tokens: int) -> int:
+        """The most blocks that one sequence of ``max_model_len`` tokens ever holds."""
+        return -(-max_model_len // self.block_size)
+
+
+@dataclass(frozen=True, slots=True)
+class FullAttentionSpec(KVCacheSpec):
+    """A layer that looks back over everything: all blocks of a sequence stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindowSpec(KVCacheSpec):
+    """A layer that looks back over ``sliding_window`` tokens: blocks before them are given back."""
+
+    sliding_window: int
+
+    def blocks_for(self, max_model_len: int, max_num_batched_tokens: int) -> int:
+        """A window, the tokens of one step, and one block more: a window may begin inside one."""
+        held = min(self.sliding_window - 1 + max_num_batched_tokens, max_model_len)
+        return -(-held // self.block_size) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class MLAAttentionSpec(KVCacheSpec):
+    """A layer with latent attention: one vector a token, which is key and value at once."""
+
+    @property
+    def page_size_bytes(self) -> int:
+        """What one block takes in this layer: the latent vectors, once."""
+        return self._numbers * dtype_bytes(self.dtype)
+
+
+def get_kv_cache_spec(
+    model: ModelSpec, layers: Sequence[int], *, block_size: int, num_kv_heads: int, dtype: str
+) -> dict[str, KVCacheSpec]:
+    """The spec of each of these layers of a model, by the layer's name ("layers.0").
+
+    ``num_kv_heads`` is one rank's; ``dtype`` is the cache's.
+    """
+    check_int("block_size", block_size, 1)
+    window, sliding = model.sliding_window, set(model.sliding_layers)
+    specs: dict[str, KVCacheSpec] = {}
+    for layer in layers:
+        if model.is_mla:
+            spec: KVCacheSpec = MLAAttentionSpec(block_size, 1, model.latent_dim, dtype)
+        elif layer in sliding and window is not None:
+            spec = SlidingWindowSpec(block_size, num_kv_heads, model.head_dim, dtype, window)
+        else:
+            spec = FullAttentionSpec(block_size, num_kv_heads, model.head_dim, dtype)
+        specs[f"layers.{layer}"] = spec
+    return specs

@@ -1,0 +1,88 @@
+"""Amounts of memory as people write them: exact bytes, or a printed value that was rounded.
+
+A log that says "3.81 GiB" has rounded: the memory was somewhere between 3.805 and 3.815 GiB, and
+so more than one number of blocks fits to it. Arithmetic is in fractions: no byte is lost.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+UNITS = {
+    "B": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+"""Bytes of a unit: with an i in powers of 1024, without in powers of 1000."""
+
+MAX_BYTES = 2**60
+"""An exbibyte: more than any machine has, and small enough that every sum stays exact."""
+
+_AMOUNT = re.compile(r"([0-9]{1,30})(?:\.([0-9]{1,30}))? ?([A-Za-z]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """All whole numbers of bytes from ``low`` to ``high``, both included; equal when exact."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        check_int("low", self.low, 0)
+        check_int("high", self.high, self.low)
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        return f"{self.low:,}" if self.exact else f"{self.low:,} to {self.high:,}"
+
+
+def parse_bytes(name: str, text: str) -> ByteRange:
+    """What an amount like "38.48GiB", "24GiB", "41318436454" or "80 GB" can mean.
+
+    Without a unit it is bytes. A value with decimals is taken as rounded: it means everything up to
+    half of its last digit away. Without decimals it is exact. UsageError names ``name``.
+    """
+    match = _AMOUNT.fullmatch(text.strip())
+    unit = {key.lower(): size for key, size in UNITS.items()}.get(
+        (match[3] if match else "").lower() or "b"
+    )
+    if match is None or unit is None:
+        raise UsageError(
+            f"{name} must be a number and a unit, like 24GiB, 38.48GiB or 41318436454, not "
+            f"{text!r}; the units are {', '.join(UNITS)}"
+        )
+    whole, decimals = match[1], match[2] or ""
+    if decimals and unit == 1:
+        raise UsageError(f"{name} is {text!r}: there is no part of a byte; name a unit, like GiB")
+    value = Fraction(int(whole + decimals), 10 ** len(decimals)) * unit
+    half = Fraction(unit, 2 * 10 ** len(decimals)) if decimals else Fraction(0)
+    if value + half > MAX_BYTES:
+        raise UsageError(f"{name} is {text!r}: more than an exbibyte")
+    low, high = max(math.ceil(value - half), 0), math.floor(value + half)
+    return ByteRange(min(low, high), high)
+
+
+def as_byte_range(name: str, amount: ByteRange | int | str) -> ByteRange:
+    """An amount in any of its forms as a range; a number is exact bytes."""
+    if isinstance(amount, ByteRange):
+        return amount
+    if isinstance(amount, str):
+        return parse_bytes(name, amount)
+    value = check_int(name, amount, 0)
+    return ByteRange(value, value)

@@ -1,0 +1,59 @@
+"""Who keeps what when a model is spread over several GPUs: heads by tensor, layers by pipeline.
+
+Tensor parallel: each GPU ("rank") computes some of the heads of every layer and keeps their keys
+and values. Pipeline parallel: each GPU has some of the layers, whole.
+"""
+
+from __future__ import annotations
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+from pagesim.model_spec import ModelSpec
+
+
+def kv_heads_per_rank(model: ModelSpec, tensor_parallel_size: int) -> int:
+    """How many KV heads one rank keeps; 1 for latent attention, which every rank keeps whole.
+
+    With fewer KV heads than ranks several ranks keep the same head. UsageError when heads cannot be
+    dealt out evenly. Source: vLLM, ``get_num_kv_heads`` in ``vllm/config.py``, and
+    ``QKVParallelLinear`` in ``vllm/model_executor/layers/linear.py``, which divides.
+    """
+    ranks = check_int("tensor_parallel_size", tensor_parallel_size, 1)
+    if model.num_heads % ranks:
+        raise UsageError(
+            f"tensor_parallel_size is {ranks}, which does not divide the {model.num_heads} "
+            f"attention heads of {model.name}"
+        )
+    if model.is_mla:
+        return 1
+    kv = model.num_kv_heads
+    if kv % ranks and ranks % kv:
+        raise UsageError(
+            f"tensor_parallel_size is {ranks}, and {model.name} has {kv} KV heads: one of the two "
+            "must be a multiple of the other"
+        )
+    return max(1, kv // ranks)
+
+
+def layers_per_rank(num_layers: int, pipeline_parallel_size: int, *, engine: str) -> list[range]:
+    """Which layers each rank of the pipeline has, in order.
+
+    When they do not divide, V0 gives the rest to the last rank. V1 gives one more layer each to as
+    many ranks as needed, counted backwards from the last but one. Source: ``get_pp_indices`` in
+    ``vllm/distributed/utils.py``, in 0.6.4.post1 and in releases since 0.7.
+    """
+    ranks = check_int("pipeline_parallel_size", pipeline_parallel_size, 1)
+    if ranks > num_layers:
+        raise UsageError(
+            f"pipeline_parallel_size is {ranks}, but there are only {num_layers} layers: some "
+            "ranks would have none"
+        )
+    counts = [num_layers // ranks] * ranks
+    rest = num_layers % ranks
+    if engine == "v0":
+        counts[-1] += rest
+    else:
+        for place in range(rest):
+            counts[-2 - place] += 1
+    starts = [sum(counts[:rank]) for rank in range(ranks)]
+    return [range(start, start + count) for start, count in zip(starts, counts, strict=True)]

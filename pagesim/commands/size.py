@@ -1,0 +1,205 @@
+"""`pagesim size`: how many blocks and tokens a model's KV cache has in an amount of memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagesim.commands.common import INPUT_FILE, Answer, BadInput, example, finish
+
+if TYPE_CHECKING:
+    from pagesim.cache.memory_amount import ByteRange
+    from pagesim.cache.sizing import CacheSize
+    from pagesim.model_spec import ModelSpec
+
+COUNT = click.IntRange(1, 2**31)
+AMOUNT = "24GiB, 38.48GiB (the rounding is kept), 80GB, or plain bytes"
+
+
+@click.command(epilog=example("pagesim size --model qwen2-1.5b --memory 38.48GiB"))
+@click.option("--model", help="A model known by name, like llama-3.1-8b, in any case.")
+@click.option("--config", type=INPUT_FILE, help="Any other model: its config.json.")
+@click.option("--memory", help=f"Memory for the cache on each GPU: {AMOUNT}.")
+@click.option("--engine", default="v1", show_default=True, help="vLLM's engine: v0 or v1.")
+@click.option("--gpu-memory", help="Instead of --memory: that of the whole card.")
+@click.option(
+    "--gpu-memory-utilization",
+    type=float,
+    help="With --gpu-memory: how much of it vLLM may take.  [default: 0.9]",
+)
+@click.option("--peak", help="With --gpu-memory: what weights and activations take of that.")
+@click.option("--block-size", type=COUNT, default=16, show_default=True, help="Tokens in a block.")
+@click.option("--dtype", default="auto", show_default=True, help="What the model runs in.")
+@click.option(
+    "--kv-cache-dtype", default="auto", show_default=True, help="auto, fp8, fp8_e4m3 or fp8_e5m2."
+)
+@click.option(
+    "--tensor-parallel-size",
+    "-tp",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="GPUs that share the heads of every layer.",
+)
+@click.option(
+    "--pipeline-parallel-size",
+    "-pp",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="GPUs, or groups of them, that share the layers.",
+)
+@click.option(
+    "--max-model-len", type=COUNT, help="Tokens of a sequence; the model's own otherwise."
+)
+@click.option(
+    "--max-num-batched-tokens",
+    type=COUNT,
+    default=2048,
+    show_default=True,
+    help="Tokens of a step; matters with sliding windows only.",
+)
+@click.option("--swap-space", type=float, help="GiB of the host's memory for each GPU (V0).")
+@click.option("--num-gpu-blocks-override", type=COUNT, help="So many blocks, whatever the memory.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def size(context: click.Context, /, as_json: bool, **options: Any) -> None:
+    """Say how many blocks, tokens and sequences the KV cache of a model holds.
+
+    The flags are vLLM's. All figures are one GPU's, of the one that has the most to keep. A value
+    like 38.48GiB was rounded by whoever printed it, so the answer is a range. Exit code 2 when the
+    model cannot be dealt out so, or when not one block fits.
+    """
+    from pagesim.block.interfaces import UsageError
+
+    try:
+        found = _size(options)
+        value = _value(found, options)
+    except (UsageError, TypeError, OSError) as error:
+        raise BadInput(str(error)) from error
+    finish(context, Answer(True, "\n".join(_lines(found, value)), value), as_json)
+
+
+def _size(options: dict[str, Any]) -> CacheSize:
+    from pagesim.cache.sizing import size_v0, size_v1
+
+    engines = {"v0": size_v0, "v1": size_v1}
+    if options["engine"] not in engines:
+        raise BadInput(f"--engine must be v0 or v1, not {options['engine']!r}")
+    flags = (
+        "block_size",
+        "dtype",
+        "kv_cache_dtype",
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "num_gpu_blocks_override",
+    )
+    return engines[options["engine"]](
+        _model(options["model"], options["config"]),
+        _memory(options),
+        **{flag: options[flag] for flag in flags},
+    )
+
+
+def _model(name: str | None, config: Path | None) -> ModelSpec:
+    from pagesim.model_spec import ModelSpec
+
+    if (name is None) == (config is None):
+        raise BadInput("give one of --model NAME and --config PATH")
+    return ModelSpec.from_config(config) if config else ModelSpec.preset(name or "")
+
+
+def _memory(options: dict[str, Any]) -> ByteRange:
+    from pagesim.cache.memory_amount import ByteRange, parse_bytes
+    from pagesim.cache.sizing_v0 import kv_cache_memory
+
+    memory, card, peak = options["memory"], options["gpu_memory"], options["peak"]
+    if memory is not None and card is not None:
+        raise BadInput(
+            "give one of --memory, for the cache alone, and --gpu-memory, the whole card"
+        )
+    share = options["gpu_memory_utilization"]
+    if card is None:
+        if peak is not None or share is not None:
+            raise BadInput("--peak and --gpu-memory-utilization belong to --gpu-memory")
+        if memory is not None:
+            return parse_bytes("--memory", memory)
+        if options["num_gpu_blocks_override"] is not None:
+            return ByteRange(0, 0)
+        raise BadInput(f"give --memory for the cache: {AMOUNT}")
+    if peak is None:
+        raise BadInput("--gpu-memory needs --peak: what weights and activations take of it")
+    whole, used = parse_bytes("--gpu-memory", card), parse_bytes("--peak", peak)
+    share = 0.9 if share is None else share
+    left = kv_cache_memory(whole, share, used)
+    if left.high == 0:
+        raise BadInput(
+            f"nothing is left for the cache: {share} of --gpu-memory {card} is no more than "
+            f"--peak {peak}"
+        )
+    return left
+
+
+def _value(found: CacheSize, options: dict[str, Any]) -> dict[str, Any]:
+    """What --json prints; ranges are [low, high]."""
+    length = options["max_model_len"]
+    length = found.model.max_model_len if length is None else length
+    step, swap = options["max_num_batched_tokens"], options["swap_space"]
+    return {
+        "model": found.model.name,
+        "engine": found.engine,
+        "cache_dtype": found.dtype,
+        "block_size": found.block_size,
+        "num_layers": found.num_layers,
+        "num_groups": len(found.high.kv_cache_groups),
+        "bytes_per_token": found.bytes_per_token,
+        "page_bytes": found.page_bytes,
+        "block_bytes": found.block_bytes,
+        "num_gpu_blocks": list(found.num_gpu_blocks),
+        "usable_blocks": list(found.usable_blocks),
+        "tensor_bytes": list(found.tensor_bytes),
+        "tokens": list(found.tokens),
+        "max_model_len": length,
+        "max_concurrency": None if length is None else found.max_concurrency(length, step),
+        "num_cpu_blocks": None if swap is None else found.num_cpu_blocks(swap),
+    }
+
+
+def _lines(found: CacheSize, value: dict[str, Any]) -> list[str]:
+    model, groups = found.model, found.high.kv_cache_groups
+    kept = (
+        f"a latent vector of {model.latent_dim}"
+        if model.is_mla
+        else f"{groups[0].kv_cache_spec.num_kv_heads} KV heads of {model.head_dim}"
+    )
+    layers = f"{found.num_layers} layers" + (
+        "" if found.num_layers == model.num_layers else f" of {model.num_layers}"
+    )
+    tensors = len(found.high.kv_cache_tensors)
+    rows = [
+        (model.name, f"{layers}, {kept}, {found.dtype} ({model.source})"),
+        ("a token", f"{found.bytes_per_token:,} bytes in all layers"),
+        ("a page", f"{found.page_bytes:,} bytes: a block of {found.block_size} in one layer"),
+        ("a block", f"{found.block_bytes:,} bytes: {tensors} pages"),
+        ("GPU blocks", _range(found.num_gpu_blocks)),
+        ("tensors", f"{tensors} of {_range(found.tensor_bytes)} bytes"),
+        ("tokens", _range(found.tokens)),
+    ]
+    if len(groups) > 1:
+        rows.insert(4, ("groups", f"{len(groups)}: a sequence has blocks in each of them"))
+    if found.engine == "v1":
+        rows.insert(-2, ("usable", f"{_range(found.usable_blocks)}: block 0 is the null block"))
+    if value["max_concurrency"] is not None:
+        sequences = f"{value['max_concurrency']:.2f} sequences of {value['max_model_len']:,} tokens"
+        rows.append(("at once", sequences))
+    if value["num_cpu_blocks"] is not None:
+        rows.append(("CPU blocks", f"{value['num_cpu_blocks']:,}"))
+    width = max(len(name) for name, _ in rows) + 2
+    return [f"{name:<{width}}{text}" for name, text in rows]
+
+
+def _range(pair: tuple[int, int]) -> str:
+    low, high = pair
+    return f"{high:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,229 @@
+"""Reads the numbers of a `ModelSpec` out of a Hugging Face ``config.json``.
+
+Each family writes the same things in its own way: this file knows the ways, and refuses what would
+give a wrong answer silently. Sources: the configuration classes of Hugging Face transformers, and
+``vllm/config.py`` (get_total_num_kv_heads, get_head_size) of vLLM 0.6.4.post1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pagesim.block.interfaces import UsageError
+from pagesim.model_spec import ModelSpec
+
+MAX_BYTES, MAX_LAYERS, MAX_NUMBER = 4 * 2**20, 4096, 2**31
+"""A config has kilobytes. More than this is no config, and a layer more is a list entry more."""
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+NESTED = ("text_config", "llm_config", "language_config")  # where multi-modal models keep it
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+HEADS = ("num_attention_heads", "n_head", "n_heads")
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
+HIDDEN = ("hidden_size", "n_embd", "d_model")
+LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+
+# What transformers' Gemma3TextConfig takes for a key that the file leaves out; Google's files do.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "gemma3_text": {
+        "num_hidden_layers": 26,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "sliding_window": 4096,
+        "sliding_window_pattern": 6,
+        "max_position_embeddings": 131072,
+    },
+    "gemma2": {"sliding_window": 4096, "sliding_window_pattern": 2},
+}
+# Each of these means that some layers keep something else than this reader would count.
+UNKNOWN = (
+    "attention_chunk_size",
+    "attn_layer_indices",
+    "attn_layer_period",
+    "block_types",
+    "compress_ratios",
+    "cross_attention_layers",
+    "full_attention_interval",
+    "global_head_dim",
+    "hybrid_override_pattern",
+    "index_topk",
+    "layers_block_type",
+    "linear_attn_config",
+    "mamba_d_state",
+    "num_kv_shared_layers",
+    "ssm_cfg",
+)
+
+
+def read_config(path: str | Path) -> ModelSpec:
+    """The model that the file ``path`` describes; its name is that of the folder or of the file.
+
+    UsageError names the file, the key and the value. OSError when it cannot be opened.
+    """
+    file = Path(path)
+    with file.open("rb") as opened:
+        raw = opened.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise UsageError(f"{file}: longer than {MAX_BYTES} bytes, so it is no config.json")
+    try:
+        config = json.loads(raw)
+    except (RecursionError, ValueError) as problem:  # also text that is not UTF-8
+        raise UsageError(f"{file}: not JSON: {problem}") from problem
+    try:
+        return parse_config(config, file.stem if file.name != "config.json" else _folder(file))
+    except RecursionError as problem:  # it could be parsed, but not be quoted
+        raise UsageError(f"{file}: nested too deeply for a config.json") from problem
+    except (UsageError, TypeError) as problem:
+        raise UsageError(f"{file}: {problem}") from problem
+
+
+def parse_config(config: Any, name: str) -> ModelSpec:
+    """The model of a config that is parsed already; UsageError names the key and the value."""
+    if not isinstance(config, dict):
+        raise UsageError(f"a config must be a JSON object, not {_short(config)}")
+    text = _text_part(config)
+    model_type = text.get("model_type", "")
+    known = DEFAULTS.get(model_type, {}) if isinstance(model_type, str) else {}
+    text = known | {key: value for key, value in text.items() if value is not None}
+    _refuse_unknown_caches(text)
+    heads = _required(text, HEADS)
+    layers = _required(text, LAYERS, MAX_LAYERS)
+    sliding = _sliding_layers(text, str(model_type), layers)
+    return ModelSpec(
+        name,
+        layers,
+        heads,
+        _kv_heads(text, heads),
+        _head_dim(text, heads),
+        dtype=_dtype(config, text),
+        max_model_len=_optional(text, LENGTH),
+        sliding_window=_optional(text, ("sliding_window",)) if sliding else None,
+        sliding_layers=sliding,
+        kv_lora_rank=_optional(text, ("kv_lora_rank",)),
+        qk_rope_head_dim=_optional(text, ("qk_rope_head_dim",)) if "kv_lora_rank" in text else None,
+        source=f"{name}, config.json",
+    )
+
+
+def _folder(file: Path) -> str:
+    return file.resolve().parent.name or file.stem
+
+
+def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part about the language model: the whole file, or what a multi-modal one nests."""
+    for key in NESTED:
+        nested = config.get(key)
+        if nested is not None:
+            if not isinstance(nested, dict):
+                raise UsageError(f"{key} must be a JSON object, not {_short(nested)}")
+            return nested
+    return config
+
+
+def _refuse_unknown_caches(text: Mapping[str, Any]) -> None:
+    if text.get("is_encoder_decoder"):
+        raise UsageError("is_encoder_decoder is true: only decoders are sized here")
+    for key in UNKNOWN:
+        if text.get(key):
+            raise UsageError(
+                f"{key} is {_short(text[key])}: not every layer of this model keeps plain keys and "
+                "values for each token, and how much the others keep is not known here"
+            )
+
+
+def _number(key: str, value: Any, most: int) -> int:
+    if type(value) is not int or not 1 <= value <= most:
+        raise UsageError(f"{key} must be a whole number from 1 to {most}, not {_short(value)}")
+    return value
+
+
+def _optional(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NUMBER) -> int | None:
+    """The first of the keys that is there; a null counts as not there."""
+    for key in keys:
+        if text.get(key) is not None:
+            return _number(key, text[key], most)
+    return None
+
+
+def _required(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NUMBER) -> int:
+    value = _optional(text, keys, most)
+    if value is None:
+        raise UsageError(f"{keys[0]} is missing: write it into the file (or one of {keys[1:]})")
+    return value
+
+
+def _kv_heads(text: Mapping[str, Any], heads: int) -> int:
+    """Falcon and StarCoder say multi_query: one head of keys and values for all queries."""
+    if text.get("multi_query") is True and not text.get("new_decoder_architecture"):
+        return 1
+    return _optional(text, KV_HEADS) or heads
+
+
+def _head_dim(text: Mapping[str, Any], heads: int) -> int:
+    """The size of a head; with latent attention, which caches no heads, that of the values'."""
+    latent = ("v_head_dim",) if "kv_lora_rank" in text else ()
+    given = _optional(text, ("head_dim", *latent))
+    if given is not None:
+        return given
+    hidden = _required(text, HIDDEN)
+    if hidden % heads:
+        raise UsageError(
+            f"there is no head_dim, and hidden_size ({hidden}) is not divisible by "
+            f"num_attention_heads ({heads}): write a head_dim into the file"
+        )
+    return hidden // heads
+
+
+def _dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
+    """What vLLM's ``--dtype auto`` runs the model in: 16 bits, also where the file has 32."""
+    for place in (text, config):
+        for key in ("torch_dtype", "dtype"):
+            value = place.get(key)
+            if value is None:
+                continue
+            kept = value.removeprefix("torch.") if isinstance(value, str) else value
+            if kept not in ("float32", "float16", "bfloat16"):
+                raise UsageError(f"{key} must be float32, float16 or bfloat16, not {_short(value)}")
+            return "bfloat16" if kept == "bfloat16" else "float16"
+    return "float16"
+
+
+def _sliding_layers(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[int, ...]:
+    """Which layers look back over a window only, by transformers' rules, the newest first.
+
+    A list of layer_types; every ``sliding_window_pattern``-th layer is full (Gemma, Cohere); Qwen's
+    switch, and the layers from ``max_window_layers`` on; or, as in Mistral, all of them.
+    """
+    types, every = text.get("layer_types"), range(layers)
+    if types is not None:
+        if not isinstance(types, list) or len(types) != layers:
+            raise UsageError(f"layer_types must list all {layers} layers, not {_short(types)}")
+        for layer, kind in enumerate(types):
+            if kind not in (FULL, SLIDING):
+                raise UsageError(
+                    f"layer_types[{layer}] must be {FULL} or {SLIDING}, not {_short(kind)}: what "
+                    "other layers keep is not known here"
+                )
+        sliding = tuple(layer for layer in every if types[layer] == SLIDING)
+        if sliding:
+            _required(text, ("sliding_window",))
+        return sliding
+    switched_on = text.get("use_sliding_window", not model_type.startswith("qwen"))
+    if not isinstance(switched_on, bool):
+        raise UsageError(f"use_sliding_window must be true or false, not {_short(switched_on)}")
+    if not switched_on or _optional(text, ("sliding_window",)) is None:
+        return ()
+    pattern = _optional(text, ("sliding_window_pattern", "_sliding_window_pattern"))
+    if pattern is not None:
+        return tuple(layer for layer in every if (layer + 1) % pattern)
+    first = text.get("max_window_layers", 0) if model_type.startswith("qwen") else 0
+    return tuple(every[0 if first == 0 else _number("max_window_layers", first, MAX_LAYERS) :])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

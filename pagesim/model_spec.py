@@ -1,0 +1,103 @@
+"""What must be known of a model to say how large its KV cache is: a few numbers of its config."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+"""The dtypes that models run in, and the bytes of one number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """The shape of a decoder's attention. All numbers are of the whole model, not of one GPU.
+
+    ``dtype`` is what it runs in. ``max_model_len`` is in tokens. The layers in ``sliding_layers``
+    (counted from 0) look back over ``sliding_window`` tokens, all others over everything.
+    With multi-head latent attention (DeepSeek V2 and V3) a token leaves one vector of
+    ``kv_lora_rank + qk_rope_head_dim`` numbers in a layer, instead of keys and values for each head
+    (DeepSeek-V2, arXiv 2405.04434, section 2.1). ``source`` says where the numbers are from.
+
+    UsageError or TypeError names the field and the value.
+    """
+
+    name: str
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    dtype: str = "bfloat16"
+    max_model_len: int | None = None
+    sliding_window: int | None = None
+    sliding_layers: tuple[int, ...] = ()
+    kv_lora_rank: int | None = None
+    qk_rope_head_dim: int | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("num_layers", "num_heads", "num_kv_heads", "head_dim"):
+            check_int(name, getattr(self, name), 1)
+        for name in ("max_model_len", "sliding_window", "kv_lora_rank", "qk_rope_head_dim"):
+            if getattr(self, name) is not None:
+                check_int(name, getattr(self, name), 1)
+        if self.num_heads % self.num_kv_heads:
+            raise UsageError(
+                f"num_heads is {self.num_heads}, which num_kv_heads ({self.num_kv_heads}) does not "
+                "divide: each KV head serves the same number of query heads"
+            )
+        if self.dtype not in DTYPE_BYTES:
+            raise UsageError(f"dtype must be one of {', '.join(DTYPE_BYTES)}, not {self.dtype!r}")
+        if (self.kv_lora_rank is None) != (self.qk_rope_head_dim is None):
+            raise UsageError(
+                f"kv_lora_rank is {self.kv_lora_rank} and qk_rope_head_dim is "
+                f"{self.qk_rope_head_dim}: latent attention needs both, any other has neither"
+            )
+        self._check_sliding_layers()
+
+    def _check_sliding_layers(self) -> None:
+        outside = [layer for layer in self.sliding_layers if not 0 <= layer < self.num_layers]
+        if outside:
+            raise UsageError(
+                f"sliding_layers names layer {outside[0]}, and the layers are 0 to "
+                f"{self.num_layers - 1}"
+            )
+        if self.sliding_layers and self.sliding_window is None:
+            raise UsageError("sliding_layers is given without a sliding_window")
+        if self.sliding_layers and self.is_mla:
+            raise UsageError("sliding_layers is given for a model with latent attention: no such")
+
+    @property
+    def is_mla(self) -> bool:
+        """Whether a layer keeps one latent vector a token instead of keys and values."""
+        return self.kv_lora_rank is not None
+
+    @property
+    def latent_dim(self) -> int:
+        """How many numbers the latent vector has; UsageError for a model without one."""
+        if self.kv_lora_rank is None or self.qk_rope_head_dim is None:
+            raise UsageError(f"{self.name} keeps keys and values, no latent vector: see is_mla")
+        return self.kv_lora_rank + self.qk_rope_head_dim
+
+    @property
+    def kv_bytes_per_token(self) -> int:
+        """What one token takes in all layers together, on one GPU, in the model's own dtype."""
+        numbers = self.latent_dim if self.is_mla else 2 * self.num_kv_heads * self.head_dim
+        return self.num_layers * numbers * DTYPE_BYTES[self.dtype]
+
+    @classmethod
+    def from_config(cls, path: str | Path) -> ModelSpec:
+        """Read a Hugging Face ``config.json``; UsageError says which key cannot be used and why."""
+        from pagesim.hf_config import read_config
+
+        return read_config(path)
+
+    @classmethod
+    def preset(cls, name: str) -> ModelSpec:
+        """A model by its name, in any case (see `PRESETS`); UsageError lists the nearest ones."""
+        from pagesim.model_presets import find_preset
+
+        return find_preset(name)

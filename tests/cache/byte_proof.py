@@ -1,0 +1,247 @@
+"""Does every sequence always read its own bytes? A workload, and a model that can tell.
+
+The model's key at a position is a hash of all tokens up to there; so is its value. A sequence that
+forked or found a prefix in the cache must therefore find what *its own* history says, whoever wrote
+it. Each step does what an engine does: move the blocks that the scheduler ordered, write the new
+tokens' keys and values at their slots, then read every position that attention would read.
+
+    python -m tests.cache.byte_proof [steps]      every scene, and its counts
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.cache import PAD_SLOT_ID, build_attention_metadata, slots_of
+from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.scheduler import Scheduler
+from pagesim.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
+from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from tests.cache.contents import LAYERS, Bytes, Contents
+
+BLOCK_SIZE = 4
+MAX_LEN = 48
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened; ``reads`` are keys and values compared, ``wrong`` names those that differ."""
+
+    steps: int = 0
+    requests: int = 0
+    finished: int = 0
+    forks: int = 0
+    aborts: int = 0
+    preemptions: int = 0
+    blocks_swapped_out: int = 0
+    blocks_swapped_in: int = 0
+    blocks_copied: int = 0
+    prefix_hit_blocks: int = 0
+    slots_skipped: int = 0
+    reads: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scheduler's settings and the traffic it gets."""
+
+    caching: bool = True
+    chunked: bool = False
+    mode: str = "swap"
+    lookahead: int = 0
+    window: int | None = None
+    fork_chance: float = 0.05
+    gpu_blocks: int = 40
+    cpu_blocks: int = 200
+    vocabulary: int = 2
+    """Few words, so that strangers write the same."""
+
+
+SCENES = {
+    "swap, forks": Scene(caching=False),
+    "swap, forks, prefix caching": Scene(),
+    "swap, forks, prefix caching, lookahead": Scene(lookahead=3),
+    "recompute, prefix caching": Scene(mode="recompute", fork_chance=0.0),
+    "swap, forks, chunked prefill": Scene(caching=False, chunked=True),
+    "recompute, lookahead": Scene(caching=False, mode="recompute", lookahead=3, fork_chance=0.0),
+    "swap, forks, sliding window": Scene(caching=False, window=20),
+}
+
+
+class Run:
+    """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
+
+    def __init__(self, scene: Scene, seed: int = 0, pools: type[Bytes] = Bytes) -> None:
+        self.scene = scene
+        self.random = random.Random(seed)
+        self.counts = Counts()
+        cache = CacheConfig(
+            BLOCK_SIZE,
+            scene.gpu_blocks,
+            scene.cpu_blocks,
+            enable_prefix_caching=scene.caching,
+            sliding_window=scene.window,
+        )
+        budget = SchedulerConfig(
+            16 if scene.chunked else 64,
+            8,
+            64,
+            num_lookahead_slots=scene.lookahead,
+            enable_chunked_prefill=scene.chunked,
+            preemption_mode=scene.mode,
+        )
+        self.scheduler = Scheduler(budget, cache, clock=lambda: float(self.counts.steps))
+        self.bytes = pools(cache)
+        self.contents = Contents()
+        self.openings = [self._words(BLOCK_SIZE * n) for n in (1, 3, 5)]
+        self._next_id = 0
+        self._idle = 0
+
+    def steps(self, count: int) -> Counts:
+        """Step on; returns what happened so far."""
+        for _ in range(count):
+            self.step()
+        return self.counts
+
+    def step(self) -> None:
+        """One step of the engine, and what the world does before the next."""
+        self._arrive()
+        metadata, outputs = self._schedule()
+        self.move(outputs)
+        self.compute(metadata)
+        self._sample(metadata, outputs)
+        self._fork()
+        self._abort(stuck=not metadata)
+        counts = self.counts
+        counts.steps += 1
+        counts.preemptions += outputs.preempted
+        counts.blocks_swapped_in += len(outputs.blocks_to_swap_in)
+        counts.blocks_swapped_out += len(outputs.blocks_to_swap_out)
+        counts.blocks_copied += len(outputs.blocks_to_copy)
+
+    def _schedule(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs]:
+        """Groups may stay on the CPU for ever (q18) until it is full: then one is aborted."""
+        while True:
+            try:
+                return self.scheduler.schedule()[:2]
+            except RuntimeError:
+                self.scheduler.abort_seq_group(self.scheduler.swapped[0].request_id)
+                self.counts.aborts += 1
+
+    # -- the engine --------------------------------------------------------------------------------
+
+    def move(self, outputs: SchedulerOutputs) -> None:
+        """What the scheduler ordered; a test puts something wrong here."""
+        self.bytes.engine.execute(outputs)
+
+    def compute(self, metadata: list[SequenceGroupMetadata]) -> None:
+        """Write the new keys and values, then look at every one that attention looks at."""
+        batch = build_attention_metadata(metadata, BLOCK_SIZE, self.scene.window)
+        data = {i: d for group in metadata for i, d in group.seq_data.items()}
+        tables = {i: t for group in metadata for i, t in group.block_tables.items()}
+        read = []
+        for row, seq_id in enumerate(batch.seq_ids):
+            context, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
+            contents = self.contents.of(seq_id, data[seq_id].token_ids)[:, :end]
+            begin, stop = batch.query_start_loc[row : row + 2]
+            slots = batch.slot_mapping[begin:stop]
+            kept = slots != PAD_SLOT_ID
+            self.bytes.write(slots[kept], contents[:, context:][:, kept])
+            self.counts.slots_skipped += int((~kept).sum())
+            # With a window a prompt's queries take its keys from the model, not from the cache.
+            if self.scene.window is None or row >= batch.num_prefills:
+                read.append((seq_id, context, contents))
+            skipped = context - data[seq_id].get_num_computed_tokens()
+            self.counts.prefix_hit_blocks += skipped // BLOCK_SIZE
+        for seq_id, context, contents in read:
+            self._compare(seq_id, tables[seq_id], context, contents)
+
+    def _compare(
+        self, seq_id: int, table: list[int], context: int, contents: NDArray[np.int64]
+    ) -> None:
+        window = self.scene.window
+        oldest = 0 if window is None else max(0, context - window + 1)
+        slots = slots_of(table, range(oldest, contents.shape[1]), BLOCK_SIZE)
+        differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0)
+        self.counts.reads += slots.size * 2 * LAYERS
+        if differs.any():
+            places = [oldest + int(i) for i in np.flatnonzero(differs)]
+            self.counts.wrong.append(
+                f"step {self.counts.steps}: sequence {seq_id}, {contents.shape[1]} tokens in "
+                f"blocks {table}, reads wrong bytes at positions {places}"
+            )
+
+    # -- the world ---------------------------------------------------------------------------------
+
+    def _words(self, count: int) -> list[int]:
+        return [self.random.randrange(self.scene.vocabulary) for _ in range(count)]
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id
+
+    def _arrive(self) -> None:
+        while len(self.scheduler.waiting) < 2 and self.random.random() < 0.5:
+            seq_id = self._new_id()
+            prompt = self.random.choice(self.openings) + self._words(self.random.randint(1, 8))
+            sequence = Sequence(seq_id, prompt, BLOCK_SIZE)
+            self.scheduler.add_seq_group(SequenceGroup(str(seq_id), [sequence]))
+            self.counts.requests += 1
+
+    def _sample(self, metadata: list[SequenceGroupMetadata], outputs: SchedulerOutputs) -> None:
+        for group, scheduled in zip(metadata, outputs.scheduled_seq_groups, strict=True):
+            seqs = scheduled.seq_group.seqs
+            finished = self.random.random() < 0.03
+            for seq in seqs:
+                seq.data.update_num_computed_tokens(scheduled.token_chunk_size)
+                if group.do_sample:
+                    token = self._words(1)[0]
+                    seq.append_token_id(token, {token: Logprob(0.0)})
+                    finished |= seq.get_len() >= MAX_LEN
+            if group.do_sample and finished:
+                for seq in seqs:
+                    seq.status = SequenceStatus.FINISHED_STOPPED
+                self.counts.finished += 1
+        self.scheduler.free_finished_seq_groups()
+
+    def _fork(self) -> None:
+        for group in self.scheduler.running:
+            if len(group.seqs) > 1 or group.is_prefill():
+                continue
+            if self.random.random() < self.scene.fork_chance:
+                (parent,) = group.seqs
+                child = parent.fork(self._new_id())
+                group.seqs.append(child)
+                group.seqs_dict[child.seq_id] = child
+                group.is_single_seq = False
+                self.scheduler.fork_seq(parent, child)
+                self.counts.forks += 1
+
+    def _abort(self, stuck: bool) -> None:
+        """Now and then somebody leaves; so does one whom vLLM's scheduler never lets on (q18)."""
+        self._idle = self._idle + 1 if stuck and self.scheduler.has_unfinished_seqs() else 0
+        queues = (self.scheduler.swapped, self.scheduler.running, self.scheduler.waiting)
+        groups = [group for queue in queues for group in queue]
+        if groups and (self._idle > 3 or self.random.random() < 0.01):
+            victim = groups[0] if self._idle > 3 else self.random.choice(groups)
+            self.scheduler.abort_seq_group(victim.request_id)
+            self.counts.aborts += 1
+
+
+def main() -> None:
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    for name, scene in SCENES.items():
+        counts = asdict(Run(scene).steps(steps))
+        wrong = counts.pop("wrong")
+        print(f"{name}\n    " + ", ".join(f"{v} {k.replace('_', ' ')}" for k, v in counts.items()))
+        print(f"    wrong: {len(wrong)}", *wrong[:3], sep="\n        ")
+
+
+if __name__ == "__main__":
+    main()

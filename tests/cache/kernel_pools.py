@@ -1,0 +1,37 @@
+"""The byte proof's pools as torch tensors, moved by the kernels; on a GPU if there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kernels import backend, copy_blocks, swap_blocks
+from pagesim.cache import CacheEngine, KVPool
+from pagesim.config import CacheConfig
+from tests.cache.contents import Bytes, noise
+
+
+class KernelPools(Bytes):
+    """GPU pool where kernels run, CPU pool in the CPU's memory."""
+
+    def __init__(self, config: CacheConfig) -> None:
+        caches = torch.from_numpy(noise(config.num_gpu_blocks, config.block_size, seed=0))
+        gpu = caches.to(backend.device())
+        cpu = torch.from_numpy(noise(config.num_cpu_blocks, config.block_size, seed=1))
+        self.engine = CacheEngine(
+            KVPool(list(gpu[0::2]), list(gpu[1::2])),
+            KVPool(list(cpu[0::2]), list(cpu[1::2])),
+            copy_blocks=copy_blocks,
+            swap_blocks=swap_blocks,
+            as_pairs=torch.from_numpy,
+        )
+        self._cache = gpu.view(torch.int64).flatten(start_dim=1)
+
+    def write(self, slots: NDArray[np.int64], contents: NDArray[np.int64]) -> None:
+        device = self._cache.device
+        self._cache[:, torch.from_numpy(slots).to(device)] = torch.from_numpy(contents).to(device)
+
+    def read(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        found = self._cache[:, torch.from_numpy(slots).to(self._cache.device)]
+        return found.cpu().numpy()

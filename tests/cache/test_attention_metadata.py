@@ -1,0 +1,162 @@
+"""A step's batch for attention kernels: by hand, from the scheduler, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pagesim
+from pagesim.cache import AttentionMetadata, build_attention_metadata
+from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.scheduler import Scheduler
+from pagesim.sequence import SequenceData
+
+pytestmark = pytest.mark.ch06
+
+
+@dataclass(slots=True)
+class Group:
+    """What build_attention_metadata reads, by hand."""
+
+    request_id: str
+    is_prompt: bool
+    seq_data: dict[int, SequenceData]
+    block_tables: dict[int, list[int]]
+    token_chunk_size: int
+    computed_block_nums: list[int] = field(default_factory=list)
+
+
+def data(length: int, computed: int, first: int = 100) -> SequenceData:
+    made = SequenceData(list(range(first, first + length)))
+    made.update_num_computed_tokens(computed)
+    return made
+
+
+def lists(batch: AttentionMetadata, *names: str) -> list[Any]:
+    return [getattr(batch, name).tolist() for name in names]
+
+
+def test_the_batch_drawn_in_the_module() -> None:
+    batch = build_attention_metadata(
+        [
+            Group("a", True, {7: data(5, 2)}, {7: [3, 0]}, 3),
+            Group("b", True, {8: data(3, 0, 200)}, {8: [2]}, 3),
+            Group("c", False, {9: data(9, 8, 300)}, {9: [4, 1, 5]}, 1),
+        ],
+        block_size=4,
+    )
+    assert batch.seq_ids == [7, 8, 9]
+    assert lists(batch, "input_tokens", "input_positions", "slot_mapping") == [
+        [102, 103, 104, 200, 201, 202, 308],
+        [2, 3, 4, 0, 1, 2, 8],
+        [14, 15, 0, 8, 9, 10, 20],
+    ]
+    assert lists(batch, "query_start_loc", "context_lens", "seq_lens") == [
+        [0, 3, 6, 7],
+        [2, 0, 8],
+        [5, 3, 9],
+    ]
+    assert batch.block_tables.tolist() == [[3, 0, -1], [2, -1, -1], [4, 1, 5]]
+    assert (batch.num_prefills, batch.num_prefill_tokens, batch.num_decode_tokens) == (2, 6, 1)
+    assert (batch.max_query_len, batch.max_prefill_seq_len, batch.max_decode_seq_len) == (3, 5, 9)
+    assert batch.max_seq_len == 9
+    types = {name: getattr(batch, name).dtype for name in ("slot_mapping", "input_tokens")}
+    assert set(types.values()) == {np.dtype(np.int64)}
+    for name in ("block_tables", "query_start_loc", "context_lens", "seq_lens"):
+        assert getattr(batch, name).dtype == np.int32
+
+
+def test_an_empty_batch() -> None:
+    batch = build_attention_metadata([], 4)
+    assert lists(batch, "slot_mapping", "query_start_loc", "seq_lens") == [[], [0], []]
+    assert batch.block_tables.shape == (0, 0)
+    assert (batch.max_query_len, batch.max_seq_len, batch.num_prefills) == (0, 0, 0)
+
+
+def test_both_members_of_a_forked_group() -> None:
+    members = {1: data(6, 5), 2: data(6, 5)}
+    batch = build_attention_metadata(
+        [Group("a", False, members, {1: [0, 1], 2: [0, 3]}, 1)], block_size=4
+    )
+    assert lists(batch, "slot_mapping", "seq_lens") == [[5, 13], [6, 6]]
+    assert (batch.num_prefills, batch.num_decode_tokens) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("computed", "chunk", "cached", "first"),
+    [
+        (0, 14, 0, 0),
+        (0, 14, 2, 8),  # two blocks are there: begin behind them
+        (4, 10, 2, 8),
+        (8, 6, 2, 8),  # the cached blocks lie behind us
+        (10, 4, 2, 10),
+        (0, 8, 3, 7),  # all of the chunk is there: its last token alone
+        (0, 12, 3, 11),
+    ],
+)
+def test_what_is_computed_already_is_left_out(
+    computed: int, chunk: int, cached: int, first: int
+) -> None:
+    group = Group("a", True, {1: data(14, computed)}, {1: [5, 6, 7, 8]}, chunk, [5, 6, 7][:cached])
+    end = computed + chunk
+    batch = build_attention_metadata([group], 4)
+    assert lists(batch, "context_lens", "seq_lens") == [[first], [end]]
+    assert batch.input_positions.tolist() == list(range(first, end))
+    assert batch.slot_mapping.tolist() == list(range(20 + first, 20 + end))
+    # As in vLLM, where prefix caching and sliding windows do not go together.
+    windowed = build_attention_metadata([group], 4, sliding_window=100)
+    assert windowed.context_lens.tolist() == [computed]
+
+
+def test_a_decode_computes_its_token_whatever_is_cached() -> None:
+    group = Group("a", False, {1: data(9, 8)}, {1: [5, 6, 7]}, 1, [5, 6, 7])
+    assert build_attention_metadata([group], 4).slot_mapping.tolist() == [28]
+
+
+def test_a_window_shortens_what_prompts_write_and_not_what_decodes_do() -> None:
+    groups = [
+        Group("a", True, {1: data(10, 0)}, {1: [0, 1, 2]}, 10),
+        Group("b", False, {2: data(10, 9)}, {2: [3, 4, 5]}, 1),
+    ]
+    batch = build_attention_metadata(groups, 4, sliding_window=8)
+    assert batch.slot_mapping.tolist() == [-1, -1, 2, 3, 4, 5, 6, 7, 8, 9, 21]
+    assert batch.query_start_loc.tolist() == [0, 10, 11]
+
+
+def test_errors_name_the_group() -> None:
+    decode = Group("d", False, {1: data(5, 4)}, {1: [0, 1]}, 1)
+    prompt = Group("p", True, {2: data(5, 0)}, {2: [2, 3]}, 5)
+    with pytest.raises(pagesim.UsageError, match="group 'p' prefills: it must come before"):
+        build_attention_metadata([decode, prompt], 4)
+    short = Group("s", True, {2: data(9, 0)}, {2: [2, 3]}, 9)
+    with pytest.raises(pagesim.UsageError, match="group 's': sequence 2 has 2 blocks of 4 slots"):
+        build_attention_metadata([short], 4)
+    short.block_tables.clear()
+    with pytest.raises(pagesim.UsageError, match="sequence 2 has 0 blocks"):
+        build_attention_metadata([short], 4)
+
+
+def test_chunks_and_decodes_from_the_scheduler() -> None:
+    budget = SchedulerConfig(6, 4, 64, enable_chunked_prefill=True)
+    scheduler = Scheduler(budget, CacheConfig(4, 16), clock=lambda: 0.0)
+    long, short = pagesim.Sequence(0, list(range(10)), 4), pagesim.Sequence(1, [50, 51], 4)
+    for name, sequence in (("long", long), ("short", short)):
+        scheduler.add_seq_group(pagesim.SequenceGroup(name, [sequence]))
+    seen = []
+    for _ in range(3):
+        metadata, _, _ = scheduler.schedule()
+        batch = build_attention_metadata(metadata, 4)
+        seen.append((batch.seq_ids, *lists(batch, "input_positions", "query_start_loc")))
+        for group in metadata:
+            for one in group.seq_data.values():
+                one.update_num_computed_tokens(group.token_chunk_size)
+                if group.do_sample:
+                    one.token_ids.append(7)
+    assert seen == [
+        ([0], [0, 1, 2, 3, 4, 5], [0, 6]),
+        ([1, 0], [0, 1, 6, 7, 8, 9], [0, 2, 6]),
+        ([0, 1], [10, 2], [0, 1, 2]),
+    ]

@@ -1,0 +1,236 @@
+"""Config files of every family, read; presets, found; and files that are refused by key and value.
+
+The files in tests/data/configs are hand-made: the keys that matter, as the published ones write
+them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pagesim
+from pagesim.hf_config import MAX_BYTES, parse_config
+from pagesim.model_presets import PRESETS
+from pagesim.model_spec import ModelSpec
+
+pytestmark = pytest.mark.ch10
+
+CONFIGS = Path(__file__).parent / "data" / "configs"
+LLAMA = {
+    "model_type": "llama",
+    "num_hidden_layers": 32,
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "torch_dtype": "bfloat16",
+}
+
+
+def config(name: str) -> ModelSpec:
+    return ModelSpec.from_config(CONFIGS / f"{name}.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "preset"),
+    [
+        ("qwen2", "qwen2-1.5b"),
+        ("qwen3", "qwen3-0.6b"),
+        ("mistral", "mistral-7b"),
+        ("gemma2", "gemma-2-9b"),
+        ("deepseek_v3", "deepseek-v3"),
+        ("opt", "opt-13b"),
+    ],
+)
+def test_a_config_says_what_the_preset_says(file: str, preset: str) -> None:
+    read, known = config(file), ModelSpec.preset(preset)
+    assert read == replace(known, name=file, source=f"{file}, config.json")
+
+
+def test_presets_are_found_in_any_case_and_have_a_source() -> None:
+    assert ModelSpec.preset("Qwen/Qwen2-1.5B") is PRESETS["qwen2-1.5b"]
+    assert ModelSpec.preset(" OPT-175B ").num_layers == 96
+    assert all(model.source and model.max_model_len for model in PRESETS.values())
+    with pytest.raises(pagesim.UsageError, match=r"'llama-8b'; the nearest are .*llama-3.1-8b"):
+        ModelSpec.preset("llama-8b")
+    with pytest.raises(pagesim.UsageError, match=r"there are qwen2-1.5b, .*opt-175b"):
+        ModelSpec.preset("%")
+
+
+def test_bytes_per_token() -> None:
+    assert {name: model.kv_bytes_per_token for name, model in PRESETS.items()} == {
+        "qwen2-1.5b": 28_672,
+        "qwen3-0.6b": 114_688,
+        "llama-2-7b": 524_288,
+        "llama-3.1-8b": 131_072,
+        "llama-3.1-70b": 327_680,
+        "mistral-7b": 131_072,
+        "gemma-2-9b": 344_064,
+        "gemma-3-27b": 507_904,
+        "deepseek-v2-lite": 31_104,
+        "deepseek-v3": 70_272,
+        "opt-13b": 819_200,
+        "opt-66b": 2_359_296,
+        "opt-175b": 4_718_592,
+    }
+
+
+def test_layers_with_windows() -> None:
+    assert config("qwen2").sliding_layers == ()  # a window is named, and switched off
+    assert config("qwen2_windows").sliding_layers == (5, 6, 7)
+    assert config("gemma2").sliding_layers == tuple(range(0, 42, 2))
+    assert config("layer_types").sliding_layers == (0, 2)
+    gemma3 = config("gemma3_multimodal")
+    assert [i for i in range(34) if i not in gemma3.sliding_layers] == [5, 11, 17, 23, 29]
+    assert gemma3.sliding_window == 1024
+    assert config("mistral").sliding_layers == tuple(range(32))
+    pattern = LLAMA | {"sliding_window": 64, "sliding_window_pattern": 4}
+    assert len(parse_config(pattern, "x").sliding_layers) == 24
+
+
+def test_multi_modal_files_nest_the_language_model() -> None:
+    """Google's file leaves out what transformers takes by default, and says the dtype outside."""
+    model = config("gemma3_multimodal")
+    assert (model.num_layers, model.num_heads, model.num_kv_heads, model.head_dim) == (
+        34,
+        8,
+        4,
+        256,
+    )
+    assert model.dtype == "bfloat16"
+    assert model.max_model_len == 131_072
+
+
+def test_other_names_for_the_same() -> None:
+    gpt2, falcon = config("gpt2"), config("falcon")
+    assert (gpt2.num_layers, gpt2.num_kv_heads, gpt2.head_dim) == (12, 12, 64)
+    assert gpt2.max_model_len == 1024
+    assert (falcon.num_heads, falcon.num_kv_heads, falcon.head_dim) == (71, 1, 64)
+    deepseek = config("deepseek_v3")
+    assert deepseek.is_mla and deepseek.latent_dim == 576
+    with pytest.raises(pagesim.UsageError, match="keeps keys and values"):
+        _ = gpt2.latent_dim
+
+
+@pytest.mark.parametrize(
+    ("written", "run_in"),
+    [
+        ({}, "float16"),
+        ({"torch_dtype": "float32"}, "float16"),
+        ({"dtype": "bfloat16"}, "bfloat16"),
+        ({"torch_dtype": "torch.float16"}, "float16"),
+        ({"torch_dtype": None}, "float16"),
+    ],
+)
+def test_dtype_is_the_one_vllm_runs_it_in(written: dict[str, Any], run_in: str) -> None:
+    base = {key: value for key, value in LLAMA.items() if key != "torch_dtype"}
+    assert parse_config(base | written, "x").dtype == run_in
+
+
+def test_a_config_is_named_after_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(LLAMA))
+    assert ModelSpec.from_config(folder / "config.json").name == "my-model"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"num_hidden_layers": None}, "num_hidden_layers is missing"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers must be a whole number from 1 to 4096"),
+        ({"num_hidden_layers": 10**12}, "num_hidden_layers must be a whole number from 1 to 4096"),
+        ({"num_attention_heads": 32.0}, "num_attention_heads must be a whole number.*32.0"),
+        ({"num_attention_heads": True}, "num_attention_heads must be a whole number.*True"),
+        ({"num_attention_heads": "32"}, "num_attention_heads must be a whole number.*'32'"),
+        ({"num_key_value_heads": [8, 4]}, r"num_key_value_heads must be .*\[8, 4\]"),
+        ({"num_key_value_heads": 5}, r"num_heads is 32, which num_kv_heads \(5\) does not divide"),
+        ({"hidden_size": 4095}, r"hidden_size \(4095\) is not divisible"),
+        ({"hidden_size": None}, "hidden_size is missing"),
+        ({"torch_dtype": "float8"}, "torch_dtype must be float32, float16 or bfloat16"),
+        ({"torch_dtype": 16}, "torch_dtype must be float32, float16 or bfloat16, not 16"),
+        ({"kv_lora_rank": 512}, "latent attention needs both"),
+        ({"sliding_window": -1}, "sliding_window must be a whole number"),
+        ({"sliding_window": 8, "use_sliding_window": 1}, "use_sliding_window must be true or"),
+        ({"sliding_window": 8, "sliding_window_pattern": "LLG"}, "sliding_window_pattern must be"),
+        ({"layer_types": ["full_attention"]}, "layer_types must list all 32 layers"),
+        ({"layer_types": ["linear_attention"] * 32}, r"layer_types\[0\] must be full_attention or"),
+        ({"layer_types": ["sliding_attention"] * 32}, "sliding_window is missing"),
+        ({"layer_types": [{}] * 32}, r"layer_types\[0\] must be"),
+        ({"is_encoder_decoder": True}, "only decoders"),
+        ({"num_kv_shared_layers": 15}, "num_kv_shared_layers is 15"),
+        ({"attn_layer_period": 8}, "attn_layer_period is 8: not every layer"),
+        ({"text_config": [1]}, "text_config must be a JSON object"),
+        ({"max_position_embeddings": 0}, "max_position_embeddings must be"),
+    ],
+)
+def test_refused_by_key_and_value(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps(LLAMA | change))
+    with pytest.raises(pagesim.UsageError, match=words) as refused:
+        ModelSpec.from_config(file)
+    assert str(refused.value).startswith(f"{file}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
+        (b"[1, 2]", "must be a JSON object"),
+        (b"[" * 100_000, "not JSON"),
+        (b'{"num_hidden_layers": ' + b"9" * 5_000 + b"}", "not JSON"),
+        (b" " * (MAX_BYTES + 1), "so it is no config.json"),
+    ],
+)
+def test_what_is_no_config(content: bytes, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_bytes(content)
+    with pytest.raises(pagesim.UsageError, match=words):
+        ModelSpec.from_config(file)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 50) | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=4,
+)
+KEYS = [*LLAMA, "head_dim", "sliding_window", "use_sliding_window", "max_window_layers", "dtype"]
+KEYS += ["sliding_window_pattern", "layer_types", "kv_lora_rank", "qk_rope_head_dim", "text_config"]
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES))
+def test_any_object_is_a_model_or_refused(change: dict[str, Any]) -> None:
+    try:
+        model = parse_config(LLAMA | change, "any")
+    except pagesim.UsageError:
+        return
+    assert model.kv_bytes_per_token > 0
+    assert all(0 <= layer < model.num_layers for layer in model.sliding_layers)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"num_layers": 0}, "num_layers must be at least 1"),
+        ({"dtype": "int8"}, "dtype must be one of"),
+        ({"sliding_layers": (1,)}, "without a sliding_window"),
+        ({"sliding_layers": (2,), "sliding_window": 4}, "names layer 2, and the layers are 0 to 1"),
+        (
+            {"sliding_layers": (1,), "sliding_window": 4, "kv_lora_rank": 8, "qk_rope_head_dim": 8},
+            "latent attention",
+        ),
+    ],
+)
+def test_a_spec_checks_itself(fields: dict[str, Any], words: str) -> None:
+    good = {"name": "x", "num_layers": 2, "num_heads": 4, "num_kv_heads": 2, "head_dim": 8}
+    with pytest.raises(pagesim.UsageError, match=words):
+        ModelSpec(**good | fields)
