@@ -17,7 +17,7 @@ endif
 STAMP := .venv/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test nightly notebooks gate figures bench lint e2e e2e-setup site check
+.PHONY: help lab test nightly notebooks gate figures bench lint cluster e2e e2e-setup site check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -53,6 +53,9 @@ lint: $(STAMP) ## ruff, mypy, codespell, and whether the pins resolve on the thr
 	$(PY) -m codespell_lib
 	$(PY) tests/lint/resolve_constraints.py
 
+cluster: $(STAMP) ## sweeps on a real Dask cluster of two processes
+	$(PY) -m pytest tests/cluster
+
 e2e: $(STAMP) ## the player and the chapters in a real browser (skips, and says why, where none is)
 	$(PY) -m pytest tests/e2e $(E2E_ARGS)
 
@@ -72,12 +75,12 @@ e2e-setup: ## install Chromium for make e2e (apt-get, as root); nothing if it is
 site: $(STAMP) ## the committed chapters as static pages in site/, players alive
 	$(PY) notebooks/site.py
 
-check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, e2e
-	@for step in lint test notebooks gate figures e2e; do \
+check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, cluster, e2e
+	@for step in lint test notebooks gate figures cluster e2e; do \
 	  echo "== make $$step"; \
 	  $(MAKE) --no-print-directory $$step || { echo "make check: FAILED in $$step"; exit 1; }; \
 	done
-	@echo "make check: passed (lint, test, notebooks, gate, figures, e2e)"
+	@echo "make check: passed (lint, test, notebooks, gate, figures, cluster, e2e)"
 
 # The stamp is touched last, so an install that broke off is begun again.
 # setuptools comes first and pinned: building without isolation then fetches nothing that is not pinned.

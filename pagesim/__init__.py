@@ -14,6 +14,7 @@ from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.player.explore import explore
 from pagesim.scheduler import Scheduler
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.sweeps import CellResult, Sweep, simulate_cell, sweep
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "BlockAllocator",
     "BlockTable",
     "CacheConfig",
+    "CellResult",
     "CpuGpuBlockAllocator",
     "Device",
     "Event",
@@ -41,10 +43,13 @@ __all__ = [
     "SequenceGroup",
     "SequenceStatus",
     "State",
+    "Sweep",
     "Timeline",
     "TimelineError",
     "UsageError",
     "explore",
     "load",
     "record",
+    "simulate_cell",
+    "sweep",
 ]

@@ -23,7 +23,7 @@ from tests.lint.resolve_constraints import pins
 pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
-STEPS = ["lint", "test", "notebooks", "gate", "figures", "e2e"]
+STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
 TARGETS = {*STEPS, "help", "lab", "bench", "nightly", "e2e-setup", "site", "check"}
 
 
@@ -72,7 +72,7 @@ def test_torch_and_triton_are_the_pair_that_belongs_together() -> None:
 
 def test_the_core_needs_neither_torch_nor_jupyter(project: dict[str, Any]) -> None:
     core = {Requirement(line).name for line in project["dependencies"]}
-    assert core == {"click", "matplotlib", "numpy"}
+    assert core == {"click", "matplotlib", "numpy", "tqdm"}
 
 
 def test_all_is_every_other_extra(project: dict[str, Any]) -> None:

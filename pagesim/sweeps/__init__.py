@@ -1,0 +1,11 @@
+"""Studies of many runs: a function on every cell of a grid, on any executor.
+
+``cells`` makes the cells and runs one, ``runner`` keeps an executor busy with them, ``output`` is
+the file they go to, ``study`` ties these together; ``simulations`` makes a simulation of a cell.
+"""
+
+from pagesim.sweeps.cells import CellResult
+from pagesim.sweeps.simulations import simulate_cell
+from pagesim.sweeps.study import Sweep, sweep
+
+__all__ = ["CellResult", "Sweep", "simulate_cell", "sweep"]

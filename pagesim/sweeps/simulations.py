@@ -1,0 +1,42 @@
+"""A cell of a sweep as a simulation: everything it takes can be written as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pagesim.block.interfaces import UsageError
+
+
+def simulate_cell(**cell: Any) -> dict[str, Any]:
+    """Run ``pagesim.simulate`` with the keywords of a cell and return the run's summary.
+
+    ``workload`` is the path of a trace, or ``{"name": "sharegpt_like", "n": 500, "seed": 0}``: a
+    function of ``pagesim.workload`` and its keywords. ``pool`` is a number of slots, or the
+    keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other keywords are
+    those of ``simulate``.
+    """
+    from pagesim.simulation import Pool, simulate
+
+    if "workload" not in cell:
+        raise UsageError("a cell needs a workload: a path, or a dict with its name and keywords")
+    options = dict(cell)
+    workload = _workload(options.pop("workload"))
+    if isinstance(options.get("pool"), dict):
+        options["pool"] = Pool.for_model(**options["pool"])
+    summary: dict[str, Any] = simulate(workload, **{"progress": False} | options).summary()
+    return summary
+
+
+def _workload(given: Any) -> Any:
+    from pagesim import workload
+
+    if isinstance(given, str):
+        return workload.load(given)
+    if not isinstance(given, dict) or not isinstance(given.get("name"), str):
+        raise UsageError(f"workload must be a path or a dict with a name, not {given!r}")
+    keywords = dict(given)
+    name = keywords.pop("name")
+    known = [one for one in workload.__all__ if one.islower() and one != "load"]
+    if name not in known:
+        raise UsageError(f"workload has no {name!r}: it has {', '.join(known)}")
+    return getattr(workload, name)(**keywords)

@@ -1,0 +1,174 @@
+"""A sweep: a function on every cell of a grid, on any executor, to be broken off at any time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+from pagesim.sweeps.cells import CellResult, Cells, Function, Grid
+from pagesim.sweeps.output import SweepFile
+from pagesim.sweeps.progress import Progress
+from pagesim.sweeps.runner import Finished, Runner
+from pagesim.sweeps.simulations import simulate_cell
+
+
+class Sweep:
+    """The cells of a grid and what has come of them so far; ``sweep`` makes it.
+
+    Looping over it runs the cells and gives a ``CellResult`` for each as it finishes, those known
+    already first. A loop that is left, by ``break`` or Ctrl-C, can be begun again: what is
+    finished is not run twice. All results stay in memory, 1 kB for a value of ten numbers.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        function: Function,
+        executor: Executor | None,
+        file: SweepFile | None,
+        progress: bool | Callable[[int, int], None] | None,
+        in_flight: int | None,
+    ) -> None:
+        self._cells, self._function, self._executor = cells, function, executor
+        self._file, self._progress, self._in_flight = file, progress, in_flight
+        self._known = {} if file is None else dict(file.done)
+        self._running = False
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[CellResult]:
+        yield from list(self._known.values())
+        if len(self._known) < len(self._cells):
+            yield from self._run()
+
+    def run(self) -> Sweep:
+        """Run all that is left, and return the sweep itself."""
+        for _ in self:
+            pass
+        return self
+
+    @property
+    def results(self) -> list[CellResult]:
+        """The cells with a value so far, in the order of the grid."""
+        return [result for _, result in sorted(self._known.items()) if result.ok]
+
+    @property
+    def failures(self) -> list[CellResult]:
+        """The cells that ended with an error so far, in the order of the grid."""
+        return [result for _, result in sorted(self._known.items()) if not result.ok]
+
+    def __repr__(self) -> str:
+        failures, known = self.failures, len(self._known)
+        lines = [
+            f"sweep of {len(self)} cells: {known - len(failures)} done, "
+            f"{len(failures)} failed, {len(self) - known} to do"
+        ]
+        lines += [f"  cell {one.index} {one.cell}: {one.error}" for one in failures[:5]]
+        if len(failures) > 5:
+            lines.append(f"  and {len(failures) - 5} more in .failures")
+        if failures:
+            lines.append(str(failures[0]).rstrip())
+        return "\n".join(lines)
+
+    def _run(self) -> Iterator[CellResult]:
+        if self._running:
+            raise UsageError("this sweep is running already: leave the other loop over it first")
+        self._running = True
+        todo = ((i, cell) for i, cell in enumerate(self._cells) if i not in self._known)
+        runner: Runner | None = None
+        progress: Progress | None = None
+        try:
+            runner = Runner(self._function, self._executor, self._in_flight)
+            if self._file is not None:
+                self._file.open()
+            progress = Progress(self._progress, len(self._cells), len(self._known))
+            while runner.fill(todo):
+                # All are kept before the first is given away: a slow reader, or one who leaves,
+                # costs no result and keeps no worker waiting.
+                batch = [self._keep(one, progress) for one in runner.finished()]
+                runner.fill(todo)
+                yield from batch
+        finally:
+            self._running = False
+            try:
+                for one in runner.stop() if runner is not None else ():
+                    if one[0] not in self._known:
+                        self._keep(one, None)
+            finally:
+                if self._file is not None:
+                    self._file.close()
+                if progress is not None:
+                    progress.close()
+
+    def _keep(self, finished: Finished, progress: Progress | None) -> CellResult:
+        index, cell, outcome = finished
+        result = outcome.result(index, cell)
+        if self._file is not None:
+            self._file.add(result)
+        self._known[index] = result
+        if progress is not None:
+            progress.add(result)
+        return result
+
+
+def sweep(
+    grid: Grid,
+    function: Function | None = None,
+    *,
+    executor: Executor | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[int, int], None] | None = None,
+    in_flight: int | None = None,
+) -> Sweep:
+    """Run ``function(**cell)`` on every cell of ``grid``, here or on a cluster, resumably.
+
+    ``grid`` maps names to lists of values, and the cells are all combinations, the last name
+    turning fastest; or it is a list of dicts, a cell each. ``function`` returns a dict that JSON
+    can hold; without one each cell is a simulation (``simulate_cell``). Nothing runs before the
+    first loop over the result, or its ``run()``:
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> def area(width: int, height: int) -> dict[str, int]:
+    ...     return {"area": width * height}
+    >>> with ThreadPoolExecutor() as pool:
+    ...     study = sweep({"width": [1, 2], "height": [3, 4]}, area, executor=pool).run()
+    >>> [one.cell | one.value for one in study.results][2:]
+    [{'width': 2, 'height': 3, 'area': 6}, {'width': 2, 'height': 4, 'area': 8}]
+    >>> study
+    sweep of 4 cells: 4 done, 0 failed, 0 to do
+
+    ``executor`` is any ``concurrent.futures.Executor``; None is a process for each core, for
+    functions that a new process can import. Of a Dask cluster take ``client.get_executor()``. For
+    MPI, as the documentation of mpi4py.futures describes it (not tested here), pass an
+    ``MPIPoolExecutor()`` below ``if __name__ == "__main__":`` in a script, and start that with
+    ``mpiexec -n 4 python -m mpi4py.futures script.py``: one master and three workers.
+
+    A cell that raises is a result with ``error`` and ``traceback``; the others run on. ``out``
+    names a file of JSON lines, one for each finished cell as soon as it is fetched; a sweep of the
+    same grid and function goes on from it and tries failed cells again. The file knows a function
+    by its name: when its code has changed, begin another. Ctrl-C leaves file and results usable.
+
+    ``progress`` is True for a bar, a function called with (finished, all) cells, False for
+    nothing, None for a bar on a terminal. ``in_flight`` bounds the cells submitted at a time: 2 a
+    process of our own pool, 1,024 elsewhere unless given. TypeError or UsageError names what
+    cannot be used.
+    """
+    function = simulate_cell if function is None else function
+    if not callable(function):
+        raise TypeError(f"function must be callable with a cell's names, not {function!r}")
+    if executor is not None and not isinstance(executor, Executor):
+        raise TypeError(
+            f"executor must be a concurrent.futures.Executor, not {executor!r}; of a Dask client "
+            "it is client.get_executor()"
+        )
+    if in_flight is not None:
+        check_int("in_flight", in_flight, minimum=1)
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
+    cells = Cells(grid)
+    file = None if out is None else SweepFile(out, function, cells)
+    return Sweep(cells, function, executor, file, progress, in_flight)

@@ -1,0 +1,60 @@
+"""Cells that are simulations: what a cell says is what `simulate` is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagesim import UsageError
+from pagesim.pool import Pool
+from pagesim.simulation import simulate
+from pagesim.sweeps import simulate_cell, sweep
+from pagesim.workload import paper_sharegpt
+from tests.sweeps.functions import Inline
+
+pytestmark = pytest.mark.ch01
+
+WORKLOAD = {"name": "paper_sharegpt", "n": 12, "seed": 3}
+POOL = {"model": "opt-13b", "kv_gib": 12}
+
+
+def test_a_cell_is_a_simulation_with_its_keywords() -> None:
+    grid = {
+        "workload": [WORKLOAD],
+        "policy": ["max", "oracle"],
+        "pool": [POOL, 9_000],
+        "saturated": [True],
+    }
+    study = sweep(grid, executor=Inline()).run()
+    assert study.failures == []
+    stream = paper_sharegpt(12, seed=3)
+    expected = [
+        simulate(stream, policy=policy, pool=pool, saturated=True, progress=False).summary()
+        for policy in ("max", "oracle")
+        for pool in (Pool.for_model("opt-13b", kv_gib=12), 9_000)
+    ]
+    assert [one.value for one in study.results] == expected
+    assert len({str(summary) for summary in expected}) == 4
+
+
+def test_a_workload_may_be_a_file(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0.0,10,4\n0.5,7,3\n")
+    assert simulate_cell(workload=str(trace), policy="oracle")["finished"] == 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ({}, "a cell needs a workload"),
+        ({"workload": 3}, "workload must be a path or a dict with a name, not 3"),
+        ({"workload": {"n": 3}}, "workload must be a path or a dict with a name"),
+        ({"workload": {"name": "load"}}, "workload has no 'load': it has .*paper_sharegpt"),
+        ({"workload": {"name": "Request"}}, "workload has no 'Request'"),
+    ],
+)
+def test_a_bad_cell_is_explained(cell: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        simulate_cell(**cell)
