@@ -70,6 +70,7 @@ class SelfAttnBlockSpaceManager:
         )
         self.block_tables: dict[int, BlockTable] = {}
         self._gpu = self.block_allocator.allocator_on(Device.GPU)
+        self._copies = self._gpu.copies
         self._undo = self.block_allocator.undo
         self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
         self._last_access = LastAccessBlocksTracker(self.block_allocator)
@@ -150,7 +151,7 @@ class SelfAttnBlockSpaceManager:
         else:
             computed = seq.data.get_num_computed_tokens()
             table.append_within_window(unseen, num_lookahead_slots, computed)
-        return self._gpu.clear_copy_on_writes()
+        return self._gpu.clear_copy_on_writes() if self._copies.copies else []
 
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:
         """Let the child share the parent's blocks; nothing if the parent has no table."""

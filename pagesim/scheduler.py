@@ -159,31 +159,33 @@ class Scheduler:
         now = check_time("clock()", self.clock())
         outputs = self._schedule()
         manager = self.block_manager
-        caching = manager.enable_caching
+        tables, caching = manager.block_tables, manager.enable_caching
+        computed: list[int] = []
         metadata: list[SequenceGroupMetadata] = []
         for scheduled in outputs.scheduled_seq_groups:
-            seq_group = scheduled.seq_group
+            seq_group, chunk = scheduled.seq_group, scheduled.token_chunk_size
             seqs = seq_group.seqs
-            tables = manager.block_tables
-            block_tables = {s.seq_id: tables[s.seq_id].physical_block_ids.copy() for s in seqs}
-            computed: list[int] = []
+            seq, data = seqs[0], seqs[0].data
+            seq_data = {seq.seq_id: data}
+            block_tables = {seq.seq_id: tables[seq.seq_id].physical_block_ids.copy()}
+            for other in seqs[1:]:
+                seq_data[other.seq_id] = other.data
+                block_tables[other.seq_id] = manager.get_block_table(other)
             if caching:
                 for seq in seqs:
                     manager.access_all_blocks_in_seq(seq, now)
-                computed = manager.get_common_computed_block_ids(seqs).copy()
-            data = seqs[0].data
+                computed = manager.get_common_computed_block_ids(seqs)
             is_prompt = data.stage is PREFILL
-            end = scheduled.token_chunk_size + data.get_num_computed_tokens() if is_prompt else 0
             metadata.append(
                 SequenceGroupMetadata(
                     seq_group.request_id,
                     is_prompt,
-                    {seq.seq_id: seq.data for seq in seqs},
+                    seq_data,
                     seq_group.sampling_params,
                     block_tables,
-                    not is_prompt or end >= data.get_len(),
-                    scheduled.token_chunk_size,
-                    computed,
+                    not is_prompt or chunk + data.num_computed_tokens >= len(data.token_ids),
+                    chunk,
+                    computed.copy(),
                 )
             )
         if caching:
@@ -328,10 +330,15 @@ class Scheduler:
         can_append_slots, append_slots = manager.can_append_slots, manager.append_slots
         num_tokens = 0
         out.num_lookahead_slots = self._lookahead
+        # A sequence with one new token takes one block at most: while so many are free that all
+        # before it may have taken one, can_append_slots() need not be asked.
+        one_at_most = not self._lookahead and manager.sliding_window is None
+        surely_free = manager.get_num_free_gpu_blocks() if one_at_most else 0
         while running:
             seq_group = running[0]
             seqs = seq_group.seqs
-            is_prefill = seqs[0].data.stage is PREFILL
+            data = seqs[0].data
+            is_prefill = data.stage is PREFILL
             if is_prefill or chunked:
                 new_tokens = self._num_new_tokens(seqs, budget, chunked)
                 if new_tokens == 0:
@@ -340,7 +347,12 @@ class Scheduler:
                 new_tokens = len(seqs)
             running.popleft()
             lookahead = 0 if is_prefill else self._lookahead
-            while not can_append_slots(seq_group, lookahead):
+            is_sure = (
+                surely_free > 0
+                and len(seqs) == 1
+                and len(data.token_ids) - data.num_computed_tokens == 1
+            )
+            while not (is_sure or can_append_slots(seq_group, lookahead)):
                 victim = running.pop() if running else seq_group
                 if self._preempt(victim, out.blocks_to_swap_out):
                     preempted.append(victim)
@@ -352,6 +364,10 @@ class Scheduler:
                 for seq in seqs:
                     if copies := append_slots(seq, lookahead):
                         out.blocks_to_copy += copies
+                if is_sure:
+                    surely_free -= 1
+                elif one_at_most:
+                    surely_free = manager.get_num_free_gpu_blocks()
                 if is_prefill:
                     chunks.append(ScheduledSequenceGroup(seq_group, new_tokens))
                 else:

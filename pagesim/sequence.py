@@ -52,13 +52,14 @@ class SequenceStage(enum.Enum):
 class SequenceData:
     """The tokens of a sequence, prompt first, and how many of them have their keys and values."""
 
-    __slots__ = ("_num_computed_tokens", "_num_prompt_tokens", "stage", "token_ids")
+    __slots__ = ("_num_prompt_tokens", "num_computed_tokens", "stage", "token_ids")
 
     def __init__(self, prompt_token_ids: list[int]) -> None:
         self.token_ids = prompt_token_ids
         """Prompt and output in one live list: read it only."""
         self._num_prompt_tokens = len(prompt_token_ids)
-        self._num_computed_tokens = 0
+        self.num_computed_tokens = 0
+        """Tokens whose keys and values are in the cache: read it only."""
         self.stage = SequenceStage.PREFILL
         """PREFILL until everything is computed, then DECODE: read it only."""
 
@@ -90,20 +91,25 @@ class SequenceData:
 
     def get_num_computed_tokens(self) -> int:
         """Tokens whose keys and values are in the cache."""
-        return self._num_computed_tokens
+        return self.num_computed_tokens
 
     def get_num_uncomputed_tokens(self) -> int:
         """Tokens whose keys and values are yet to be computed."""
-        return len(self.token_ids) - self._num_computed_tokens
+        return len(self.token_ids) - self.num_computed_tokens
+
+    def append_token_id(self, token_id: int) -> None:
+        """Add a generated token that is known to be an int; see `Sequence.append_token_id`."""
+        self.token_ids.append(token_id)
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
         """So many tokens more are computed; UsageError if the sequence has not that many."""
-        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
-        computed = self._num_computed_tokens + num_new_computed_tokens
-        if computed > self.get_len():
-            raise UsageError(f"{computed} tokens cannot be computed of only {self.get_len()}")
-        self._num_computed_tokens = computed
-        if computed == self.get_len():
+        if num_new_computed_tokens != 1:
+            check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
+        computed, length = self.num_computed_tokens + num_new_computed_tokens, len(self.token_ids)
+        if computed > length:
+            raise UsageError(f"{computed} tokens cannot be computed of only {length}")
+        self.num_computed_tokens = computed
+        if computed == length:
             self.stage = SequenceStage.DECODE
 
     def reset_state_for_recompute(self) -> None:
@@ -112,14 +118,14 @@ class SequenceData:
 
     def restore_progress(self, num_computed_tokens: int, stage: SequenceStage) -> None:
         """Go back to a progress that was read before."""
-        self._num_computed_tokens = num_computed_tokens
+        self.num_computed_tokens = num_computed_tokens
         self.stage = stage
 
     def copy(self) -> SequenceData:
         """The same tokens and progress, to go on separately."""
         data = SequenceData(self.token_ids.copy())
         data._num_prompt_tokens = self._num_prompt_tokens
-        data._num_computed_tokens = self._num_computed_tokens
+        data.num_computed_tokens = self.num_computed_tokens
         data.stage = self.stage
         return data
 

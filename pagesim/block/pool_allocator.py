@@ -72,6 +72,11 @@ class PoolAllocator:
         return self._pool.refcounter
 
     @property
+    def copies(self) -> CopyOnWriteTracker:
+        """The copies that wait to be done. Live: read it only."""
+        return self._copies
+
+    @property
     def pending_copies(self) -> tuple[tuple[int, int], ...]:
         """What :meth:`clear_copy_on_writes` would hand out, without clearing it."""
         return tuple(self._copies.copies)
