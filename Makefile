@@ -41,9 +41,10 @@ gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU neede
 figures: $(STAMP) ## render the gallery in figures/gallery
 	$(PY) -m figures
 
-bench: $(STAMP) ## measure the block manager, the timeline and, where there is a GPU, the kernels
+bench: $(STAMP) ## measure the block manager, the timeline, the simulation and, with a GPU, the kernels
 	$(PY) tests/bench/block_manager.py
 	$(PY) tests/bench/timeline.py
+	$(PY) tests/bench/simulation.py
 	$(PY) -m kernels.bench --if-gpu --out figures/data/roofline.json
 
 lint: $(STAMP) ## ruff, mypy, codespell, and whether the pins resolve on the three systems

@@ -56,7 +56,7 @@ def show(figure: Figure, alt: str) -> None:
         raise ImportError(
             'figures.show needs IPython: pip install "pagesim[lab]", or figure.savefig(path)'
         ) from error
-    display({"text/html": img_tag(figure, alt), "text/plain": alt}, raw=True)
+    display({"text/html": img_tag(figure, alt), "text/plain": alt}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def save(figure: Figure, path: Path | str, alt: str) -> list[Path]:

@@ -3,6 +3,7 @@
 The names are vLLM 0.6.4.post1's, so that its source can be read beside this.
 """
 
+from pagesim import workload
 from pagesim.block.block_table import BlockTable
 from pagesim.block.common import RefCounter
 from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
@@ -11,9 +12,12 @@ from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.model_spec import ModelSpec
 from pagesim.player.explore import explore
+from pagesim.pool import Pool
 from pagesim.scheduler import Scheduler
 from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.simulation import Simulation, simulate
 from pagesim.sweeps import CellResult, Sweep, simulate_cell, sweep
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 
@@ -29,9 +33,11 @@ __all__ = [
     "Device",
     "Event",
     "Logprob",
+    "ModelSpec",
     "NaiveBlock",
     "NaiveBlockAllocator",
     "NoFreeBlocksError",
+    "Pool",
     "PrefixCachingBlock",
     "PrefixCachingBlockAllocator",
     "Question",
@@ -42,6 +48,7 @@ __all__ = [
     "Sequence",
     "SequenceGroup",
     "SequenceStatus",
+    "Simulation",
     "State",
     "Sweep",
     "Timeline",
@@ -50,6 +57,8 @@ __all__ = [
     "explore",
     "load",
     "record",
+    "simulate",
     "simulate_cell",
     "sweep",
+    "workload",
 ]

@@ -15,7 +15,9 @@ from pagesim.commands.common import example
 from pagesim.commands.doctor import doctor
 from pagesim.commands.play import play
 from pagesim.commands.replay import replay
+from pagesim.commands.simulate import simulate
 from pagesim.commands.size import size
+from pagesim.commands.waste import waste
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -31,7 +33,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (doctor, play, replay, size):
+for command in (doctor, play, replay, simulate, size, waste):
     cli.add_command(command)
 
 

@@ -1,13 +1,15 @@
 """What does recording cost, how large is a run, and how fast is any step of it? For `make bench`.
 
-Recording: the block manager's work (see block_manager.py) with and without a recorder. Size and
-seek: 256 sequences that grow, leave and come back in a pool of 4,096 blocks of 16, until there are
-as many events as asked for; then the state at 200 random steps. Medians.
+Recording: the block manager's work (see block_manager.py), and 96 requests (256 prompt tokens, 128
+output tokens, 2,000 blocks of 16) through a scheduler, with and without a recorder. Size and seek:
+256 sequences that grow, leave and come back in a pool of 4,096 blocks of 16, until there are as
+many events as asked for; then the state at 200 random steps. Medians.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import random
@@ -35,6 +37,46 @@ def recording_cost(repeat: int) -> list[dict[str, float | bool]]:
             a, b = statistics.median(plain), statistics.median(recorded)
             rows.append({"enable_caching": caching, "can_append_slots": ask_first, "times": b / a})
     return rows
+
+
+def scheduling_cost(repeat: int) -> list[dict[str, float | str]]:
+    """Seconds inside a scheduler, plain and recorded, for each way to preempt."""
+    rows: list[dict[str, float | str]] = []
+    for mode in ("recompute", "swap"):
+        plain = statistics.median(scheduling(mode) for _ in range(repeat))
+        recorded = statistics.median(scheduling(mode, record=True) for _ in range(repeat))
+        rows.append({"preemption_mode": mode, "times": recorded / plain})
+    return rows
+
+
+def scheduling(mode: str, record: bool = False) -> float:
+    """Seconds in `schedule()` and `free_finished_seq_groups()` until all requests are done."""
+    scheduler = pagesim.Scheduler(
+        pagesim.SchedulerConfig(4096, 96, 1024, preemption_mode=mode),
+        pagesim.CacheConfig(16, 2000, 2000),
+        clock=lambda: 0.0,
+    )
+    for i in range(96):
+        prompt = [(i * 7919 + j * 31) % 50_000 for j in range(256)]
+        seq = pagesim.Sequence(i, prompt, 16)
+        scheduler.add_seq_group(pagesim.SequenceGroup(f"{i}", [seq], float(i)))
+    logprobs, seconds = {7: pagesim.Logprob(0.0)}, 0.0
+    gc.collect()
+    with pagesim.record(scheduler) if record else contextlib.nullcontext():
+        while scheduler.has_unfinished_seqs():
+            start = perf_counter()
+            metadata, outputs, _ = scheduler.schedule()
+            seconds += perf_counter() - start
+            for given, meta in zip(outputs.scheduled_seq_groups, metadata, strict=True):
+                seq = given.seq_group.first_seq
+                seq.data.update_num_computed_tokens(meta.token_chunk_size)
+                seq.append_token_id(7, logprobs)
+                if seq.get_output_len() >= 128:
+                    seq.status = pagesim.SequenceStatus.FINISHED_LENGTH_CAPPED
+            start = perf_counter()
+            scheduler.free_finished_seq_groups()
+            seconds += perf_counter() - start
+    return seconds
 
 
 def long_run(num_events: int) -> pagesim.Timeline:
@@ -99,9 +141,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     cost = recording_cost(options.repeat)
+    scheduler = scheduling_cost(options.repeat)
     sizes = [size_and_seek(count) for count in options.events]
     if options.json:
-        print(json.dumps({"recording": cost, "runs": sizes}))
+        print(json.dumps({"recording": cost, "scheduler": scheduler, "runs": sizes}))
         return
     print("recording the block manager's work, time recorded ÷ time not recorded")
     for row in cost:
@@ -109,6 +152,9 @@ def main() -> None:
             f"  caching={row['enable_caching']!s:5}  can_append={row['can_append_slots']!s:5}"
             f"  {row['times']:.2f}"
         )
+    print("recording a scheduler, time recorded ÷ time not recorded")
+    for line in scheduler:
+        print(f"  {line['preemption_mode']:10}  {line['times']:.2f}")
     print("   events   bytes/event   first seek   random seek (p95)   file bytes/event")
     for size in sizes:
         print(

@@ -1,0 +1,125 @@
+"""Contiguous stretches of a pool: a buddy allocator, and first fit to compare it with.
+
+A buddy allocator hands out powers of two only, and finds the neighbour to merge with by flipping
+one bit of the address. That is fast, and it is how the paper built its Orca baselines ("we assume
+Orca uses the buddy allocation algorithm", section 6.1).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Protocol
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+
+def power_of_two_from(n: int) -> int:
+    """The smallest power of two that is at least ``n``."""
+    return 1 << (n - 1).bit_length()
+
+
+class Allocator(Protocol):
+    """Gives contiguous stretches of slots away, and takes them back."""
+
+    largest: int
+    """The longest stretch that could ever be given."""
+
+    def allocate(self, size: int) -> tuple[int, int] | None:
+        """First slot and granted size (at least ``size``) of a stretch; None if there is none."""
+
+    def free(self, start: int) -> None:
+        """Take back the stretch that begins at ``start``."""
+
+
+class BuddyAllocator:
+    """Stretches of powers of two, the largest ``root`` slots.
+
+    A pool that is no multiple of ``root`` ends in smaller roots: 15,728 slots are seven roots of
+    2,048 and one each of 1,024, 256, 64, 32 and 16. Of the smallest stretches that fit, the one at
+    the lowest address is taken, and halved until it is no longer twice too large.
+    """
+
+    def __init__(self, pool: int, root: int) -> None:
+        check_int("pool", pool, 1)
+        if check_int("root", root, 1) != power_of_two_from(root):
+            raise UsageError(f"root must be a power of two, not {root}")
+        self._root = root
+        self._free: dict[int, set[int]] = {1 << n: set() for n in range(root.bit_length())}
+        self._given: dict[int, int] = {}
+        self.roots: list[int] = [root] * (pool // root)
+        self.roots += [size for size in sorted(self._free, reverse=True) if pool % root & size]
+        self.largest = self.roots[0]
+        start = 0
+        for size in self.roots:
+            self._free[size].add(start)
+            start += size
+
+    def allocate(self, size: int) -> tuple[int, int] | None:
+        """See :meth:`Allocator.allocate`; the granted size is the next power of two."""
+        wanted = found = power_of_two_from(check_int("size", size, 1))
+        while not self._free.get(found):
+            if found >= self._root:
+                return None
+            found *= 2
+        start = min(self._free[found])
+        self._free[found].remove(start)
+        while found > wanted:
+            found //= 2
+            self._free[found].add(start + found)
+        self._given[start] = wanted
+        return start, wanted
+
+    def free(self, start: int) -> None:
+        """See :meth:`Allocator.free`; free buddies are merged up to their root."""
+        if start not in self._given:
+            raise UsageError(f"no stretch that was given away begins at slot {start}")
+        size = self._given.pop(start)
+        # A root begins at a multiple of its size, so that one bit tells two buddies apart.
+        while size < self._root and start ^ size in self._free[size]:
+            self._free[size].remove(start ^ size)
+            start &= ~size
+            size *= 2
+        self._free[size].add(start)
+
+    def free_stretches(self) -> list[tuple[int, int]]:
+        """First slot and size of every free stretch, in order."""
+        return sorted((start, size) for size, starts in self._free.items() for start in starts)
+
+
+class FirstFitAllocator:
+    """Stretches of exactly the size asked for, at the lowest address where they fit."""
+
+    def __init__(self, pool: int) -> None:
+        self.largest = check_int("pool", pool, 1)
+        self._holes: list[tuple[int, int]] = [(0, pool)]
+        self._given: dict[int, int] = {}
+
+    def allocate(self, size: int) -> tuple[int, int] | None:
+        """See :meth:`Allocator.allocate`; the granted size is ``size``."""
+        check_int("size", size, 1)
+        for i, (start, hole) in enumerate(self._holes):
+            if hole >= size:
+                self._holes[i : i + 1] = [(start + size, hole - size)] if hole > size else []
+                self._given[start] = size
+                return start, size
+        return None
+
+    def free(self, start: int) -> None:
+        """See :meth:`Allocator.free`; the hole merges with the holes beside it."""
+        if start not in self._given:
+            raise UsageError(f"no stretch that was given away begins at slot {start}")
+        end = start + self._given.pop(start)
+        i = bisect_left(self._holes, (start, 0))
+        first = last = i
+        if last < len(self._holes) and self._holes[last][0] == end:
+            end += self._holes[last][1]
+            last += 1
+        if first and sum(self._holes[first - 1]) == start:
+            first -= 1
+            start = self._holes[first][0]
+        self._holes[first:last] = [(start, end - start)]
+
+    def free_stretches(self) -> list[tuple[int, int]]:
+        """First slot and size of every hole, in order."""
+        return list(self._holes)

@@ -1,0 +1,112 @@
+"""Contiguous memory, reserved on admission: the three Orca baselines of the paper.
+
+They differ in how long a stretch a request asks for, not knowing its output (section 6.1):
+
+* "max": the longest that the model allows;
+* "pow2": its prompt, and the output rounded up to a power of two (so at most twice too much);
+* "oracle": its prompt and output, which nobody can know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pagesim.baselines.buddy import Allocator, BuddyAllocator, power_of_two_from
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+from pagesim.workload.request import Request
+
+Sizing = Callable[[Request, int], int]
+"""How many slots a request asks for, given the model's longest sequence."""
+
+
+def ask_max(request: Request, max_model_len: int) -> int:
+    """The longest sequence there can be."""
+    return max_model_len
+
+
+def ask_pow2(request: Request, max_model_len: int) -> int:
+    """The prompt, and the next power of two that holds the output."""
+    return min(request.prompt_tokens + power_of_two_from(request.output_tokens), max_model_len)
+
+
+def ask_oracle(request: Request, max_model_len: int) -> int:
+    """What the request will need, exactly."""
+    return request.prompt_tokens + request.output_tokens
+
+
+SIZINGS: dict[str, Sizing] = {"max": ask_max, "pow2": ask_pow2, "oracle": ask_oracle}
+"""The baselines' names, and what they ask for."""
+
+
+class ContiguousPolicy:
+    """One contiguous stretch a request, from admission to the end.
+
+    ``sizing`` says how much is asked for, ``allocator`` what is granted: buddies of at most the
+    power of two above ``max_model_len``, unless another is given. What is granted beyond what was
+    asked is external: no request can name it. ``rounding_is_internal`` counts it wrongly, to show
+    what comes out then. UsageError if ``sizing`` is unknown.
+    """
+
+    def __init__(
+        self,
+        pool: int,
+        max_model_len: int,
+        sizing: str | Sizing = "max",
+        allocator: Allocator | None = None,
+        *,
+        rounding_is_internal: bool = False,
+    ) -> None:
+        self.pool = check_int("pool", pool, 1)
+        self._max_model_len = check_int("max_model_len", max_model_len, 1)
+        if isinstance(sizing, str):
+            if sizing not in SIZINGS:
+                raise UsageError(f"sizing must be one of {', '.join(SIZINGS)}, not {sizing!r}")
+            sizing = SIZINGS[sizing]
+        self._sizing = sizing
+        self._allocator = allocator or BuddyAllocator(pool, power_of_two_from(max_model_len))
+        self._rounding_is_internal = rounding_is_internal
+        self._held: dict[str, tuple[int, int, int]] = {}
+        self._token = self._reserved = self._asked = self._granted = 0
+
+    def can_ever_admit(self, request: Request) -> bool:
+        """Whether the longest stretch of the empty pool would do."""
+        return self._sizing(request, self._max_model_len) <= self._allocator.largest
+
+    def admit(self, request: Request) -> bool:
+        """Reserve the whole stretch now; False if no free one is long enough."""
+        asked = self._sizing(request, self._max_model_len)
+        stretch = self._allocator.allocate(asked)
+        if stretch is None:
+            return False
+        start, granted = stretch
+        self._held[request.request_id] = start, asked, granted
+        self._token += request.prompt_tokens
+        self._reserved += request.output_tokens
+        self._asked += asked
+        self._granted += granted
+        return True
+
+    def step(self) -> None:
+        """A reserved slot of every request becomes a token."""
+        self._token += len(self._held)
+        self._reserved -= len(self._held)
+
+    def release(self, request: Request) -> None:
+        """Give the stretch back; the last token was sampled, its slot never used."""
+        start, asked, granted = self._held.pop(request.request_id)
+        self._allocator.free(start)
+        self._token -= request.prompt_tokens + request.output_tokens - 1
+        self._reserved -= 1
+        self._asked -= asked
+        self._granted -= granted
+
+    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
+        """Token, reserved, internal, external: see :mod:`pagesim.waste`."""
+        internal = self._asked - self._token - self._reserved
+        external = self._granted - self._asked
+        if self._rounding_is_internal:
+            internal, external = internal + external, 0
+        if head_waits:
+            external += self.pool - self._granted
+        return self._token, self._reserved, internal, external

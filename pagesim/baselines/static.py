@@ -1,0 +1,60 @@
+"""Static batching: a batch of rows as long as the longest sequence, from its start to its end.
+
+What serving looked like before iterations were scheduled: nobody joins a batch that has begun, and
+whoever finishes early keeps its row until the last one is done.
+"""
+
+from __future__ import annotations
+
+from pagesim.checks import check_int
+from pagesim.workload.request import Request
+
+
+class StaticPolicy:
+    """As many rows of ``max_model_len`` slots as the pool has room for, all or nothing.
+
+    A finished request's tokens are of no use to anybody, so its whole row counts as internal. Slots
+    that are no row (the rest of the pool, rows that a running batch began without) are external
+    while someone waits.
+    """
+
+    def __init__(self, pool: int, max_model_len: int) -> None:
+        self.pool = check_int("pool", pool, 1)
+        self._row = check_int("max_model_len", max_model_len, 1)
+        self._rows = pool // max_model_len
+        self._begun = False
+        self._in_batch = self._running = self._token = self._reserved = 0
+
+    def can_ever_admit(self, request: Request) -> bool:
+        """Whether there is a row at all."""
+        return self._rows > 0
+
+    def admit(self, request: Request) -> bool:
+        """Take a row of a batch that has not begun."""
+        if self._begun or self._in_batch == self._rows:
+            return False
+        self._in_batch += 1
+        self._running += 1
+        self._token += request.prompt_tokens
+        self._reserved += request.output_tokens
+        return True
+
+    def step(self) -> None:
+        """Whoever still runs stores one token more; a batch with members has begun."""
+        self._begun = self._in_batch > 0
+        self._token += self._running
+        self._reserved -= self._running
+
+    def release(self, request: Request) -> None:
+        """The row stays with the batch; the last one to finish ends it."""
+        self._running -= 1
+        self._token -= request.prompt_tokens + request.output_tokens - 1
+        self._reserved -= 1
+        if not self._running:
+            self._in_batch, self._begun = 0, False
+
+    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
+        """Token, reserved, internal, external: see :mod:`pagesim.waste`."""
+        held = self._in_batch * self._row
+        external = self.pool - held if head_waits else 0
+        return self._token, self._reserved, held - self._token - self._reserved, external

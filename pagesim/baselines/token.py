@@ -1,0 +1,76 @@
+"""Token attention: a pool of single tokens, and a table of slots for every request.
+
+LightLLM's answer to paging is a page of one token. Nothing is reserved and nothing is rounded, so a
+slot is a token or it is free. What remains is to know when a newcomer fits: LightLLM forecasts the
+peak of the batch from the length that each request may reach, and lets nobody in for whom the pool
+would ever be too small. So nothing is ever taken back.
+
+Source: LightLLM, ``docs/TokenAttention.md`` and ``lightllm/server/router/req_queue.py`` (its first
+releases; later ones can also pause requests). There the length a request may reach is the one its
+user allows; here it is its true output, which is the best case of the rule. LightLLM looks for
+adjacent slots first, which changes no sum, and is left out.
+"""
+
+from __future__ import annotations
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+from pagesim.workload.request import Request
+
+
+def peak_tokens(requests: list[tuple[int, int]]) -> int:
+    """The most tokens ever held at once by requests of (tokens held, tokens to come).
+
+    Usage peaks just before someone leaves. When the one with ``k`` tokens to come has them all, so
+    has everybody with less to come, and is gone; the others have grown by ``k``.
+    """
+    peak = staying = 0
+    for size, (held, to_come) in enumerate(sorted(requests, key=lambda r: -r[1]), start=1):
+        staying += held
+        peak = max(peak, staying + size * to_come)
+    return peak
+
+
+class TokenPolicy:
+    """Slots one by one. ``tables`` maps a request's id to its slots, in the order of its tokens."""
+
+    def __init__(self, pool: int) -> None:
+        self.pool = check_int("pool", pool, 1)
+        self.tables: dict[str, list[int]] = {}
+        self._final: dict[str, int] = {}
+        self._free = list(range(pool - 1, -1, -1))
+
+    def can_ever_admit(self, request: Request) -> bool:
+        """Whether all its tokens fit; the last one is never stored."""
+        return request.prompt_tokens + request.output_tokens - 1 <= self.pool
+
+    def admit(self, request: Request) -> bool:
+        """Take slots for the prompt, if the forecast says that none will ever be lacking."""
+        newcomer = (request.prompt_tokens, request.output_tokens - 1)
+        batch = [(len(held), self._final[name] - len(held)) for name, held in self.tables.items()]
+        if peak_tokens([*batch, newcomer]) > self.pool:
+            return False
+        slots = [self._free.pop() for _ in range(request.prompt_tokens)]
+        self.tables[request.request_id] = slots
+        self._final[request.request_id] = request.prompt_tokens + request.output_tokens - 1
+        return True
+
+    def step(self) -> None:
+        """One slot more for every table."""
+        if len(self.tables) > len(self._free):
+            raise UsageError(
+                f"{len(self.tables)} requests need a slot and {len(self._free)} are free: one of "
+                "them ran on after its last token; release it"
+            )
+        for table in self.tables.values():
+            table.append(self._free.pop())
+
+    def release(self, request: Request) -> None:
+        """All slots of a table are free again."""
+        self._free += self.tables.pop(request.request_id)
+        del self._final[request.request_id]
+
+    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
+        """Token, reserved, internal, external: see :mod:`pagesim.waste`."""
+        free = len(self._free)
+        return self.pool - free, 0, 0, free if head_waits else 0

@@ -1,0 +1,122 @@
+"""`pagesim simulate`: a file of requests through a memory policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Answer,
+    BadInput,
+    example,
+    finish,
+    naming,
+)
+from pagesim.commands.waste import COUNT, table
+from pagesim.simulation import PAPER_POOL, POLICIES, Simulation
+
+
+@click.command(
+    epilog=example(
+        "pagesim simulate azure.csv --policy paged --block-size 16 --record run.jsonl.gz"
+    )
+)
+@click.argument("file", type=INPUT_FILE)
+@click.option("--policy", type=click.Choice(POLICIES), default="paged", show_default=True)
+@click.option(
+    "--block-size", type=COUNT, default=16, show_default=True, help="Paged: slots a block."
+)
+@click.option(
+    "--slots",
+    type=COUNT,
+    default=PAPER_POOL.slots,
+    show_default=True,
+    help="Tokens the pool holds.",
+)
+@click.option("--max-len", type=COUNT, default=2048, show_default=True, help="Longest sequence.")
+@click.option("--max-num-seqs", type=COUNT, default=256, show_default=True, help="Largest batch.")
+@click.option("--max-num-batched-tokens", type=COUNT, help="Most tokens of a step.")
+@click.option("--saturated", is_flag=True, help="All requests wait from the start.")
+@click.option("--prefix-caching", is_flag=True, help="Paged: keep full blocks for equal prompts.")
+@click.option("--preemption-mode", type=click.Choice(["recompute", "swap"]), help="Paged.")
+@click.option(
+    "--cpu-blocks", type=click.IntRange(0), default=0, show_default=True, help="Paged: to swap to."
+)
+@click.option("--first", type=COUNT, help="Only so many requests of FILE.")
+@click.option("--record", type=OUTPUT_FILE, help="Paged: write the run, to be played or loaded.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def simulate(
+    context: click.Context,
+    file: Path,
+    policy: str,
+    block_size: int,
+    slots: int,
+    max_len: int,
+    max_num_seqs: int,
+    max_num_batched_tokens: int | None,
+    saturated: bool,
+    prefix_caching: bool,
+    preemption_mode: str | None,
+    cpu_blocks: int,
+    first: int | None,
+    record: Path | None,
+    as_json: bool,
+) -> None:
+    """Serve the requests of FILE, and say where the memory went and how long they took.
+
+    Times are those of an ideal A100 with OPT-13B (pagesim.engines.Roofline). On a terminal a bar on
+    stderr shows how far it is. Exit code 0 when requests were served, 1 when none could be, 2 when
+    FILE or an option cannot be used.
+    """
+    from pagesim.block.interfaces import UsageError
+    from pagesim.simulation import simulate as run_through
+    from pagesim.workload import WorkloadError, load
+
+    try:
+        run = run_through(
+            load(file, first=first),
+            policy=policy,
+            pool=slots,
+            block_size=block_size,
+            max_model_len=max_len,
+            max_num_seqs=max_num_seqs,
+            max_num_batched_tokens=max_num_batched_tokens,
+            saturated=saturated,
+            enable_prefix_caching=prefix_caching,
+            preemption_mode=preemption_mode,
+            num_cpu_blocks=cpu_blocks,
+            record=record is not None,
+        )
+        if record is not None and run.timeline is not None:
+            run.timeline.save(record)
+    except (UsageError, WorkloadError, OSError) as error:
+        raise BadInput(naming(file, error)) from error
+    value = run.summary() | ({} if record is None else {"record": str(record)})
+    lines = describe(run)
+    if record is not None:
+        lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
+    finish(context, Answer(run.requests.num_finished > 0, "\n".join(lines), value), as_json)
+
+
+def describe(run: Simulation) -> list[str]:
+    """A run in a few lines for people."""
+    summary = run.summary()
+    lines = [
+        f"{run.workload.name}: {summary['finished']} of {summary['requests']} requests served in "
+        f"{summary['seconds']:.1f} s of simulated time, {summary['iterations']} iterations, "
+        f"{summary['preemptions']} preemptions",
+    ]
+    if summary["ignored"]:
+        lines.append(f"{summary['ignored']} requests were ignored: too long for what they ask")
+    if summary["waste"] is not None:
+        lines += table({run.policy: summary["waste"]})
+    lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
+    for name, values in summary["latency"].items():
+        numbers = ("-" if value is None else f"{value:.4g}" for value in values.values())
+        words = name.replace("_", " ") + (" (a token)" if name == "normalized" else "")
+        lines.append(f"{words:<24}" + "".join(f"{number:>10}" for number in numbers))
+    return lines

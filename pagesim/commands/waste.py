@@ -1,0 +1,144 @@
+"""`pagesim waste`: where the memory goes, in percent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Answer,
+    BadInput,
+    example,
+    finish,
+    naming,
+)
+from pagesim.simulation import PAPER_POOL, POLICIES
+from pagesim.waste import PARTS
+
+COUNT = click.IntRange(1)
+
+PRESET = "paper-figure-2"
+
+
+@click.command(epilog=example("pagesim waste sharegpt.csv --policy max --out waste.svg"))
+@click.argument("file", required=False, type=INPUT_FILE)
+@click.option("--preset", type=click.Choice([PRESET]), help="Figure 2 of the paper, no FILE.")
+@click.option("--policy", type=click.Choice(POLICIES), default="paged", show_default=True)
+@click.option(
+    "--block-size", type=COUNT, default=16, show_default=True, help="Paged: slots a block."
+)
+@click.option(
+    "--slots",
+    type=COUNT,
+    default=PAPER_POOL.slots,
+    show_default=True,
+    help="Tokens the pool holds.",
+)
+@click.option("--max-len", type=COUNT, default=2048, show_default=True, help="Longest sequence.")
+@click.option("--in-time", is_flag=True, help="Let requests arrive as FILE says, not all at once.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--out", type=OUTPUT_FILE, help="Draw it: a .svg or .png file.")
+@click.pass_context
+def waste(
+    context: click.Context,
+    file: Path | None,
+    preset: str | None,
+    policy: str,
+    block_size: int,
+    slots: int,
+    max_len: int,
+    in_time: bool,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Say where the slots of the cache are while the requests of FILE are served.
+
+    FILE has the columns arrival_s, prompt_tokens, output_tokens, or is one of the published traces
+    that pagesim.workload.load knows. All requests wait from the start, unless --in-time; the mean
+    is over the iterations of the steady state. Exit code 2 when FILE cannot be used.
+    """
+    from pagesim.block.interfaces import UsageError
+    from pagesim.workload import WorkloadError
+
+    if (file is None) == (preset is None):
+        raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
+    if out is not None and out.suffix not in (".svg", ".png"):
+        raise BadInput(f"--out {out}: must end in .svg or .png")
+    policies: Mapping[str, Mapping[str, float]]
+    published: Mapping[str, Mapping[str, float]] | None = None
+    try:
+        if file is None:
+            from pagesim.paper import figure_2
+
+            figure = figure_2()
+            policies, published = figure.ours, figure.published
+            source, title = figure.source, figure.title
+            notes = [figure.method, figure.calibration]
+        else:
+            policies, source, title, notes = _of_file(
+                file, policy, block_size, slots, max_len, not in_time
+            )
+    except (UsageError, WorkloadError, OSError) as error:
+        raise BadInput(str(error) if file is None else naming(file, error)) from error
+    value: dict[str, Any] = {"policies": policies, "source": source}
+    lines = [*table(policies), *notes, f"Source: {source}"]
+    if out is not None:
+        _draw(out, policies, published, title, notes)
+        value["out"] = str(out)
+        lines.append(f"{out} shows it.")
+    finish(context, Answer(True, "\n".join(lines), value), as_json)
+
+
+def table(policies: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The means as aligned lines: percent of the pool, and the batch."""
+    head = f"{'% of the slots':<16}" + "".join(f"{part:>10}" for part in (*PARTS, "batch"))
+    return [head] + [
+        f"{name:<16}" + "".join(f"{row[part]:>10.1f}" for part in (*PARTS, "batch"))
+        for name, row in policies.items()
+    ]
+
+
+def _of_file(
+    file: Path, policy: str, block_size: int, slots: int, max_len: int, saturated: bool
+) -> tuple[dict[str, dict[str, float]], str, str, list[str]]:
+    from pagesim.simulation import simulate
+    from pagesim.workload import load
+
+    run = simulate(
+        load(file),
+        policy=policy,
+        pool=slots,
+        block_size=block_size,
+        max_model_len=max_len,
+        saturated=saturated,
+    )
+    ignored, total = run.requests.num_ignored, len(run.requests)
+    if not run.iterations:
+        raise BadInput(
+            f"{file}: none of the {total} requests can be served with --slots {slots} and "
+            f"--max-len {max_len}: give more"
+        )
+    notes = [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []
+    return {policy: run.waste.mean()}, run.workload.source, f"Memory waste, {file.name}", notes
+
+
+def _draw(
+    out: Path,
+    policies: Mapping[str, Mapping[str, float]],
+    published: Mapping[str, Mapping[str, float]] | None,
+    title: str,
+    notes: list[str],
+) -> None:
+    from figures.display import png_bytes, svg_bytes
+    from figures.memory_waste import memory_waste
+
+    figure = memory_waste(policies, published=published, title=title, notes=notes)
+    try:
+        out.write_bytes(svg_bytes(figure) if out.suffix == ".svg" else png_bytes(figure))
+    except OSError as error:
+        raise BadInput(naming(out, error)) from error

@@ -1,0 +1,63 @@
+"""How long an iteration takes: a clock for the simulation, of a few numbers a reader can check.
+
+An ideal machine, no kernel launch and no sampling: the weights are read once an iteration, unless
+the arithmetic takes longer; the cached keys and values are read besides; swapped ones cross PCIe.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+from pagesim.block.interfaces import UsageError
+
+
+class CostModel(Protocol):
+    """Anything that says how long an iteration takes. :class:`Roofline` is the one we bring."""
+
+    def seconds(
+        self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
+    ) -> float:
+        """The length of one iteration, above 0.
+
+        ``prefill_tokens``: prompt tokens computed; ``decode_batch``: sequences that get one token
+        more; ``kv_tokens``: cached tokens that these read; ``swapped_tokens``: moved in or out.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """The larger of reading the weights and computing the tokens, plus reading the cache.
+
+    The defaults are OPT-13B in 16 bit on an A100-40GB, as in the paper's experiments:
+    13e9 parameters of 2 bytes and 2 floating point operations a token each; 800 KiB of keys and
+    values a token (the paper's section 3); 1,555 GB/s and 312 TFLOPS (dense 16-bit tensor cores)
+    from NVIDIA's A100-40GB data sheet; PCIe 4.0 x16 at its nominal 32 GB/s. Nothing is fitted:
+    real engines are slower, and ``overhead_seconds`` adds to every iteration what a host takes.
+    UsageError unless every number is above 0 (the overhead may be 0).
+    """
+
+    weight_bytes: float = 26e9
+    flops_per_token: float = 26e9
+    kv_bytes_per_token: float = 819_200
+    bytes_per_second: float = 1.555e12
+    flops_per_second: float = 312e12
+    swap_bytes_per_second: float = 32e9
+    overhead_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (0 < value < math.inf or (value == 0 and field.name == "overhead_seconds")):
+                raise UsageError(f"{field.name} must be a number above 0, not {value!r}")
+
+    def seconds(
+        self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
+    ) -> float:
+        """See :meth:`CostModel.seconds`."""
+        weights = self.weight_bytes / self.bytes_per_second
+        compute = (prefill_tokens + decode_batch) * self.flops_per_token / self.flops_per_second
+        cache = kv_tokens * self.kv_bytes_per_token / self.bytes_per_second
+        swap = swapped_tokens * self.kv_bytes_per_token / self.swap_bytes_per_second
+        return max(weights, compute) + cache + swap + self.overhead_seconds

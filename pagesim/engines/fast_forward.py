@@ -1,0 +1,295 @@
+"""The paged policy without stepping every token: the same run, from its events alone.
+
+In a decoding step every running sequence grows by one token, and nothing has to be done for it
+unless it needs a block. A sequence needs one every ``block_size`` steps, always in the same residue
+class of steps, and it is known when it will finish. So a step touches only the sequences in one of
+``block_size`` buckets, and those whose last step it is. Whether somebody must be preempted is seen
+from two numbers, the free blocks and the size of the bucket; a step in which somebody must is
+played sequence by sequence, in the scheduler's order.
+
+Block ids, their order, tables, times and counts are those of `pagesim.engines.paged`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from collections.abc import Sequence as Rows
+
+from pagesim.block.interfaces import UsageError
+from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.engines.cost_model import CostModel
+from pagesim.engines.outcomes import Outcomes
+from pagesim.engines.paged_requests import can_ever_serve, check_limits
+from pagesim.engines.progress import Progress, no_progress
+from pagesim.waste import WasteLog
+from pagesim.workload.request import Request
+
+
+def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str | None:
+    """What keeps a run from being fast-forwarded, in words; None if nothing does."""
+    if cache_config.enable_prefix_caching:
+        return "with prefix caching any block may turn out to be cached"
+    if cache_config.sliding_window is not None:
+        return "a sliding window drops blocks between the events"
+    if scheduler_config.enable_chunked_prefill:
+        return "with chunked prefill each step computes other tokens"
+    if scheduler_config.num_lookahead_slots:
+        return "with lookahead slots blocks are reserved before they are needed"
+    return None
+
+
+class FastForwardEngine:
+    """Runs a workload as the scheduler would; see :class:`pagesim.engines.Engine`.
+
+    UsageError, with the reason, for configurations that must be stepped: see :func:`why_not`.
+    """
+
+    def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
+        check_limits(scheduler_config)
+        if (reason := why_not(scheduler_config, cache_config)) is not None:
+            raise UsageError(f"fast_forward=True cannot be: {reason}. Leave it away")
+        self.scheduler_config = scheduler_config
+        self.cache_config = cache_config
+        self._swaps = scheduler_config.preemption_mode == "swap"
+        self._watermark = int(cache_config.watermark * cache_config.num_gpu_blocks)
+        num_gpu, num_cpu = cache_config.num_gpu_blocks, cache_config.num_cpu_blocks
+        # Stacks: the block that is taken next stands last.
+        self._free = list(range(num_gpu - 1, -1, -1))
+        self._free_cpu = list(range(num_gpu + num_cpu - 1, num_gpu - 1, -1))
+        self._tables: dict[int, list[int]] = {}
+        self._waiting: deque[int] = deque()
+        self._running: dict[int, int] = {}
+        """Row -> its length minus the decoding steps so far: so it does not change in a step."""
+        self._swapped: deque[int] = deque()
+        self._length: dict[int, int] = {}
+        """Row -> tokens so far, of those that wait after a preemption or are swapped out."""
+        self._needing: list[dict[int, None]] = [{} for _ in range(cache_config.block_size)]
+        """By step modulo block size: who needs a block then, in the order of the queue."""
+        self._leaving: dict[int, dict[int, None]] = {}
+        """By step: whose last one it is, in the order of the queue."""
+        self._steps = 0
+        """Decoding steps so far."""
+        self._cached = 0
+        """Tokens of the running sequences that are cached."""
+
+    def tables(self) -> dict[int, list[int]]:
+        """The block ids of every request that has any, by its row: copies."""
+        return {row: ids.copy() for row, ids in self._tables.items()}
+
+    def run(
+        self,
+        requests: Rows[Request],
+        log: WasteLog,
+        outcomes: Outcomes,
+        cost_model: CostModel,
+        progress: Progress = no_progress,
+    ) -> None:
+        """Serve ``requests`` to the end. RuntimeError if swapping finds no room on the CPU."""
+        for _ in self.steps(requests, log, outcomes, cost_model, progress):
+            pass
+
+    def steps(
+        self,
+        requests: Rows[Request],
+        log: WasteLog,
+        outcomes: Outcomes,
+        cost_model: CostModel,
+        progress: Progress = no_progress,
+    ) -> Iterator[None]:
+        """:meth:`run`, an iteration at a time."""
+        config, cache = self.scheduler_config, self.cache_config
+        block_size, seats = cache.block_size, config.max_num_seqs
+        free, running, waiting, swapped = self._free, self._running, self._waiting, self._swapped
+        tables, needing, leaving = self._tables, self._needing, self._leaving
+        homeless = log.pool - cache.num_gpu_blocks * block_size
+        goal = [request.total_tokens for request in requests]
+        seconds, add = cost_model.seconds, log.add
+        clock, next_row, done = 0.0, 0, 0
+        while True:
+            while next_row < len(requests) and requests[next_row].arrival_s <= clock:
+                if can_ever_serve(requests[next_row], config, cache):
+                    waiting.append(next_row)
+                else:
+                    outcomes.ignore(next_row)
+                    done += 1
+                next_row += 1
+            if not (waiting or running or swapped):
+                progress(done)
+                if next_row == len(requests):
+                    return
+                clock = requests[next_row].arrival_s
+                add(clock, 0, 0, 0, homeless, 0)
+                continue
+            begin, moved = clock, 0
+            admitted = self._admit(goal, requests) if waiting and not swapped else []
+            prompts = 0
+            if admitted:
+                prompts = sum(length for _, length in admitted)
+                self._cached += prompts
+                batch = len(running) + len(admitted)
+            else:
+                step = self._steps + 1
+                need = needing[step % block_size]
+                spare = len(free) - len(need)
+                preempted: list[int] = []
+                if spare > 0:
+                    for row in need:
+                        tables[row].append(free.pop())
+                elif running:
+                    preempted, moved = self._decode_scarcely(step, goal)
+                    for row in preempted:
+                        outcomes.preempt(row)
+                if swapped and not preempted:
+                    moved += self._swap_in(step, goal)
+                batch = len(running)
+                if batch:
+                    self._steps = step
+                    self._cached += batch
+                elif not moved:
+                    if not preempted:
+                        raise RuntimeError(f"nothing fits any more: {requests[waiting[0]]} waits")
+                    continue
+            external = homeless
+            if batch < seats and (waiting or swapped) and self._head_waits(requests):
+                external += len(free) * block_size
+            internal = (cache.num_gpu_blocks - len(free)) * block_size - self._cached
+            decodes = 0 if admitted else batch
+            read = self._cached if decodes else 0
+            clock += seconds(prompts, decodes, read, moved * block_size)
+            add(clock, self._cached, 0, internal, external, batch)
+            leavers = [row for row, length in admitted if length + 1 == goal[row]]
+            if admitted:
+                for row, length in admitted:
+                    outcomes.schedule(row, begin)
+                    outcomes.answer(row, clock)
+                    if length + 1 < goal[row]:
+                        self._join(row, length + 1, goal[row])
+            elif self._steps in leaving:
+                leavers = list(leaving.pop(self._steps))
+            if leavers:
+                for row in leavers:
+                    self._leave(row, goal[row])
+                    outcomes.finish(row, clock)
+                done += len(leavers)
+                progress(done)
+            yield
+
+    # -- who comes and goes ----------------------------------------------------------------------
+
+    def _admit(self, goal: list[int], requests: Rows[Request]) -> list[tuple[int, int]]:
+        """Give blocks to the head of the queue as long as it fits; returns rows and lengths."""
+        config, block_size = self.scheduler_config, self.cache_config.block_size
+        free, waiting = self._free, self._waiting
+        admitted: list[tuple[int, int]] = []
+        seats, budget = config.max_num_seqs - len(self._running), config.max_num_batched_tokens
+        while waiting and len(admitted) < seats:
+            row = waiting[0]
+            length = self._length.get(row) or requests[row].prompt_tokens
+            num_blocks = -(-length // block_size)
+            if len(free) - num_blocks < self._watermark or length > budget:
+                break
+            waiting.popleft()
+            self._length.pop(row, None)
+            budget -= length
+            self._tables[row] = _take(free, num_blocks)
+            admitted.append((row, length))
+        return admitted
+
+    def _join(self, row: int, length: int, goal: int) -> None:
+        """Run from the next step on with ``length`` tokens, the last of which is not cached yet."""
+        base = length - self._steps
+        self._running[row] = base
+        self._needing[(2 - base) % self.cache_config.block_size][row] = None
+        self._leaving.setdefault(goal - base, {})[row] = None
+
+    def _leave(self, row: int, goal: int) -> None:
+        """Done: all but the last token were cached."""
+        base = self._running.pop(row, None)
+        if base is not None:
+            del self._needing[(2 - base) % self.cache_config.block_size][row]
+        self._cached -= goal - 1
+        self._free += self._tables.pop(row)
+
+    # -- who must make room, and who returns -----------------------------------------------------
+
+    def _decode_scarcely(self, step: int, goal: list[int]) -> tuple[list[int], int]:
+        """A step in which somebody finds no free block: one by one, as the scheduler does it.
+
+        Returns who was preempted, and how many blocks were moved to the CPU.
+        """
+        free, need = self._free, self._needing[step % self.cache_config.block_size]
+        queue, preempted, moved = deque(self._running), [], 0
+        while queue:
+            row = queue.popleft()
+            while not free:
+                victim = queue.pop() if queue else row
+                moved += self._preempt(victim, step, goal[victim])
+                preempted.append(victim)
+                if victim == row:
+                    break
+            else:
+                if row in need:
+                    self._tables[row].append(free.pop())
+        if self._swaps:
+            self._swapped.extend(preempted)
+        else:
+            self._waiting.extendleft(preempted)
+        return preempted, moved
+
+    def _preempt(self, row: int, step: int, goal: int) -> int:
+        """Take a request's blocks away; returns how many go to the CPU."""
+        base = self._running.pop(row)
+        length = base + step - 1
+        del self._needing[(2 - base) % self.cache_config.block_size][row]
+        del self._leaving[goal - base][row]
+        self._length[row] = length
+        self._cached -= length - 1
+        ids = self._tables.pop(row)
+        if not self._swaps:
+            self._free += ids
+            return 0
+        # As can_swap_out() counts: a block for the token that is not written yet, too.
+        if len(self._free_cpu) < -(-length // self.cache_config.block_size):
+            raise RuntimeError(
+                f"no CPU swap space for the request in row {row}: {len(self._free_cpu)} CPU blocks "
+                f"are free. Raise num_cpu_blocks, or set preemption_mode='recompute'"
+            )
+        self._free += ids
+        self._tables[row] = _take(self._free_cpu, len(ids))
+        return len(ids)
+
+    def _swap_in(self, step: int, goal: list[int]) -> int:
+        """Bring back the head of the swapped as long as it fits; returns how many blocks moved.
+
+        It takes part in this step already.
+        """
+        block_size, free, moved = self.cache_config.block_size, self._free, 0
+        while self._swapped and len(self._running) < self.scheduler_config.max_num_seqs:
+            row = self._swapped[0]
+            length = self._length[row]
+            if len(free) - -(-length // block_size) < self._watermark:
+                break
+            self._swapped.popleft()
+            del self._length[row]
+            ids = self._tables[row]
+            self._free_cpu += ids
+            moved += len(ids)
+            self._tables[row] = _take(free, -(-length // block_size))
+            self._cached += length - 1
+            self._join(row, length, goal[row])
+        return moved
+
+    def _head_waits(self, requests: Rows[Request]) -> bool:
+        """Whether the head of the queue finds too few blocks; the swapped come before the rest."""
+        row = (self._swapped or self._waiting)[0]
+        length = self._length.get(row) or requests[row].prompt_tokens
+        blocks = -(-length // self.cache_config.block_size)
+        return len(self._free) - blocks < self._watermark
+
+
+def _take(stack: list[int], count: int) -> list[int]:
+    """The ``count`` blocks that are taken next, in that order."""
+    taken = stack[: -count - 1 : -1]
+    del stack[-count:]
+    return taken

@@ -1,0 +1,128 @@
+"""What became of every request: when it came, started, answered and ended, and the latencies.
+
+Engines write the columns; ``requests[i]`` is row ``i`` of each.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.block.interfaces import UsageError
+from pagesim.workload.request import Request
+
+NAN = float("nan")
+
+LATENCIES = ("queueing", "time_to_first_token", "normalized", "end_to_end")
+"""The latencies of :meth:`Outcomes.latency`."""
+
+
+class Outcomes:
+    """A row a request, in the order of the workload; times are in seconds from the start.
+
+    What has not happened is NaN: a request that is ignored never starts.
+    """
+
+    __slots__ = (
+        "arrival",
+        "finished",
+        "first_scheduled",
+        "first_token",
+        "ignored",
+        "preemptions",
+        "requests",
+    )
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        n = len(requests)
+        self.requests = requests
+        self.arrival = array("d", [request.arrival_s for request in requests])
+        self.first_scheduled = array("d", [NAN]) * n
+        """When the iteration began that first held the request in memory."""
+        self.first_token = array("d", [NAN]) * n
+        """When the iteration ended that gave its first output token."""
+        self.finished = array("d", [NAN]) * n
+        """When the iteration ended that gave its last output token."""
+        self.preemptions = array("q", [0]) * n
+        """How often it was thrown out of memory while running."""
+        self.ignored = bytearray(n)
+        """1 where a request can never be served: longer than the model or the pool allows."""
+
+    # -- written by an engine --------------------------------------------------------------------
+
+    def schedule(self, row: int, seconds: float) -> None:
+        """The iteration that begins now holds the request; only the first time counts."""
+        if self.first_scheduled[row] != self.first_scheduled[row]:
+            self.first_scheduled[row] = seconds
+
+    def answer(self, row: int, seconds: float) -> None:
+        """A prefill that ends at ``seconds`` gave a token; only the first time counts."""
+        if self.first_token[row] != self.first_token[row]:
+            self.first_token[row] = seconds
+
+    def finish(self, row: int, seconds: float) -> None:
+        """The iteration that ends at ``seconds`` gave the last token."""
+        self.finished[row] = seconds
+
+    def preempt(self, row: int) -> None:
+        """The request lost its place in memory, to come back later."""
+        self.preemptions[row] += 1
+
+    def ignore(self, row: int) -> None:
+        """The request can never be served."""
+        self.ignored[row] = 1
+
+    # -- read ------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    @property
+    def num_ignored(self) -> int:
+        """Requests that could never be served."""
+        return sum(self.ignored)
+
+    @property
+    def num_finished(self) -> int:
+        """Requests that were answered to their end."""
+        return int(np.isfinite(np.array(self.finished)).sum())
+
+    @property
+    def num_preemptions(self) -> int:
+        """How often any request was thrown out of memory."""
+        return sum(self.preemptions)
+
+    def latency(self, name: str = "normalized") -> NDArray[np.float64]:
+        """A latency of every finished request, in the order of the workload.
+
+        "queueing": arrival to first scheduled; "time_to_first_token": arrival to first token;
+        "end_to_end": arrival to last token, all in seconds; "normalized": end-to-end seconds
+        divided by output tokens, the paper's measure (section 6.1).
+        """
+        arrival, finished = np.array(self.arrival), np.array(self.finished)
+        if name == "queueing":
+            values = np.array(self.first_scheduled) - arrival
+        elif name == "time_to_first_token":
+            values = np.array(self.first_token) - arrival
+        elif name == "end_to_end":
+            values = finished - arrival
+        elif name == "normalized":
+            values = (finished - arrival) / [request.output_tokens for request in self.requests]
+        else:
+            raise UsageError(f"{name!r} is no latency: {', '.join(LATENCIES)}")
+        return np.asarray(values[np.isfinite(finished)], dtype=np.float64)
+
+    def percentiles(
+        self, name: str = "normalized", of: Sequence[float] = (50, 90, 99)
+    ) -> dict[str, float]:
+        """``{"mean": …, "p50": …, …}`` of a latency; all NaN if no request has finished."""
+        values = self.latency(name)
+        if not values.size:
+            return {"mean": NAN} | {f"p{q:g}": NAN for q in of}
+        found = np.percentile(values, list(of))
+        return {"mean": float(values.mean())} | {
+            f"p{q:g}": float(value) for q, value in zip(of, found, strict=True)
+        }

@@ -1,0 +1,59 @@
+"""From a workload's requests to what the paged engines serve, and which of them can be served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pagesim.block.common import cdiv
+from pagesim.block.interfaces import UsageError
+from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a request stands in its workload, and how long it gets: prompt and output tokens.
+
+    It travels as the group's ``sampling_params``: that is where vLLM keeps ``max_tokens``.
+    """
+
+    row: int
+    goal: int
+    token: int
+    """What the model samples for this request: equal to nobody else's."""
+
+
+def prompt_of(request: Request, row: int) -> list[int]:
+    """Tokens that are equal to another prompt's exactly as far as the trace's hash ids are."""
+    if not request.hash_ids:
+        return [-1 - row] * request.prompt_tokens
+    tokens: list[int] = []
+    for hash_id in request.hash_ids:
+        tokens += [hash_id] * HASH_BLOCK_TOKENS
+    return tokens[: request.prompt_tokens]
+
+
+def check_limits(config: SchedulerConfig) -> None:
+    """UsageError for limits under which a preempted request may be too long to be prefilled."""
+    if config.max_num_batched_tokens < config.max_model_len and not config.enable_chunked_prefill:
+        raise UsageError(
+            f"max_num_batched_tokens ({config.max_num_batched_tokens}) must be at least "
+            f"max_model_len ({config.max_model_len}): a prompt is prefilled in one step, and so is "
+            f"a preempted request with all its output"
+        )
+
+
+def can_ever_serve(
+    request: Request, config: SchedulerConfig, cache: CacheConfig, samples: int = 1
+) -> bool:
+    """Whether the model allows the request's length, and the pool its blocks above the watermark.
+
+    A longer one could grow until vLLM preempts it and then ignores it; its end is told beforehand.
+    ``samples`` share the blocks that the prompt fills. Swapped to the CPU and back, nothing is
+    shared any more: so each must have room for all its blocks.
+    """
+    blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
+    watermark = int(cache.watermark * cache.num_gpu_blocks)
+    return (
+        request.total_tokens <= config.max_model_len and cache.num_gpu_blocks - blocks >= watermark
+    )

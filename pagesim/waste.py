@@ -1,0 +1,174 @@
+"""Where every slot of the pool is, iteration after iteration: token, reserved, internal, external
+or free.
+
+* token: its keys and values are in the cache;
+* reserved: a request holds it, and its output will still use it;
+* internal: a request holds it and will never use it (paged: the empty slots of its last block);
+* external: granted beyond what was asked, or free while the head of the queue waits in vain;
+* free: nobody holds it, and nobody waits for it.
+
+Source of the words: "Efficient Memory Management for Large Language Model Serving with
+PagedAttention" (SOSP '23), section 3.1 and Figure 2, where free space is part of "external".
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+
+PARTS = ("token", "reserved", "internal", "external", "free")
+"""The five kinds of slots, in the order in which they are stacked."""
+
+COLUMNS = ("token", "reserved", "internal", "external", "batch")
+"""What a row of a log stores beside its time: free is the rest of the pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The pool in one iteration, in slots, and the time in seconds until which it was so."""
+
+    seconds: float
+    token: int
+    reserved: int
+    internal: int
+    external: int
+    free: int
+    batch: int
+
+
+class WasteLog:
+    """What a simulation writes, a row an iteration, and what figures read.
+
+    ``pool`` is in slots. A row says how the slots were used *until* its ``seconds``, from the row
+    before (or from 0) on. A row with batch 0 is no iteration: the engine waited for an arrival.
+
+    :meth:`steady` says which rows count for the means; all of them, until it is called.
+    """
+
+    __slots__ = ("_end", "_rows", "_seconds", "_start", "pool")
+
+    def __init__(self, pool: int) -> None:
+        self.pool = check_int("pool", pool, 1)
+        self._seconds = array("d")
+        self._rows = array("q")
+        self._start = 0.0
+        self._end = float("inf")
+
+    # -- written by an engine --------------------------------------------------------------------
+
+    def add(
+        self, seconds: float, token: int, reserved: int, internal: int, external: int, batch: int
+    ) -> None:
+        """Append an iteration: slots of each kind, and how many requests ran, until ``seconds``.
+
+        Nothing is checked here, since it runs once an iteration: :meth:`check` looks at all rows.
+        """
+        self._seconds.append(seconds)
+        self._rows.extend((token, reserved, internal, external, batch))
+
+    def extend(self, seconds: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+        """Append many iterations at once: times ``[n]``, and rows ``[n, 5]`` as in COLUMNS."""
+        if rows.shape != (len(seconds), len(COLUMNS)):
+            raise UsageError(
+                f"rows must have the shape ({len(seconds)}, {len(COLUMNS)}), not {rows.shape}"
+            )
+        self._seconds.frombytes(np.ascontiguousarray(seconds, dtype=np.float64).tobytes())
+        self._rows.frombytes(np.ascontiguousarray(rows, dtype=np.int64).tobytes())
+
+    def check(self) -> None:
+        """UsageError names the first row with a negative part, or with a time before the last."""
+        parts = np.column_stack([self.column(name) for name in (*PARTS, "batch")])
+        if (parts < 0).any():
+            row, kind = (int(n) for n in np.argwhere(parts < 0)[0])
+            name = (*PARTS, "batch")[kind]
+            raise UsageError(
+                f"row {row}: {name} is {parts[row, kind]}; the {self.pool} slots of the pool "
+                f"must be divided into parts of at least 0: {self.at(row)}"
+            )
+        late = np.flatnonzero(~(np.diff(self.seconds, prepend=0.0) >= 0))
+        if late.size:
+            raise UsageError(
+                f"row {late[0]}: the time {self._seconds[late[0]]} is before the row above"
+            )
+
+    def steady(self, start: float, end: float) -> None:
+        """Let the means be taken from ``start`` to ``end``, in seconds.
+
+        If no iteration lies within, as in a run too short for a steady state, all of them count.
+        """
+        seconds, batch = self.seconds, self.column("batch")
+        if ((seconds > start) & (seconds <= end) & (batch > 0)).any():
+            self._start, self._end = start, end
+
+    # -- read ------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._seconds)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Until when each row held, ``[n]``, in an array of its own."""
+        return np.array(self._seconds)
+
+    @property
+    def iterations(self) -> int:
+        """How many rows are iterations, and no waiting."""
+        return int((self.column("batch") > 0).sum())
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """The slots of one kind, or "batch", in every row: ``[n]``, in an array of its own."""
+        rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
+        if name == "free":
+            return np.asarray(self.pool - rows[:, :4].sum(axis=1))
+        if name not in COLUMNS:
+            raise UsageError(f"{name!r} is no column: {', '.join((*PARTS, 'batch'))}")
+        return rows[:, COLUMNS.index(name)].copy()
+
+    def at(self, row: int) -> Usage:
+        """How the pool was used in a row; negative rows count from the end, as in a list."""
+        seconds = self._seconds[row]
+        start = row % len(self) * len(COLUMNS)
+        token, reserved, internal, external, batch = self._rows[start : start + len(COLUMNS)]
+        free = self.pool - token - reserved - internal - external
+        return Usage(seconds, token, reserved, internal, external, free, batch)
+
+    def mean(self, warmup: float | None = None) -> dict[str, float]:
+        """The mean iteration: percent of the pool for each of PARTS (they sum to 100), and "batch".
+
+        ``warmup`` in seconds leaves out what came before, and nothing else; None means the steady
+        state that :meth:`steady` was told. UsageError if no iteration is left.
+        """
+        return self._mean(warmup, by_time=False)
+
+    def time_mean(self, warmup: float | None = None) -> dict[str, float]:
+        """:meth:`mean` with every row weighted by how long it lasted, waiting included."""
+        return self._mean(warmup, by_time=True)
+
+    def _mean(self, warmup: float | None, *, by_time: bool) -> dict[str, float]:
+        start, end = (self._start, self._end) if warmup is None else (warmup, float("inf"))
+        seconds, rows = self.seconds, np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
+        counted = (seconds > start) & (seconds <= end)
+        if not by_time:
+            counted &= rows[:, -1] > 0
+        weights = np.diff(seconds, prepend=0.0)[counted] if by_time else np.ones(counted.sum())
+        total = float(weights.sum())
+        if not total > 0:
+            raise UsageError(
+                f"no iteration lies after {start} s and up to {end} s: the log has {len(self)} "
+                f"rows up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
+            )
+        *used, batch = (weights @ rows[counted] / total).tolist()
+        percent = [100 * slots / self.pool for slots in (*used, self.pool - sum(used))]
+        return dict(zip((*PARTS, "batch"), (*percent, batch), strict=True))
+
+
+def as_rows(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Columns in the order of COLUMNS as the rows that :meth:`WasteLog.extend` takes."""
+    return np.column_stack(columns)

@@ -1,0 +1,207 @@
+"""The iteration loop: who runs when, what is counted, and that running sums are true sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.block.interfaces import UsageError
+from pagesim.engines import Outcomes
+from pagesim.engines.baseline import BaselineEngine
+from pagesim.waste import WasteLog
+from pagesim.workload import Request
+
+pytestmark = pytest.mark.ch01
+
+POOL, LONGEST = 80, 32
+
+
+class Seconds:
+    """A clock on which every iteration takes a second, and which keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int, int]] = []
+
+    def seconds(
+        self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
+    ) -> float:
+        self.asked.append((prefill_tokens, decode_batch, kv_tokens))
+        return 1.0
+
+
+def run(
+    policy: MemoryPolicy, requests: list[Request], seats: int = 9, budget: int = 64
+) -> tuple[WasteLog, Outcomes, Seconds]:
+    log, outcomes, clock = WasteLog(policy.pool), Outcomes(requests), Seconds()
+    BaselineEngine(policy, LONGEST, seats, budget).run(requests, log, outcomes, clock)
+    log.check()
+    return log, outcomes, clock
+
+
+def requests(*lengths: tuple[float, int, int]) -> list[Request]:
+    return [Request(str(i), *row) for i, row in enumerate(lengths)]
+
+
+def test_a_request_runs_as_many_iterations_as_it_has_output() -> None:
+    policy = ContiguousPolicy(POOL, LONGEST, "oracle")
+    log, outcomes, clock = run(policy, requests((0, 10, 3)))
+    assert [(log.at(i).token, log.at(i).reserved) for i in range(3)] == [(10, 3), (11, 2), (12, 1)]
+    assert clock.asked == [(10, 0, 0), (0, 1, 11), (0, 1, 12)]
+    assert (outcomes.first_scheduled[0], outcomes.first_token[0]) == (0, 1)
+    assert outcomes.finished[0] == 3
+
+
+def test_whoever_is_done_leaves_and_the_next_one_starts_at_once() -> None:
+    policy = ContiguousPolicy(64, LONGEST, "max")
+    _, outcomes, clock = run(policy, requests((0, 5, 2), (0, 5, 4), (0, 7, 1)))
+    assert list(outcomes.first_scheduled) == [0, 0, 2]
+    assert list(outcomes.finished) == [2, 4, 3]
+    assert clock.asked[2] == (7, 1, 7)
+
+
+def test_nobody_overtakes_the_head_of_the_queue() -> None:
+    policy = ContiguousPolicy(48, LONGEST, "oracle")  # roots of 32 and 16
+    log, outcomes, _ = run(policy, requests((0, 20, 4), (0, 20, 4), (0, 4, 4)))
+    assert list(outcomes.first_scheduled) == [0, 4, 4]
+    assert (log.at(0).external, log.at(0).free) == (32 - 24 + 16, 0)
+    assert (log.at(4).external, log.at(4).free) == (32 - 24, 8)
+
+
+def test_waiting_for_a_seat_makes_nothing_external() -> None:
+    policy = ContiguousPolicy(64, LONGEST, "oracle")
+    log, outcomes, _ = run(policy, requests((0, 4, 4), (0, 4, 4)), seats=1)
+    assert list(outcomes.first_scheduled) == [0, 4]
+    assert (log.at(0).external, log.at(0).free) == (0, 56)
+
+
+def test_a_prompt_beyond_the_budget_of_an_iteration_waits_for_the_next() -> None:
+    policy = ContiguousPolicy(64, LONGEST, "oracle")
+    log, outcomes, _ = run(policy, requests((0, 8, 8), (0, 8, 8)), budget=15)
+    assert list(outcomes.first_scheduled) == [0, 1]
+    assert (log.at(0).external, log.at(0).free) == (0, 48)
+
+
+def test_the_clock_jumps_to_the_next_arrival_when_nothing_runs() -> None:
+    policy = ContiguousPolicy(64, LONGEST, "oracle")
+    log, outcomes, _ = run(policy, requests((1.5, 4, 1), (10, 4, 1)))
+    assert list(log.seconds) == [1.5, 2.5, 10, 11]
+    assert [log.at(i).batch for i in range(4)] == [0, 1, 0, 1]
+    assert log.iterations == 2
+    assert list(outcomes.latency("end_to_end")) == [1, 1]
+
+
+def test_a_request_that_arrives_during_an_iteration_waits_for_its_end() -> None:
+    policy = ContiguousPolicy(64, LONGEST, "oracle")
+    _, outcomes, _ = run(policy, requests((0, 4, 4), (0.5, 4, 1)))
+    assert list(outcomes.first_scheduled) == [0, 1]
+    assert list(outcomes.latency("queueing")) == [0, 0.5]
+
+
+def test_static_batches_follow_one_another() -> None:
+    _, outcomes, _ = run(StaticPolicy(70, LONGEST), requests(*[(0, 4, n) for n in (2, 5, 1, 1)]))
+    assert list(outcomes.first_scheduled) == [0, 0, 5, 5]
+    assert list(outcomes.finished) == [2, 5, 6, 6]
+
+
+def test_what_can_never_be_served_is_ignored_and_holds_nobody_up() -> None:
+    too_long, beyond_budget, no_room = (0, 20, 13), (0, 17, 1), (0, 9, 8)
+    policy = ContiguousPolicy(16, LONGEST, "oracle")
+    _, outcomes, _ = run(
+        policy, requests(too_long, (0, 4, 4), beyond_budget, no_room, (0, 4, 4)), budget=16
+    )
+    assert list(outcomes.ignored) == [1, 0, 1, 1, 0]
+    assert (outcomes.num_ignored, outcomes.num_finished) == (3, 2)
+    assert len(outcomes.latency("normalized")) == 2
+
+
+def test_the_end_is_reached_when_all_are_ignored() -> None:
+    log, outcomes, _ = run(ContiguousPolicy(16, LONGEST, "max"), requests((3.0, 1, 1)))
+    assert outcomes.num_ignored == 1
+    assert log.iterations == 0
+
+
+def test_progress_counts_the_ignored_and_the_finished() -> None:
+    told: list[int] = []
+    stream = requests((0, 30, 30), (0, 4, 1), (0, 4, 2))
+    policy = ContiguousPolicy(64, LONGEST, "oracle")
+    engine = BaselineEngine(policy, LONGEST, 9, 64)
+    engine.run(stream, WasteLog(64), Outcomes(stream), Seconds(), told.append)
+    assert told == [1, 2, 3]
+
+
+def test_a_policy_that_refuses_for_ever_is_an_error_and_no_endless_loop() -> None:
+    class Never(TokenPolicy):
+        def admit(self, request: Request) -> bool:
+            return False
+
+    with pytest.raises(UsageError, match="though nothing runs"):
+        run(Never(64), requests((0, 1, 1)))
+
+
+# -- against sums that are taken afresh ----------------------------------------------------------
+
+
+def recount(name: str, log: WasteLog, outcomes: Outcomes, asked: Callable[[Request], int]) -> None:
+    """Every row again, from the start and end of each request alone (an iteration is a second)."""
+    for i, second in enumerate(log.seconds):
+        now = second - 1
+        running = [
+            (request, int(now - start))
+            for request, start, end in zip(
+                outcomes.requests, outcomes.first_scheduled, outcomes.finished, strict=True
+            )
+            if start <= now < end
+        ]
+        row = log.at(i)
+        if not row.batch:
+            assert not running
+            continue
+        held = [request.prompt_tokens + steps for request, steps in running]
+        assert row.batch == len(running)
+        assert row.token == sum(held)
+        if name == "token":
+            assert (row.reserved, row.internal) == (0, 0)
+            assert row.token + row.external + row.free == POOL
+            continue
+        assert row.reserved == sum(request.total_tokens for request, _ in running) - row.token
+        if name != "static":  # there the rows of those who are done count besides
+            wanted = sum(asked(request) for request, _ in running)
+            assert row.internal == wanted - row.token - row.reserved
+
+
+STREAMS = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(1, 20), st.integers(1, 12)), min_size=1, max_size=14
+)
+ASKED: dict[str, Callable[[Request], int]] = {
+    "max": lambda request: LONGEST,
+    "pow2": lambda request: min(
+        request.prompt_tokens + 2 ** (request.output_tokens - 1).bit_length(), LONGEST
+    ),
+    "oracle": lambda request: request.total_tokens,
+    "static": lambda request: LONGEST,
+    "token": lambda request: 0,
+}
+
+
+@settings(max_examples=60)
+@given(STREAMS, st.sampled_from(sorted(ASKED)), st.integers(1, 6))
+def test_running_sums_are_what_a_recount_gives(
+    stream: list[tuple[float, int, int]], name: str, seats: int
+) -> None:
+    policies: dict[str, Callable[[], MemoryPolicy]] = {
+        "static": lambda: StaticPolicy(POOL, LONGEST),
+        "token": lambda: TokenPolicy(POOL),
+    }
+    policy = policies.get(name, lambda: ContiguousPolicy(POOL, LONGEST, name))()
+    log, outcomes, _ = run(policy, requests(*sorted(stream)), seats, budget=20)
+    assert outcomes.num_finished == len(stream)
+    assert policy.usage(head_waits=False) == (0, 0, 0, 0)
+    recount(name, log, outcomes, ASKED[name])
+    starts = list(outcomes.first_scheduled)
+    assert starts == sorted(starts)
+    for request, start, end in zip(outcomes.requests, starts, outcomes.finished, strict=True):
+        assert request.arrival_s <= start == end - request.output_tokens

@@ -1,0 +1,98 @@
+"""The stepped engine where the fast-forward does not go: caching, chunks, timelines."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.engines import Outcomes, Roofline
+from pagesim.engines.collector import collector_paused
+from pagesim.engines.paged import PagedEngine
+from pagesim.waste import WasteLog
+from pagesim.workload import Request
+
+pytestmark = pytest.mark.ch01
+
+
+def run(engine: PagedEngine, requests: list[Request], pool: int) -> tuple[WasteLog, Outcomes]:
+    log, outcomes = WasteLog(pool), Outcomes(requests)
+    engine.run(requests, log, outcomes, Roofline())
+    log.check()
+    return log, outcomes
+
+
+def conversation(n: int) -> list[Request]:
+    """Prompts of 1,024 tokens that begin alike: the first of their two hash ids is the same."""
+    return [Request(str(i), 0.0, 1024, 5, (7, 100 + i)) for i in range(n)]
+
+
+def test_what_is_shared_is_counted_once() -> None:
+    requests = conversation(4)
+    for caching, blocks in {False: 4 * 64, True: 32 + 4 * 32}.items():
+        cache = CacheConfig(16, 300, enable_prefix_caching=caching)
+        log, outcomes = run(PagedEngine(SchedulerConfig(8192, 8, 8192), cache), requests, 4800)
+        first = log.at(0)
+        assert first.token == blocks * 16
+        assert first.internal == 0  # the prompts fill their blocks
+        second = log.at(1)
+        assert second.token == blocks * 16 + 4
+        assert second.internal == 4 * 15
+        assert outcomes.num_finished == 4
+
+
+def test_what_is_cached_is_not_computed_again_and_takes_less_time() -> None:
+    one = Request("a", 0.0, 1024, 1, (7, 8))
+    again = Request("b", 100.0, 1024, 1, (7, 8))
+    times = {}
+    for caching in (False, True):
+        cache = CacheConfig(16, 300, enable_prefix_caching=caching)
+        engine = PagedEngine(SchedulerConfig(8192, 8, 8192), cache)
+        _, outcomes = run(engine, [one, again], 4800)
+        times[caching] = outcomes.latency("end_to_end").tolist()
+    assert times[False] == pytest.approx([times[True][0]] * 2)
+    assert times[True][1] < 0.5 * times[True][0]
+
+
+def test_chunks_that_are_not_computed_yet_are_reserved() -> None:
+    requests = [Request("a", 0.0, 40, 3)]
+    config = SchedulerConfig(16, 4, 64, enable_chunked_prefill=True)
+    log, outcomes = run(PagedEngine(config, CacheConfig(4, 20)), requests, 80)
+    rows = [(log.at(i).token, log.at(i).reserved, log.at(i).internal) for i in range(len(log))]
+    assert rows == [(16, 24, 0), (32, 8, 0), (40, 0, 0), (41, 0, 3), (42, 0, 2)]
+    assert outcomes.first_token[0] == log.seconds[2]
+
+
+def test_a_timeline_of_the_pages_and_the_queues() -> None:
+    requests = [Request(str(i), 0.0, 6, 6) for i in range(3)]
+    engine = PagedEngine(SchedulerConfig(64, 8, 64), CacheConfig(4, 6), record=True)
+    _, outcomes = run(engine, requests, 24)
+    assert engine.timeline is not None
+    assert len(engine.timeline) > 20
+    assert engine.timeline.at(-1).tables == {}
+    plain = PagedEngine(SchedulerConfig(64, 8, 64), CacheConfig(4, 6))
+    assert run(plain, requests, 24)[1].finished == outcomes.finished
+    assert plain.timeline is None
+
+
+def test_no_more_wait_in_the_scheduler_than_a_step_can_admit() -> None:
+    requests = [Request(str(i), 0.0, 4, 4) for i in range(50)]
+    engine = PagedEngine(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
+    log, outcomes = WasteLog(32), Outcomes(requests)
+    longest = max(
+        len(engine.scheduler.waiting) for _ in engine.steps(requests, log, outcomes, Roofline())
+    )
+    assert longest <= 4
+    assert outcomes.num_finished == 50
+
+
+def test_the_collector_pauses_and_goes_on() -> None:
+    assert gc.isenabled()
+    with pytest.raises(KeyError), collector_paused():
+        assert not gc.isenabled()
+        with collector_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        raise KeyError
+    assert gc.isenabled()

@@ -1,0 +1,81 @@
+"""Several samples of one prompt: what they share is one block, and counted once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim.workload import Request
+
+pytestmark = pytest.mark.ch01
+
+
+def served(n: int, **keywords: Any) -> pagesim.Simulation:
+    requests = [Request(str(i), 0.0, 10, 6) for i in range(4)]
+    given: dict[str, Any] = {"pool": 400, "block_size": 4, "max_model_len": 64}
+    return pagesim.simulate(requests, samples=n, warmup=0.0, **(given | keywords))
+
+
+def test_samples_share_their_prompt_and_copy_the_block_they_write_to() -> None:
+    run = served(3)
+    prompts, first, second = (run.waste.at(i) for i in range(3))
+    assert prompts.token == 4 * 10
+    # Two full blocks are shared by the three samples; each then has a third one of its own.
+    assert first.token == 4 * (8 + 3 * (2 + 1))
+    assert first.internal == 4 * 3 * 1
+    assert second.token == 4 * (8 + 3 * (2 + 2))
+    assert run.requests.num_finished == 4
+    assert run.waste.at(-1).batch == 4
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_sharing_saves_what_separate_requests_would_take(n: int) -> None:
+    shared = served(n)
+    alone = pagesim.simulate(
+        [Request(f"{i}-{k}", 0.0, 10, 6) for i in range(4) for k in range(n)],
+        pool=400,
+        block_size=4,
+        max_model_len=64,
+    )
+    saved = alone.waste.at(2).token - shared.waste.at(2).token
+    assert saved == 4 * (n - 1) * 8
+
+
+def test_samples_that_find_no_room_are_swapped_and_come_back() -> None:
+    run = served(2, pool=60, num_cpu_blocks=40)
+    assert run.preemptions > 0
+    assert run.requests.num_finished == 4
+    again = served(2, pool=60, num_cpu_blocks=40)
+    assert (again.waste.seconds == run.waste.seconds).all()
+
+
+def test_what_samples_need() -> None:
+    with pytest.raises(pagesim.UsageError, match=r"2 samples .* preemption_mode must be 'swap'"):
+        served(2, preemption_mode="recompute")
+    with pytest.raises(pagesim.UsageError, match="samples that share blocks copy"):
+        served(2, fast_forward=True)
+    with pytest.raises(pagesim.UsageError, match="samples must be at least 1, not 0"):
+        served(0)
+    with pytest.raises(RuntimeError, match="no CPU swap space"):
+        served(2, pool=60)
+    assert served(2, pool=24).requests.num_ignored == 4  # swapped in, nothing is shared any more
+
+
+def test_chunked_prefill_decodes_beside_prompts() -> None:
+    requests = [Request("a", 0.0, 4, 20), Request("b", 0.001, 40, 3)]
+    plain, chunked = (
+        pagesim.simulate(
+            requests,
+            pool=400,
+            block_size=4,
+            max_model_len=64,
+            max_num_seqs=8,
+            max_num_batched_tokens=64 if not on else 16,
+            enable_chunked_prefill=on,
+        )
+        for on in (False, True)
+    )
+    assert plain.requests.num_finished == chunked.requests.num_finished == 2
+    assert chunked.waste.column("reserved").max() > 0 == plain.waste.column("reserved").max()

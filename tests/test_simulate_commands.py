@@ -1,0 +1,191 @@
+"""`pagesim waste` and `pagesim simulate`: JSON, tables, and one line for bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagesim import cli
+from pagesim.commands.simulate import simulate
+from pagesim.commands.waste import waste
+from pagesim.timeline import load
+from pagesim.workload import gamma
+
+pytestmark = pytest.mark.ch01
+
+KEYS = ["token", "reserved", "internal", "external", "free", "batch"]
+SMALL = ("--slots", "1000", "--max-len", "256")
+
+
+@pytest.fixture(autouse=True)
+def commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.cli.commands, "waste", waste)
+    monkeypatch.setitem(cli.cli.commands, "simulate", simulate)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    workload = gamma(40, 60, 1.0, 40, 0.8, rate=4.0, seed=1, max_len=256)
+    lines = [f"{r.arrival_s},{r.prompt_tokens},{r.output_tokens}\n" for r in workload]
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(lines))
+    return path
+
+
+def run(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as left:
+        cli.main([str(argument) for argument in arguments])
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
+    assert run(*arguments, "--json") == 0
+    out, err = capsys.readouterr()
+    assert err == "" and out.count("\n") == 1
+    value: dict[str, Any] = json.loads(out)
+    return value
+
+
+@pytest.mark.parametrize("policy", ["max", "pow2", "oracle", "static", "token", "paged"])
+def test_waste_of_a_file(capsys: pytest.CaptureFixture[str], trace: Path, policy: str) -> None:
+    value = answer(capsys, "waste", trace, "--policy", policy, *SMALL)
+    assert list(value) == ["policies", "source"]
+    assert list(value["policies"]) == [policy]
+    row = value["policies"][policy]
+    assert list(row) == KEYS
+    assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
+
+
+def test_waste_of_the_papers_preset(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pagesim import paper
+
+    whole = paper.figure_2
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # the runs of tests/test_paper.py
+    value = answer(capsys, "waste", "--preset", "paper-figure-2")
+    assert list(value["policies"]) == ["max", "pow2", "oracle", "paged"]
+    assert "SOSP '23" in value["source"]
+    for row in value["policies"].values():
+        assert list(row) == KEYS
+        assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
+    assert run("waste", "--preset", "paper-figure-2") == 0
+    assert "calibrated" in capsys.readouterr().out
+
+
+def test_requests_wait_from_the_start_unless_they_arrive_in_time(
+    capsys: pytest.CaptureFixture[str], trace: Path
+) -> None:
+    saturated = answer(capsys, "waste", trace, "--policy", "oracle", *SMALL)
+    in_time = answer(capsys, "waste", trace, "--policy", "oracle", "--in-time", *SMALL)
+    assert saturated["policies"]["oracle"]["free"] == 0 < in_time["policies"]["oracle"]["free"]
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_waste_draws_what_it_says(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path, suffix: str
+) -> None:
+    out = tmp_path / f"waste{suffix}"
+    value = answer(capsys, "waste", trace, "--policy", "max", *SMALL, "--out", out)
+    assert value["out"] == str(out)
+    if suffix == ".png":
+        assert out.read_bytes().startswith(b"\x89PNG")
+    else:
+        share = value["policies"]["max"]["token"]
+        assert "Memory waste, trace.csv" in out.read_text()
+        assert f"{share:.1f}" in out.read_text()
+
+
+def test_the_calibration_is_in_the_picture_of_the_preset(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from pagesim import paper
+
+    whole = paper.figure_2
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # the runs of tests/test_paper.py
+    out = tmp_path / "waste.svg"
+    assert run("waste", "--preset", "paper-figure-2", "--out", out) == 0
+    words = " ".join(re.sub("<[^>]*>", " ", out.read_text()).split())
+    assert "calibrated" in words
+    assert "96.3" in words  # the published share of vLLM
+
+
+def test_simulate_says_where_memory_and_time_went(
+    capsys: pytest.CaptureFixture[str], trace: Path
+) -> None:
+    arguments = ("simulate", trace, "--policy", "oracle", *SMALL)
+    value = answer(capsys, *arguments)
+    assert (value["finished"], value["ignored"], value["policy"]) == (40, 0, "oracle")
+    assert list(value["waste"]) == KEYS
+    assert value["latency"]["normalized"]["mean"] > 0
+    assert run(*arguments) == 0
+    out = capsys.readouterr().out
+    assert "40 of 40 requests served" in out
+    assert "time to first token" in out
+    first = answer(capsys, *arguments, "--first", "7", "--saturated")
+    assert first["finished"] == 7
+
+
+def test_simulate_records_a_run_that_can_be_loaded(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run.jsonl.gz"
+    arguments = ("simulate", trace, *SMALL, "--first", "5", "--block-size", "4", "--record", out)
+    value = answer(capsys, *arguments)
+    assert (value["record"], value["block_size"], value["policy"]) == (str(out), 4, "paged")
+    assert len(load(out)) > 50
+    assert run(*arguments) == 0
+    assert f"pagesim play {out}" in capsys.readouterr().out
+
+
+def test_simulate_says_no_when_nothing_fits(
+    capsys: pytest.CaptureFixture[str], trace: Path
+) -> None:
+    arguments = ("simulate", trace, "--policy", "max", "--slots", "10")
+    assert run(*arguments, "--json") == 1
+    assert json.loads(capsys.readouterr().out)["ignored"] == 40
+    assert run(*arguments) == 1
+    assert "40 requests were ignored" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["waste"], "give a FILE of requests, or --preset paper-figure-2"),
+        (["waste", "TRACE", "--preset", "paper-figure-2"], "give a FILE of requests, or --preset"),
+        (["waste", "TRACE", "--slots", "0"], "0 is not in the range x>=1"),
+        (["waste", "TRACE", "--out", "waste.pdf"], "waste.pdf: must end in .svg or .png"),
+        (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
+        (["waste", "BAD"], "bad.csv:2"),
+        (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),
+        (["simulate", "TRACE", "--policy", "max", "--record", "r.jsonl"], "record=True is for"),
+        (["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"], "num_cpu_blocks=3 is for"),
+        (["simulate", "nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_bad_input_is_one_line_that_says_where(
+    capsys: pytest.CaptureFixture[str],
+    trace: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("arrival_s,prompt_tokens,output_tokens\n0,-5,1\n")
+    files = {"TRACE": str(trace), "BAD": str(bad)}
+    assert run(*(files.get(argument, argument) for argument in arguments)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize("command", ["waste", "simulate"])
+def test_help_has_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run(command, "--help") == 0
+    assert f"Example:\n    pagesim {command} " in capsys.readouterr().out

@@ -1,0 +1,200 @@
+"""`pagesim.simulate`: what it takes, what it gives, and which iterations its means are of."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from pagesim.baselines import TokenPolicy
+from pagesim.block.interfaces import UsageError
+from pagesim.engines import Roofline
+from pagesim.model_spec import ModelSpec
+from pagesim.pool import Pool
+from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.waste import PARTS
+from pagesim.workload import Request, Workload, gamma
+
+pytestmark = pytest.mark.ch01
+
+BASELINES = ("max", "pow2", "oracle", "static", "token")
+
+
+def stream(n: int = 60, rate: float | None = 4.0) -> Workload:
+    return gamma(n, 60, 1.0, 40, 0.8, rate=rate, seed=1, max_len=256)
+
+
+def small(policy: str, workload: Workload | None = None, **keywords: Any) -> Simulation:
+    return simulate(
+        workload or stream(),
+        policy=policy,
+        **{"pool": 1000, "max_model_len": 256, "progress": False} | keywords,
+    )
+
+
+@pytest.mark.parametrize("policy", BASELINES)
+def test_all_requests_are_served_and_all_slots_are_told(policy: str) -> None:
+    run = small(policy, saturated=True)
+    assert run.requests.num_finished == 60
+    assert run.preemptions == 0
+    assert run.block_size is None
+    assert run.timeline is None
+    assert run.iterations == len(run.waste) > 40
+    assert sum(run.waste.mean()[part] for part in PARTS) == pytest.approx(100, abs=1e-9)
+    assert run.workload[-1].arrival_s == 0
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {},
+        {"fast_forward": False},
+        {"record": True},
+        {"enable_prefix_caching": True},
+        {"preemption_mode": "swap", "num_cpu_blocks": 99},
+    ],
+)
+def test_paged_runs_are_the_same_however_they_are_stepped(keywords: dict[str, Any]) -> None:
+    run = small("paged", saturated=True, block_size=8, **keywords)
+    plain = small("paged", saturated=True, block_size=8)
+    assert run.requests.num_finished == 60
+    assert run.block_size == 8
+    assert (run.timeline is not None) == keywords.get("record", False)
+    assert plain.preemptions > 0
+    if "preemption_mode" not in keywords:  # no two prompts are equal: nothing is found cached
+        assert run.preemptions == plain.preemptions
+        assert run.waste.mean() == plain.waste.mean()
+
+
+def test_a_recorded_run_can_be_stepped_through() -> None:
+    timeline = small("paged", stream(5), record=True).timeline
+    assert timeline is not None
+    assert len(timeline) > 50
+    assert timeline.at(0).tables == timeline.at(len(timeline)).tables == {}
+
+
+def test_policies_are_as_wasteful_as_they_reserve() -> None:
+    shares = [small(policy, saturated=True).waste.mean()["token"] for policy in BASELINES]
+    longest, power, oracle, static, token = shares
+    assert static < longest < power < oracle < token
+
+
+def test_the_same_call_gives_the_same_run() -> None:
+    one, two = small("pow2"), small("pow2")
+    assert [one.waste.at(i) for i in range(len(one.waste))] == [
+        two.waste.at(i) for i in range(len(two.waste))
+    ]
+    assert one.summary() == two.summary()
+
+
+def test_the_mean_is_of_the_steady_state() -> None:
+    run = small("oracle", saturated=True, warmup=0.25)
+    start = sorted(run.requests.finished)[14]  # 15 of 60 requests are done
+    end = max(run.requests.first_scheduled)
+    rows = [run.waste.at(i) for i in range(len(run.waste))]
+    counted = [row.token for row in rows if start < row.seconds <= end]
+    assert 10 < len(counted) < len(rows) - 10
+    assert run.waste.mean()["token"] == pytest.approx(sum(counted) / len(counted) / 10)
+    assert small("oracle", saturated=True, warmup=0.0).waste.mean() != run.waste.mean()
+
+
+def test_a_saturated_run_has_no_free_slot_before_its_end() -> None:
+    assert small("oracle", saturated=True).waste.mean()["free"] == 0
+    assert small("oracle", stream(rate=0.1)).waste.mean()["free"] > 50
+
+
+def test_a_summary_is_json_and_says_what_was_ignored() -> None:
+    requests = [Request("a", 0.0, 10, 4), Request("b", 0.0, 250, 7), Request("c", 0.5, 10, 1)]
+    run = simulate(requests, policy="max", pool=300, max_model_len=256, progress=False)
+    summary = json.loads(json.dumps(run.summary(), allow_nan=False))
+    assert (summary["requests"], summary["finished"], summary["ignored"]) == (3, 2, 1)
+    assert summary["policy"] == "max"
+    assert summary["pool"] == 300
+    assert summary["waste"] == run.waste.mean()
+    assert summary["seconds"] == run.seconds == max(run.requests.finished[i] for i in (0, 2))
+    assert summary["output_tokens_per_s"] == pytest.approx(5 / run.seconds)
+    assert summary["latency"]["end_to_end"]["p50"] == run.requests.percentiles("end_to_end")["p50"]
+
+
+def test_a_run_in_which_nothing_fits_has_a_summary_too() -> None:
+    run = simulate([Request("a", 2.0, 10, 4)], policy="max", pool=10, progress=False)
+    summary = json.loads(json.dumps(run.summary(), allow_nan=False))
+    assert (summary["ignored"], summary["iterations"], summary["waste"]) == (1, 0, None)
+    assert summary["latency"]["normalized"] == dict.fromkeys(("mean", "p50", "p90", "p99"))
+
+
+def test_a_policy_of_ones_own_brings_its_pool() -> None:
+    run = simulate(stream(), policy=TokenPolicy(500), progress=False)
+    assert (run.policy, run.pool.slots, run.waste.pool) == ("TokenPolicy", 500, 500)
+
+
+def test_a_slower_machine_takes_longer() -> None:
+    fast = small("oracle", saturated=True)
+    slow = small("oracle", saturated=True, cost_model=Roofline(bytes_per_second=0.7e12))
+    assert slow.seconds > 1.5 * fast.seconds
+    assert slow.iterations == fast.iterations
+
+
+def test_progress_is_told_to_a_function() -> None:
+    told: list[tuple[int, int]] = []
+    small("oracle", progress=lambda done, total: told.append((done, total)))
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == (60, 60)
+
+
+def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    small("oracle", progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "oracle: 100%" in err
+    assert "60/60" in err
+    small("oracle", progress=None)  # stderr is no terminal here
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"policy": "best"}, "one of max, pow2, oracle, static, token, paged, not 'best'"),
+        ({"warmup": 1.0}, "from 0 to below 1, not 1.0"),
+        ({"warmup": math.nan}, "from 0 to below 1, not nan"),
+        ({"pool": 0}, "slots must be at least 1, not 0"),
+        ({"max_num_seqs": 0}, "max_num_seqs must be at least 1, not 0"),
+        ({"record": True}, "record=True is for policy='paged', not for 'max'"),
+        ({"fast_forward": True}, "fast_forward=True is for policy='paged'"),
+        ({"enable_prefix_caching": True}, "enable_prefix_caching=True is for policy='paged'"),
+        ({"num_cpu_blocks": 4}, "num_cpu_blocks=4 is for policy='paged'"),
+        ({"policy": "paged", "block_size": 0}, "block_size must be at least 1, not 0"),
+        ({"policy": "paged", "record": True, "fast_forward": True}, "record=True wants every step"),
+        (
+            {"policy": "paged", "enable_prefix_caching": True, "fast_forward": True},
+            "with prefix caching",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        simulate(stream(2), **{"policy": "max", "progress": False} | keywords)
+
+
+def test_twelve_gib_hold_the_papers_slots() -> None:
+    assert Pool.for_model("opt-13b", kv_gib=12).slots == PAPER_POOL.slots == 15_728
+    assert Pool.for_model("OPT-175B", 264).slots == 60_074
+    assert Pool.for_model(ModelSpec("tiny", 1, 1, 1, 64, "float16"), 0.5).slots == 2**29 // 256
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        (0, "kv_gib must be a number above 0, not 0"),
+        (math.inf, "not inf"),
+        (0.0001, "takes 819,200"),
+    ],
+)
+def test_a_pool_needs_memory(memory: float, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Pool.for_model("opt-13b", memory)
+    with pytest.raises(TypeError, match="kv_gib must be a number, not '12'"):
+        Pool.for_model("opt-13b", "12")  # type: ignore[arg-type]
