@@ -41,7 +41,23 @@ def describe(header: Mapping[str, Any], state: Mapping[str, Any]) -> str:
             sentences.append(f"Free on the {name}: {len(ids)}; the next taken is {ids[0]}.")
         elif count:
             sentences.append(f"Nothing is free on the {name}.")
+    for queue, names in state.get("queues", {}).items():
+        if names:
+            sentences.append(f"{queue.capitalize()}: {_names(names, state)}.")
     return " ".join(sentences)
+
+
+def request_text(request: int | str, state: Mapping[str, Any]) -> str:
+    """A request beside its first sequence; its name alone where they are called alike."""
+    first = next((first for name, first in state.get("requests", ()) if name == request), request)
+    name = name_text(first)
+    alike = str(request) == str(first) or str(request) == name
+    return name if alike else f"{name} {name_text(request)}"
+
+
+def _names(names: Sequence[int | str], state: Mapping[str, Any]) -> str:
+    shown = ", ".join(request_text(name, state) for name in names[:MAX_LISTED])
+    return shown + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")
 
 
 def _table(name: int | str, ids: Sequence[int], tokens: Sequence[int]) -> str:

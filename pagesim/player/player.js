@@ -2,7 +2,7 @@
  * The player: steps through a timeline file, forwards and backwards. Without a dependency.
  *
  * This is where it starts, with its theme, its memory and its hooks; the parts it is made of are in
- * js/: reading, model, words, picture, curve, controls. A page carries all of them as one script.
+ * js/: reading, model, words, picture, queues, curve, controls. A page carries all of them as one script.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -12,6 +12,7 @@
  *   .pagesim-player          the root: data-step, data-steps, data-theme (light | dark), data-ready
  *                            (true | error), data-predict (on | off), data-asking (index of the event)
  *   [data-action="…"]        first prev play next last goto speed-1 speed-2 speed-3 predict skip
+ *                            prev-schedule next-schedule (only where a scheduler was recorded)
  *                            search search-prev search-next sel-prev sel-next sel-clear
  *   .ps-slider .ps-goto .ps-search .ps-answer       the four inputs
  *   .ps-caption .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from pagesim.player.describe import describe, name_text
+from pagesim.player.describe import describe, name_text, request_text
 
 # Okabe and Ito's palette, in the order of the player's.
 COLORS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
@@ -200,6 +200,13 @@ def _strips(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], 
         more = f" and {len(ids) - 20} more" if len(ids) > 20 else ""
         sheet.text(MARGIN, y, f"{name}:", look=BOLD)
         sheet.text(MARGIN + 104, y, shown + more)
+        y += 18
+    queues = state.get("queues", {})
+    for queue, names in queues.items() if any(queues.values()) else ():
+        words = [_short(request_text(name, state), 18) for name in names[:10]]
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        sheet.text(MARGIN, y, f"{queue}:", look=BOLD)
+        sheet.text(MARGIN + 104, y, _short(", ".join(words), 110) + more if names else "empty")
         y += 18
     return y
 

@@ -3,7 +3,7 @@
 ``FORMAT.md`` in this folder describes the file.
 """
 
-from pagesim.timeline.effects import Effect, Event, Queues, TableChange
+from pagesim.timeline.effects import Effect, Event, Move, Queues, Scheduled, TableChange
 from pagesim.timeline.file import load
 from pagesim.timeline.notes import Question
 from pagesim.timeline.reader import TimelineError
@@ -14,8 +14,10 @@ from pagesim.timeline.state import State, TableState
 __all__ = [
     "Effect",
     "Event",
+    "Move",
     "Question",
     "Queues",
+    "Scheduled",
     "State",
     "TableChange",
     "TableState",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from pagesim.timeline.effects import Effect, Event, Name
+from pagesim.timeline.effects import Effect, Event, Name, Scheduled
 
 
 def say(name: Name) -> str:
@@ -80,11 +80,16 @@ def _any_call(who: str, told: _Told, event: Event) -> list[str]:
 
 
 def _allocate(who: str, told: _Told, event: Event) -> list[str]:
+    return _placed(f"{who} arrives", told, event)
+
+
+def _placed(head: str, told: _Told, event: Event) -> list[str]:
+    """What a prompt needs and gets; ``head`` says whose it is."""
     count = sum(len(effect.tokens) for effect in (*told.of("write"), *told.of("hit")))
     changed = [change for change in event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
     need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
-    head = f"{who} arrives with {tokens(count)}, which {need}" if count else f"{who} arrives empty"
+    head = f"{head} with {tokens(count)}, which {need}" if count else f"{head} empty"
     others = [say(change.table) for change in changed[1:]]
     shared = f"{' and '.join(others)} share{'s' * (len(others) == 1)} them" if others else ""
     return [head, *_hits(told), *_taken(told), shared]
@@ -136,6 +141,74 @@ def _swap(who: str, told: _Told, event: Event) -> list[str]:
 
 def _mark(who: str, told: _Told, event: Event) -> list[str]:
     return ["the step has run: the blocks that were cached in it now hold their keys and values"]
+
+
+# -- a scheduler's decisions ----------------------------------------------------------------------
+
+
+def _arrive(who: str, told: _Told, event: Event) -> list[str]:
+    requests = [move.request for move in event.moves if move.enters]
+    named = [request for request in requests[:1] if say(request) != who and f"s{request}" != who]
+    places = [move.place + 1 for move in event.moves if move.enters]
+    waits = f"it waits, number {places[0]} in the queue" if places else "it waits"
+    return [f"{who} arrives{f' as request {say(named[0])}' if named else ''}", waits]
+
+
+def _admit(who: str, told: _Told, event: Event) -> list[str]:
+    return _placed(f"{who} is admitted", told, event)
+
+
+def _preempt(who: str, told: _Told, event: Event) -> list[str]:
+    head = f"{who} is preempted, for not all who run can grow"
+    if told.of("swap_out"):
+        return [f"{head}: it waits on the CPU", *_swap(who, told, event)]
+    return [f"{head}: its blocks are freed, it is recomputed later", *_given_back(told)]
+
+
+def _resume(who: str, told: _Told, event: Event) -> list[str]:
+    return [f"{who} goes on, for there is room again", *_swap(who, told, event)]
+
+
+def _finish(who: str, told: _Told, event: Event) -> list[str]:
+    return [f"{who} is finished and leaves", *_given_back(told)]
+
+
+def _ignore(who: str, told: _Told, event: Event) -> list[str]:
+    return [f"{who} can never be scheduled: it is too long, and is given up"]
+
+
+def _abort(who: str, told: _Told, event: Event) -> list[str]:
+    queues = [move.queue for move in event.moves if not move.enters]
+    was = f", which was {queues[0]}," if queues else ""
+    return [f"{who}{was} is aborted and leaves", *_given_back(told)]
+
+
+def _schedule(who: str, told: _Told, event: Event) -> list[str]:
+    if not event.scheduled:
+        return ["nothing can be computed in this step"]
+    parts = []
+    for is_prompt, verb in ((True, "prefill"), (False, "decode")):
+        names = [_computes(it) for it in event.scheduled if it.is_prompt is is_prompt]
+        if names:
+            parts.append(f"{_some(names)} {verb}{'s' * (len(names) == 1)}")
+    total = sum(it.num_tokens for it in event.scheduled)
+    return [f"the step computes {tokens(total)}: {', '.join(parts)}"]
+
+
+def _computes(it: Scheduled) -> str:
+    name = say(it.request if it.sequence is None else it.sequence)
+    return f"{name} ({it.num_tokens})" if it.is_prompt or it.num_tokens != 1 else name
+
+
+def _some(words: list[str]) -> str:
+    """'a', 'a, b and c', or 'a, b, c, d, e, f and 9 more'."""
+    if len(words) > 8:
+        words = [*words[:6], f"{len(words) - 6} more"]
+    return " and ".join([part for part in (", ".join(words[:-1]), words[-1]) if part])
+
+
+def _record(who: str, told: _Told, event: Event) -> list[str]:
+    return ["from here on the scheduler is recorded, too: these are the requests in its queues"]
 
 
 def _update(who: str, told: _Told, event: Event) -> list[str]:
@@ -243,9 +316,18 @@ _PARTS = {
     "swap_in": _swap,
     "update": _update,
     "mark_blocks_as_computed": _mark,
+    "arrive": _arrive,
+    "admit": _admit,
+    "preempt": _preempt,
+    "resume": _resume,
+    "finish": _finish,
+    "ignore": _ignore,
+    "abort": _abort,
+    "schedule": _schedule,
+    "record": _record,
 }
 
-_OF_NOBODY = ("swap", "mark_blocks_as_computed")
+_OF_NOBODY = ("swap", "mark_blocks_as_computed", "schedule", "record")
 
 _ASKED = {
     "allocate_mutable_block": "an empty block is asked for",

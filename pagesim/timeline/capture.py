@@ -9,15 +9,20 @@ from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.block.interfaces import Device
 from pagesim.block.pool_allocator import PoolAllocator
 from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
-from pagesim.timeline.effects import Name
+from pagesim.scheduler import Scheduler
+from pagesim.sequence import SequenceGroup
+from pagesim.timeline.effects import QUEUES, Name, Queues, is_name, show
 from pagesim.timeline.state import State, TableState, fill_of
 from pagesim.timeline.tap import tokens_of
 
 
 def capture(
-    allocator: CpuGpuBlockAllocator | PoolAllocator, tables: Mapping[Name, BlockTable]
+    allocator: CpuGpuBlockAllocator | PoolAllocator,
+    tables: Mapping[Name, BlockTable],
+    scheduler: Scheduler | None = None,
 ) -> State:
-    """What the pools of ``allocator`` and these tables look like now."""
+    """What the pools of ``allocator``, these tables and the scheduler's queues look like now."""
+    queues, requests = (Queues(), {}) if scheduler is None else _queues(scheduler)
     null: int | None = None
     if isinstance(allocator, CpuGpuBlockAllocator):
         gpu: PoolAllocator = allocator.allocator_on(Device.GPU)
@@ -50,7 +55,23 @@ def capture(
             if pool.block_is_computed(block)
         ),
         null_block=null,
+        queues=queues,
+        requests=requests,
     )
+
+
+def _queues(scheduler: Scheduler) -> tuple[Queues, dict[Name, Name]]:
+    """The requests in a scheduler's queues, and the first sequence of each."""
+    live = [list(getattr(scheduler, queue)) for queue in QUEUES]
+    names = (tuple(request_of(group) for group in queue) for queue in live)
+    firsts = {request_of(group): group.first_seq.seq_id for queue in live for group in queue}
+    return Queues(*names), firsts
+
+
+def request_of(group: SequenceGroup) -> Name:
+    """What a group's request is called in a timeline: its id, or that as text."""
+    given: object = group.request_id
+    return given if is_name(given) else show(given)  # type: ignore[return-value]
 
 
 def _table(table: BlockTable, null: int | None) -> TableState:

@@ -57,6 +57,8 @@ CALLS = (
     "swap_in",
     "update",
     "mark_blocks_as_computed",
+    "schedule",
+    "record",
     "allocate_mutable_block",
     "allocate_immutable_block",
     "allocate_immutable_blocks",
@@ -66,14 +68,17 @@ CALLS = (
     "cow_block_if_not_appendable",
     "promote_to_immutable_block",
 )
-"""Kinds of events that are a public call of a manager, a table or an allocator."""
+"""Kinds of events that are a public call of a scheduler, a manager, a table or an allocator."""
 
-DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore")
-"""Kinds of events that are a scheduler's decisions and not a call."""
+DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore", "abort")
+"""Kinds of events that are a scheduler's decisions about one request, and not a call."""
+
+QUEUES = ("waiting", "running", "swapped")
+"""A scheduler's queues."""
 
 TAKE, RETURN, SHARE, UNSHARE, WRITE, COPY, SWAP_OUT, SWAP_IN, PROMOTE, HIT, EVICT, NULL = range(12)
-# Rows of a log that say how tables change; they are no effects of their own.
-PATCH, OPEN, CLOSE, QUEUES = range(12, 16)
+# Rows of a log that say how tables and queues change; they are no effects of their own.
+PATCH, OPEN, CLOSE, LEAVE, ENTER, SCHEDULED = range(12, 18)
 
 BLOCK_PAIRS = [COPY, SWAP_OUT, SWAP_IN]
 
@@ -106,11 +111,35 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """The scheduler's queues, front first; empty without a scheduler."""
+    """The requests in a scheduler's queues, front first; empty without a scheduler."""
 
     waiting: tuple[Name, ...] = ()
     running: tuple[Name, ...] = ()
     swapped: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A request leaves a queue, or enters it: the place is where it stands then, 0 is the front.
+
+    ``sequence`` is the request's first sequence, if that is known.
+    """
+
+    enters: bool
+    queue: str
+    place: int
+    request: Name
+    sequence: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A request that computes in a step: how many tokens, of its prompt or one a sequence."""
+
+    request: Name
+    sequence: Name | None
+    num_tokens: int
+    is_prompt: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +149,8 @@ class Event:
     ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
     and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
     concerns. ``opened`` are tables that begin in this event, with the tokens they have already.
+    ``moves`` say how the queues change, one after the other; ``step`` counts the calls of
+    ``schedule()``, and ``scheduled`` is what such a call decided to compute.
     """
 
     kind: str
@@ -128,7 +159,8 @@ class Event:
     tables: tuple[TableChange, ...] = ()
     opened: tuple[tuple[Name, tuple[int, ...]], ...] = ()
     closed: tuple[Name, ...] = ()
-    queues: Queues | None = None
+    moves: tuple[Move, ...] = ()
+    scheduled: tuple[Scheduled, ...] = ()
     step: int | None = None
     called: str | None = None
     error: str | None = None

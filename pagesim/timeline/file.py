@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pagesim.jsonl import numbered_objects
-from pagesim.timeline.effects import Effect, Event, Name, Queues, show
+from pagesim.timeline.effects import Effect, Event, Move, Name, Queues, show
 from pagesim.timeline.reader import Reader, TimelineError
 from pagesim.timeline.state import State
 
@@ -88,6 +88,7 @@ def state_as_dict(state: State) -> dict[str, Any]:
         "computed": sorted(state.computed),
         "null": state.null_block,
         "queues": _queues(state.queues),
+        **({"requests": [list(pair) for pair in state.requests.items()]} if state.requests else {}),
     }
 
 
@@ -98,7 +99,10 @@ def event_as_dict(event: Event) -> dict[str, Any]:
         "opened": [[name, list(tokens)] for name, tokens in event.opened],
         "tables": [[change.table, change.start, list(change.block_ids)] for change in event.tables],
         "closed": list(event.closed),
-        "queues": event.queues and _queues(event.queues),
+        "queues": [_move(move) for move in event.moves],
+        "scheduled": [
+            [it.request, it.sequence, it.num_tokens, it.is_prompt] for it in event.scheduled
+        ],
         "called": event.called,
         "error": event.error,
     }
@@ -139,6 +143,11 @@ def _queues(queues: Queues) -> dict[str, list[Name]]:
         "running": list(queues.running),
         "swapped": list(queues.swapped),
     }
+
+
+def _move(move: Move) -> list[Any]:
+    words = ["enter" if move.enters else "leave", move.queue, move.place, move.request]
+    return words if move.sequence is None else [*words, move.sequence]
 
 
 def _effect(effect: Effect) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,15 +20,19 @@ from pagesim.timeline.effects import (
     CLOSE,
     COPY,
     EFFECTS,
+    ENTER,
     HIT,
     NULL,
     OPEN,
     PATCH,
+    QUEUES,
+    SCHEDULED,
     WRITE,
     Effect,
     Event,
+    Move,
     Name,
-    Queues,
+    Scheduled,
     TableChange,
 )
 from pagesim.timeline.state import State
@@ -40,6 +45,8 @@ EVENT, ROW = 3, 5
 FLUSH = 16_384
 
 Row = tuple[int, int, int, int, int]
+Waiter = tuple[int, int]
+"""A place in a queue: the codes of a request and of its first sequence, -1 if that is unknown."""
 
 
 class TableLog:
@@ -78,7 +85,8 @@ class Log:
     null                                       block, table, entry
     PATCH                                      entry, table, place in ``patches``, number of ids
     OPEN CLOSE                                 -, table, -, number of tokens
-    QUEUES                                     place in ``queues``
+    LEAVE ENTER                                queue, request, place, first sequence
+    SCHEDULED                                  tokens, request, whether a prompt, first sequence
     """
 
     def __init__(self, start: State) -> None:
@@ -96,10 +104,12 @@ class Log:
         self._closed_rows = 0
         self.patches = array("i")
         self.errors: dict[int, tuple[str, str]] = {}
-        self.steps: dict[int, int] = {}
-        self.queues: list[Queues] = []
+        self._steps: tuple[list[int], list[int]] = ([], [])
+        """Events at which another step of the scheduler begins, and its number, -1 for none."""
         self.subjects: list[Name] = []
         self.subject_codes: dict[Name, int] = {}
+        self._requests: list[Name] = []
+        self._request_codes: dict[Name, int] = {}
 
     def __len__(self) -> int:
         return (len(self._events) + len(self._open_events)) // EVENT
@@ -128,6 +138,38 @@ class Log:
         self.subject_codes[name] = len(self.subjects)
         self.subjects.append(name)
         return self.subject_codes[name]
+
+    def waiter(self, request: Name, sequence: Name | None) -> Waiter:
+        """A request as it stands in a queue."""
+        code = self._request_codes.setdefault(request, len(self._requests))
+        if code == len(self._requests):
+            self._requests.append(request)
+        return code, self.subject_code(sequence)
+
+    def names(self, waiter: Waiter) -> tuple[Name, Name | None]:
+        """The request, and its first sequence if that is known."""
+        request, sequence = waiter
+        return self._requests[request], None if sequence < 0 else self.subjects[sequence]
+
+    def first_queues(self) -> tuple[list[Waiter], ...]:
+        """The queues in which the log begins."""
+        queues, sequence_of = self.start.queues, self.start.requests.get
+        return tuple(
+            [self.waiter(request, sequence_of(request)) for request in getattr(queues, queue)]
+            for queue in QUEUES
+        )
+
+    def move(self, kind: int, queue: int, waiter: Waiter, place: int) -> None:
+        """A request leaves (LEAVE) or enters (ENTER) one of the QUEUES at a place."""
+        self.row(kind, queue, waiter[0], place, waiter[1])
+
+    def begin_step(self, number: int | None) -> None:
+        """The events from here on belong to a step of the scheduler, or to none."""
+        starts, numbers = self._steps
+        code = -1 if number is None else number
+        if code != (numbers[-1] if numbers else -1):
+            starts.append(len(self))
+            numbers.append(code)
 
     def new_table(self, name: Name) -> TableLog:
         """Begin the life of a table."""
@@ -158,6 +200,25 @@ class Log:
         self.open_rows.clear()
         self._open_events.clear()
 
+    # -- taking back -----------------------------------------------------------------------------
+
+    def mark(self) -> tuple[int, int, int]:
+        """A place to come back to with :meth:`cut`. No event is being recorded."""
+        return len(self), len(self.patches), len(self.tables)
+
+    def cut(self, mark: tuple[int, int, int]) -> None:
+        """Forget all that was recorded since ``mark``."""
+        events, patches, tables = mark
+        self._close_open_events()
+        self.open_rows.clear()
+        del self._rows[self._start_of(events) :]
+        del self._events[EVENT * events :]
+        self._closed_rows = len(self._rows)
+        del self.patches[patches:]
+        del self.tables[tables:]
+        while self.errors and next(reversed(self.errors)) >= events:
+            self.errors.popitem()
+
     # -- reading ---------------------------------------------------------------------------------
 
     @property
@@ -165,7 +226,8 @@ class Log:
         """Bytes of memory that the columns and the tokens take."""
         self._close_open_events()
         columns = (self._events, self._rows, self.patches, *(life.tokens for life in self.tables))
-        return sum(map(sys.getsizeof, columns)) + sum(map(sys.getsizeof, self.tables))
+        names = (*self._steps, self._requests, self._request_codes)
+        return sum(map(sys.getsizeof, (*columns, *self.tables, *names)))
 
     def columns(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The events ``first`` … ``last - 1`` [n, 3] (kind, subject, end), and their rows [m, 5].
@@ -221,7 +283,8 @@ class Log:
         tables: list[TableChange] = []
         opened: list[tuple[Name, tuple[int, ...]]] = []
         closed: list[Name] = []
-        queues: Queues | None = None
+        moves: list[Move] = []
+        scheduled: list[Scheduled] = []
         for row in self.rows_of(index):
             kind, a, table, c, d = row
             if kind < PATCH:
@@ -234,8 +297,10 @@ class Log:
                 opened.append((life.name, tuple(life.tokens[:d])))
             elif kind == CLOSE:
                 closed.append(self.tables[table].name)
+            elif kind == SCHEDULED:
+                scheduled.append(Scheduled(*self.names((table, d)), a, bool(c)))
             else:
-                queues = self.queues[a]
+                moves.append(Move(kind == ENTER, QUEUES[a], c, *self.names((table, d))))
         called, error = self.errors.get(index, (None, None))
         return Event(
             kind=self.kinds[kind_code],
@@ -244,11 +309,17 @@ class Log:
             tables=tuple(tables),
             opened=tuple(opened),
             closed=tuple(closed),
-            queues=queues,
-            step=self.steps.get(index),
+            moves=tuple(moves),
+            scheduled=tuple(scheduled),
+            step=self._step(index),
             called=called,
             error=error,
         )
+
+    def _step(self, index: int) -> int | None:
+        starts, numbers = self._steps
+        at = bisect_right(starts, index) - 1
+        return None if at < 0 or numbers[at] < 0 else numbers[at]
 
     def _effect(self, row: Row) -> Effect:
         kind, block, b, c, d = row

@@ -9,13 +9,16 @@ from pagesim.timeline.effects import (
     CLOSE,
     COPY,
     EFFECTS,
+    ENTER,
     EVICT,
     HIT,
+    LEAVE,
     NULL,
     OPEN,
     PROMOTE,
     QUEUES,
     RETURN,
+    SCHEDULED,
     SHARE,
     SWAP_IN,
     SWAP_OUT,
@@ -63,7 +66,7 @@ class Reader:
         self.log = Log(start)
         for name, table in start.tables.items():
             self._begin(name).write(0, list(table.token_ids))
-        self._machine = Machine.from_state(start, range(len(start.tables)))
+        self._machine = Machine.from_start(self.log, range(len(start.tables)))
         self._evicted: set[int] = set()
 
     def event(self, words: Mapping[str, Any], where: str) -> None:
@@ -90,14 +93,16 @@ class Reader:
             life = self._life(name)
             del self._lives[life.name]
             self._apply(CLOSE, b=life.number)
-        if "queues" in words:
-            self.log.queues.append(self._queues(words["queues"]))
-            self.log.row(QUEUES, len(self.log.queues) - 1)
+        for move in self._moves(words.get("queues", [])):
+            self._count(ROW)
+            self._move(self._list(move, "queue's change"))
+        for computing in self._list(words.get("scheduled", []), "scheduled"):
+            self._count(ROW)
+            self._scheduled(self._list(computing, "scheduled"))
         if "error" in words:
             called = self._text(words.get("called"), "called")
             self.log.errors[len(self.log)] = called, self._text(words["error"], "error")
-        if "step" in words:
-            self.log.steps[len(self.log)] = self._int(words["step"], "step")
+        self.log.begin_step(self._int(words["step"], "step") if "step" in words else None)
         name = None if subject is None else self._name(subject)
         self.log.event(self.log.kind_code(kind), self.log.subject_code(name))
         self._machine.after(kind)
@@ -170,6 +175,49 @@ class Reader:
         self._machine.tables.setdefault(life.number, [])[start:] = ids
         self._machine.add_tokens(life.number, 0)
 
+    def _moves(self, given: Any) -> list[Any]:
+        """The changes of the queues; given whole, all of them leave and come anew."""
+        if not isinstance(given, dict):
+            return self._list(given, "queues")
+        whole = self._queues(given)
+        moves: list[Any] = []
+        for queue, waiters in zip(QUEUES, self._machine.queues, strict=True):
+            moves += [["leave", queue, 0, self.log.names(waiter)[0]] for waiter in waiters]
+            names = enumerate(getattr(whole, queue))
+            moves += [["enter", queue, place, request] for place, request in names]
+        return moves
+
+    def _move(self, move: Sequence[Any]) -> None:
+        if not 4 <= len(move) <= 5 or move[0] not in ("enter", "leave") or move[1] not in QUEUES:
+            raise self._error(
+                f"a queue's change must be [enter or leave, queue, place, request, sequence], "
+                f"not {show(move)}"
+            )
+        number, place = QUEUES.index(move[1]), self._int(move[2], "place")
+        request, sequence = self._name(move[3]), self._name(move[4]) if move[4:] else None
+        waiter, queue = self.log.waiter(request, sequence), self._machine.queues[number]
+        if move[0] == "enter":
+            if place > len(queue):
+                raise self._error(f"the {move[1]} queue has no place {place} to enter at")
+            self._enter(ENTER, number, waiter, place)
+            return
+        if place >= len(queue) or queue[place][0] != waiter[0]:
+            raise self._error(f"request {show(request)} is not at place {place} of {move[1]}")
+        self._enter(LEAVE, number, queue[place], place)
+
+    def _enter(self, kind: int, queue: int, waiter: tuple[int, int], place: int) -> None:
+        self.log.move(kind, queue, waiter, place)
+        self._machine.step(self.log, (kind, queue, waiter[0], place, waiter[1]))
+
+    def _scheduled(self, words: Sequence[Any]) -> None:
+        if len(words) != 4 or type(words[3]) is not bool:
+            raise self._error(
+                f"scheduled must be [request, sequence, tokens, is it a prompt], not {show(words)}"
+            )
+        sequence = None if words[1] is None else self._name(words[1])
+        request, first = self.log.waiter(self._name(words[0]), sequence)
+        self.log.row(SCHEDULED, self._int(words[2], "tokens"), request, words[3], first)
+
     def _apply(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
         self.log.row(kind, a, b, c, d)
         self._machine.step(self.log, (kind, a, b, c, d))
@@ -219,6 +267,10 @@ class Reader:
             computed=frozenset(map(self._block, self._list(words.get("computed", []), "computed"))),
             null_block=null,
             queues=self._queues(words.get("queues", {})),
+            requests={
+                self._name(request): self._name(sequence)
+                for request, sequence in self._pairs(words, "requests")
+            },
         )
 
     def _two(
@@ -235,10 +287,7 @@ class Reader:
     def _queues(self, words: Any) -> Queues:
         if not isinstance(words, dict):
             raise self._error(f"queues must be an object, not {show(words)}")
-        names = (
-            tuple(map(self._name, self._list(words.get(key, []), key)))
-            for key in ("waiting", "running", "swapped")
-        )
+        names = (tuple(map(self._name, self._list(words.get(key, []), key))) for key in QUEUES)
         return Queues(*names)
 
     def _begin(self, name: Name) -> TableLog:

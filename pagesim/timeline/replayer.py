@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from pagesim.timeline.effects import (
     CLOSE,
+    ENTER,
     EVICT,
     HIT,
+    LEAVE,
     NULL,
     OPEN,
     PATCH,
     PROMOTE,
-    QUEUES,
     RETURN,
     SHARE,
     TAKE,
@@ -23,7 +24,7 @@ from pagesim.timeline.effects import (
     WRITE,
     Queues,
 )
-from pagesim.timeline.log import Log, Row
+from pagesim.timeline.log import Log, Row, Waiter
 from pagesim.timeline.state import State, TableState, fill_of
 
 EVERY = 4096
@@ -49,11 +50,12 @@ class Machine:
     tables: dict[int, list[int]]
     num_tokens: dict[int, int]
     null_block: int | None
-    queues: Queues
+    queues: tuple[list[Waiter], ...]
 
     @staticmethod
-    def from_state(state: State, lives: Iterable[int]) -> Machine:
-        """A machine that stands where ``state`` is; ``lives`` number its tables."""
+    def from_start(log: Log, lives: Iterable[int]) -> Machine:
+        """A machine that stands where ``log`` begins; ``lives`` number its tables."""
+        state = log.start
         total = state.num_gpu_blocks + state.num_cpu_blocks
         refs = array("i", bytes(4 * total))
         for block, count in state.ref_counts.items():
@@ -70,7 +72,7 @@ class Machine:
             tables={life: list(table.block_ids) for life, table in tables.items()},
             num_tokens={life: table.num_tokens for life, table in tables.items()},
             null_block=state.null_block,
-            queues=state.queues,
+            queues=log.first_queues(),
         )
 
     def copy(self) -> Machine:
@@ -86,14 +88,14 @@ class Machine:
             tables={life: ids.copy() for life, ids in self.tables.items()},
             num_tokens=self.num_tokens.copy(),
             null_block=self.null_block,
-            queues=self.queues,
+            queues=tuple(queue.copy() for queue in self.queues),
         )
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the containers take, about."""
         parts: list[object] = [*self.free, self.refs, *self.evictor, self.cached, self.touched]
-        parts += [self.computed, self.tables, self.num_tokens, *self.tables.values()]
+        parts += [self.computed, self.tables, self.num_tokens, *self.tables.values(), *self.queues]
         return sum(map(sys.getsizeof, parts))
 
     def apply(self, log: Log, index: int) -> None:
@@ -154,8 +156,10 @@ class Machine:
             self.num_tokens[b] = d
         elif kind == CLOSE:
             del self.tables[b], self.num_tokens[b]
-        elif kind == QUEUES:
-            self.queues = log.queues[block]
+        elif kind == LEAVE:
+            del self.queues[block][c]
+        elif kind == ENTER:
+            self.queues[block].insert(c, (b, d))
 
     def add_tokens(self, life: int, count: int) -> None:
         """A table, perhaps one that just begins, was given tokens; life -1 is no table."""
@@ -173,6 +177,7 @@ class Machine:
                 block_ids, tuple(log.tables[life].tokens[:count]), fill
             )
         used = {block for block in self.computed if self.refs[block]}
+        queues = [[log.names(waiter) for waiter in queue] for queue in self.queues]
         return State(
             block_size=start.block_size,
             num_gpu_blocks=start.num_gpu_blocks,
@@ -188,7 +193,13 @@ class Machine:
             touched=frozenset(self.touched),
             computed=frozenset(used.union(*self.evictor)),
             null_block=self.null_block,
-            queues=self.queues,
+            queues=Queues(*(tuple(request for request, _ in queue) for queue in queues)),
+            requests={
+                request: sequence
+                for queue in queues
+                for request, sequence in queue
+                if sequence is not None
+            },
         )
 
 
@@ -202,7 +213,7 @@ class Replayer:
     def _begin(self) -> None:
         self._start = self._log.start
         self._every = EVERY
-        self._kept = [Machine.from_state(self._start, self._log.first_lives)]
+        self._kept = [Machine.from_start(self._log, self._log.first_lives)]
         self._kept_bytes = self._kept[0].nbytes
         self._at = 0
         self._machine = self._kept[0].copy()

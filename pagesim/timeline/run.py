@@ -18,6 +18,7 @@ from pagesim.timeline.effects import (
     CALLS,
     DECISIONS,
     EFFECTS,
+    LEAVE,
     PATCH,
     WRITE,
     Event,
@@ -199,7 +200,8 @@ class Timeline:
 
         def concerned(columns: NDArray[np.int64]) -> Any:
             kinds, table = columns[0], columns[2]
-            return (kinds >= WRITE) & ~np.isin(kinds, BLOCK_PAIRS) & np.isin(table, lives)
+            tables = (kinds >= WRITE) & (kinds < LEAVE) & ~np.isin(kinds, BLOCK_PAIRS)
+            return tables & np.isin(table, lives)
 
         subjects = self._columns()[0][:, 1]
         known = [i for i, name in enumerate(self._log.subjects) if name == sequence]

@@ -33,7 +33,8 @@ class State:
     ``ref_counts`` has every block, 0 for those nobody uses. The free lists are in the order in
     which blocks will be taken, the evictors in order of arrival. ``cached``: blocks that are found
     by their content; ``touched``: those cached since the last ``mark_blocks_as_computed`` (GPU);
-    ``computed``: those whose keys and values are known to exist.
+    ``computed``: those whose keys and values are known to exist. ``requests`` names the first
+    sequence of the requests in the queues.
     """
 
     block_size: int
@@ -51,6 +52,7 @@ class State:
     computed: frozenset[int] = frozenset()
     null_block: int | None = None
     queues: Queues = field(default_factory=Queues)
+    requests: Mapping[Name, Name] = field(default_factory=dict)
 
 
 def fill_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pagesim.block.block_table import BlockTable
@@ -16,8 +16,19 @@ from pagesim.timeline.effects import CLOSE, HIT, MAX_NAME, OPEN, PROMOTE, WRITE,
 from pagesim.timeline.log import FAILED, ROW, Log, TableLog
 from pagesim.timeline.state import TableState
 
+if TYPE_CHECKING:
+    from pagesim.timeline.desk import Desk
+
 TAPS: dict[UndoLog, Tap] = {}
 """The recordings in progress. The objects of one allocator share its undo log: that is the key."""
+
+
+BEHIND = {
+    "arrive": "add_seq_group",
+    "finish": "free_finished_seq_groups",
+    "abort": "abort_seq_group",
+}
+"""The calls behind a scheduler's decisions, as an event that failed names them."""
 
 
 @dataclass(slots=True)
@@ -34,7 +45,8 @@ class Tap:
 
     ``open`` says that an event is being recorded: calls inside of it are not events of their own.
     While tokens are written, ``writing`` says whose, ``position`` to ``end`` which are yet to come,
-    and ``first`` is the first row of the write in progress.
+    and ``first`` is the first row of the write in progress. ``desk`` is there when a scheduler is
+    recorded; ``freeing`` is asked before a manager frees a sequence.
     """
 
     def __init__(self, log: Log, known: Mapping[Name, BlockTable]) -> None:
@@ -46,6 +58,8 @@ class Tap:
         self.position = self.end = self.first = 0
         self.forked: BlockTable | None = None
         self.managers: set[SelfAttnBlockSpaceManager] = set()
+        self.desk: Desk | None = None
+        self.freeing: Callable[[int], None] | None = None
         self.lives: dict[BlockTable, TableLog] = {}
         self._labels: WeakKeyDictionary[BlockTable, Label] = WeakKeyDictionary()
         self._owners: WeakValueDictionary[Name, BlockTable] = WeakValueDictionary()
@@ -193,8 +207,17 @@ class Tap:
         with contextlib.suppress(AttributeError, TypeError):  # what was passed has no name
             name = subject()
         why = (str(error) or type(error).__name__).encode(errors="backslashreplace").decode()
-        log.errors[len(log)] = (kind, why[:MAX_NAME])
+        log.errors[len(log)] = (BEHIND.get(kind, kind), why[:MAX_NAME])
         log.event(log.kind_code(FAILED), log.subject_code(name))
+
+    def mark(self) -> Mark:
+        """A place between two events to come back to with :meth:`cut`."""
+        return self.log.mark(), self.lives.copy()
+
+    def cut(self, mark: Mark) -> None:
+        """Forget the events since ``mark``: what they told of was taken back."""
+        recorded, self.lives = mark
+        self.log.cut(recorded)
 
     def note_write(
         self, first: int, life: TableLog | None, block: int, start: int, count: int
@@ -213,6 +236,9 @@ class Tap:
             block = rows[place + 1]
         number = -1 if life is None else life.number
         rows[place:place] = WRITE, block, number, start, count
+
+
+Mark = tuple[tuple[int, int, int], dict[BlockTable, TableLog]]
 
 
 def tokens_of(table: BlockTable) -> list[int]:

@@ -97,6 +97,30 @@ def hostile(names: list[str], tokens: list[str], title: str, why: str) -> pagesi
     return run.annotate(title=title, tokens=labels, questions=[Question(1, why, (1,), why)])
 
 
+def scheduled(num_requests: int = 3, **config: object) -> pagesim.Timeline:
+    """A scheduler's work: by default three requests in 8 blocks, of which one is preempted."""
+    limits = {"max_num_batched_tokens": 256, "max_num_seqs": 16, "max_model_len": 256}
+    scheduler = pagesim.Scheduler(
+        pagesim.SchedulerConfig(**(limits | config)),  # type: ignore[arg-type]
+        pagesim.CacheConfig(4, 8 if num_requests < 4 else 96, 8, watermark=0.0),
+        clock=lambda: 0.0,
+    )
+    with pagesim.record(scheduler) as run:
+        for i in range(num_requests):
+            seq = Sequence(i, [i] * 7, 4)
+            scheduler.add_seq_group(SequenceGroup(f"chat-{i}", [seq]))
+        for _ in range(9):
+            metadata, outputs, _async = scheduler.schedule()
+            for given, meta in zip(outputs.scheduled_seq_groups, metadata, strict=True):
+                seq = given.seq_group.first_seq
+                seq.data.update_num_computed_tokens(meta.token_chunk_size)
+                seq.append_token_id(9, {9: pagesim.Logprob(0.0)})
+                if seq.get_output_len() == 7:
+                    seq.status = SequenceStatus.FINISHED_STOPPED
+            scheduler.free_finished_seq_groups()
+    return run
+
+
 def _grow(manager: SelfAttnBlockSpaceManager, seq: Sequence, token: int) -> None:
     seq.append_token_id(token, {token: pagesim.Logprob(0.0)})
     manager.append_slots(seq, 0)

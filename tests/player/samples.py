@@ -116,6 +116,29 @@ def caching() -> tuple[Words, list[Words]]:
     return header(3, 1, 2, events, caching=True), events
 
 
+def scheduling() -> tuple[Words, list[Words]]:
+    """Two requests: one runs from the start, one is admitted, preempted and aborted."""
+
+    def move(what: str, queue: str, place: int, first: int = 1) -> list[Any]:
+        return [what, queue, place, f"r{first}", first]
+
+    begin = {"waiting": [], "running": ["r0"], "swapped": []}
+    state = empty_state(4, 0) | {"queues": begin, "requests": [["r0", 0]]}
+    events = [
+        event("arrive", 1, queues=[move("enter", "waiting", 0)]),
+        event("admit", 1, ["take", 0], ["write", 0, 1, [5]], tables=[[1, 0, [0]]], step=1,
+              queues=[move("leave", "waiting", 0), move("enter", "running", 1)]),
+        event("schedule", None, step=1, scheduled=[["r1", 1, 1, True]]),
+        event("preempt", 1, ["return", 0], closed=[1], step=2,
+              queues=[move("leave", "running", 1), move("enter", "waiting", 0)]),
+        event("schedule", None, step=2, scheduled=[["r0", 0, 1, False]],
+              queues=[move("leave", "running", 0, 0), move("enter", "running", 0, 0)]),
+        event("failed", None, called="schedule", error="no room", step=3),
+        event("abort", 1, step=3, queues=[move("leave", "waiting", 0)]),
+    ]  # fmt: skip
+    return header(4, 0, 2, events, state=state), events
+
+
 def hostile() -> tuple[Words, list[Words]]:
     """Names, labels and captions that would be markup if they were not text."""
     events = []
@@ -197,11 +220,24 @@ def _after(state: Words, words: Words, gpu: int) -> Words:
     if words["event"] == "mark_blocks_as_computed":
         computed |= touched
         touched = set()
-    return state | {
+    queues, requests = copy.deepcopy(state["queues"]), dict(state.get("requests", []))
+    changes = words.get("queues", [])
+    for what, queue, place, request, *first in [] if isinstance(changes, dict) else changes:
+        if what == "enter":
+            queues[queue].insert(place, request)
+            requests |= {request: first[0]}
+        else:
+            assert queues[queue].pop(place) == request
+    if isinstance(changes, dict):
+        queues = changes
+    queued = dict.fromkeys(name for names in queues.values() for name in names)
+    firsts = [[name, requests[name]] for name in queued if name in requests]
+    return {key: value for key, value in state.items() if key != "requests"} | {
+        **({"requests": firsts} if firsts else {}),
         "tables": [[name, ids, tokens] for name, (ids, tokens) in tables.items()],
         "refs": [[block, refs[block]] for block in sorted(refs)],
         "cached": sorted(cached),
         "touched": sorted(touched),
         "computed": sorted(computed),
-        "queues": words.get("queues", state["queues"]),
+        "queues": queues,
     }

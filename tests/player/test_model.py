@@ -13,6 +13,7 @@ RUNS = {
     "sharing": samples.sharing(),
     "caching": samples.caching(),
     "hostile": samples.hostile(),
+    "scheduling": samples.scheduling(),
     "many": samples.many(150),
 }
 STATES = "const run = await begin(given.data); return given.order.map((i) => run.at(i).toJSON());"

@@ -22,9 +22,15 @@ def states(path: Path) -> Iterator[dict[str, Any]]:
     free, evictor = state["free"], state["evictor"]
     refs = {block: count for block, count in state["refs"]}
     cached, touched, computed = (set(state[key]) for key in ("cached", "touched", "computed"))
+    requests = dict(state.pop("requests", []))
     while True:
+        queued = [
+            name for queue in ("waiting", "running", "swapped") for name in state["queues"][queue]
+        ]
+        firsts = [[name, requests[name]] for name in dict.fromkeys(queued) if name in requests]
         yield {
             **state,
+            **({"requests": firsts} if firsts else {}),
             "tables": [[name, *table] for name, table in tables.items()],
             "refs": [[block, count] for block, count in sorted(refs.items()) if count],
             "cached": sorted(cached),
@@ -90,4 +96,12 @@ def states(path: Path) -> Iterator[dict[str, Any]]:
         if event["event"] == "mark_blocks_as_computed":
             computed |= touched
             touched.clear()
-        state["queues"] = event.get("queues", state["queues"])
+        changes = event.get("queues", [])
+        if isinstance(changes, dict):
+            state["queues"], changes = changes, []
+        for what, queue, place, request, *first in changes:
+            if what == "enter":
+                state["queues"][queue].insert(place, request)
+                requests |= {request: first[0]} if first else {}
+            else:
+                assert state["queues"][queue].pop(place) == request

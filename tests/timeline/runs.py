@@ -1,4 +1,4 @@
-"""Random things that happen to a manager, to bare tables, or to one device's allocator.
+"""Random things that happen to a scheduler, a manager, bare tables, or one device's allocator.
 
 Each `step` makes about one public call. `subject` is what is recorded, `live` what it looks like
 now, told by the objects themselves.
@@ -275,7 +275,110 @@ class DeviceRun:
         return [self.random.randrange(2) for _ in range(count)]
 
 
-Source = ManagerRun | TableRun | DeviceRun
+class SchedulerRun:
+    """A scheduler and its engine, one public call at a time; the seed says which policies.
+
+    A step is ``schedule()``, then a call for each sequence that computed, then the end of those
+    that are finished. Requests come, go and fork in between.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        chunked, caching, swap = (self.random.random() < 0.5 for _ in range(3))
+        config = pagesim.SchedulerConfig(
+            self.random.choice([16, 24]),
+            max_num_seqs=self.random.choice([2, 4, 9]),
+            max_model_len=40,
+            num_lookahead_slots=self.random.choice([0, 0, 2]),
+            enable_chunked_prefill=chunked,
+            preemption_mode="swap" if swap else None,
+        )
+        cache = pagesim.CacheConfig(
+            4, 10, self.random.choice([2, 16]), enable_prefix_caching=caching, watermark=0.0
+        )
+        self.now = 0.0
+        self.scheduler = pagesim.Scheduler(config, cache, clock=lambda: self.now)
+        self.computing: list[tuple[pagesim.SequenceGroup, Any]] = []
+        self.finished = self.stuck = False
+        self.run: Timeline | None = None
+        self._ids = 0
+
+    @property
+    def subject(self) -> pagesim.Scheduler:
+        return self.scheduler
+
+    def live(self) -> State:
+        manager = self.scheduler.block_manager
+        return capture(manager.block_allocator, manager.block_tables, self.scheduler)
+
+    def step(self) -> None:
+        """One call; a `schedule()` that raises is a result like any other."""
+        if self.random.random() < 0.2:
+            self.random.choice([*[self.arrive] * 5, self.fork, self.fork, self.abort])()
+        elif self.stuck and rare(self.random):
+            self.stuck = False
+            self.abort()
+        elif self.computing:
+            self.compute(*self.computing.pop(0))
+        elif self.finished:
+            self.finished = False
+            self.scheduler.free_finished_seq_groups()
+        else:
+            self.schedule()
+
+    def arrive(self) -> None:
+        prefix = self.random.choice([[1, 2, 3, 4], [1, 2, 3, 4, 5, 6, 7, 8, 9], [7] * 13])
+        prompt = prefix + [self.random.randrange(3) for _ in range(self.random.randrange(9))]
+        if rare(self.random):
+            prompt *= 3  # some of these are too long
+        self._ids += 1
+        name = self.random.choice([f"request {self._ids}", f"{self._ids}"])
+        seq = pagesim.Sequence(self._ids, prompt, 4)
+        self.scheduler.add_seq_group(pagesim.SequenceGroup(name, [seq]))
+
+    def fork(self) -> None:
+        groups = [g for g in self.scheduler.running if len(g.seqs) == 1 and not g.is_prefill()]
+        if groups and not self.computing and not self.finished and rare(self.random):
+            group = self.random.choice(groups)
+            self._ids += 1
+            child = group.first_seq.fork(self._ids)
+            group.seqs.append(child)
+            group.seqs_dict[self._ids] = child
+            self.scheduler.fork_seq(group.first_seq, child)
+
+    def abort(self) -> None:
+        queues = (self.scheduler.waiting, self.scheduler.running, self.scheduler.swapped)
+        names = [group.request_id for queue in queues for group in queue]
+        chosen = {*self.random.choices(names, k=self.random.randrange(1, 3))} if names else {"?"}
+        self.computing = [pair for pair in self.computing if pair[0].request_id not in chosen]
+        self.scheduler.abort_seq_group(chosen)
+
+    def schedule(self) -> None:
+        self.now += 1.0
+        self.stuck = True
+        with contextlib.suppress(pagesim.NoFreeBlocksError, RuntimeError, UsageError):
+            metadata, outputs, _ = self.scheduler.schedule()
+            groups = [scheduled.seq_group for scheduled in outputs.scheduled_seq_groups]
+            self.computing = list(zip(groups, metadata, strict=True))
+            self.stuck = False
+
+    def compute(self, group: pagesim.SequenceGroup, metadata: Any) -> None:
+        """What an engine does for a group once its tokens are there."""
+        ends = self.random.random() < 0.06
+        for seq in group.seqs:
+            seq.data.update_num_computed_tokens(metadata.token_chunk_size)
+            if metadata.do_sample:
+                token = self.random.randrange(2)
+                seq.append_token_id(token, {token: pagesim.Logprob(0.0)})
+                if ends:
+                    self.finished = True
+                    seq.status = SequenceStatus.FINISHED_STOPPED
+        if self.finished and rare(self.random):  # or free_finished_seq_groups does it
+            for seq in group.get_finished_seqs():
+                self.scheduler.free_seq(seq)
+
+
+Source = ManagerRun | TableRun | DeviceRun | SchedulerRun
 
 SOURCES: dict[str, Callable[[int], Source]] = {
     "manager-naive": lambda seed: ManagerRun(seed, False),
@@ -286,6 +389,7 @@ SOURCES: dict[str, Callable[[int], Source]] = {
     "tables-caching": lambda seed: TableRun(seed, True),
     "device-naive": lambda seed: DeviceRun(seed, False),
     "device-caching": lambda seed: DeviceRun(seed, True),
+    "scheduler": SchedulerRun,
 }
 """Each kind of run: makes one from a seed."""
 

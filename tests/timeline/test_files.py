@@ -12,7 +12,7 @@ import pytest
 
 import pagesim
 from pagesim.timeline import Question, Timeline, file
-from pagesim.timeline.effects import Queues
+from pagesim.timeline.effects import Move, Queues
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
@@ -144,7 +144,7 @@ def test_names_are_data(name: str | int, tmp_path: Path) -> None:
 
 
 def test_a_scheduler_s_words_are_kept(tmp_path: Path) -> None:
-    """Decisions, steps and queues have their place in the file before there is a scheduler."""
+    """Also of a file by another hand, which gives its queues whole and no first sequences."""
     run = recorded("manager-naive", 0, 12)
     run.save(tmp_path / "run.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()]
@@ -158,7 +158,11 @@ def test_a_scheduler_s_words_are_kept(tmp_path: Path) -> None:
         ("admit", 5, 3),
         ("finish", 1, 4),
     ]
-    assert run[0].queues == Queues((5, "six"), (1,), ())
+    assert run[0].moves == (
+        Move(True, "waiting", 0, 5),
+        Move(True, "waiting", 1, "six"),
+        Move(True, "running", 0, 1),
+    )
     assert run.at(0).queues == Queues()
     assert run.at(2) == replace(run.at(0), queues=Queues((5, "six"), (1,), ()))
     run.save(tmp_path / "again.jsonl")

@@ -24,11 +24,12 @@ HOOKED = {
     *(pagesim.SelfAttnBlockSpaceManager, pagesim.BlockTable, pagesim.CpuGpuBlockAllocator),
     *(pagesim.NaiveBlockAllocator, pagesim.PrefixCachingBlockAllocator, PoolAllocator),
     *(BlockIdPool, BlockList, pagesim.NaiveBlock, pagesim.PrefixCachingBlock),
+    pagesim.Scheduler,
 }
 
 
 def methods() -> dict[type, dict[str, Any]]:
-    """The classes of the block layer as they are now."""
+    """The classes of the block layer and the scheduler as they are now."""
     return {owner: dict(vars(owner)) for owner in HOOKED}
 
 
@@ -243,7 +244,7 @@ def test_a_run_holds_no_live_object_when_it_is_over() -> None:
 
 def test_what_cannot_be_recorded() -> None:
     for nonsense in (None, 5, pagesim.BlockTable, "manager"):
-        with pytest.raises(TypeError, match="record a block manager or an allocator, not"):
+        with pytest.raises(TypeError, match="record a scheduler, a block manager or an allocator"):
             record(nonsense).__enter__()  # type: ignore[arg-type]
 
 

@@ -73,6 +73,13 @@ class Player {
       this.root.append(html("p", { class: "ps-problem", role: "alert" },
         `The file is damaged: ${run.problem}. ${plural(n, "event")} before it can be played.`));
     }
+    this.schedules = run.schedules;
+    const group = { class: "ps-group", role: "group", "aria-label": "schedule()" };
+    const steps = this.schedules.length ? [html("span", group,
+      button("prev-schedule", "\u25c0", "back to the schedule() before (Shift+\u2190)", () => this.jumpSchedule(-1)),
+      html("span", { class: "ps-named" }, "schedule()"),
+      button("next-schedule", "\u25b6", "on to the next schedule() (Shift+\u2192)", () => this.jumpSchedule(1)))] : [];
+    const keys = steps.length ? "Shift+\u2190 \u2192 one schedule(), " : "";
     const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
     this.root.append(
       bar(
@@ -86,7 +93,7 @@ class Player {
         html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
       ),
       bar(
-        this.predictButton, this.score,
+        ...steps, this.predictButton, this.score,
         html("span", { class: "ps-space" }),
         this.query,
         button("search-prev", "\u25c0", "previous match", () => this.find(-1)),
@@ -98,7 +105,7 @@ class Player {
       html("p", { class: "ps-about" }, this.detail, this.jumps),
       this.curve.node,
       this.share,
-      html("p", { class: "ps-keys" }, "Keys: \u2190 \u2192 one step, PageUp PageDown fifty, Home End, "
+      html("p", { class: "ps-keys" }, `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
         + "Space plays. Tab reaches the blocks, arrows walk among them, Enter selects."),
     );
     this.setSpeed(this.speed);
@@ -159,6 +166,7 @@ class Player {
     const begun = performance.now();
     const { run, root } = this;
     this.step = step;
+    this.message.textContent = "";
     root.dataset.step = step;
     this.slider.value = step;
     this.slider.setAttribute("aria-valuetext", `step ${step} of ${run.steps}`);
@@ -184,8 +192,10 @@ class Player {
       this.changes.replaceChildren();
       return;
     }
-    const of = event.of === null ? "" : ` \u00b7 ${nameText(event.of)}`;
-    const group = isCount(event.step) ? ` \u00b7 schedule ${event.step}` : "";
+    const request = movesOf(event)[0]?.[3] ?? event.of;
+    const of = event.of === null ? "" : ` \u00b7 ${requestText(request, event.of)}`;
+    const group = !isCount(event.step) ? "" : event.event === "schedule" ? ` ${event.step}`
+      : ` \u00b7 schedule ${event.step}`;
     this.caption.replaceChildren(html("b", {}, `${event.event}${of}${group}`), " ", event.caption);
     const byKind = new Map();
     for (const effect of event.effects) {
@@ -196,6 +206,8 @@ class Player {
       const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
       return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
     }));
+    const way = wayOf(event);
+    if (way) this.changes.append(html("span", {}, way));
   }
 
   play() {
@@ -226,6 +238,13 @@ class Player {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
     if (event.key === "Escape") { this.select(null); this.root.focus(); return; }
     if (target.tagName === "INPUT" && target !== this.slider) return;
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (event.shiftKey && way && this.schedules.length) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.jumpSchedule(way);
+      return;
+    }
     if (target.closest?.(".ps-cell") && this.walk(event, target.hit.block)) {
       event.preventDefault();
       return;
@@ -270,11 +289,16 @@ class Player {
 
   describeTable(name) {
     const table = this.state.tables.get(name);
-    if (!table) return `${nameText(name)} holds no blocks at this step.`;
+    let stands = "";
+    for (const key of QUEUES) {
+      const request = this.state.queues[key].find((one) => this.state.first(one) === name);
+      if (request !== undefined) stands = ` Its request ${request} is ${key}.`;
+    }
+    if (!table) return `${nameText(name)} holds no blocks at this step.${stands}`;
     const tokens = table.tokens.slice(Math.max(table.filled - 12, 0), table.filled).map(this.label);
     const ids = table.ids.length ? short(table.ids.join(", "), 90) : "none";
     return `${nameText(name)}: ${plural(table.filled, "token")} in ${plural(table.ids.length, "block")} (${ids}); `
-      + `the last tokens: ${tokens.join(" ")}`;
+      + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`;
   }
 
   choose(hit) {
@@ -306,14 +330,16 @@ class Player {
     this.jump(this.found, direction);
   }
 
-  jump(matches, direction) {
+  jumpSchedule(direction) { this.jump(this.schedules, direction, "schedule "); }
+
+  jump(matches, direction, what = "") {
     const here = this.step - 1;
     let k = direction > 0 ? matches.findIndex((i) => i > here) : matches.findLastIndex((i) => i < here);
     if (!matches.length) this.message.textContent = "nothing found";
     else if (k < 0) this.message.textContent = direction > 0 ? "no later match" : "no earlier match";
     else {
       this.go(matches[k] + 1);
-      this.message.textContent = `${k + 1} of ${matches.length}`;
+      this.message.textContent = `${what}${k + 1} of ${matches.length}`;
     }
   }
 

@@ -29,6 +29,7 @@ class State {
     }
     s.nullBlock = given.null == null ? null : s.block(given.null);
     s.queues = queues(given.queues);
+    s.requests = new Map(list(given.requests ?? [], "requests").filter((row) => list(row, "requests").every(isName)));
     for (const [name, ids, tokens] of list(given.tables ?? [], "tables")) {
       if (!isName(name)) wrong("tables: a name is neither a number nor a string");
       const its = list(ids, "a table").map((id) => s.block(id));
@@ -46,6 +47,7 @@ class State {
     const s = Object.assign(new State(), this);
     for (const name of ["refs", "fill", "taken", "freed", "flags"]) s[name] = this[name].slice();
     s.tables = new Map(this.tables);
+    s.requests = new Map(this.requests);
     s.slots = { ...this.slots };
     s.free = this.free.map((ids) => ids.slice());
     s.evictor = this.evictor.map((ids) => new Set(ids));
@@ -106,10 +108,30 @@ class State {
     this.put(name, now, tokens, filled);
   }
 
+  /** A request leaves a queue, or enters it at a place. */
+  move([what, queue, place, request, first]) {
+    if (!QUEUES.includes(queue) || !isName(request)) wrong("a queue changes that does not exist");
+    const names = this.queues[queue].slice();
+    if (what === "leave") {
+      if (names[place] !== request) wrong(`${nameText(request)} leaves ${queue}, but it is not there`);
+      names.splice(place, 1);
+    } else {
+      if (!isCount(place) || place > names.length) wrong(`the queue ${queue} has no place ${place}`);
+      names.splice(place, 0, request);
+      if (isName(first)) this.requests.set(request, first);
+    }
+    this.queues = { ...this.queues, [queue]: names };
+  }
+
+  /** The sequence that stands for a request: its first one, if that is known. */
+  first(request) { return this.requests.get(request) ?? request; }
+
   /** The state as the format writes it. */
   toJSON() {
     const having = (flag) => [...this.flags.keys()].filter((id) => this.flags[id] & flag);
     const computed = [...this.flags.keys()].filter((id) => this.isComputed(id));
+    const queued = [...new Set(QUEUES.flatMap((key) => this.queues[key]))];
+    const requests = queued.filter((name) => this.requests.has(name)).map((name) => [name, this.first(name)]);
     return {
       tables: [...this.tables.values()].map((t) => [t.name, t.ids, t.tokens.slice(0, t.filled)]),
       free: [this.freeIds(0), this.freeIds(1)],
@@ -120,6 +142,7 @@ class State {
       computed,
       null: this.nullBlock,
       queues: this.queues,
+      ...(requests.length ? { requests } : {}),
     };
   }
 }
@@ -223,7 +246,8 @@ function apply(s, event, step) {
       if (s.flags[id] & TOUCHED) s.flags[id] = (s.flags[id] & ~TOUCHED) | COMPUTED;
     }
   }
-  if (event.queues) s.queues = queues(event.queues);
+  if (Array.isArray(event.queues)) for (const move of event.queues) s.move(list(move, "a queue's change"));
+  else if (event.queues) s.queues = queues(event.queues);
 }
 
 /** A whole run: any step is reached from the keyframe before it. */
@@ -232,6 +256,7 @@ class Run {
     Object.assign(this, { header, problem, events: [], keyframes: [] });
     this.colors = new Map();
     this.labels = 0;
+    this.requests = new Map();
     this.most = { tables: 0, rows: 0, length: 0, queued: 0 };
     this.share = [];
     let state = State.begin(header);
@@ -253,6 +278,12 @@ class Run {
 
   get steps() { return this.events.length; }
 
+  /** The events that end a call of schedule(), or say that it failed. */
+  get schedules() {
+    const ends = (event) => event.event === "schedule" || (event.event === "failed" && event.called === "schedule");
+    return [...this.events.keys()].filter((i) => ends(this.events[i]));
+  }
+
   survey(s) {
     let rows = 0;
     for (const table of s.tables.values()) {
@@ -261,7 +292,11 @@ class Run {
       this.most.length = Math.max(this.most.length, table.ids.length);
     }
     for (const key of QUEUES) {
-      s.queues[key].forEach((name) => this.color(name));
+      for (const name of s.queues[key]) {
+        const first = s.first(name);
+        this.color(first);
+        this.requests.set(name, first);
+      }
       this.most.queued = Math.max(this.most.queued, s.queues[key].length);
     }
     this.most.tables = Math.max(this.most.tables, s.tables.size);
@@ -305,6 +340,7 @@ function search(run, query) {
   const text = query.trim(), low = text.toLowerCase();
   const number = /^(?:block\s*|#)(\d+)$/i.exec(text);
   const names = [...run.colors.keys()].filter((name) => `${name}` === text || `s${name}` === text);
+  for (const [request, first] of run.requests) if (`${request}` === text) names.push(first);
   const kinds = (event) => event.event === low || event.effects.some((e) => e[0] === low);
   const said = (event) => event.caption.toLowerCase().includes(low);
   let test = said;

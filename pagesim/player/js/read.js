@@ -101,11 +101,12 @@ function checkEvent(event, number) {
   if (typeof event.event !== "string") wrong(`line ${number}: "event" is no string`);
   event.of = isName(event.of) ? event.of : null;
   event.caption = typeof event.caption === "string" ? event.caption : "";
-  for (const key of ["effects", "tables", "opened", "closed"]) {
+  for (const key of ["effects", "tables", "opened", "closed", "scheduled"]) {
     event[key] = list(event[key] ?? [], `line ${number}: "${key}"`);
   }
   for (const row of event.effects) list(row, `line ${number}: an effect`);
   for (const row of [...event.tables, ...event.opened]) list(row, `line ${number}: a table`);
+  for (const row of event.scheduled) list(row, `line ${number}: "scheduled"`);
   event.line = number;
   return event;
 }

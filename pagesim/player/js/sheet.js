@@ -5,6 +5,7 @@ const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00"
 const WIDTH = 1000, MARGIN = 10, HEAD = 26;
 const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
 const LINE = 22; // a table drawn in one line
+const QUEUE = 25; // a scheduler's queue
 const SVG = "http://www.w3.org/2000/svg";
 
 // Sizes of a cell, largest first: width, height, gaps; which texts it has room for.

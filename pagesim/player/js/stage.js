@@ -46,7 +46,7 @@ class Stage {
       lists.push(["GPU evictor", (s) => [...s.evictor[0]], "oldest"]);
       if (cpu) lists.push(["CPU evictor", (s) => [...s.evictor[1]], "oldest"]);
     }
-    const queued = most.queued ? 22 : 0;
+    const queued = most.queued ? 3 * QUEUE + 6 : 0;
     return { lists, height: lists.length * 32 + queued + 8 };
   }
 
@@ -186,7 +186,7 @@ class Stage {
     const plugs = this.layout.full ? this.tablesInFull(state, changed, view)
       : this.tablesInLines(state, event, changed, view);
     if (plugs.length) this.wires(plugs, view);
-    this.drawStrips(state, changed, view);
+    this.drawStrips(state, event, changed, view);
     this.outline(changed, view.selected);
     this.arrows(event);
     this.legend(state, event);
@@ -356,7 +356,7 @@ class Stage {
     layer.rect(left, y, kept.length * (width + 1), 17, "", "transparent", { at });
   }
 
-  drawStrips(state, changed, view) {
+  drawStrips(state, event, changed, view) {
     const layer = this.under, label = 92;
     let y = HEAD + this.layout.body + 14;
     for (const [name, read, front] of this.strips.lists) {
@@ -378,24 +378,7 @@ class Stage {
       }
       y += 32;
     }
-    if (!this.run.most.queued) return;
-    let x = MARGIN;
-    for (const key of QUEUES) {
-      layer.text(x, y + 4, `${key}:`, "strong");
-      x += 62;
-      const names = state.queues[key], room = Math.floor((WIDTH - 20) / 3) - 66;
-      let used = 0, i = 0;
-      for (; i < names.length; i++) {
-        const text = short(nameText(names[i]), 9), width = text.length * 6.3 + 16;
-        if (used + width > room - 24) break;
-        const color = COLORS[(this.run.colors.get(names[i]) ?? 0) % 7];
-        layer.rect(x + used, y - 5, 8, 10, "swatch", color, { seq: names[i] });
-        layer.text(x + used + 11, y + 4, text, "name", { seq: names[i] });
-        used += width + 4;
-      }
-      layer.text(x + used, y + 4, i < names.length ? `+${names.length - i}` : names.length ? "" : "\u2013", "muted");
-      x += room + 4;
-    }
+    if (this.run.most.queued) drawQueues(this, state, event, view, y);
   }
 
   /** Dashed frames around what this step changed, with the sign or the word for how. */

@@ -11,6 +11,13 @@ const CHANGES = new Map(Object.entries({
 
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 const nameText = (name) => (typeof name === "number" ? `s${name}` : name);
+/** A request beside its first sequence; its name alone where they are called alike. */
+function requestText(request, first) {
+  const name = nameText(first);
+  return `${request}` === `${first}` || nameText(request) === name || `${request}` === name
+    ? name : `${name} ${nameText(request)}`;
+}
+
 const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}\u2026` : text);
 
 /** Who owns a block, which tokens it holds, since when: the line under the picture. */

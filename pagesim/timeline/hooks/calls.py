@@ -70,9 +70,11 @@ def _add_table(plain: Any) -> Any:
 @hook(SelfAttnBlockSpaceManager, "free")
 def _manager_free(plain: Any) -> Any:
     def free(self: SelfAttnBlockSpaceManager, seq: Any) -> None:
-        table = self.block_tables.get(seq.seq_id)
+        table, tap = self.block_tables.get(seq.seq_id), TAPS.get(self._undo)
+        if tap is not None and tap.freeing is not None:
+            tap.freeing(seq.seq_id)
         plain(self, seq)
-        if table is not None and (tap := TAPS.get(self._undo)) is not None:
+        if table is not None and tap is not None:
             tap.finish(table)
 
     return free

@@ -43,6 +43,16 @@ def hook(owner: type, *names: str) -> Callable[[Callable[[Any], Any]], Callable[
     return register
 
 
+def hook_again(owner: type, name: str) -> Callable[[Callable[[Any], Any]], None]:
+    """Register one more hook around the one that a method has already."""
+    inner = _hooks[owner, name]
+
+    def register(hook: Callable[[Any], Any]) -> None:
+        _hooks[owner, name] = lambda plain: hook(inner(plain))
+
+    return register
+
+
 # -- every public call is an event ---------------------------------------------------------------
 
 

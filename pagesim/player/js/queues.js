@@ -1,0 +1,47 @@
+// The scheduler's queues: who waits, who runs, who was swapped out.
+
+/** The changes of the queues in an event, as a list. */
+const movesOf = (event) => (Array.isArray(event?.queues) ? event.queues : []);
+
+/** The queues as rows of chips, front first; who computes has a number of tokens. */
+function drawQueues(stage, state, event, view, top) {
+  const { under, over, run } = stage, left = MARGIN + 92;
+  const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
+  const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
+  const brief = run.most.queued > 10; // many: sequences alone; who is chosen is told with its request
+  QUEUES.forEach((key, row) => {
+    const names = state.queues[key], y = top + row * QUEUE;
+    under.text(MARGIN, y + 12, key, "strong");
+    if (names.length > 1) under.text(left - 8, y + 12, `${names.length}`, "end muted");
+    if (!names.length) under.text(left, y + 12, "empty", "muted");
+    let x = left, i = 0;
+    for (; i < names.length; i++) {
+      const first = state.first(names[i]), hit = { seq: first };
+      const computes = key === "running" && tokens.has(names[i]);
+      const name = brief ? nameText(first) : requestText(names[i], first);
+      const text = short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
+      const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
+      if (x + width > WIDTH - MARGIN - more) break;
+      under.rect(x, y, 11, 16, "", COLORS[(run.colors.get(first) ?? 0) % 7], hit);
+      if (key === "swapped") under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);
+      under.rect(x, y, width, 16, i ? "thin" : "thick", "transparent", hit);
+      under.text(x + 15, y + 12, text, computes ? "strong" : "", hit);
+      if (entered.has(`${key} ${i}`)) over.rect(x - 2, y - 2, width + 4, 20, "frame");
+      if (view.selected?.kind === "seq" && view.selected.value === first) under.rect(x, y, width, 16, "chosen");
+      x += width + 5;
+    }
+    if (i === names.length) return;
+    under.text(x + 3, y + 12, `+${names.length - i}`, "muted");
+    const hidden = [...Array(names.length - i).keys()].some((k) => entered.has(`${key} ${i + k}`));
+    if (hidden) over.rect(x - 1, y - 2, 46, 20, "frame");
+  });
+}
+
+/** How an event changes the queues, in words. */
+function wayOf(event) {
+  const queuesOf = (what) => [...new Set(movesOf(event).filter((move) => move[0] === what).map((move) => move[1]))];
+  const from = queuesOf("leave").join(", "), to = queuesOf("enter").join(", ");
+  if (!from && !to) return "";
+  if (from === to) return `\u21c5 ${from}: in another order`;
+  return `\u21c5 ${from || "new"} \u2192 ${to || "gone"}`;
+}

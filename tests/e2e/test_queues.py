@@ -1,0 +1,124 @@
+"""The scheduler's queues in the player: seen, stepped through, never in the way of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pagesim.timeline.file import state_as_dict
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+
+# Each text that begins a row of the picture, and what stands behind it in the same row.
+ROWS = """
+const texts = [...document.querySelectorAll('.ps-stage .under.texts text')];
+const row = name => {
+  const head = texts.find(t => t.textContent === name);
+  const y = head.getAttribute('y');
+  return texts.filter(t => t.getAttribute('y') === y && t !== head)
+    .sort((a, b) => a.getAttribute('x') - b.getAttribute('x')).map(t => t.textContent);
+};
+return ['waiting', 'running', 'swapped'].map(row);
+"""
+# Texts of the picture that reach out of it.
+OUTSIDE = """
+const box = document.querySelector('.ps-stage').getBoundingClientRect();
+return [...document.querySelectorAll('.ps-stage text')].filter(t => t.textContent)
+  .filter(t => { const b = t.getBoundingClientRect();
+                 return b.right > box.right + 1 || b.bottom > box.bottom + 1; })
+  .map(t => t.textContent);
+"""
+
+
+@pytest.fixture
+def player(page: Page, tmp_path: Path) -> Page:
+    scenes.scheduled().to_html(tmp_path / "run.html")
+    return page.open(tmp_path / "run.html")
+
+
+def test_the_queues_at_every_step(player: Page) -> None:
+    run = scenes.scheduled()
+    for step in range(len(run) + 1):
+        player.js("pagesimPlayer.goto(arguments[0])", step)
+        assert player.state() == state_as_dict(run.at(step)), step
+        rows = [[text for text in row if "chat" in text] for row in player.js(ROWS)]
+        queues = run.at(step).queues
+        for row, names in zip(rows, (queues.waiting, queues.running, queues.swapped), strict=True):
+            assert [text.split(" +")[0] for text in row] == [f"s{n[-1]} {n}" for n in names], step
+    player.go(run.find(kind="preempt")[0] + 1)
+    assert player.text(".ps-caption").startswith("preempt \u00b7 s2 chat-2 \u00b7 schedule 3 ")
+    assert "running \u2192 waiting" in player.text(".ps-changes")
+    player.shot("queues-preempted")
+
+
+def test_who_computes_how_much(player: Page) -> None:
+    player.go(scenes.scheduled().find(kind="schedule")[0] + 1)
+    assert player.js(ROWS)[1] == ["3", *(f"s{i} chat-{i} +7" for i in range(3))]
+
+
+def test_from_schedule_to_schedule(player: Page) -> None:
+    ends = [i + 1 for i in scenes.scheduled().find(kind="schedule")]
+    for number, end in enumerate(ends, 1):
+        player.click("next-schedule")
+        assert player.step == end
+        assert player.text(".ps-caption").startswith(f"schedule {number} ")
+    player.click("next-schedule")
+    assert (player.step, player.text(".ps-message")) == (ends[-1], "no later match")
+    player.click("prev-schedule")
+    assert (player.step, player.text(".ps-message")) == (ends[-2], f"schedule {len(ends) - 1} of 9")
+    shift = "\ue008"  # selenium's Keys.SHIFT
+    player.one(".pagesim-player").send_keys(shift + "\ue012")
+    assert player.step == ends[-3]
+    player.one(".pagesim-player").send_keys(shift + "\ue014")
+    assert player.step == ends[-2]
+    player.key("ARROW_LEFT")
+    assert (player.step, player.text(".ps-message")) == (ends[-2] - 1, "")
+    assert "Shift" in player.text(".ps-keys")
+
+
+def test_without_a_scheduler_there_is_nothing_of_it(page: Page, tmp_path: Path) -> None:
+    scenes.small().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html")
+    assert page.all('[data-action$="schedule"]') == []
+    assert "waiting" not in page.text(".ps-stage") and "Shift" not in page.text(".ps-keys")
+    page.one(".pagesim-player").send_keys("\ue008\ue014")
+    assert page.step == 1, "with Shift an arrow still is an arrow"
+
+
+def test_a_chip_selects_its_sequence(player: Page) -> None:
+    player.go(1)
+    x, y = player.js(
+        "const text = [...document.querySelectorAll('.ps-stage text')]"
+        ".find(t => t.textContent === 's0 chat-0'); text.scrollIntoView({block: 'center'});"
+        "const box = text.getBoundingClientRect();"
+        "return [box.left + box.width / 2, box.top + box.height / 2]"
+    )
+    player.js("document.elementFromPoint(arguments[0], arguments[1]).dispatchEvent("
+              "new MouseEvent('click', {bubbles: true}))", x, y)  # fmt: skip
+    player.until(
+        "return document.querySelector('.ps-detail').textContent.includes('chat-0 is waiting')"
+    )
+    steps = []
+    for _ in range(3):
+        player.click("sel-next")
+        steps.append(player.step)
+    assert steps == [i + 1 for i in scenes.scheduled().find(sequence=0)[1:4]]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_two_hundred_waiting_stay_inside_the_picture(
+    page: Page, tmp_path: Path, theme: str
+) -> None:
+    run = scenes.scheduled(200)
+    run.to_html(tmp_path / "run.html")
+    page.dark(theme == "dark")
+    page.open(tmp_path / "run.html")
+    for step in (200, 201, run.find(kind="schedule")[1] + 1, len(run)):
+        page.go(step)
+        waiting, running, _ = page.js(ROWS)
+        assert int(waiting[0]) + (int(running[0]) if len(running) > 1 else 0) <= 200
+        assert waiting[-1].startswith("+") and len(waiting) > 12
+        assert page.js(OUTSIDE) == [], step
+    assert page.console() == []
+    page.shot(f"queues-many-{theme}")

@@ -1,0 +1,70 @@
+"""What the player's model and the still picture make of a scheduler's queues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pagesim.player.describe import describe
+from pagesim.player.static_svg import static_svg
+from tests.player import samples
+
+BEGIN = "const run = await begin(given.data); "
+
+
+def test_where_schedule_ends_and_where_it_failed(node: Any) -> None:
+    text = samples.text_of(*samples.scheduling())
+    assert node(BEGIN + "return run.schedules;", text) == [2, 4, 5]
+    assert node(BEGIN + "return run.schedules;", samples.text_of(*samples.sharing())) == []
+
+
+def test_a_request_is_found_by_its_name_and_by_its_sequence(node: Any) -> None:
+    text = samples.text_of(*samples.scheduling())
+    code = BEGIN + "return given.asked.map((q) => player.search(run, q));"
+    found = node(code, text, asked=["r1", "s1", "1", "preempt", "schedule"])
+    assert found == [*[[0, 1, 3, 6]] * 3, [3], [2, 4]]
+
+
+def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
+    text = samples.text_of(*samples.scheduling())
+    code = BEGIN + "return [[...run.colors], [...run.requests]];"
+    assert node(code, text) == [[[0, 0], [1, 1]], [["r0", 0], ["r1", 1]]]
+
+
+@pytest.mark.parametrize(
+    ("moves", "said"),
+    [
+        ([["leave", "waiting", 0, "r0"]], "r0 leaves waiting, but it is not there"),
+        ([["enter", "running", 5, "r9"]], "the queue running has no place 5"),
+        ([["enter", "constructor", 0, "r9"]], "a queue changes that does not exist"),
+        ([["enter", "running", 0, {}]], "a queue changes that does not exist"),
+        (["enter"], "a queue's change is no list"),
+    ],
+)
+def test_a_change_that_cannot_be_ends_the_run_and_is_told(
+    node: Any, moves: list[Any], said: str
+) -> None:
+    head, events = samples.scheduling()
+    events[0]["queues"] = moves
+    steps, problem = node(BEGIN + "return [run.steps, run.problem];", samples.text_of(head, events))
+    assert (steps, problem) == (0, f"line 2: {said}")
+
+
+def test_the_still_picture_and_the_words_name_who_waits() -> None:
+    head, events = samples.scheduling()
+    state = samples.states(head, events)[4]
+    assert describe(head, state).endswith("Waiting: s1 r1. Running: s0 r0.")
+    picture = static_svg(head, state, "x")
+    assert "waiting:</text>" in picture and ">s1 r1</text>" in picture
+    long = state | {
+        "queues": {"waiting": [f"r{i}" for i in range(200)], "running": [], "swapped": []}
+    }
+    assert " and 192 more." in describe(head, long)
+    assert " and 190 more</text>" in static_svg(head, long, "x")
+    assert "waiting" not in static_svg(*_still(samples.many(3)), "x")
+
+
+def _still(sample: Any) -> tuple[Any, Any]:
+    head, events = sample
+    return head, samples.states(head, events)[-1]

@@ -1,0 +1,299 @@
+"""A recorded scheduler: its decisions, its steps, its queues."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim import record
+from pagesim.replay import replay_file
+from pagesim.timeline import Event, Queues, Timeline
+from pagesim.timeline.effects import DECISIONS, Move, Scheduled
+from tests.scheduling.engine import Engine
+from tests.timeline.runs import SchedulerRun
+from tests.timeline.scenes import words
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def kinds(run: Timeline, first: int = 0) -> list[tuple[str, object]]:
+    return [(event.kind, event.subject) for event in run[first:]]
+
+
+def route(event: Event) -> list[str]:
+    """The moves of an event as '+waiting 0 a' and '-running 2 c'."""
+    return [f"{'-+'[m.enters]}{m.queue} {m.place} {m.request}" for m in event.moves]
+
+
+def scarce(**config: Any) -> Engine:
+    """Three requests that fill 8 blocks of 4; in the third step one of them must give way."""
+    e = Engine(gpu=8, watermark=0.0, **config)
+    for name in "abc":
+        e.add(name, 7)
+    return e
+
+
+def test_a_step_is_its_decisions_and_then_who_computes() -> None:
+    e = scarce()
+    with record(e.scheduler) as run:
+        e.step()
+        e.step()
+    assert kinds(run) == [
+        *(("admit", 0), ("admit", 1), ("admit", 2), ("schedule", None)),
+        *(("append_slots", 0), ("append_slots", 1), ("append_slots", 2), ("schedule", None)),
+    ]
+    assert [event.step for event in run] == [1] * 4 + [2] * 4
+    assert run[0].moves == (
+        Move(False, "waiting", 0, "a", 0),
+        Move(True, "running", 0, "a", 0),
+    )
+    assert words(run[1])[:2] == [("take", 2), ("write", 2, 1, 1000, 1001, 1002, 1003)]
+    assert run[3].scheduled == tuple(Scheduled(name, i, 7, True) for i, name in enumerate("abc"))
+    assert run[7].scheduled == tuple(Scheduled(name, i, 1, False) for i, name in enumerate("abc"))
+    assert run.at(0).queues == Queues(("a", "b", "c"), (), ())
+    assert run.at(2).queues == Queues(("c",), ("a", "b"), ())
+    assert run.at(2).requests == {"a": 0, "b": 1, "c": 2}
+
+
+def test_preempted_to_be_recomputed() -> None:
+    e = scarce()
+    with record(e.scheduler) as run:
+        e.steps(3)
+        e.step(finish="ab")
+        e.step()
+    (at,) = run.find(kind="preempt")
+    event = run[at]
+    assert (event.subject, event.step) == (2, 3)
+    assert words(event) == [("return", 4), ("return", 5)] and event.closed == (2,)
+    assert route(event) == ["-running 2 c", "+waiting 0 c"]
+    assert event.caption == (
+        "s2 is preempted, for not all who run can grow: its blocks are freed, it is recomputed "
+        "later; blocks 4 and 5 have no owner left: they return one by one, in this order."
+    )
+    back = run[run.find(kind="admit")[-1]]
+    assert back.subject == 2 and back.caption.startswith("s2 is admitted with 9 tokens")
+    assert kinds(run, at + 4) == [  # after the two decodes of step 4
+        *(("schedule", None), ("free", 0), ("free", 1), ("finish", 0), ("finish", 1)),
+        *(("admit", 2), ("schedule", None)),
+    ]
+    assert [event.step for event in run[at + 4 :]] == [4] * 5 + [5] * 2
+
+
+def test_preempted_to_the_cpu_and_brought_back() -> None:
+    e = scarce(cpu=4, preemption_mode="swap")
+    with record(e.scheduler) as run:
+        e.steps(3)
+        e.step(finish="ab")
+        e.step()
+    (out,) = run.find(kind="preempt")
+    assert [word for word in words(run[out]) if word[0] == "swap_out"] == [
+        ("swap_out", 4, 8),
+        ("swap_out", 5, 9),
+    ]
+    assert route(run[out]) == ["-running 2 c", "+swapped 0 c"]
+    assert "it waits on the CPU; s2 moves to the CPU: 4 → 8, 5 → 9." in run[out].caption
+    (back,) = run.find(kind="resume")
+    assert run.find(kind="swap_in") == [back] and run[back].subject == 2
+    assert route(run[back]) == ["-swapped 0 c", "+running 0 c"]
+    assert run[back].caption.startswith("s2 goes on, for there is room again; s2 moves to the GPU")
+
+
+def test_the_victims_of_one_step_stand_in_the_order_of_vllm() -> None:
+    """q30: recompute restores their age, swap puts the youngest first; at every event."""
+    for mode, ends, order in (("recompute", "waiting", "cd"), ("swap", "swapped", "dc")):
+        e = Engine(gpu=7, cpu=4, watermark=0.0, preemption_mode=mode)
+        for name, tokens in (("a", 8), ("b", 8), ("c", 4), ("d", 4)):
+            e.add(name, tokens)
+        with record(e.scheduler) as run:
+            e.steps(2)
+        first, second = run.find(kind="preempt")
+        assert (run[first].subject, run[second].subject) == (3, 2)
+        assert getattr(run.at(first + 1).queues, ends) == ("d",)
+        assert getattr(run.at(second + 1).queues, ends) == tuple(order)
+        assert e.queues[0] + e.queues[2] == order
+        assert not any(run[i].moves for i in run.find(kind="schedule")), "no decision was missed"
+
+
+def test_chunked_prefill_changes_the_order_of_the_running_when_the_step_ends() -> None:
+    e = Engine(enable_chunked_prefill=True, max_num_batched_tokens=8)
+    with record(e.scheduler) as run:
+        e.add("a", 12)
+        e.step()
+        e.step()
+        e.add("b", 20)
+        e.steps(2)
+    closing = [run[i] for i in run.find(kind="schedule")]
+    assert [[(s.request, s.num_tokens, s.is_prompt) for s in it.scheduled] for it in closing] == [
+        [("a", 8, True)],
+        [("a", 4, True)],
+        [("b", 7, True), ("a", 1, False)],
+        [("b", 7, True), ("a", 1, False)],
+    ]
+    assert closing[1].caption == "The step computes 4 tokens: s0 (4) prefills."
+    assert closing[2].caption == "The step computes 8 tokens: s1 (7) prefills, s0 decodes."
+    assert run.at(-1).queues.running == tuple(e.queues[1])
+
+
+def test_a_step_in_which_nothing_can_be_computed() -> None:
+    e = Engine()
+    with record(e.scheduler) as run:
+        e.step()
+    assert kinds(run) == [("schedule", None)] and run[0].scheduled == ()
+    assert run[0].caption == "Nothing can be computed in this step."
+
+
+def test_who_can_never_fit_is_ignored() -> None:
+    e = Engine(gpu=3, watermark=0.0)
+    with record(e.scheduler) as run:
+        e.add("huge", 60)
+        e.add("long", 200)
+        e.step()
+    assert kinds(run)[:4] == [("arrive", 0), ("arrive", 1), ("ignore", 0), ("ignore", 1)]
+    assert run[0].caption == "s0 arrives as request huge; it waits, number 1 in the queue."
+    assert run[2].caption == "s0 can never be scheduled: it is too long, and is given up."
+    assert run.at(-1).queues == Queues()
+
+
+def test_aborted_in_any_queue_by_one_call() -> None:
+    """An event each, with the blocks of that request; in the order in which it happens."""
+    e = scarce(cpu=4, preemption_mode="swap")
+    with record(e.scheduler) as run:
+        e.steps(3)
+        e.add("w", 5)
+        first = len(run)
+        e.scheduler.abort_seq_group(["b", "c", "w", "?", "a"])
+    assert kinds(run, first) == [("abort", 3), ("abort", 0), ("abort", 1), ("abort", 2)]
+    assert [route(event) for event in run[first:]] == [
+        *(["-waiting 0 w"], ["-running 0 a"], ["-running 0 b"], ["-swapped 0 c"]),
+    ]
+    assert [words(event) for event in run[first:]] == [
+        [],
+        *([("return", block) for block in blocks] for blocks in ((0, 1, 6), (2, 3, 7), (8, 9))),
+    ]
+    assert run[first].caption == "s3, which was waiting, is aborted and leaves."
+    with record(e.scheduler) as nothing:
+        e.scheduler.abort_seq_group("b")
+    assert len(nothing) == 0
+
+
+def test_finished_requests_leave_with_what_they_still_hold() -> None:
+    e = Engine()
+    for name in "abc":
+        e.add(name, 6)
+    e.step()
+    e.step()  # a group is forked when its prompt is computed
+    e.fork("b", 9)
+    with record(e.scheduler) as run:
+        for seq in (e.groups["a"].seqs[0], e.groups["b"].seqs[1], e.groups["c"].seqs[0]):
+            seq.status = pagesim.SequenceStatus.FINISHED_STOPPED
+        e.scheduler.free_finished_seq_groups()
+        e.scheduler.free_finished_seq_groups()
+    assert kinds(run) == [("finish", 0), ("free", 9), ("finish", 2)]
+    assert [route(event) for event in run] == [["-running 0 a"], [], ["-running 1 c"]]
+    assert [len(event.closed) for event in run] == [1, 1, 1]
+    assert run.at(-1).queues == Queues((), ("b",), ())
+
+
+# -- when it is known, and by whom ---------------------------------------------------------------
+
+
+def test_recorded_in_the_middle_of_its_life() -> None:
+    e = scarce(cpu=4, preemption_mode="swap")
+    e.steps(3)
+    e.add("w", 5)
+    with record(e.scheduler) as run:
+        e.step()
+    assert run.at(0).queues == Queues(("w",), ("a", "b"), ("c",))
+    assert run.at(0).requests == {"w": 3, "a": 0, "b": 1, "c": 2}
+    assert [event.step for event in run] == [1] * len(run)
+
+
+def test_a_manager_s_recording_learns_of_the_scheduler_by_an_event() -> None:
+    e = scarce()
+    e.step()
+    with record(e.scheduler.block_manager) as outer:
+        e.step()
+        assert kinds(outer) == [("append_slots", i) for i in range(3)]
+        with record(e.scheduler) as inner:
+            e.step()
+        e.step()
+    assert (outer[3].kind, outer.at(3).queues) == ("record", Queues())
+    assert outer.at(4).queues == inner.at(0).queues == Queues((), ("a", "b", "c"), ())
+    assert "record" not in [event.kind for event in inner]
+    assert outer.at(-1).queues == Queues(("c",), ("a", "b"), ())
+    with record(e.scheduler) as whole, record(e.scheduler.block_manager) as again:
+        e.step()
+    assert list(whole) == list(again) and whole.at(0) == again.at(0)
+
+
+def test_ids_that_are_no_names() -> None:
+    e = Engine()
+    with record(e.scheduler) as run:
+        for seq_id, request_id in enumerate(["0", "s1", "7", None, "\ud800", ("x",), 4]):
+            seq = pagesim.Sequence(seq_id, [1], 4)
+            e.scheduler.add_seq_group(pagesim.SequenceGroup(request_id, [seq]))  # type: ignore[arg-type]
+    names = run.at(-1).queues.waiting
+    assert names == ("0", "s1", "7", "None", r"'\ud800'", "('x',)", 4)
+    told = ["as request" in event.caption for event in run]
+    assert told == [False, False, True, True, True, True, True]
+
+
+# -- any run --------------------------------------------------------------------------------------
+
+
+def test_every_decision_is_told_once_and_every_step_adds_up() -> None:
+    seen = set()
+    for seed in range(30):
+        source = SchedulerRun(seed)
+        scheduler = source.scheduler
+        plain = source.schedule
+
+        def schedule(source: SchedulerRun = source, plain: Any = plain) -> None:
+            before = run.find(kind="schedule")
+            plain()
+            after = run.find(kind="schedule")
+            if len(after) > len(before):
+                told = sum(s.num_tokens for s in run[after[-1]].scheduled)
+                tokens = [m.token_chunk_size if m.is_prompt else len(g.seqs)
+                          for g, m in source.computing]  # fmt: skip
+                assert told == sum(tokens)
+
+        source.schedule = schedule  # type: ignore[method-assign]
+        with record(scheduler) as run:
+            for _ in range(100):
+                source.step()
+        steps = [event.step or 0 for event in run]
+        assert steps == sorted(steps) and {*steps} == {*range(max(steps) + 1)} - {0} | {steps[0]}
+        ends = [event.step for event in run if "schedule" in (event.kind, event.called)]
+        assert ends == [*range(1, max(steps) + 1)]
+        assert len(run.find(kind="preempt")) == scheduler.num_cumulative_preemption
+        for event in run:
+            if event.kind in DECISIONS:
+                seen.add(event.kind)
+                assert event.moves and {m.sequence for m in event.moves} == {event.subject}
+                assert len({m.request for m in event.moves}) == 1
+    assert seen == {*DECISIONS}
+
+
+def test_a_long_queue_is_not_written_again_at_each_event(tmp_path: Path) -> None:
+    e = Engine()
+    with record(e.scheduler) as run:
+        for i in range(2000):
+            e.add(f"r{i}", 3)
+    run.save(tmp_path / "run.jsonl")
+    lines = (tmp_path / "run.jsonl").read_bytes().splitlines()
+    assert max(map(len, lines[1:])) < 300
+    assert len(json.loads(lines[-1])["queues"]) == 1
+    assert run.nbytes < 100 * len(run)
+
+
+@pytest.mark.parametrize("name", ["recompute-501", "chunked_swap-504", "prefix_recompute-505"])
+def test_a_recording_of_vllm_replays_while_it_is_recorded(name: str) -> None:
+    result = replay_file(DATA / f"scheduler-{name}.jsonl.gz", record_runs=True)
+    assert result.mismatch is None
+    run = max(result.runs, key=len)
+    assert run.find(kind="preempt") and run.find(kind="schedule")

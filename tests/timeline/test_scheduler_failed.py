@@ -1,0 +1,186 @@
+"""A `schedule()` that raises leaves one event that says so, and nothing of what it had decided."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pagesim import Timeline, UsageError, record
+from pagesim.timeline import Queues
+from pagesim.timeline.capture import capture
+from tests.scheduling.engine import Engine
+from tests.timeline.runs import SchedulerRun
+
+Errors = (RuntimeError, ValueError, KeyboardInterrupt)
+
+
+def live(e: Engine) -> Any:
+    manager = e.scheduler.block_manager
+    return capture(manager.block_allocator, manager.block_tables, e.scheduler)
+
+
+def no_room_on_the_cpu() -> Engine:
+    """q43: e goes to the CPU, tokens of a, b and c are written, and then d finds no room there."""
+    e = Engine(gpu=10, cpu=3, watermark=0.0, preemption_mode="swap", enable_prefix_caching=True)
+    for name, tokens in (("a", 5), ("b", 8), ("c", 8), ("d", 8), ("e", 8)):
+        e.add(name, tokens)
+    e.step()
+    return e
+
+
+def a_forked_group() -> Engine:
+    """It would have to be recomputed; c is preempted before that is found out."""
+    e = Engine(gpu=5, watermark=0.0)
+    e.add("a", 5)
+    e.add("b", 8)
+    e.add("c", 3)
+    e.step()
+    e.fork("b", 9)
+    return e
+
+
+def a_window_that_deceives() -> Engine:
+    """q40: a is admitted; b counts as small, for of its 10 blocks the window keeps 3 in the end."""
+    e = Engine(gpu=11, watermark=0.0, sliding_window=4)
+    e.add("a", 6)
+    e.add("b", 40)
+    return e
+
+
+def a_bad_budget() -> Engine:
+    e = Engine(enable_chunked_prefill=True, enable_prefix_caching=True, max_num_batched_tokens=10)
+    e.add("a", 30)
+    return e
+
+
+def a_clock_that_stops() -> Engine:
+    e = Engine()
+    e.add("a", 3)
+    e.now = float("nan") - 1
+    return e
+
+
+def half_computed() -> Engine:
+    e = Engine()
+    e.add("a", 3)
+    e.scheduler.schedule()
+    return e
+
+
+SCENES = [
+    *(no_room_on_the_cpu, a_forked_group, a_window_that_deceives),
+    *(a_bad_budget, a_clock_that_stops, half_computed),
+]
+
+
+def assert_only_failed(run: Timeline, index: int) -> None:
+    event = run[index]
+    assert (event.kind, event.called, event.subject) == ("failed", "schedule", None)
+    assert event.caption.startswith("schedule failed, and everything is as it was before: ")
+    assert (event.effects, event.tables, event.opened, event.closed) == ((), (), (), ())
+    assert event.moves == event.scheduled == ()
+    assert run.at(index) == run.at(index + 1)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_one_event_and_no_trace(scene: Callable[[], Engine], tmp_path: Any) -> None:
+    e = scene()
+    with record(e.scheduler) as run:
+        e.add("z", 12, seq_id=20)
+        size = len(run._log.tables), len(run._log.patches)
+        for count in range(1, 4):
+            before = live(e)
+            with pytest.raises(Errors) as info:
+                e.scheduler.schedule()
+            assert len(run) == 1 + count and run[count].error == str(info.value)
+            assert_only_failed(run, count)
+            assert run.at(count) == run.at(count + 1) == before == live(e)
+            assert run[count].step == count
+            assert (len(run._log.tables), len(run._log.patches)) == size
+        e.now = 9.0
+        for name in "abcde":
+            e.scheduler.abort_seq_group(name)
+            assert run.at(-1) == live(e)
+        with contextlib.suppress(*Errors):
+            e.step()
+            e.add("y", 3, seq_id=21)
+            e.steps(3)
+    assert run.at(-1) == live(e)
+    assert [event.error is None for event in run] == [event.kind != "failed" for event in run]
+    assert run.at(1).queues.waiting[-1] == "z"
+
+
+def test_what_is_undone_was_more_than_a_little() -> None:
+    """Else the test above would pass for want of anything to forget."""
+    e = no_room_on_the_cpu()
+    with record(e.scheduler) as run:
+        cut, seen = [], []
+        plain = run._tap.cut  # type: ignore[union-attr]
+
+        def note(mark: Any) -> None:
+            seen.extend(event.kind for event in run)
+            cut.append(len(run))
+            plain(mark)
+
+        run._tap.cut = note  # type: ignore[union-attr, method-assign]
+        with pytest.raises(RuntimeError, match="no CPU swap space for group 'd'"):
+            e.scheduler.schedule()
+    assert cut == [len(seen)] and seen[:2] == ["preempt", "append_slots"]
+    assert len(run) == 1
+
+
+def test_states_that_were_asked_for_before_stay_right() -> None:
+    """The replayer's own place and its kept copies are not behind what was forgotten."""
+    for seed in range(40):
+        source = SchedulerRun(seed)
+        with record(source.subject) as run:
+            states = [source.live()]
+            for _ in range(90):
+                before = len(run)
+                source.step()
+                run.at(-1)
+                states += [states[-1]] * (len(run) - before - 1)
+                if len(run) > before:
+                    states.append(source.live())
+                    assert run.at(-1) == states[-1]
+        failed = [i for i in run.find(kind="failed")]
+        for i in failed:
+            assert_only_failed(run, i)
+            assert run.at(i + 1) == states[i + 1]
+
+
+def test_stopped_when_all_was_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nothing was taken back, and the run says what happened."""
+    e = Engine(enable_prefix_caching=True)
+    e.add("a", 5)
+    manager = e.scheduler.block_manager
+    with record(e.scheduler) as run:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(manager, "access_all_blocks_in_seq", _interrupted, raising=True)
+            e.scheduler.schedule()
+        assert [event.kind for event in run] == ["admit", "schedule"]
+        assert run.at(-1) == live(e)
+    assert run.at(-1).queues == Queues((), ("a",), ())
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_other_calls_that_fail_are_named_as_calls() -> None:
+    e = Engine()
+    with record(e.scheduler) as run:
+        for nonsense in (None, e.add("a", 3)):
+            if nonsense is not None:
+                nonsense.first_seq.status = type(nonsense.first_seq.status).RUNNING
+            with pytest.raises((TypeError, UsageError)):
+                e.scheduler.add_seq_group(nonsense)
+    failed = [event for event in run if event.kind == "failed"]
+    assert [(event.called, event.subject) for event in failed] == [
+        ("add_seq_group", None),
+        ("add_seq_group", 0),
+    ]
+    assert run.at(-1).queues == Queues(("a",), (), ())

@@ -1,0 +1,87 @@
+"""Queues and steps in a file: whole or by their changes, and none believed that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim.timeline import Queues
+from tests.timeline import hostile
+from tests.timeline.hostile import changed, places, some, try_to_load, write
+from tests.timeline.test_hostile_files import SMALL
+
+QUEUES = {"waiting": ["x", "y"], "running": [5], "swapped": []}
+HEADER = SMALL | {"state": SMALL["state"] | {"queues": QUEUES, "requests": [["x", 1], [5, 2]]}}
+
+
+def file(*events: dict[str, Any]) -> list[Any]:
+    return [HEADER | {"events": len(events)}, *events]
+
+
+def moves(*changes: list[Any]) -> list[Any]:
+    return file({"event": "e", "queues": list(changes)})
+
+
+GOOD = file(
+    {"event": "admit", "of": 1, "step": 1,
+     "queues": [["leave", "waiting", 0, "x", 1], ["enter", "running", 1, "x", 1]]},
+    {"event": "schedule", "of": None, "step": 1,
+     "scheduled": [["x", 1, 7, True], [5, None, 1, False]]},
+    {"event": "finish", "of": 2, "step": 1, "queues": [["leave", "running", 0, 5]]},
+    {"event": "record", "queues": {"waiting": ["y", "x"], "running": [], "swapped": ["z"]}},
+)  # fmt: skip
+
+
+def test_states_and_steps(tmp_path: Path) -> None:
+    run = pagesim.load(write(tmp_path / "x.jsonl", GOOD))
+    assert [run.at(i).queues for i in range(5)] == [
+        Queues(("x", "y"), (5,), ()),
+        *[Queues(("y",), (5, "x"), ())] * 2,
+        Queues(("y",), ("x",), ()),
+        Queues(("y", "x"), (), ("z",)),
+    ]
+    assert [run.at(i).requests for i in range(4)] == [*[{"x": 1, 5: 2}] * 3, {"x": 1}]
+    assert [event.step for event in run] == [1, 1, 1, None]
+    assert [(s.request, s.sequence, s.num_tokens, s.is_prompt) for s in run[1].scheduled] == [
+        ("x", 1, 7, True),
+        (5, None, 1, False),
+    ]
+    run.save(tmp_path / "again.jsonl")
+    again = pagesim.load(tmp_path / "again.jsonl")
+    assert list(again) == list(run)
+    assert [again.at(i) for i in range(5)] == [run.at(i) for i in range(5)]
+    assert again[1:].at(0) == run.at(1)
+
+
+BAD = {
+    "leaves where it is not": (["leave", "waiting", 1, "x"], "'x' is not at place 1 of waiting"),
+    "leaves an empty queue": (["leave", "swapped", 0, "x"], "'x' is not at place 0 of swapped"),
+    "enters behind the end": (["enter", "swapped", 1, "z"], "swapped queue has no place 1"),
+    "no such queue": (["enter", "sleeping", 0, "z"], "a queue's change must be"),
+    "no such change": (["jumps", "waiting", 0, "x"], "a queue's change must be"),
+    "too short": (["leave", "waiting", 0], "a queue's change must be"),
+    "no name": (["enter", "waiting", 0, 1.5], "a name must be"),
+    "no place": (["enter", "waiting", -1, "z"], "place must be an integer of at least 0"),
+    "no list": ("leave", "queue's change must be a list"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_changes_that_cannot_be(case: str, tmp_path: Path) -> None:
+    change, said = BAD[case]
+    with pytest.raises(pagesim.TimelineError, match=r"x\.jsonl:2: ") as info:
+        pagesim.load(write(tmp_path / "x.jsonl", moves(change)))  # type: ignore[arg-type]
+    assert said in str(info.value)
+
+
+def test_any_value_replaced(tmp_path: Path) -> None:
+    """An error with a line, or a run: nothing else."""
+    refused = tried = 0
+    for at in [at for at in places(GOOD) if "queues" in at or (at and at[0])]:
+        for new in some(hostile.WRONG, 4, seed=tried):
+            tried += 1
+            refused += bool(try_to_load(write(tmp_path / "x.jsonl", changed(GOOD, at, new))))
+    assert refused > tried / 2 > 50
