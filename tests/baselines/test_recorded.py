@@ -1,0 +1,218 @@
+"""Contiguous memory in a timeline: the same run as without it, and nothing in it but rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pagesim
+from pagesim.baselines.recorded import record_max
+from pagesim.block.interfaces import UsageError
+from pagesim.simulation import Simulation, simulate
+from pagesim.timeline import Event, State, Timeline
+from pagesim.waste import COLUMNS
+from pagesim.workload import Request
+
+pytestmark = pytest.mark.ch01
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=8)
+SCENE = [(6, 6), (9, 4), (4, 10)]
+
+
+def requests(lengths: list[tuple[int, int]]) -> list[Request]:
+    return [Request(f"r{i}", 0.0, *both) for i, both in enumerate(lengths)]
+
+
+def scene() -> tuple[Simulation, Timeline]:
+    """Two rows of 32 slots in a pool of 80, and three requests."""
+    simulation = record_max(requests(SCENE), pool=80, max_model_len=32, unit=4)
+    return simulation, timeline_of(simulation)
+
+
+def timeline_of(simulation: Simulation) -> Timeline:
+    assert simulation.timeline is not None
+    return simulation.timeline
+
+
+def iterations(run: Timeline) -> Iterator[State]:
+    """The state while each iteration runs: what it computes is written, nobody has left yet."""
+    return (run.at(i + 1) for i in run.find(kind="schedule"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(LENGTHS, st.integers(1, 4), st.sampled_from([1, 2, 8]), st.integers(0, 2))
+def test_every_state_is_what_the_policy_accounts_for(
+    lengths: list[tuple[int, int]], rows: int, unit: int, more: int
+) -> None:
+    longest = 32
+    simulation = record_max(
+        requests(lengths), pool=rows * longest + more * unit, max_model_len=longest, unit=unit
+    )
+    run, log = timeline_of(simulation), simulation.waste
+    states = list(iterations(run))
+    assert len(states) == len(log)
+    for row, state in enumerate(states):
+        usage = log.at(row)
+        assert sum(table.num_tokens for table in state.tables.values()) == usage.token
+        held = sum(len(table.block_ids) for table in state.tables.values()) * unit
+        assert held == usage.token + usage.reserved + usage.internal
+        assert len(state.free_gpu) * unit == usage.external + usage.free
+        assert len(state.tables) == usage.batch == len(state.queues.running)
+    for i in range(len(run) + 1):
+        state = run.at(i)
+        for table in state.tables.values():
+            first = table.block_ids[0]
+            assert first % (longest // unit) == 0
+            assert list(table.block_ids) == list(range(first, first + longest // unit))
+        held_units = [block for table in state.tables.values() for block in table.block_ids]
+        assert sorted([*held_units, *state.free_gpu]) == list(range(state.num_gpu_blocks))
+    last = run.at(-1)
+    assert not last.tables and last.queues == pagesim.timeline.Queues()
+
+
+@settings(max_examples=40, deadline=None)
+@given(LENGTHS, st.integers(1, 4))
+def test_it_is_the_run_of_the_policy_max(lengths: list[tuple[int, int]], rows: int) -> None:
+    recorded = record_max(requests(lengths), pool=rows * 32 + 8, max_model_len=32, unit=8)
+    plain = simulate(
+        requests(lengths),
+        policy="max",
+        pool=rows * 32 + 8,
+        max_model_len=32,
+        saturated=True,
+        progress=False,
+    )
+    for name in COLUMNS:
+        assert recorded.waste.column(name).tolist() == plain.waste.column(name).tolist()
+    assert list(recorded.requests.finished) == pytest.approx(
+        list(plain.requests.finished), nan_ok=True
+    )
+    assert (recorded.policy, recorded.block_size) == ("max", None)
+
+
+@settings(max_examples=20, deadline=None)
+@given(LENGTHS, st.sampled_from([1, 4, 8]))
+def test_a_step_writes_what_it_computes_behind_what_is_there(
+    lengths: list[tuple[int, int]], unit: int
+) -> None:
+    run = timeline_of(record_max(requests(lengths), pool=96, max_model_len=32, unit=unit))
+    in_step: dict[int | str | None, int] = {}
+    for i, event in enumerate(run):
+        for table, count in written(event, run.at(i), unit).items():
+            in_step[table] = count
+        if event.kind == "schedule":
+            assert {it.sequence: it.num_tokens for it in event.scheduled} == in_step
+            prompts = [it.sequence for it in event.scheduled if it.is_prompt]
+            assert prompts == [row for row in in_step if event.step == admitted_in(run, row)]
+            in_step.clear()
+
+
+def written(event: Event, before: State, unit: int) -> dict[int | str | None, int]:
+    """How many tokens an event writes into each table: behind those there, no unit overfull."""
+    counts: dict[int | str | None, int] = {}
+    for effect in event.effects:
+        if effect.kind == "write":
+            assert effect.table is not None
+            table = before.tables[effect.table]
+            at = table.num_tokens + counts.get(effect.table, 0)
+            assert table.block_ids[at // unit] == effect.block
+            assert at % unit + len(effect.tokens) <= unit
+            counts[effect.table] = counts.get(effect.table, 0) + len(effect.tokens)
+    return counts
+
+
+def admitted_in(run: Timeline, row: int | str | None) -> int | None:
+    """The step in which a request got its row."""
+    assert row is not None
+    return run[run.find(sequence=row, kind="take")[0]].step
+
+
+def test_a_row_is_held_from_the_start_filled_and_freed() -> None:
+    _, run = scene()
+    reserving = run.find(sequence=0, kind="take")
+    assert len(reserving) == 1
+    after = run.at(reserving[0] + 1)
+    assert after.tables[0].block_ids == tuple(range(8))
+    assert after.tables[0].num_tokens == 0
+    assert after.queues.running == ("r0",)
+    fills = [state.tables[0].fill for state in iterations(run) if 0 in state.tables]
+    assert fills[0] == (4, 2, 0, 0, 0, 0, 0, 0)
+    assert fills[-1] == (4, 4, 3, 0, 0, 0, 0, 0)  # 6 + 6 tokens, of which the last is not stored
+    freeing = run.find(sequence=0, kind="return")
+    assert [run[i].kind for i in freeing] == ["finish"]
+    assert run.at(freeing[0] + 1).free_gpu[:8] == tuple(range(8))
+
+
+def test_who_does_not_fit_is_told_so_once_and_waits() -> None:
+    _, run = scene()
+    (refused,) = run.find(kind="failed")
+    event = run[refused]
+    assert event.subject == 2 and event.step == 1
+    assert "it asks for 32 slots in a row" in event.caption
+    assert "16 slots are free, but no such row" in event.caption
+    assert run.at(refused + 1).queues.waiting == ("r2",)
+    (admitted,) = run.find(sequence=2, kind="take")
+    # r1 is done after 4 iterations, and leaves its row.
+    assert run[admitted].step == 5
+    assert run.at(admitted + 1).tables[2].block_ids == tuple(range(8, 16))
+
+
+def test_the_row_freed_last_is_given_first() -> None:
+    lengths = [(1, 2), (1, 4), (1, 8), (1, 9), (1, 9)]
+    run = timeline_of(record_max(requests(lengths), pool=48, max_model_len=16, unit=16))
+    admitted = [run.find(sequence=row, kind="take")[0] for row in (3, 4)]
+    ids = [run.at(i + 1).tables[row].block_ids for row, i in zip((3, 4), admitted, strict=True)]
+    assert ids == [(0,), (1,)]
+
+
+def test_who_can_never_be_served_leaves_the_queue_when_its_turn_comes() -> None:
+    lengths = [(20, 20), (3, 3), (20, 20)]
+    simulation = record_max(requests(lengths), pool=64, max_model_len=32, unit=4)
+    run = timeline_of(simulation)
+    assert simulation.requests.num_ignored == 2
+    ignored = run.find(kind="ignore")
+    assert [run[i].subject for i in ignored] == [0, 2]
+    assert ignored[0] < run.find(sequence=1, kind="take")[0]
+    none = record_max(requests(lengths), pool=31, max_model_len=32)
+    assert none.requests.num_ignored == 3
+    assert len(timeline_of(none).find(kind="ignore")) == 3
+
+
+def test_its_tables_bear_the_names_of_the_paged_run() -> None:
+    _, run = scene()
+    paged = simulate(
+        requests(SCENE), pool=80, block_size=4, max_model_len=32, record=True, progress=False
+    )
+    theirs = timeline_of(paged)
+    arrivals = range(len(SCENE))
+    assert [run[i] for i in arrivals] == [theirs[i] for i in arrivals]
+    wrote = [next(iter(iterations(each))).tables for each in (run, theirs)]
+    assert wrote[0][1].token_ids == wrote[1][1].token_ids
+
+
+def test_a_saved_run_loads_again(tmp_path: Path) -> None:
+    _, run = scene()
+    path = tmp_path / "rows.jsonl.gz"
+    run.save(path)
+    again = pagesim.load(path)
+    assert list(again) == list(run)
+    assert [again.at(i) for i in range(len(again) + 1)] == [run.at(i) for i in range(len(run) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("pool", "longest", "unit", "message"),
+    [
+        (81, 32, 4, "pool must be a whole number of 4-slot units, not 81"),
+        (80, 30, 4, "max_model_len must be a whole number of 4-slot units, not 30"),
+        (80, 32, 0, "unit must be"),
+    ],
+)
+def test_what_cannot_be_drawn_in_units_is_refused(
+    pool: int, longest: int, unit: int, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        record_max(requests(SCENE), pool=pool, max_model_len=longest, unit=unit)
