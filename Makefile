@@ -7,6 +7,7 @@ PYTHON ?=
 LAB_ARGS ?=
 TEST_ARGS ?=
 E2E_ARGS ?=
+FIGURES_ARGS ?=
 JOBS ?= 2
 
 ifeq ($(OS),Windows_NT)
@@ -38,8 +39,8 @@ notebooks: $(STAMP) ## run every chapter and compare its text outputs with the c
 gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU needed
 	$(PY) -m kernels.compile_check
 
-figures: $(STAMP) ## render the gallery in figures/gallery
-	$(PY) -m figures
+figures: $(STAMP) ## render the gallery in figures/gallery (FIGURES_ARGS="--only sharing" passes flags on)
+	$(PY) -m figures $(FIGURES_ARGS)
 
 bench: $(STAMP) ## measure the block manager, the timeline, the simulation and, with a GPU, the kernels
 	$(PY) tests/bench/block_manager.py
@@ -79,7 +80,7 @@ site: $(STAMP) ## the committed chapters as static pages in site/, players alive
 check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, cluster, e2e
 	@for step in lint test notebooks gate figures cluster e2e; do \
 	  echo "== make $$step"; \
-	  $(MAKE) --no-print-directory $$step || { echo "make check: FAILED in $$step"; exit 1; }; \
+	  $(MAKE) --no-print-directory $$step FIGURES_ARGS=--check || { echo "make check: FAILED in $$step"; exit 1; }; \
 	done
 	@echo "make check: passed (lint, test, notebooks, gate, figures, cluster, e2e)"
 

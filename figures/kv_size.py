@@ -13,32 +13,36 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from figures import style
+from figures import chart, style
 from figures.style import Box
 from pagesim.model_spec import ModelSpec
 
-MARGIN, BAR, PITCH = 10.0, 13.0, 19.0
-NAME, VALUE, KEPT = 104.0, 70.0, 210.0
+BAR, PITCH, LEGEND = 13.0, 19.0, 24.0
+NAME, VALUE, KEPT = 88.0, 56.0, 176.0
 KIB = 1024
 EACH, SHARED, LATENT = "every head its own", "heads share", "one latent vector"
 # A colour and a hatch for each; slanting the other way than the hatch of the CPU pool.
 KINDS = {EACH: (1, ""), SHARED: (0, "\\\\\\"), LATENT: (2, "xxx")}
 
 
-def kv_size(models: Iterable[ModelSpec], *, title: str | None = None) -> Figure:
+def kv_size(
+    models: Iterable[ModelSpec], *, title: str | None = None, notes: Iterable[str] = ()
+) -> Figure:
     """Draw the bytes per token of some models, in their own dtype, on one linear scale.
 
-    Raises ValueError when there is no model.
+    ``notes`` stand under the picture: where the shapes are from. Raises ValueError when there is no
+    model.
     """
     rows = _rows(models)
     with mpl.rc_context(style.RC):
-        return _draw(rows, title or "What one token takes in the KV cache")
+        return _draw(rows, title or "What one token takes in the KV cache", notes)
 
 
-def kv_size_alt_text(models: Iterable[ModelSpec]) -> str:
+def kv_size_alt_text(models: Iterable[ModelSpec], notes: Iterable[str] = ()) -> str:
     """The picture in words: each model's KiB per token, and what it keeps in a layer."""
     said = [f"{model.name} {_kib(model)}: {_kept(model)}" for model in _rows(models)]
-    return f"Bytes per token in all layers, one bar a model. {'. '.join(said)}."
+    bars = f"Bytes per token in all layers, one bar a model. {'. '.join(said)}."
+    return " ".join([bars, *notes])
 
 
 def _rows(models: Iterable[ModelSpec]) -> list[ModelSpec]:
@@ -69,29 +73,31 @@ def _kept(model: ModelSpec) -> str:
     return f" {style.TIMES} ".join(factors)
 
 
-def _draw(rows: list[ModelSpec], title: str) -> Figure:
-    top = MARGIN + 50.0
-    figure, axes = style.sheet(style.WIDTH, top + len(rows) * PITCH + MARGIN)
-    style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
-    _legend(axes, MARGIN + 22)
-    left = MARGIN + NAME
-    room = style.WIDTH - 2 * MARGIN - NAME - VALUE - KEPT
-    scale = room / max(model.kv_bytes_per_token for model in rows)
+def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Figure:
+    figure, axes, top = chart.page(
+        title,
+        "KiB in all layers, in the type that the model runs in",
+        LEGEND + len(rows) * PITCH,
+        notes,
+    )
+    _legend(axes, top)
+    left = chart.MARGIN + NAME
+    scale = (chart.ROOM - NAME - VALUE - KEPT) / max(model.kv_bytes_per_token for model in rows)
     for place, model in enumerate(rows):
-        y = top + place * PITCH
+        y = top + LEGEND + place * PITCH
         middle = y + BAR / 2
         color, hatch = KINDS[_kind(model)]
         width = model.kv_bytes_per_token * scale
         style.write(axes, left - 6, middle, model.name, ha="right")
         style.rectangle(axes, Box(left, y, width, BAR), fill=style.color_of(color), hatch=hatch)
         style.write(axes, left + width + 5, middle, _kib(model), ha="left", bold=True)
-        right = style.WIDTH - MARGIN
+        right = chart.MARGIN + chart.ROOM
         style.write(axes, right, middle, _kept(model), ha="right", color=style.MUTED)
     return figure
 
 
 def _legend(axes: Axes, y: float) -> None:
-    x = MARGIN
+    x = chart.MARGIN
     for name, (color, hatch) in KINDS.items():
         box = Box(x, y, 22, 11)
         style.rectangle(axes, box, fill=style.color_of(color), hatch=hatch)

@@ -3,7 +3,8 @@
 The rules, which every picture of the course keeps: one colour per sequence, and never colour alone.
 A cell has an outline (the palette's yellow is 1.3:1 on white), fill height says how many of a
 block's slots hold tokens, a hatch means the CPU pool, a thick edge and a count mean shared, a
-dashed frame means *look here*.
+dashed frame means *look here*. Where no sequence is told from another, a colour stands for what
+becomes of the slots: PARTS and SAVED.
 
 Sheets are measured in points (1/72 inch) with y growing downwards, so that a type size and the box
 around it speak the same unit.
@@ -32,6 +33,7 @@ PAPER = "#FFFFFF"
 HELD = "#D9D9D9"
 CPU_HATCH = "////"
 TIMES = "\N{MULTIPLICATION SIGN}"
+SAVED = "#009E73"  # what sharing and caching need not keep twice
 # These tell sequences of one colour apart where no label fits (lines only: dots make huge files).
 PATTERNS = ("", "xxx", "---", "\\\\\\", "+++", "|||")
 
@@ -69,6 +71,25 @@ class Box:
     def grown(self, by: float) -> Box:
         """The same rectangle with `by` points more on every side."""
         return Box(self.x - by, self.y - by, self.w + 2 * by, self.h + 2 * by)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a kind of slots is drawn in every picture: a colour, and a hatch that goes with it."""
+
+    color: str
+    hatch: str = ""
+
+
+# Blue is for tokens, there or to come; warm is for what is lost; white is free. Dark and light
+# alternate, so that neighbours also differ in grey.
+PARTS = {
+    "token": Look("#0072B2"),
+    "reserved": Look("#56B4E9", "\\\\\\\\"),
+    "internal": Look("#D55E00", "xxxx"),
+    "external": Look("#E69F00", "----"),
+    "free": Look(PAPER),
+}
 
 
 def color_of(index: int) -> str:
@@ -171,6 +192,14 @@ def write(
         parse_math=False,
         clip_on=False,
     )
+
+
+def part(axes: Axes, box: Box, name: str) -> None:
+    """A share of the pool in the look of its kind; white between neighbours and in the hatch."""
+    look = PARTS[name]
+    wide = min(box.w, box.h) > 3  # a sliver would be all edge and hatch
+    hatch = look.hatch if wide else ""
+    rectangle(axes, box, fill=look.color, edge=PAPER, width=0.6 if wide else 0.0, hatch=hatch)
 
 
 def fill_from_below(

@@ -165,7 +165,7 @@ def figure_15(dataset: str = "alpaca", searches: int = 100, seed: int = 0) -> Co
     Samples of one prompt are to be compared with the paper. Beam search branches by a model of
     ours, and is played through real block tables for so many ``searches``.
     """
-    many, few = lengths(dataset, 10_000, seed), lengths(dataset, searches, seed)
+    many, few = lengths(dataset, 100_000, seed), lengths(dataset, searches, seed)
     widths = (2, 4, 6)
     return Comparison(
         f"Memory saved by sharing, {dataset} (Figure 15)",

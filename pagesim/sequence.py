@@ -103,7 +103,7 @@ class SequenceData:
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
         """So many tokens more are computed; UsageError if the sequence has not that many."""
-        if num_new_computed_tokens != 1:
+        if num_new_computed_tokens != 1 or type(num_new_computed_tokens) is not int:
             check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         computed, length = self.num_computed_tokens + num_new_computed_tokens, len(self.token_ids)
         if computed > length:

@@ -88,7 +88,7 @@ def waste(
     value: dict[str, Any] = {"policies": policies, "source": source}
     lines = [*table(policies), *notes, f"Source: {source}"]
     if out is not None:
-        _draw(out, policies, published, title, notes)
+        _draw(out, policies, published, title, [*notes, f"Source: {source}"])
         value["out"] = str(out)
         lines.append(f"{out} shows it.")
     finish(context, Answer(True, "\n".join(lines), value), as_json)

@@ -12,11 +12,11 @@ from tests.block.scenes import KINDS
 
 pytestmark = pytest.mark.ch02
 
-LENGTH = 100_000
+LENGTH = 20_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_of_100_000_blocks(kind: str) -> None:
+def test_a_table_of_20_000_blocks(kind: str) -> None:
     allocator = CpuGpuBlockAllocator.create(kind, 2 * LENGTH + 2, LENGTH + 1, 1)
     table = BlockTable(1, allocator)
     table.allocate(list(range(LENGTH)))

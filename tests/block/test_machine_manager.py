@@ -112,7 +112,7 @@ class Requests(RuleBasedStateMachine):
             self.memory.compute(ids, seq.get_token_ids(), held)
         else:
             del seq.data.token_ids[held:]
-            seq.data._num_computed_tokens = min(seq.get_num_computed_tokens(), held)
+            seq.data.num_computed_tokens = min(seq.get_num_computed_tokens(), held)
 
     @rule(pick=PICK)
     def fork(self, pick: int) -> None:

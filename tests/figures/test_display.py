@@ -7,22 +7,25 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 import figures
+from figures import __main__ as gallery
+from figures.__main__ import GALLERY, main, words
 from figures.block_layout import block_layout
 from figures.display import img_tag, svg_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
-GALLERY = ROOT / "figures" / "gallery"
-
-
-def words(svg: bytes) -> list[str]:
-    texts = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
-    return [text.text or "" for text in texts]
+# Simulating these takes some seconds: `python -m figures --check` looks at them with the others.
+SLOW = {"memory_waste", "batch_size", "sharing"}
+QUICK = [
+    *("block_layout", "thread_map", "kv_size", "occupancy_timeline", "block_size_sweep"),
+    "prefix_hits",
+]
+BY_BROWSER = {"player.png"}  # the player's picture, in README: no part of what is drawn here
 
 
 def test_the_image_carries_its_alt_text_escaped(cache: figures.Snapshot) -> None:
@@ -65,8 +68,12 @@ def test_the_svg_names_no_date_and_no_version(cache: figures.Snapshot) -> None:
     assert b"Matplotlib" not in svg
 
 
+def files_of(names: Iterable[str]) -> set[str]:
+    return {f"{name}.{kind}" for name in names for kind in ("png", "svg", "txt")}
+
+
 def render(folder: Path, seed: str) -> dict[str, bytes]:
-    command = [sys.executable, "-m", "figures", str(folder)]
+    command = [sys.executable, "-m", "figures", str(folder), "--only", *QUICK]
     env = os.environ | {"PYTHONHASHSEED": seed}
     done = subprocess.run(
         command, cwd=ROOT, env=env, check=True, capture_output=True, text=True, timeout=120
@@ -76,24 +83,51 @@ def render(folder: Path, seed: str) -> dict[str, bytes]:
     return files
 
 
-def test_the_gallery_has_the_same_bytes_in_every_process(tmp_path: Path) -> None:
-    first = render(tmp_path / "one", "1")
-    pictures = ("block_layout", "thread_map")
-    assert sorted(first) == [
-        f"{name}.{kind}" for name in pictures for kind in ("png", "svg", "txt")
-    ]
-    assert render(tmp_path / "two", "2") == first
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The quick pictures, drawn in a process of their own."""
+    folder = tmp_path_factory.mktemp("gallery")
+    render(folder, "1")
+    return folder
 
 
-def test_the_committed_gallery_is_the_one_that_is_drawn(tmp_path: Path) -> None:
-    fresh = render(tmp_path, "0")
-    names = {path.name for path in GALLERY.iterdir()}
-    by_browser = {"player.png"}  # the player's picture, in README: no part of what is drawn here
-    assert names - by_browser == set(fresh), "python -m figures writes the gallery"
-    # The words, not the bytes: another matplotlib may write its paths differently.
-    for name, data in fresh.items():
-        committed = (GALLERY / name).read_bytes()
-        if name.endswith(".svg"):
-            assert words(committed) == words(data)
-        elif name.endswith(".txt"):
-            assert committed == data
+def test_the_gallery_has_the_same_bytes_in_every_process(fresh: Path, tmp_path: Path) -> None:
+    first = {path.name: path.read_bytes() for path in fresh.iterdir()}
+    assert set(first) == files_of(QUICK)
+    assert render(tmp_path, "2") == first
+
+
+def test_the_committed_gallery_is_the_one_that_is_drawn(fresh: Path) -> None:
+    there = {path.name for path in GALLERY.iterdir()} - BY_BROWSER
+    assert there == files_of(gallery.names()), "python -m figures writes the gallery"
+    assert set(gallery.names()) - {"roofline"} == {*QUICK, *SLOW}
+    for path in fresh.iterdir():
+        assert words(GALLERY / path.name) == words(path)
+
+
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_every_number_of_a_slow_picture_is_said_in_its_words(name: str) -> None:
+    (said,) = words(GALLERY / f"{name}.txt")
+    numbers = {word for word in words(GALLERY / f"{name}.svg") if re.fullmatch(r"\d+\.\d", word)}
+    assert len(numbers) > 5
+    assert [number for number in numbers if number not in said] == []
+
+
+def test_check_finds_what_is_out_of_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def draw(*arguments: str) -> None:
+        command = ["figures", str(tmp_path), "--only", "kv_size", *arguments]
+        monkeypatch.setattr(sys, "argv", command)
+        main()
+
+    with pytest.raises(SystemExit, match=r"out of date: kv_size\.svg, kv_size\.png, kv_size\.txt"):
+        draw("--check")
+    assert not list(tmp_path.iterdir())
+    draw()
+    draw("--check")
+    assert "is up to date" in capsys.readouterr().out
+    svg = tmp_path / "kv_size.svg"
+    svg.write_text(svg.read_text("utf-8").replace(">28 KiB<", ">29 KiB<"), "utf-8")
+    with pytest.raises(SystemExit, match=r"out of date: kv_size\.svg; run python -m figures"):
+        draw("--check")

@@ -7,9 +7,9 @@ import itertools
 import pytest
 from matplotlib.patches import Rectangle
 
-from figures import style
+from figures import chart, style
 from figures.display import svg_bytes
-from figures.kv_size import KEPT, KINDS, MARGIN, NAME, VALUE, kv_size, kv_size_alt_text
+from figures.kv_size import KEPT, KINDS, NAME, VALUE, kv_size, kv_size_alt_text
 from pagesim.model_presets import PRESETS
 from pagesim.model_spec import ModelSpec
 
@@ -23,7 +23,7 @@ def test_bars_share_one_scale_and_differ_in_colour_and_pattern() -> None:
     for patch in kv_size(MODELS).axes[0].patches:
         assert isinstance(patch, Rectangle)
         (legend if len(legend) < len(KINDS) else bars).append(patch)
-    room = style.WIDTH - 2 * MARGIN - NAME - VALUE - KEPT
+    room = chart.ROOM - NAME - VALUE - KEPT
     wanted = [room * size / 819_200 for size in (819_200, 131_072, 70_272)]
     assert [bar.get_width() for bar in bars] == pytest.approx(wanted)
     looks = [(patch.get_facecolor(), patch.get_hatch()) for patch in bars]

@@ -235,7 +235,7 @@ def test_deep_nesting(tmp_path: Path) -> None:
         {"event": "e", "tables": [["s", 0, [0]]] * 100},
         {"event": "e", "opened": [["t", []]], "closed": ["t"]},
         {"event": "e", "called": "c", "error": "e" * 1000},
-        {"event": "e", "queues": {"waiting": ["s"] * 1000}},
+        {"event": "e", "queues": {"waiting": ["s"] * 100}},
     ],
     ids=lambda event: str(event)[:40],
 )

@@ -1,0 +1,166 @@
+"""What the pictures with numbers have in common: a page with notes under it, scales, ticks, names.
+
+A page is seven inches wide, as a textbook's column is, so that its smallest type is still 8 points
+where it is printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from figures import style
+from figures.style import Box
+
+WIDTH, MARGIN = 504.0, 12.0
+ROOM = WIDTH - 2 * MARGIN
+LINE = 11.0
+BOLD = 1.16  # how much wider than its regular type DejaVu Sans Bold is, at most
+GRID = "#D9D9D9"
+MINUS, EN_DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
+
+POLICIES = {
+    "max": "Orca (Max)",
+    "pow2": "Orca (Pow2)",
+    "oracle": "Orca (Oracle)",
+    "static": "static batches",
+    "token": "token attention",
+    "paged": "paged (vLLM)",
+}
+
+
+def policy_name(policy: str) -> str:
+    """What a reader of the paper calls a policy; a name that is not ours stays as it is."""
+    return POLICIES.get(policy, policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a value lies on the sheet: ``low`` at ``start`` and ``high`` at ``end``, in points."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The place of a value; of one above 0 if the scale is logarithmic."""
+        low, high, at = self.low, self.high, value
+        if self.log:
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        return self.start + (at - low) / (high - low) * (self.end - self.start)
+
+
+def ticks(high: float, about: int = 5) -> list[float]:
+    """Round numbers from 0 up to ``high``, some ``about`` of them."""
+    values = MaxNLocator(about, steps=[1, 2, 2.5, 5, 10]).tick_values(0, high)
+    return [float(value) for value in values if 0 <= value <= high * (1 + 1e-9)]
+
+
+def page(
+    title: str, subtitle: str, body: float, notes: Iterable[str]
+) -> tuple[Figure, Axes, float]:
+    """A sheet with a title above and notes below; ``body`` points of height are left between.
+
+    Returns the figure, its axes, and where the body begins.
+    """
+    heads = wrapped(title, ROOM / BOLD, style.TITLE)
+    lines = wrapped(subtitle, ROOM)
+    feet = [line for note in notes for line in wrapped(note, ROOM)]
+    top = MARGIN + 15.0 * len(heads) + LINE * len(lines) + 9
+    figure, axes = style.sheet(WIDTH, top + body + LINE * len(feet) + (9 if feet else 0) + MARGIN)
+    y = MARGIN + 6
+    for line in heads:
+        style.write(axes, MARGIN, y, line, size=style.TITLE, ha="left", bold=True)
+        y += 15
+    for line in lines:
+        style.write(axes, MARGIN, y, line, ha="left", color=style.MUTED)
+        y += LINE
+    y = top + body + 13
+    for line in feet:
+        style.write(axes, MARGIN, y, line, ha="left", color=style.MUTED)
+        y += LINE
+    return figure, axes, top
+
+
+def wrapped(text: str, room: float, size: float = style.TEXT) -> list[str]:
+    """The lines of a text that are no wider than ``room`` points; a word is cut if it must be."""
+    space = style.text_width("n n", size) - 2 * style.text_width("n", size)
+    lines: list[str] = []
+    used = math.inf
+    for word in (piece for whole in text.split() for piece in _pieces(whole, room, size)):
+        width = style.text_width(word, size)
+        if used + space + width <= room:
+            lines[-1] += f" {word}"
+            used += space + width
+        else:
+            lines.append(word)
+            used = width
+    return lines
+
+
+def _pieces(word: str, room: float, size: float) -> list[str]:
+    width = style.text_width(word, size)
+    if width <= room:
+        return [word]
+    each = max(1, int(0.8 * len(word) * room / width))
+    return [word[start : start + each] for start in range(0, len(word), each)]
+
+
+def legend(axes: Axes, x: float, y: float, names: Iterable[str]) -> None:
+    """The parts of the pool by name, from left to right as they are stacked."""
+    for name in names:
+        box = Box(x, y, 14, 9)
+        style.part(axes, box, name)
+        style.rectangle(axes, box, fill=None, width=0.6)
+        style.write(axes, x + 18, y + 4.5, name, ha="left")
+        x += 18 + style.text_width(name) + 16
+
+
+def number(axes: Axes, box: Box, text: str, name: str) -> bool:
+    """Write a number on a part of the pool, its hatch left out behind it; False: no room for it."""
+    width = style.text_width(text)
+    if width + 4 > box.w or box.h < style.TEXT + 2:
+        return False
+    x, y = box.center
+    color = style.PARTS[name].color
+    if style.PARTS[name].hatch:
+        ground = Box(x - width / 2 - 2, y - 5, width + 4, 10)
+        style.rectangle(axes, ground, fill=color, edge=None)
+    style.write(axes, x, y, text, color=style.ink_on(color))
+    return True
+
+
+def diamond(axes: Axes, x: float, y: float, size: float = 4.0) -> None:
+    """The mark of a published number."""
+    xs, ys = [x - size, x, x + size, x, x - size], [y, y - size, y, y + size, y]
+    axes.fill(xs, ys, facecolor=style.PAPER, edgecolor=style.INK, linewidth=1.1, zorder=3)
+
+
+def line(
+    axes: Axes,
+    xs: Iterable[float],
+    ys: Iterable[float],
+    *,
+    color: str = style.INK,
+    width: float = style.THIN,
+    dashed: bool = False,
+    behind: bool = False,
+) -> None:
+    """A line through points of the sheet; ``behind`` all that is filled, or before it."""
+    dashes = (0, (4, 2)) if dashed else "-"
+    axes.plot(
+        list(xs),
+        list(ys),
+        color=color,
+        linewidth=width,
+        linestyle=dashes,
+        clip_on=False,
+        zorder=0.5 if behind else 2,
+    )

@@ -1,0 +1,120 @@
+"""Bars above published numbers: a bar is ours, the diamond under it the paper's; both are written.
+
+A hatched bar that goes on from a full one is a second number of ours; whiskers at a diamond say how
+far off ours may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from figures import chart, style
+from figures.chart import Scale
+from figures.style import Box
+
+NAME, NUMBER = 92.0, 54.0
+HEADING, ROW, BAR, LANE, AXIS, GAP = 18.0, 25.0, 10.0, 9.0, 16.0, 11.0
+HATCH = "////"
+LEFT, RIGHT = chart.MARGIN + NAME, chart.WIDTH - chart.MARGIN - 2 * NUMBER - 10
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A number of ours and a published one; ``upper`` is a second one of ours, above the first."""
+
+    name: str
+    ours: float
+    published: float | None = None
+    upper: float | None = None
+    within: float | None = None
+
+    @property
+    def numbers(self) -> str:
+        """Ours, written out."""
+        low, high = f"{self.ours:.1f}", f"{self.ours if self.upper is None else self.upper:.1f}"
+        return low if low == high else f"{low}{chart.EN_DASH}{high}"
+
+    @property
+    def words(self) -> str:
+        """The row in words."""
+        theirs = "" if self.published is None else f" (published {self.published:.1f})"
+        return f"{self.name} {self.numbers}{theirs}"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Rows on one scale from 0 to ``high``; ``pale`` ones are reported and not to be compared."""
+
+    heading: str
+    rows: Sequence[Row]
+    high: float
+    color: str
+    pale: bool = False
+
+    @property
+    def height(self) -> float:
+        return HEADING + ROW * len(self.rows) + AXIS
+
+    @property
+    def words(self) -> str:
+        """The panel in words."""
+        return f"{self.heading}: {', '.join(row.words for row in self.rows)}."
+
+
+def body_of(panels: Sequence[Panel]) -> float:
+    """The height of some panels below each other, in points."""
+    return sum(panel.height + GAP for panel in panels) - GAP
+
+
+def draw_panels(axes: Axes, y: float, panels: Sequence[Panel]) -> None:
+    """Draw panels from ``y`` downwards, the columns of numbers named once."""
+    for place, panel in enumerate(panels):
+        style.write(axes, chart.MARGIN, y + 6, panel.heading, size=9, ha="left", bold=True)
+        if not place:
+            for x, name in ((RIGHT + 10 + NUMBER, "simulated"), (_end(), "published")):
+                style.write(axes, x, y + 6, name, ha="right", color=style.MUTED)
+        _rows(axes, y + HEADING, panel)
+        y += panel.height + GAP
+
+
+def _end() -> float:
+    return chart.WIDTH - chart.MARGIN
+
+
+def _rows(axes: Axes, y: float, panel: Panel) -> None:
+    along = Scale(0, panel.high, LEFT, RIGHT)
+    bottom = y + ROW * len(panel.rows)
+    for value in chart.ticks(panel.high):
+        x = along(value)
+        chart.line(axes, [x, x], [y, bottom], color=chart.GRID, width=0.6, behind=True)
+        style.write(axes, x, bottom + 7, f"{value:g}", color=style.MUTED)
+    for row in panel.rows:
+        _row(axes, y + ROW / 2, row, along, panel)
+        y += ROW
+    chart.line(axes, [LEFT, LEFT], [bottom - ROW * len(panel.rows), bottom])
+
+
+def _row(axes: Axes, y: float, row: Row, along: Scale, panel: Panel) -> None:
+    style.write(axes, LEFT - 6, y, row.name, ha="right")
+    top = y - (BAR + LANE) / 2
+    for value, full in ((row.upper, False), (row.ours, not panel.pale)):
+        if value is not None:
+            box = Box(LEFT, top, along(value) - LEFT, BAR)
+            fill = panel.color if full else style.PAPER
+            hatch = "" if full else HATCH
+            style.rectangle(axes, box, fill=fill, edge=panel.color, hatch=hatch)
+    style.write(axes, RIGHT + 10 + NUMBER, y, row.numbers, ha="right", bold=not panel.pale)
+    if row.published is None:
+        style.write(axes, _end(), y, chart.EN_DASH, ha="right", color=style.MUTED)
+        return
+    style.write(axes, _end(), y, f"{row.published:.1f}", ha="right")
+    y = top + BAR + LANE / 2 + 1
+    if row.within is not None:
+        ends = [along(row.published - row.within), along(row.published + row.within)]
+        chart.line(axes, ends, [y, y])
+        for x in ends:
+            chart.line(axes, [x, x], [y - 3, y + 3])
+    chart.diamond(axes, along(row.published), y)

@@ -1,0 +1,194 @@
+"""The pool over time: where its slots are as the requests come and go, one panel a policy.
+
+A run has more iterations than a page has points, so time is cut into equal slices, and a slice
+shows its mean: what lies in it is integrated, not sampled. The area of a colour is thereby the
+same as if every iteration were drawn, and no short peak is missed or made larger than it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from figures import chart, style
+from figures.chart import Scale
+from figures.style import Box
+from pagesim.simulation import Simulation
+from pagesim.waste import PARTS, WasteLog
+
+By = Literal["seconds", "iterations"]
+Floats = NDArray[np.float64]
+
+PANEL, HEADING, GAP, AXIS = 124.0, 17.0, 14.0, 28.0
+LEFT, RIGHT = chart.MARGIN + 34.0, chart.WIDTH - chart.MARGIN - 40.0
+SLICES = 240
+BATCH = "requests at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """A log cut into slices: ``edges [n + 1]``, and per part, and for "batch", ``means [n]``.
+
+    Parts are in percent of the pool.
+    """
+
+    edges: Floats
+    means: dict[str, Floats]
+
+    @property
+    def end(self) -> float:
+        return float(self.edges[-1])
+
+    def mean(self, name: str) -> float:
+        """The mean of the whole run, every slice with its width."""
+        return float(np.average(self.means[name], weights=np.diff(self.edges)))
+
+
+def cut(log: WasteLog, *, by: By = "seconds", width: float | None = None) -> Slices:
+    """Means over equal slices of a run, exact to rounding; the last one ends where the run ends.
+
+    By "seconds" a row of the log weighs as much as it lasts, by "iterations" each weighs the same
+    and waiting nothing. ``width`` is in the same unit, a 240th of the run by default. ValueError
+    for a log without iterations.
+    """
+    if not log.iterations:
+        raise ValueError("the log has no iteration: there is nothing to draw")
+    until = log.seconds if by == "seconds" else np.cumsum(log.column("batch") > 0).astype(float)
+    lasted = np.diff(until, prepend=0.0)
+    end = float(until[-1])
+    width = end / SLICES if width is None else width
+    whole = np.arange(max(1, int(np.ceil(end / width - 1e-9)))) * width
+    edges = np.append(whole, end)
+    means = {}
+    for name in (*PARTS, "batch"):
+        values = log.column(name) * (1.0 if name == "batch" else 100 / log.pool)
+        sums = np.concatenate([[0.0], np.cumsum(values * lasted)])
+        reached = np.interp(edges, np.concatenate([[0.0], until]), sums)
+        means[name] = np.diff(reached) / np.diff(edges)
+    return Slices(edges, means)
+
+
+def occupancy_timeline(
+    runs: Mapping[str, WasteLog | Simulation],
+    *,
+    by: By = "seconds",
+    title: str | None = None,
+    notes: Iterable[str] = (),
+) -> Figure:
+    """Draw the pool over time for some policies, all on one time axis and one batch axis.
+
+    ``runs`` maps a policy to a run or its log. ``by`` measures time in "seconds" of the run's clock
+    or in "iterations". ``notes`` stand under the picture. ValueError when there is nothing to draw.
+    """
+    found = _cut_alike(runs, by)
+    with mpl.rc_context(style.RC):
+        return _draw(found, by, title or "Where the slots are, over time", notes)
+
+
+def occupancy_timeline_alt_text(
+    runs: Mapping[str, WasteLog | Simulation], *, by: By = "seconds", notes: Iterable[str] = ()
+) -> str:
+    """The picture in words: how long each run takes, its mean parts, and its mean batch."""
+    sentences = [f"Where the slots of the cache are over {by}, one panel a policy."]
+    for policy, slices in _cut_alike(runs, by).items():
+        parts = ", ".join(f"{name} {slices.mean(name):.1f}" for name in PARTS)
+        sentences.append(
+            f"{chart.policy_name(policy)} takes {slices.end:,.0f} {by} and runs "
+            f"{slices.mean('batch'):.1f} {BATCH} on average; in percent of the slots: {parts}."
+        )
+    return " ".join([*sentences, *notes])
+
+
+def _cut_alike(runs: Mapping[str, WasteLog | Simulation], by: By) -> dict[str, Slices]:
+    """All runs in slices of one width: a 240th of the longest run."""
+    if not runs:
+        raise ValueError("there is no run to draw: give at least one")
+    logs = {name: run.waste if isinstance(run, Simulation) else run for name, run in runs.items()}
+    whole = {name: cut(log, by=by) for name, log in logs.items()}
+    width = max(slices.end for slices in whole.values()) / SLICES
+    return {name: cut(log, by=by, width=width) for name, log in logs.items()}
+
+
+def _draw(runs: Mapping[str, Slices], by: By, title: str, notes: Iterable[str]) -> Figure:
+    body = 16.0 + len(runs) * (HEADING + PANEL + GAP) - GAP + AXIS
+    how = (
+        f"Each of {SLICES} equal slices of the time shows the mean of what lies in it. "
+        "The black line, edged in white, is the number of requests at once."
+    )
+    subtitle = f"Percent of the cache's slots (left), {BATCH} (right), over {by}"
+    figure, axes, y = chart.page(title, subtitle, body, [how, *notes])
+    chart.legend(axes, LEFT, y, PARTS)
+    y += 16
+    end = max(slices.end for slices in runs.values())
+    most = max(4.0, 1.1 * max(float(slices.means["batch"].max()) for slices in runs.values()))
+    across = Scale(0, end, LEFT, RIGHT)
+    for policy, slices in runs.items():
+        y += HEADING
+        _panel(axes, chart.policy_name(policy), slices, across, y, most, by)
+        y += PANEL + GAP
+    y -= GAP
+    for value in chart.ticks(end, 8):
+        x = across(value)
+        chart.line(axes, [x, x], [y, y + 3])
+        style.write(axes, x, y + 10, f"{value:,g}")
+    style.write(axes, (LEFT + RIGHT) / 2, y + 21, by, color=style.MUTED)
+    return figure
+
+
+def _panel(
+    axes: Axes, name: str, slices: Slices, across: Scale, y: float, most: float, by: By
+) -> None:
+    up = Scale(0, 100, y + PANEL, y)
+    style.write(axes, LEFT, y - 7, name, size=9, ha="left", bold=True)
+    said = f"{slices.mean('batch'):.1f} {BATCH} on average, done after {slices.end:,.0f} {by}"
+    start = LEFT + style.text_width(name, 9) * chart.BOLD + 12
+    style.write(axes, start, y - 7, said, ha="left")
+    style.write(axes, chart.WIDTH - chart.MARGIN, y - 7, "requests", ha="right", color=style.MUTED)
+    for percent in (0, 50, 100):
+        chart.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)
+        style.write(axes, LEFT - 5, up(percent), f"{percent}", ha="right")
+    _areas(axes, slices, across, up)
+    style.rectangle(axes, Box(LEFT, y, across(slices.end) - LEFT, PANEL), fill=None)
+    up = Scale(0, most, y + PANEL, y)
+    for value in chart.ticks(most, 4):
+        chart.line(axes, [RIGHT, RIGHT + 3], [up(value)] * 2)
+        style.write(axes, RIGHT + 5, up(value), f"{value:g}", ha="left")
+    xs, ys = _steps(slices.edges, slices.means["batch"], across, up)
+    chart.line(axes, xs, ys, color=style.PAPER, width=3.4)
+    chart.line(axes, xs, ys, width=1.4)
+
+
+def _areas(axes: Axes, slices: Slices, across: Scale, up: Scale) -> None:
+    """The parts on top of each other, in steps: a slice is as high over all of its width."""
+    below = np.zeros(len(slices.edges) - 1)
+    for name in PARTS:
+        above = below + slices.means[name]
+        xs, tops = _steps(slices.edges, above, across, up)
+        _, floors = _steps(slices.edges, below, across, up)
+        look = style.PARTS[name]
+        if slices.means[name].any():
+            axes.fill(
+                [*xs, *reversed(xs)],
+                [*tops, *reversed(floors)],
+                facecolor=look.color,
+                edgecolor=style.PAPER,
+                hatch=look.hatch or None,
+                linewidth=0,
+            )
+        below = above
+
+
+def _steps(
+    edges: Floats, values: Floats, across: Scale, up: Scale
+) -> tuple[Sequence[float], Sequence[float]]:
+    """The corners of a staircase on the sheet: two for each slice."""
+    xs = [across(float(edge)) for edge in np.repeat(edges, 2)[1:-1]]
+    ys = [up(float(value)) for value in np.repeat(values, 2)]
+    return xs, ys

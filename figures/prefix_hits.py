@@ -1,0 +1,148 @@
+"""How often a prefix cache finds a block of a prompt again, by how large it is.
+
+Drawn from measured points (see `figures.prefix_curve`). Two lines stand above them and are easily
+taken for each other: what the cache can find at most, and how many of the trace's ids came before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from figures import chart, style
+from figures.chart import Scale
+from pagesim.model_spec import ModelSpec
+
+LABELS, PLOT, ROW = 100.0, 214.0, 13.0
+LEFT, RIGHT = chart.MARGIN + LABELS, chart.WIDTH - chart.MARGIN - 18
+GIB = 2**30
+_KEYS = ("block_tokens", "endless", "ids", "curve", "source")
+
+
+def prefix_hits(
+    measured: Mapping[str, Any],
+    *,
+    model: ModelSpec | None = None,
+    title: str | None = None,
+    notes: Iterable[str] = (),
+) -> Figure:
+    """Draw the hit rate over the size of the pool, on a logarithmic axis.
+
+    ``measured`` is what `figures.prefix_curve.measure` gives, or the same read from JSON. With a
+    ``model`` the sizes are also given in its GiB. ``notes`` stand above the data's own source.
+    ValueError names what is missing.
+    """
+    _check(measured)
+    with mpl.rc_context(style.RC):
+        return _draw(measured, model, title or "A larger cache finds more prefixes again", notes)
+
+
+def prefix_hits_alt_text(measured: Mapping[str, Any], notes: Iterable[str] = ()) -> str:
+    """The picture in words: the rate at every size, and the two limits."""
+    _check(measured)
+    points = ", ".join(
+        f"{point['num_blocks']:,} blocks {_rate(point):.1f} %" for point in measured["curve"]
+    )
+    return " ".join(
+        [
+            "How many of the full blocks of prompts a prefix cache finds again, by pool size, with "
+            f"{measured['block_tokens']} tokens a block: {points}.",
+            f"{_limit(measured)}. {_ids(measured)}.",
+            *notes,
+            measured["source"],
+        ]
+    )
+
+
+def _check(measured: Mapping[str, Any]) -> None:
+    missing = [key for key in _KEYS if not measured.get(key)]
+    if missing:
+        raise ValueError(f"the data have no {', '.join(missing)}: see figures.prefix_curve")
+
+
+def _rate(point: Mapping[str, int]) -> float:
+    return 100 * point["hits"] / point["lookups"]
+
+
+def _limit(measured: Mapping[str, Any]) -> str:
+    most = measured["endless"]
+    return (
+        f"{_rate(most):.2f} % with endless room: {most['hits']:,} of the {most['lookups']:,} full "
+        "blocks"
+    )
+
+
+def _ids(measured: Mapping[str, Any]) -> str:
+    ids = measured["ids"]
+    return (
+        f"{_rate(ids):.2f} % of all ids came before: {ids['hits']:,} of {ids['lookups']:,}, "
+        "partial last blocks of prompts among them"
+    )
+
+
+def _draw(
+    measured: Mapping[str, Any], model: ModelSpec | None, title: str, notes: Iterable[str]
+) -> Figure:
+    curve = measured["curve"]
+    sizes = [point["num_blocks"] for point in curve]
+    each = measured["block_tokens"]
+    table = {"blocks": [f"{size:,}" for size in sizes], "tokens": [_short(n * each) for n in sizes]}
+    if model is not None:
+        bytes_each = each * model.kv_bytes_per_token
+        table[f"GiB, {model.name}"] = [f"{size * bytes_each / GIB:,.0f}" for size in sizes]
+    figure, axes, y = chart.page(
+        title,
+        f"Percent of the looked-up blocks that were found, blocks of {each} tokens",
+        PLOT + 8 + ROW * len(table),
+        [
+            "Partial last blocks are never looked up, because they may still grow; few of them "
+            "came before, so counting them lowers the share.",
+            *notes,
+            measured["source"],
+        ],
+    )
+    limits = [_rate(measured["endless"]), _rate(measured["ids"])]
+    high = 1.18 * max(limits)
+    up = Scale(0, high, y + PLOT, y)
+    across = Scale(sizes[0], sizes[-1] * 1.0001, LEFT + 16, RIGHT - 4, log=True)
+    for value in chart.ticks(high):
+        style.write(axes, LEFT - 6, up(value), f"{value:g} %", ha="right")
+        chart.line(axes, [LEFT - 3, LEFT], [up(value)] * 2)
+    chart.line(axes, [LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
+    _limits(axes, limits, [_limit(measured), _ids(measured)], up)
+    places = [(across(point["num_blocks"]), up(_rate(point))) for point in curve]
+    chart.line(axes, *zip(*places, strict=True), color=style.SAVED, width=2)
+    for (x, at), point in zip(places, curve, strict=True):
+        axes.plot([x], [at], "o", color=style.SAVED, markersize=6, clip_on=False)
+        style.write(axes, x + 2, at + 11, f"{_rate(point):.1f}", ha="left", bold=True)
+    y += PLOT + 4
+    for name, numbers in table.items():
+        y += ROW
+        style.write(axes, LEFT - 6, y, name, ha="right", color=style.MUTED)
+        for (x, _), text in zip(places, numbers, strict=True):
+            chart.line(axes, [x, x], [up(0), up(0) + 3])
+            style.write(axes, x, y, text)
+    return figure
+
+
+def _limits(axes: Axes, rates: list[float], words: list[str], up: Scale) -> None:
+    """Both lines: the words of the higher one stand above it, those of the lower one below."""
+    highest = max(rates)
+    for rate, text in zip(rates, words, strict=True):
+        above = rate == highest
+        chart.line(axes, [LEFT, RIGHT], [up(rate)] * 2, width=1.1, dashed=not above)
+        # The curve comes up to the lower line from below: its words keep to the left.
+        lines = [text] if above else chart.wrapped(text, 0.66 * (RIGHT - LEFT))
+        for place, words_of_line in enumerate(lines):
+            y = up(rate) + (-7 if above else 8 + chart.LINE * place)
+            style.write(axes, LEFT + 6, y, words_of_line, ha="left")
+
+
+def _short(tokens: int) -> str:
+    if tokens < 999_500:
+        return f"{tokens / 1e3:,.0f}K"
+    return f"{tokens / 1e6:,.1f}M"

@@ -1,0 +1,136 @@
+"""Stacked bars are the means on one scale, in the looks of their parts, and words say the same."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from figures import chart, style
+from figures.display import svg_bytes
+from figures.memory_waste import BAR, LEFT, OURS, PUBLISHED, memory_waste, memory_waste_alt_text
+from pagesim import waste
+from pagesim.simulation import POLICIES, simulate
+from pagesim.waste import WasteLog
+from pagesim.workload import Request
+from tests.figures.charts import fill, rectangles, shown
+from tests.figures.test_block_layout import overlapping
+
+pytestmark = pytest.mark.ch01
+
+# The MADE UP means of two policies.
+MAX = {"token": 20, "reserved": 10, "internal": 60, "external": 7, "free": 3, "batch": 7.25}
+PAGED = {"token": 97.5, "reserved": 0, "internal": 1.5, "external": 1, "free": 0, "batch": 31}
+PUBLISHED_ROWS = {
+    "max": {"token": 21.0, "reserved": 9.0, "internal": 61.0, "external": 9.0, "batch": 8.0},
+    "paged": {"token": 96.0},
+}
+
+
+def bar(figure: Figure, top: float, height: float) -> list[Rectangle]:
+    """The filled parts of one bar, from left to right."""
+    found = [
+        patch
+        for patch in rectangles(figure)
+        if patch.get_y() == top and patch.get_height() == height and patch.get_fill()
+    ]
+    return sorted(found, key=lambda patch: patch.get_x())
+
+
+def tops(figure: Figure) -> list[float]:
+    """Where the bars begin: each has an outline of its whole width."""
+    return [patch.get_y() for patch in rectangles(figure) if patch.get_width() == BAR]
+
+
+def test_the_parts_are_those_of_the_log_and_differ_in_colour_pattern_and_grey() -> None:
+    assert tuple(style.PARTS) == waste.PARTS
+    looks = list(style.PARTS.values())
+    assert {look.color for look in looks} < {*style.OKABE_ITO, style.PAPER}
+    assert len({look.color for look in looks}) == len(looks)
+    assert len({look.hatch for look in looks}) == len(looks) - 1
+    for one, other in itertools.pairwise(looks):
+        assert style.contrast(one.color, other.color) > 1.5
+    assert all(style.contrast(style.ink_on(look.color), look.color) >= 4.5 for look in looks)
+
+
+def test_every_policy_has_a_readers_name() -> None:
+    assert tuple(chart.POLICIES) == POLICIES
+
+
+def test_the_parts_of_a_bar_lie_end_to_end_and_are_as_wide_as_their_share() -> None:
+    figure = memory_waste({"max": MAX})
+    parts = [patch for patch in bar(figure, *tops(figure), OURS) if patch.get_width() < BAR]
+    assert [patch.get_width() for patch in parts] == pytest.approx(
+        [BAR * percent / 100 for percent in (20, 10, 60, 7, 3)]
+    )
+    ends = [patch.get_x() + patch.get_width() for patch in parts]
+    assert [LEFT, *ends] == pytest.approx([*(patch.get_x() for patch in parts), LEFT + BAR])
+    assert [fill(patch) for patch in parts] == [look.color for look in style.PARTS.values()]
+    assert [patch.get_hatch() or "" for patch in parts[:4]] == [
+        look.hatch for look in list(style.PARTS.values())[:4]
+    ]
+
+
+def test_the_published_bar_is_hollow_and_grey_where_the_paper_does_not_say() -> None:
+    figure = memory_waste({"max": MAX, "paged": PAGED}, published=PUBLISHED_ROWS)
+    low = [patch for patch in rectangles(figure) if patch.get_height() == PUBLISHED - 2]
+    edges = [style.PARTS[name].color for name in ("token", "reserved", "internal", "external")]
+    drawn = [to_hex(patch.get_edgecolor()).upper() for patch in low]
+    assert drawn[:5] == [*edges, edges[0]]
+    assert [fill(patch) for patch in low] == [style.PAPER] * 5 + [style.HELD]
+    assert low[-1].get_width() == pytest.approx(BAR * 0.04)
+    assert low[-1].get_x() + low[-1].get_width() == pytest.approx(LEFT + BAR)
+
+
+def test_the_numbers_stand_in_the_bar_or_under_it() -> None:
+    words = shown(memory_waste({"max": MAX, "paged": PAGED}, published=PUBLISHED_ROWS))
+    assert {"20.0", "60.0", "7.2", "97.5", "31.0", "21.0", "96.0", "8.0"} <= set(words)
+    assert "simulated: free 3.0" in words
+    assert "simulated: internal 1.5, external 1.0" in words
+    assert shown(memory_waste({"max": MAX})).count("free 3.0") == 1
+
+
+def test_runs_logs_and_means_are_drawn_alike() -> None:
+    requests = [Request(str(i), 0.0, 30, 40) for i in range(6)]
+    run = simulate(requests, policy="max", pool=512, max_model_len=128, progress=False)
+    said = [memory_waste_alt_text({"max": each}) for each in (run, run.waste, run.waste.mean())]
+    assert said[0] == said[1] == said[2]
+    assert svg_bytes(memory_waste({"max": run})) == svg_bytes(memory_waste({"max": run.waste}))
+
+
+def test_words() -> None:
+    notes = ("The Max row is calibrated.",)
+    assert memory_waste_alt_text({"max": MAX, "paged": PAGED}, PUBLISHED_ROWS, notes) == (
+        "Where the slots of the cache are, in percent, one stacked bar a policy. "
+        "Orca (Max): token 20.0, reserved 10.0, internal 60.0, external 7.0, free 3.0, "
+        "7.2 requests at once; published token 21.0, reserved 9.0, internal 61.0, external 9.0, "
+        "8.0 requests at once. "
+        "paged (vLLM): token 97.5, internal 1.5, external 1.0, 31.0 requests at once; "
+        "published token 96.0. The Max row is calibrated."
+    )
+    assert notes[0] in shown(memory_waste({"max": MAX}, notes=notes))
+
+
+def test_no_text_covers_another_or_leaves_the_sheet() -> None:
+    figure = memory_waste(
+        {"max": MAX, "a policy with a very long name": PAGED, "paged": PAGED},
+        published=PUBLISHED_ROWS,
+        title=f"Memory waste of {'a_long_file_name' * 6}.csv",
+        notes=("A note that goes on. " * 12,),
+    )
+    assert overlapping(figure) == []
+    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
+    assert figure.get_figwidth() == 7
+
+
+def test_what_cannot_be_drawn() -> None:
+    for draw in (memory_waste, memory_waste_alt_text):
+        with pytest.raises(ValueError, match="there is no policy"):
+            draw({})
+        with pytest.raises(ValueError, match=r"no free, batch: take WasteLog\.mean"):
+            draw({"max": {name: 25 for name in ("token", "reserved", "internal", "external")}})
+    with pytest.raises(ValueError, match="the log has 0 rows"):
+        memory_waste({"max": WasteLog(16)})

@@ -1,0 +1,130 @@
+"""Slices of time keep every area, whatever their width; what is drawn is these slices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.patches import Polygon
+
+from figures import style
+from figures.occupancy_timeline import (
+    LEFT,
+    PANEL,
+    RIGHT,
+    SLICES,
+    cut,
+    occupancy_timeline,
+    occupancy_timeline_alt_text,
+)
+from pagesim.waste import PARTS, WasteLog
+from tests.figures.charts import fill, shown
+from tests.figures.test_block_layout import overlapping
+
+pytestmark = pytest.mark.ch01
+
+
+def log(rows: int, seed: int = 0, pool: int = 1000) -> WasteLog:
+    """A run of rows of any length, the third of them waiting for an arrival."""
+    draw = np.random.default_rng(seed)
+    made, now = WasteLog(pool), 0.0
+    for row in range(rows):
+        now += draw.exponential()
+        if row == 2:
+            made.add(now, 0, 0, 0, 0, 0)
+        else:
+            token, reserved, internal, external, _ = draw.multinomial(pool, [0.2] * 5).tolist()
+            made.add(now, token, reserved, internal, external, 1 + row % 7)
+    return made
+
+
+@pytest.mark.parametrize("rows", [3, 50, 3000])
+@pytest.mark.parametrize("width", [None, 0.37, 1e6])
+def test_by_seconds_the_area_of_every_part_is_that_of_the_log(
+    rows: int, width: float | None
+) -> None:
+    made = log(rows)
+    slices, mean = cut(made, width=width), made.time_mean()
+    for name in (*PARTS, "batch"):
+        assert slices.mean(name) == pytest.approx(mean[name], rel=1e-9), name
+    assert sum(slices.means[name] for name in PARTS) == pytest.approx(100)
+    assert slices.end == made.seconds[-1]
+
+
+def test_by_iterations_each_weighs_the_same_and_waiting_nothing() -> None:
+    made = log(50)
+    slices, mean = cut(made, by="iterations", width=4), made.mean()
+    assert slices.edges.tolist() == [*range(0, 49, 4), 49]
+    for name in (*PARTS, "batch"):
+        assert slices.mean(name) == pytest.approx(mean[name], rel=1e-9), name
+    tokens = made.column("token")[[0, 1, 3, 4]]
+    assert slices.means["token"][0] == pytest.approx(tokens.mean() / 10)
+
+
+def test_a_peak_is_neither_missed_nor_made_larger() -> None:
+    made = WasteLog(100)
+    made.add(9.5, 10, 0, 0, 0, 1)
+    made.add(9.75, 90, 0, 0, 0, 5)
+    made.add(20.0, 10, 0, 0, 0, 1)
+    slices = cut(made, width=5)
+    assert slices.edges.tolist() == [0, 5, 10, 15, 20]
+    assert slices.means["token"] == pytest.approx([10, (4.75 * 10 + 0.25 * 90) / 5, 10, 10])
+    assert slices.means["batch"] == pytest.approx([1, (4.75 * 1 + 0.25 * 5) / 5, 1, 1])
+
+
+def test_both_runs_share_the_axis_of_the_longer_one() -> None:
+    long, short = log(300), log(60, seed=1)
+    figure = occupancy_timeline({"max": long, "paged": short})
+    areas = [patch for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
+    assert [fill(area) for area in areas] == [look.color for look in style.PARTS.values()] * 2
+    ends = [area.get_xy()[:, 0].max() for area in areas]
+    share = short.seconds[-1] / long.seconds[-1]
+    wanted = [RIGHT] * 5 + [LEFT + share * (RIGHT - LEFT)] * 5
+    assert ends == pytest.approx(wanted)
+    corners = len(areas[0].get_xy()) - 1
+    assert corners == 4 * SLICES
+
+
+def test_an_area_is_as_high_as_its_share() -> None:
+    made = WasteLog(100)
+    made.add(1.0, 20, 30, 0, 50, 49)
+    figure = occupancy_timeline({"mine": made})
+    areas = [patch.get_xy() for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
+    heights = [float(np.ptp(area[:, 1])) for area in areas]
+    assert heights == pytest.approx([0.2 * PANEL, 0.3 * PANEL, 0.5 * PANEL])
+    bottom = max(area[:, 1].max() for area in areas)
+    (batch,) = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.4]
+    assert bottom - batch.get_ydata() == pytest.approx(PANEL / 1.1)  # 49 of 53.9
+
+
+def test_words() -> None:
+    made = WasteLog(100)
+    made.add(2.0, 20, 30, 0, 40, 2)
+    made.add(4.0, 40, 10, 0, 40, 4)
+    runs = {"max": made, "own": made}
+    one = (
+        "takes 4 seconds and runs 3.0 requests at once on average; in percent of the slots: "
+        "token 30.0, reserved 20.0, internal 0.0, external 40.0, free 10.0."
+    )
+    assert occupancy_timeline_alt_text(runs, notes=["Made up."]) == (
+        "Where the slots of the cache are over seconds, one panel a policy. "
+        f"Orca (Max) {one} own {one} Made up."
+    )
+    words = shown(occupancy_timeline(runs, by="iterations", notes=["Made up."]))
+    assert words.count("3.0 requests at once on average, done after 2 iterations") == 2
+    assert "Made up." in words
+
+
+def test_no_text_covers_another_or_leaves_the_sheet() -> None:
+    figure = occupancy_timeline({"max": log(300), "paged": log(60)}, title="A title")
+    assert overlapping(figure) == []
+    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
+
+
+def test_what_cannot_be_drawn() -> None:
+    waiting = WasteLog(10)
+    waiting.add(1.0, 0, 0, 0, 0, 0)
+    for draw in (occupancy_timeline, occupancy_timeline_alt_text):
+        with pytest.raises(ValueError, match="there is no run"):
+            draw({})
+        with pytest.raises(ValueError, match="the log has no iteration"):
+            draw({"max": waiting})

@@ -1,0 +1,95 @@
+"""The curve is the measured one, on a logarithmic axis, and measuring it again can be done."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figures import style
+from figures.prefix_curve import DATA, main
+from figures.prefix_hits import PLOT, prefix_hits, prefix_hits_alt_text
+from pagesim.model_presets import PRESETS
+from tests.figures.charts import shown
+from tests.figures.test_block_layout import overlapping
+from tests.workload.test_prefix_hits import CURVE, EXTRACT
+
+pytestmark = pytest.mark.ch09
+
+HITS = (3055, 3071, 3278, 3967, 7084, 14254, 20445, 24499, 25309)
+
+
+@pytest.fixture
+def measured() -> dict[str, Any]:
+    """What is committed: the first 3,000 requests of the Mooncake conversation trace."""
+    return json.loads(DATA.read_text(encoding="utf-8"))
+
+
+def test_the_committed_points_are_the_measured_ones(measured: dict[str, Any]) -> None:
+    points = [(point["num_blocks"], point["hits"]) for point in measured["curve"]]
+    assert points == [(240 * 2**place, hits) for place, hits in enumerate(HITS)]
+    assert {point["lookups"] for point in measured["curve"]} == {77_626}
+    assert measured["endless"] == {"num_blocks": None, "lookups": 77_626, "hits": 25_309}
+    assert measured["ids"] == {"num_blocks": None, "lookups": 80_619, "hits": 25_332}
+    assert "one prompt at a time, without answers and without concurrency" in measured["source"]
+    assert "3,000 requests of the Mooncake" in measured["source"]
+
+
+def test_the_points_lie_at_their_rates_and_equal_factors_apart(measured: dict[str, Any]) -> None:
+    lines = prefix_hits(measured).axes[0].lines
+    (curve,) = [line for line in lines if len(line.get_xdata()) == len(HITS)]
+    assert curve.get_color() == style.SAVED
+    xs, ys = curve.get_xdata(), curve.get_ydata()
+    assert [right - left for left, right in itertools.pairwise(xs)] == pytest.approx(
+        [xs[1] - xs[0]] * 8
+    )
+    high = 1.18 * 100 * 25_309 / 77_626
+    rise = [(ys[0] - y) / PLOT * high for y in ys]
+    assert rise == pytest.approx([100 * (hits - HITS[0]) / 77_626 for hits in HITS])
+    levels = [line.get_ydata()[0] for line in lines if line.get_linewidth() == 1.1]
+    assert levels[0] == pytest.approx(ys[-1])
+    assert levels[1] - levels[0] == pytest.approx((32.604 - 31.422) / high * PLOT, rel=1e-3)
+
+
+def test_words(measured: dict[str, Any]) -> None:
+    words = shown(prefix_hits(measured, model=PRESETS["llama-3.1-8b"]))
+    assert {"240", "61,440", "123K", "983K", "31.5M", "3.9", "32.6"} <= set(words)
+    # 512 tokens of 128 KiB: 240 blocks are 15 GiB.
+    assert {"GiB, llama-3.1-8b", "15", "3,840"} <= set(words)
+    assert "32.60 % with endless room: 25,309 of the 77,626 full blocks" in words
+    assert "GiB, llama-3.1-8b" not in shown(prefix_hits(measured))
+    said = prefix_hits_alt_text(measured)
+    assert "with 512 tokens a block: 240 blocks 3.9 %, 480 blocks 4.0 %, " in said
+    assert "61,440 blocks 32.6 %." in said
+    assert (
+        "32.60 % with endless room: 25,309 of the 77,626 full blocks. 31.42 % of all ids came "
+        "before: 25,332 of 80,619, partial last blocks of prompts among them."
+    ) in said
+    assert said.endswith(measured["source"])
+
+
+def test_no_text_covers_another_and_what_is_missing_is_named(measured: dict[str, Any]) -> None:
+    assert overlapping(prefix_hits(measured, model=PRESETS["opt-13b"])) == []
+    del measured["ids"]
+    for draw in (prefix_hits, prefix_hits_alt_text):
+        with pytest.raises(ValueError, match=r"the data have no ids: see figures\.prefix_curve"):
+            draw(measured | {"curve": [{}]})
+
+
+def test_measuring_again_writes_what_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: dict[str, Any]
+) -> None:
+    out = tmp_path / "curve.json"
+    arguments = ["prefix_curve", str(EXTRACT), "--first", "250", "--out", str(out)]
+    monkeypatch.setattr("sys.argv", arguments)
+    main()
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found.keys() == measured.keys()
+    assert [(point["num_blocks"], point["hits"]) for point in found["curve"]] == CURVE
+    assert found["ids"] == {"num_blocks": None, "lookups": 7029, "hits": 444}
+    assert found["endless"] == {"num_blocks": None, "lookups": 6779, "hits": 444}
+    assert "the first 250 requests" in found["source"]
+    assert "6.5" in shown(prefix_hits(found))  # 444 of 6,779
