@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pagesim import UsageError
 from pagesim.block.evictor import LRUEvictor
@@ -79,3 +83,49 @@ def test_what_is_not_there() -> None:
     assert evicted(evictor) == [1]
     with pytest.raises(UsageError, match="no block to evict"):
         evictor.evict()
+
+
+def test_what_stood_behind_a_newer_entry_counts_once_that_is_gone() -> None:
+    evictor = evictor_of((1, 4, 1.0), (2, 4, 2.0), (3, 8, 1.0))
+    assert evictor.candidate() == 1
+    evictor.remove(2)
+    assert evictor.candidate() == 3
+
+
+def by_the_rule(evictor: LRUEvictor) -> int:
+    """vLLM's scan, over the entries as they stand."""
+    entries = iter(evictor.free_table.items())
+    chosen, best = next(entries)
+    for block_id, entry in entries:
+        if best.last_accessed < entry.last_accessed:
+            break
+        if best.num_hashed_tokens < entry.num_hashed_tokens:
+            chosen, best = block_id, entry
+    return chosen
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.booleans())
+def test_any_sequence_of_calls_evicts_by_the_rule(seed: int, in_order: bool) -> None:
+    """What is remembered between two evictions never changes who goes."""
+    r, evictor, now, taken = random.Random(seed), LRUEvictor(), 0.0, []
+    for _ in range(60):
+        now += r.choice([0, 0, 0, 1])
+        when = now if in_order else r.choice([now, now, 1.0, 3.0])
+        known, act = list(evictor.free_table), r.random()
+        if act < 0.5 or not known:
+            evictor.add(r.randrange(12), 0, r.randrange(1, 6), when)
+        elif act < 0.75:
+            expected = by_the_rule(evictor)
+            assert evictor.candidate() == expected
+            assert evictor.evict()[0] == expected
+        elif act < 0.85:
+            block_id = r.choice(known)
+            taken.append((block_id, evictor.remove(block_id)))
+        elif act < 0.9 and not in_order:
+            evictor.update(r.choice(known), when)
+        elif taken and taken[-1][0] not in evictor:
+            evictor.put_back(*taken.pop())
+    while evictor.num_blocks:
+        expected = by_the_rule(evictor)
+        assert evictor.evict()[0] == expected
