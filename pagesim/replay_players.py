@@ -254,4 +254,3 @@ class BlockManagerPlayer:
 
     def op_hit_rate(self) -> float:
         return round(float(self.manager.get_prefix_cache_hit_rate(Device.GPU)), 9)
-

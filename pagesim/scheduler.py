@@ -12,11 +12,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from pagesim.block.common import cdiv
 from pagesim.block.interfaces import Device, UsageError
 from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.checks import check_time
 from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.scheduler_guards import check_chunk_size, check_running, is_tight
 from pagesim.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
@@ -72,7 +72,6 @@ class Scheduler:
         self._block_size = cache_config.block_size
         self._chunked = scheduler_config.enable_chunked_prefill
         self._lookahead = scheduler_config.num_lookahead_slots
-        # Only these can make a step fail half way; all others need no way back.
         self._may_fail = (
             scheduler_config.preemption_mode == "swap" or cache_config.sliding_window is not None
         )
@@ -110,7 +109,6 @@ class Scheduler:
     def fork_seq(self, parent_seq: Sequence, child_seq: Sequence) -> None:
         """Let the child share the parent's blocks. Adding it to the group is the caller's job."""
         self.block_manager.fork(parent_seq, child_seq)
-        self._may_fail = True  # recomputing a group of two is no longer possible
 
     def free_seq(self, seq: Sequence) -> None:
         """Give a sequence's blocks back."""
@@ -194,10 +192,12 @@ class Scheduler:
         return metadata, outputs, False
 
     def _schedule(self) -> SchedulerOutputs:
-        self._check_chunk_size()
-        forked = self._check_running()
+        if self.running or self.waiting:
+            check_chunk_size(self.scheduler_config, self.cache_config)
+        forked = check_running(self.running, chunked=self._chunked)
         step = self._schedule_chunked_prefill if self._chunked else self._schedule_default
-        if not ((self._may_fail or forked) and self._is_tight(forked)):
+        may_fail = self._may_fail or forked  # nothing else needs a way back
+        if not (may_fail and is_tight(self.block_manager, self.running, self._lookahead)):
             return step()
         running, swapped = self.running.copy(), self.swapped.copy()
         preemptions = self.num_cumulative_preemption
@@ -208,56 +208,6 @@ class Scheduler:
             self.running, self.swapped = running, swapped
             self.num_cumulative_preemption = preemptions
             raise
-
-    def _check_chunk_size(self) -> None:
-        budget, block_size = self.scheduler_config.max_num_batched_tokens, self._block_size
-        if not (self._chunked and self.block_manager.enable_caching and budget % block_size):
-            return
-        if self.running or self.waiting:
-            raise UsageError(
-                f"max_num_batched_tokens must be a multiple of block_size ({block_size}) for "
-                f"chunked prefill with prefix caching, not {budget}"
-            )
-
-    def _check_running(self) -> bool:
-        """UsageError if the caller left a step half done; returns whether a group was forked."""
-        forked = False
-        for seq_group in self.running:
-            seqs = seq_group.seqs
-            if seqs[0].status is not RUNNING:
-                raise UsageError(
-                    f"group {seq_group.request_id!r} is {seqs[0].status.name} among the running: "
-                    f"call free_finished_seq_groups() after a step in which one finishes"
-                )
-            if seqs[0].data.stage is PREFILL and not self._chunked:
-                raise UsageError(
-                    f"the prompt of group {seq_group.request_id!r} was scheduled and not computed: "
-                    f"call update_num_computed_tokens() after each step"
-                )
-            if len(seqs) > 1:
-                forked = True
-        return forked
-
-    def _is_tight(self, forked: bool) -> bool:
-        """Whether somebody may not find room in this step: False is sure, True is a guess."""
-        manager, ahead = self.block_manager, self._lookahead
-        if manager.sliding_window is not None:
-            return True
-        block_size, tables = self._block_size, manager.block_tables
-        free, most_touched = manager.get_num_free_gpu_blocks(), 0
-        for seq_group in self.running:
-            touched = 0
-            for seq in seq_group.seqs:
-                if (table := tables.get(seq.seq_id)) is None:
-                    return True
-                num_slots = len(seq.data.token_ids) + ahead
-                touched += table.num_blocks_touched_by_growing_to(num_slots)
-                needed = cdiv(num_slots, block_size) - len(table.physical_block_ids)
-                if needed > 0:
-                    free -= needed
-            free -= len(seq_group.seqs) - 1  # a shared block may have to be copied
-            most_touched = max(most_touched, touched)
-        return free < most_touched
 
     def _budget(self) -> SchedulingBudget:
         config = self.scheduler_config

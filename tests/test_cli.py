@@ -35,7 +35,9 @@ def run(*arguments: str | Path) -> int:
     return left.value.code
 
 
-@pytest.mark.parametrize("command", [[], ["doctor"], ["replay"], ["play"], ["size"], ["simulate"], ["waste"]])
+@pytest.mark.parametrize(
+    "command", [[], ["doctor"], ["replay"], ["play"], ["size"], ["simulate"], ["waste"]]
+)
 def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*command, "--help") == 0
     shown = capsys.readouterr().out

@@ -75,7 +75,7 @@ def test_whiskers_are_what_the_tests_allow_and_only_there() -> None:
         pytest.approx(along([10 * 0.88, 10 * 1.12], 40)),
         pytest.approx(along([30 * 0.8, 30 * 1.2], 40)),
     ]
-    assert WITHIN == dict.fromkeys(["alpaca", "sharegpt"], test_paper.POINTS)
+    assert dict.fromkeys(["alpaca", "sharegpt"], test_paper.POINTS) == WITHIN
 
 
 def test_beam_searches_are_hatched_and_samples_are_not() -> None:
