@@ -99,6 +99,19 @@ def test_a_step_that_the_caller_left_half_done_is_named() -> None:
     assert e.queues == ("", "a", "")
 
 
+def test_a_sequence_whose_blocks_were_freed_behind_its_back_is_named() -> None:
+    e = Engine()
+    e.add("a", 4)
+    e.add("b", 4)
+    e.step()
+    e.fork("b", 9)
+    e.scheduler.block_manager.free(e.groups["b"].seqs[1])
+    before = e.everything()
+    with pytest.raises(pagesim.UsageError, match="sequence 9 has no block table"):
+        e.step()
+    assert e.everything() == before
+
+
 def test_a_clock_that_tells_no_time_stops_the_step_before_it_begins() -> None:
     e = Engine()
     e.add("a", 4)
