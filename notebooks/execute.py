@@ -50,8 +50,8 @@ QUIET = "--IPKernelApp.log_level=40"  # its warnings are about transport, none a
 # What kernels.decision says where there is no triton: true of this machine, not of the course.
 MACHINE_LINE = re.compile(r"^kernels: the NumPy reference answers.*\n?", re.MULTILINE)
 DATA_URI = re.compile(r"data:image/[^\"')\s]+")
-SRCDOC = re.compile(r'srcdoc="([^"]*)"')
-PAYLOAD = re.compile(r'(id="pagesim-timeline">)([A-Za-z0-9+/=]+)')
+SRCDOC = re.compile(r"srcdoc='([^']*)'")
+PAYLOAD = re.compile(r'(id="pagesim-(?:timeline|script)">)([A-Za-z0-9+/=]+)')
 
 
 class NotebookError(Exception):
@@ -177,13 +177,13 @@ def _data_text(mime: str, data: Any, metadata: Mapping[str, Any]) -> str:
 
 
 def _player_text(match: re.Match[str]) -> str:
-    """A player in two short sums: the run in it, unpacked (zlib differs from machine to machine),
-    and all the rest of the page."""
-    page, runs = html.unescape(match[1]), []
+    """A player in short sums: what is packed in it, unpacked (zlib differs from machine to
+    machine), and all the rest of the page."""
+    page, packed = html.unescape(match[1]), []
     for payload in PAYLOAD.finditer(page):
-        runs.append(_sum(gzip.decompress(base64.b64decode(payload[2]))))
+        packed.append(_sum(gzip.decompress(base64.b64decode(payload[2]))))
     rest = _sum(PAYLOAD.sub("", page).encode())
-    return f"a player (page {rest}) of the run {' '.join(runs)}"
+    return f"a player (page {rest}) of the run and with the script {' '.join(packed)}"
 
 
 def _sum(data: bytes) -> str:
@@ -244,6 +244,9 @@ async def run(path: Path, timeout: float = 120.0) -> NotebookNode:
     manager = ThisInterpreter()
     client = NotebookClient(notebook, km=manager, timeout=timeout)
     with tempfile.TemporaryDirectory() as scratch:
+        if sys.platform != "win32":
+            # Ports are found free first and taken later: two kernels at once may find the same one.
+            manager.transport, manager.ip = "ipc", str(Path(scratch) / "kernel")
         start = {"cwd": str(path.resolve().parent), "env": child_environment(scratch)}
         where = f"{path.name}, starting the kernel"
         try:

@@ -1,7 +1,7 @@
 """The player as one HTML document: it opens from a disk, from a server, or in an iframe.
 
-The document carries the timeline, one script and one style. Its Content-Security-Policy lets
-nothing else run or load, so whatever a timeline holds, it stays text.
+The document carries the timeline, one style, and one script that unpacks the player's. Its
+Content-Security-Policy lets nothing else run or load, so whatever a timeline holds, it stays text.
 """
 
 from __future__ import annotations
@@ -34,14 +34,27 @@ def script() -> str:
 
 
 @lru_cache(maxsize=1)
+def loader() -> str:
+    """What unpacks the script, so that a page carries a third of it."""
+    return lean_script((HERE / "js" / "load.js").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def packed_script() -> str:
+    """The script, gzipped, in letters; the same ones each time."""
+    return base64.b64encode(gzip.compress(script().encode(), 9, mtime=0)).decode("ascii")
+
+
+@lru_cache(maxsize=1)
 def style() -> str:
     """The player's style as a page carries it."""
     return lean_style((HERE / "player.css").read_text(encoding="utf-8"))
 
 
 def policy() -> str:
-    """The Content-Security-Policy: this script and this style, and nothing from anywhere."""
-    return f"default-src 'none'; script-src '{_sha256(script())}'; style-src '{_sha256(style())}'"
+    """The Content-Security-Policy: these scripts and this style, and nothing from anywhere."""
+    scripts = f"'{_sha256(loader())}' '{_sha256(script())}'"
+    return f"default-src 'none'; script-src {scripts}; style-src '{_sha256(style())}'"
 
 
 def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
@@ -60,7 +73,8 @@ def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
         f'<main class="pagesim-player" aria-label="{words}"></main>\n'
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
         f'<template id="pagesim-timeline">{data}</template>\n'
-        f"<script>{script()}</script>\n</body>\n</html>\n"
+        f'<template id="pagesim-script">{packed_script()}</template>\n'
+        f"<script>{loader()}</script>\n</body>\n</html>\n"
     )
 
 

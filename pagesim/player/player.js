@@ -20,7 +20,7 @@
  *   .ps-curve                the occupancy curve; .ps-share its numbers
  *   window.pagesimPlayer     {step, steps, goto(i), state(), timings, header, problem}; state() is in
  *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms,
- *                            draw_ms}, mount_ms from the script's start to the first picture
+ *                            draw_ms}, mount_ms from the page's script to the first picture, unpacking included
  */
 
 /** Where the step is kept: an iframe that was scrolled away begins again. */
@@ -65,8 +65,7 @@ function fit(root) {
   } catch { /* another origin: it scrolls */ }
 }
 
-async function mount(root, text) {
-  const begun = performance.now();
+async function mount(root, text, begun) {
   follow(root);
   root.tabIndex = -1;
   try {
@@ -98,5 +97,6 @@ if (typeof document === "undefined") {
   module.exports = { parse, unpack, Run, State, search, questionFor, describeBlock, TimelineError };
 } else {
   const data = document.getElementById("pagesim-timeline").content;
-  mount(document.querySelector(".pagesim-player"), data.textContent.trim());
+  const begun = Number(document.currentScript.dataset.begun);
+  mount(document.querySelector(".pagesim-player"), data.textContent.trim(), begun);
 }

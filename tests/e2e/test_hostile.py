@@ -70,7 +70,7 @@ def test_nothing_runs_and_nothing_is_added(player: Page) -> None:
     everything(player)
     assert player.js(OWNED) is None
     assert player.js("return document.querySelectorAll('img, iframe, b[onclick]').length") == 0
-    assert player.js("return document.querySelectorAll('script, style').length") == 2
+    assert player.js("return document.querySelectorAll('script, style').length") == 3
     assert [url for url in player.requests() if url.endswith("/x")] == []
     player.shot("hostile")
     player.top()

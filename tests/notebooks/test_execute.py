@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
+import pagesim
 from notebooks import execute
 
 pytestmark = pytest.mark.ch00
@@ -137,6 +141,33 @@ def test_images_are_compared_by_presence_and_alt_text(make_notebook, capsys) -> 
     assert "-an image, alt text: None" in silent
     assert "+an image, alt text: a table" in silent
     assert "+[image/png]" in check_with(html)
+
+
+def test_players_are_compared_by_what_is_packed_in_them() -> None:
+    """Another zlib packs the same run and the same script into other letters."""
+
+    def cell(run: pagesim.Timeline, repack: bool = False) -> nbformat.NotebookNode:
+        text = run._repr_html_()
+        if repack:
+            text, count = re.subn(r"(?<=>)H4sI[A-Za-z0-9+/=]{40,}", packed_anew, text)
+            assert count == 2
+        output = nbformat.v4.new_output("display_data", {"text/html": text})
+        return nbformat.v4.new_code_cell("run", outputs=[output])
+
+    def packed_anew(match: re.Match[str]) -> str:
+        plain = gzip.decompress(base64.b64decode(match[0]))
+        return base64.b64encode(gzip.compress(plain, 1, mtime=0)).decode()
+
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 6, 0)
+    group = pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3, 4, 5], 4)])
+    with pagesim.record(manager) as run:
+        manager.allocate(group)
+        manager.free(group.first_seq)
+    said = execute.comparable(cell(run))
+    assert "a player (page " in said
+    assert len(said) < 2000
+    assert execute.comparable(cell(run, repack=True)) == said
+    assert execute.comparable(cell(run[:1])) != said
 
 
 def test_what_an_editor_leaves_behind_is_removed_and_found(make_notebook, capsys) -> None:
