@@ -189,3 +189,16 @@ def test_bad_input_is_one_line_that_says_where(
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert run(command, "--help") == 0
     assert f"Example:\n    pagesim {command} " in capsys.readouterr().out
+
+
+def test_samples_share_and_need_room_on_the_cpu(
+    capsys: pytest.CaptureFixture[str], trace: Path
+) -> None:
+    arguments = ("simulate", trace, "--saturated", "--samples", "3", *SMALL)
+    value = answer(capsys, *arguments, "--cpu-blocks", "10000")
+    assert value["finished"] + value["ignored"] == 40
+    assert value["preemptions"] > 0
+    assert run(*arguments) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("pagesim: --cpu-blocks 0: no CPU swap space")
+    assert told.count("\n") == 1

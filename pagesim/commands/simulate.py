@@ -15,8 +15,8 @@ from pagesim.commands.common import (
     finish,
     naming,
 )
-from pagesim.commands.waste import COUNT, table
-from pagesim.simulation import PAPER_POOL, POLICIES, Simulation
+from pagesim.commands.memory import COUNT, memory_options, table
+from pagesim.simulation import Simulation
 
 
 @click.command(
@@ -25,22 +25,21 @@ from pagesim.simulation import PAPER_POOL, POLICIES, Simulation
     )
 )
 @click.argument("file", type=INPUT_FILE)
-@click.option("--policy", type=click.Choice(POLICIES), default="paged", show_default=True)
-@click.option(
-    "--block-size", type=COUNT, default=16, show_default=True, help="Paged: slots a block."
-)
-@click.option(
-    "--slots",
-    type=COUNT,
-    default=PAPER_POOL.slots,
-    show_default=True,
-    help="Tokens the pool holds.",
-)
-@click.option("--max-len", type=COUNT, default=2048, show_default=True, help="Longest sequence.")
+@memory_options
 @click.option("--max-num-seqs", type=COUNT, default=256, show_default=True, help="Largest batch.")
 @click.option("--max-num-batched-tokens", type=COUNT, help="Most tokens of a step.")
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
-@click.option("--prefix-caching", is_flag=True, help="Paged: keep full blocks for equal prompts.")
+@click.option(
+    "--enable-prefix-caching", is_flag=True, help="Paged: keep full blocks for equal prompts."
+)
+@click.option("--enable-chunked-prefill", is_flag=True, help="Paged: prompts in parts.")
+@click.option(
+    "--samples",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="Paged: outputs that share a prompt.",
+)
 @click.option("--preemption-mode", type=click.Choice(["recompute", "swap"]), help="Paged.")
 @click.option(
     "--cpu-blocks", type=click.IntRange(0), default=0, show_default=True, help="Paged: to swap to."
@@ -59,7 +58,9 @@ def simulate(
     max_num_seqs: int,
     max_num_batched_tokens: int | None,
     saturated: bool,
-    prefix_caching: bool,
+    enable_prefix_caching: bool,
+    enable_chunked_prefill: bool,
+    samples: int,
     preemption_mode: str | None,
     cpu_blocks: int,
     first: int | None,
@@ -86,7 +87,9 @@ def simulate(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
             saturated=saturated,
-            enable_prefix_caching=prefix_caching,
+            enable_prefix_caching=enable_prefix_caching,
+            enable_chunked_prefill=enable_chunked_prefill,
+            samples=samples,
             preemption_mode=preemption_mode,
             num_cpu_blocks=cpu_blocks,
             record=record is not None,
@@ -95,6 +98,8 @@ def simulate(
             run.timeline.save(record)
     except (UsageError, WorkloadError, OSError) as error:
         raise BadInput(naming(file, error)) from error
+    except RuntimeError as error:  # swapping found no room
+        raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
     value = run.summary() | ({} if record is None else {"record": str(record)})
     lines = describe(run)
     if record is not None:

@@ -17,10 +17,7 @@ from pagesim.commands.common import (
     finish,
     naming,
 )
-from pagesim.simulation import PAPER_POOL, POLICIES
-from pagesim.waste import PARTS
-
-COUNT = click.IntRange(1)
+from pagesim.commands.memory import memory_options, table
 
 PRESET = "paper-figure-2"
 
@@ -28,18 +25,7 @@ PRESET = "paper-figure-2"
 @click.command(epilog=example("pagesim waste sharegpt.csv --policy max --out waste.svg"))
 @click.argument("file", required=False, type=INPUT_FILE)
 @click.option("--preset", type=click.Choice([PRESET]), help="Figure 2 of the paper, no FILE.")
-@click.option("--policy", type=click.Choice(POLICIES), default="paged", show_default=True)
-@click.option(
-    "--block-size", type=COUNT, default=16, show_default=True, help="Paged: slots a block."
-)
-@click.option(
-    "--slots",
-    type=COUNT,
-    default=PAPER_POOL.slots,
-    show_default=True,
-    help="Tokens the pool holds.",
-)
-@click.option("--max-len", type=COUNT, default=2048, show_default=True, help="Longest sequence.")
+@memory_options
 @click.option("--in-time", is_flag=True, help="Let requests arrive as FILE says, not all at once.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--out", type=OUTPUT_FILE, help="Draw it: a .svg or .png file.")
@@ -92,15 +78,6 @@ def waste(
         value["out"] = str(out)
         lines.append(f"{out} shows it.")
     finish(context, Answer(True, "\n".join(lines), value), as_json)
-
-
-def table(policies: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The means as aligned lines: percent of the pool, and the batch."""
-    head = f"{'% of the slots':<16}" + "".join(f"{part:>10}" for part in (*PARTS, "batch"))
-    return [head] + [
-        f"{name:<16}" + "".join(f"{row[part]:>10.1f}" for part in (*PARTS, "batch"))
-        for name, row in policies.items()
-    ]
 
 
 def _of_file(
