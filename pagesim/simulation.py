@@ -195,7 +195,11 @@ def simulate(
         }
         for name, value in given.items():
             if value != NO_PAGES[name]:
-                raise UsageError(f"{name}={value!r} is for policy='paged', not for {policy!r}")
+                hint = " (pagesim.baselines.recorded.record_max records contiguous rows)"
+                raise UsageError(
+                    f"{name}={value!r} is for policy='paged', not for {policy!r}"
+                    + (hint if name == "record" else "")
+                )
         memory = _baseline(policy, pool.slots, max_model_len) if isinstance(policy, str) else policy
         pool = pool if memory.pool == pool.slots else Pool(memory.pool)
         engine = BaselineEngine(memory, max_model_len, max_num_seqs, max_num_batched_tokens)
