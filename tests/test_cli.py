@@ -174,3 +174,41 @@ def test_play_writes_one_page(
     assert run("play", file, "-o", page, "--open", "--json") == 0
     assert json.loads(capsys.readouterr().out)["opened"] is True
     assert opened == [page.resolve().as_uri()]
+
+
+@pytest.fixture
+def long_run(tmp_path: Path) -> Path:
+    """Ten steps in a file."""
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
+    with pagesim.record(manager) as recorded:
+        for i in range(5):
+            seq = pagesim.Sequence(i, [1, 2, 3], 4)
+            manager.allocate(pagesim.SequenceGroup(str(i), [seq]))
+            manager.free(seq)
+    recorded.save(tmp_path / "long.jsonl.gz")
+    return tmp_path / "long.jsonl.gz"
+
+
+@pytest.mark.parametrize(
+    ("steps", "count"), [(None, 10), ("2:5", 3), ("7:", 3), (":4", 4), (":", 10), ("8:99", 2)]
+)
+def test_play_shows_the_steps_asked_for(
+    long_run: Path, capsys: pytest.CaptureFixture[str], steps: str | None, count: int
+) -> None:
+    page = long_run.with_suffix(".html")
+    chosen = () if steps is None else ("--steps", steps)
+    assert run("play", long_run, "-o", page, "--json", *chosen) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert (value["steps"], value["of"]) == (count, 10)
+    assert f"A recorded run of {count} steps" in page.read_text()
+
+
+def test_play_says_when_a_run_is_too_long_for_a_page(
+    long_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pagesim.timeline.display.MAX_EVENTS", 6)
+    page = long_run.with_suffix(".html")
+    assert run("play", long_run, "-o", page) == 0
+    assert "the first 6 of 10 steps; --steps A:B shows others" in capsys.readouterr().out
+    assert run("play", long_run, "-o", page, "--steps", "2-4") == 2
+    assert "--steps must be A:B, like 20000:40000, not '2-4'" in capsys.readouterr().err

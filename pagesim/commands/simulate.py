@@ -116,7 +116,10 @@ def describe(run: Simulation) -> list[str]:
         f"{summary['preemptions']} preemptions",
     ]
     if summary["ignored"]:
-        lines.append(f"{summary['ignored']} requests were ignored: longer than --max-len, or than --slots can hold")
+        lines.append(
+            f"{summary['ignored']} requests were ignored: longer than --max-len, or than --slots "
+            f"can hold"
+        )
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
