@@ -33,8 +33,9 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 nightly: $(STAMP) ## the long fuzz: 400 shapes over all options of the attention kernels
 	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/test_attention_fuzz.py
 
-notebooks: $(STAMP) ## run every chapter and compare its text outputs with the committed ones
+notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
 	$(PY) notebooks/execute.py --check
+	$(PY) -m pytest -n $(JOBS) -m course tests/notebooks
 
 gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU needed
 	$(PY) -m kernels.compile_check

@@ -1,4 +1,7 @@
-"""Where there is no triton (macOS, Windows) every chapter still runs from top to bottom."""
+"""Where there is no triton (macOS, Windows) every chapter still runs from top to bottom.
+
+The chapters themselves are run by `make notebooks`, which runs them with triton, too.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,7 @@ def test_triton_is_really_hidden(no_triton: None, make_notebook) -> None:
     assert stderr_lines(path) == ["No module named 'triton'"]
 
 
+@pytest.mark.course
 @pytest.mark.parametrize(
     ("name", "kernels"),
     [
