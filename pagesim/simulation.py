@@ -98,6 +98,7 @@ class Simulation:
             "requests": len(self.requests),
             "finished": self.requests.num_finished,
             "ignored": self.requests.num_ignored,
+            "stuck": self.requests.num_stuck,
             "preemptions": self.preemptions,
             "iterations": self.iterations,
             "seconds": self.seconds,

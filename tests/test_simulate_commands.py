@@ -202,3 +202,14 @@ def test_samples_share_and_need_room_on_the_cpu(
     told = capsys.readouterr().err
     assert told.startswith("pagesim: --cpu-blocks 0: no CPU swap space")
     assert told.count("\n") == 1
+
+
+def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace = tmp_path / "stuck.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,30\n0.001,30,3\n")
+    few = ("--slots", "40", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "4")
+    chunks = ("--max-num-batched-tokens", "8", "--enable-chunked-prefill")
+    swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
+    assert answer(capsys, "simulate", trace, *few, *chunks, *swap)["stuck"] == 1
+    assert run("simulate", trace, *few, *chunks, *swap) == 0
+    assert "1 requests are stuck on the CPU: half-prefilled" in capsys.readouterr().out

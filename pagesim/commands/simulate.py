@@ -120,6 +120,11 @@ def describe(run: Simulation) -> list[str]:
             f"{summary['ignored']} requests were ignored: longer than --max-len, or than --slots "
             f"can hold"
         )
+    if summary["stuck"]:
+        lines.append(
+            f"{summary['stuck']} requests are stuck on the CPU: half-prefilled, and their rest is "
+            f"more than --max-num-batched-tokens"
+        )
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")

@@ -22,6 +22,7 @@ from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
 from pagesim.engines.paged_requests import can_ever_serve, check_limits
 from pagesim.engines.progress import Progress, no_progress
+from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
 
@@ -39,7 +40,7 @@ def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str
     return None
 
 
-class FastForwardEngine:
+class FastForwardEngine(StepwiseEngine):
     """Runs a workload as the scheduler would; see :class:`pagesim.engines.Engine`.
 
     UsageError, with the reason, for configurations that must be stepped: see :func:`why_not`.
@@ -73,22 +74,6 @@ class FastForwardEngine:
         self._cached = 0
         """Tokens of the running sequences that are cached."""
 
-    def tables(self) -> dict[int, list[int]]:
-        """The block ids of every request that has any, by its row: copies."""
-        return {row: ids.copy() for row, ids in self._tables.items()}
-
-    def run(
-        self,
-        requests: Rows[Request],
-        log: WasteLog,
-        outcomes: Outcomes,
-        cost_model: CostModel,
-        progress: Progress = no_progress,
-    ) -> None:
-        """Serve ``requests`` to the end. RuntimeError if swapping finds no room on the CPU."""
-        for _ in self.steps(requests, log, outcomes, cost_model, progress):
-            pass
-
     def steps(
         self,
         requests: Rows[Request],
@@ -97,7 +82,7 @@ class FastForwardEngine:
         cost_model: CostModel,
         progress: Progress = no_progress,
     ) -> Iterator[None]:
-        """:meth:`run`, an iteration at a time."""
+        """See :meth:`StepwiseEngine.steps`."""
         config, cache = self.scheduler_config, self.cache_config
         block_size, seats = cache.block_size, config.max_num_seqs
         free, running, waiting, swapped = self._free, self._running, self._waiting, self._swapped
@@ -147,8 +132,8 @@ class FastForwardEngine:
                     self._steps = step
                     self._cached += batch
                 elif not moved:
-                    if not preempted:
-                        raise RuntimeError(f"nothing fits any more: {requests[waiting[0]]} waits")
+                    if not preempted:  # cannot be: can_ever_serve() let in nobody who is too long
+                        raise RuntimeError(f"row {(swapped or waiting)[0]} can never go on")
                     continue
             external = homeless
             if batch < seats and (waiting or swapped) and self._head_waits(requests):
@@ -174,6 +159,10 @@ class FastForwardEngine:
                 done += len(leavers)
                 progress(done)
             yield
+
+    def tables(self) -> dict[int, list[int]]:
+        """See :meth:`StepwiseEngine.tables`; a sequence's id is its row."""
+        return {row: ids.copy() for row, ids in self._tables.items()}
 
     # -- who comes and goes ----------------------------------------------------------------------
 

@@ -91,6 +91,11 @@ class Outcomes:
         return int(np.isfinite(np.array(self.finished)).sum())
 
     @property
+    def num_stuck(self) -> int:
+        """Requests that were still swapped out when nothing could move any more."""
+        return len(self) - self.num_finished - self.num_ignored
+
+    @property
     def num_preemptions(self) -> int:
         """How often any request was thrown out of memory."""
         return sum(self.preemptions)

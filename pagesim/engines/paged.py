@@ -15,11 +15,11 @@ from pagesim.block.interfaces import UsageError
 from pagesim.block_manager import AllocStatus
 from pagesim.checks import check_int
 from pagesim.config import CacheConfig, SchedulerConfig
-from pagesim.engines.collector import collector_paused
 from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
 from pagesim.engines.paged_requests import Place, can_ever_serve, check_limits, prompt_of
 from pagesim.engines.progress import Progress, no_progress
+from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.scheduler import Scheduler
 from pagesim.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from pagesim.sequence import Sequence, SequenceGroup, SequenceStatus
@@ -31,7 +31,7 @@ from pagesim.workload.request import Request
 FINISHED = SequenceStatus.FINISHED_LENGTH_CAPPED
 
 
-class PagedEngine:
+class PagedEngine(StepwiseEngine):
     """Runs a workload through `pagesim.Scheduler`; see :class:`pagesim.engines.Engine`.
 
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
@@ -40,6 +40,9 @@ class PagedEngine:
     Blocks that nobody uses and the prefix cache still knows count as free: anybody may take them.
     The blocks of the watermark are external while somebody waits for them. ``timeline`` is what
     happened to the pages, if ``record`` asks for it.
+
+    As in vLLM a request that was swapped out half way in a chunked prefill never comes back if what
+    is left of its prompt exceeds the budget: it is then neither finished nor ignored in the end.
     """
 
     def __init__(
@@ -64,22 +67,6 @@ class PagedEngine:
         """Tokens of the running groups that are cached, while an iteration runs."""
         self._next_row = 0
 
-    def run(
-        self,
-        requests: Rows[Request],
-        log: WasteLog,
-        outcomes: Outcomes,
-        cost_model: CostModel,
-        progress: Progress = no_progress,
-    ) -> None:
-        """Serve ``requests`` to the end. RuntimeError if swapping finds no room on the CPU."""
-        with ExitStack() as stack:
-            stack.enter_context(collector_paused())
-            if self._recording:
-                self.timeline = stack.enter_context(recorded(self.scheduler))
-            for _ in self.steps(requests, log, outcomes, cost_model, progress):
-                pass
-
     def steps(
         self,
         requests: Rows[Request],
@@ -88,27 +75,35 @@ class PagedEngine:
         cost_model: CostModel,
         progress: Progress = no_progress,
     ) -> Iterator[None]:
-        """:meth:`run`, an iteration at a time."""
-        done = 0
-        while True:
-            ended = self._arrive(requests, outcomes)
-            if self.scheduler.has_unfinished_seqs():
-                rows = len(log)
-                ended += self._iterate(log, outcomes, cost_model)
-                if len(log) > rows:
+        """See :meth:`StepwiseEngine.steps`; what happens to the pages is in ``timeline``."""
+        with ExitStack() as stack:
+            if self._recording:
+                self.timeline = stack.enter_context(recorded(self.scheduler))
+            done = told = 0
+            while True:
+                done += self._arrive(requests, outcomes)
+                idle = not self.scheduler.has_unfinished_seqs()
+                if not idle:
+                    metadata, out, _ = self.scheduler.schedule()
+                    done += self._note(out, outcomes)
+                    idle = out.is_empty() and not (out.preempted or out.ignored_seq_groups)
+                if idle and self._next_row == len(requests):
+                    progress(done)
+                    return
+                if idle:  # nobody is there, or those who are can never go on
+                    self._clock = requests[self._next_row].arrival_s
+                    log.add(self._clock, 0, 0, 0, self._homeless(log), 0)
+                elif not out.is_empty():
+                    self._compute(metadata, out, log, outcomes, cost_model)
+                    done += self._sample(metadata, out, outcomes)
+                if done != told:
+                    progress(done)
+                    told = done
+                if not (idle or out.is_empty()):
                     yield
-            elif self._next_row < len(requests):
-                self._clock = requests[self._next_row].arrival_s
-                log.add(self._clock, 0, 0, 0, self._homeless(log), 0)
-            else:
-                progress(done + ended)
-                return
-            if ended:
-                done += ended
-                progress(done)
 
     def tables(self) -> dict[int, list[int]]:
-        """The block ids of every request that has any, by its row: copies."""
+        """See :meth:`StepwiseEngine.tables`; with one sample a sequence's id is its row."""
         tables = self.scheduler.block_manager.block_tables
         return {row: table.physical_block_ids.copy() for row, table in tables.items()}
 
@@ -139,24 +134,30 @@ class PagedEngine:
                 ignored += 1
         return ignored
 
-    def _iterate(self, log: WasteLog, outcomes: Outcomes, cost_model: CostModel) -> int:
-        """One step of the scheduler, computed at once; returns how many requests ended with it."""
-        metadata, out, _ = self.scheduler.schedule()
+    def _note(self, out: SchedulerOutputs, outcomes: Outcomes) -> int:
+        """Write down who lost its place, and who is ignored; returns how many those are."""
         for group in self._preempted(out):
             outcomes.preempt(group.sampling_params.row)
         for group in out.ignored_seq_groups:
             outcomes.ignore(group.sampling_params.row)
         if out.is_empty():
             self._count(out)
-            if not (out.preempted or out.ignored_seq_groups):
-                raise RuntimeError(f"nothing fits any more: {self.scheduler.waiting[0]} waits")
-            return len(out.ignored_seq_groups)
+        return len(out.ignored_seq_groups)
+
+    def _compute(
+        self,
+        metadata: list[SequenceGroupMetadata],
+        out: SchedulerOutputs,
+        log: WasteLog,
+        outcomes: Outcomes,
+        cost_model: CostModel,
+    ) -> None:
+        """The iteration itself: where the slots are meanwhile, and how long it takes."""
         for scheduled in islice(out.scheduled_seq_groups, out.num_prefill_groups):
             outcomes.schedule(scheduled.seq_group.sampling_params.row, self._clock)
         usage = self._usage(out, log)
         self._clock += self._seconds(metadata, out, cost_model)
         log.add(self._clock, *usage, len(self.scheduler.running))
-        return len(out.ignored_seq_groups) + self._sample(metadata, out, outcomes)
 
     def _sample(
         self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs, outcomes: Outcomes

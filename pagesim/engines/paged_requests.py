@@ -50,10 +50,11 @@ def can_ever_serve(
 
     A longer one could grow until vLLM preempts it and then ignores it; its end is told beforehand.
     ``samples`` share the blocks that the prompt fills. Swapped to the CPU and back, nothing is
-    shared any more: so each must have room for all its blocks.
+    shared any more: so each must have room for all its blocks. A chunked prompt that fills the pool
+    to its last block would preempt itself for ever.
     """
     blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
-    watermark = int(cache.watermark * cache.num_gpu_blocks)
+    kept_free = max(int(cache.watermark * cache.num_gpu_blocks), config.enable_chunked_prefill)
     return (
-        request.total_tokens <= config.max_model_len and cache.num_gpu_blocks - blocks >= watermark
+        request.total_tokens <= config.max_model_len and cache.num_gpu_blocks - blocks >= kept_free
     )

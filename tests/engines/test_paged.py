@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import random
+from itertools import islice
 
 import pytest
 
@@ -64,6 +66,63 @@ def test_chunks_that_are_not_computed_yet_are_reserved() -> None:
     assert outcomes.first_token[0] == log.seconds[2]
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_who_can_never_come_back_is_stuck_and_the_others_go_on(late: bool) -> None:
+    """The second prompt is swapped out half way, and its rest exceeds the budget: as in vLLM."""
+    requests = [Request("a", 0.0, 4, 30), Request("b", 0.001, 30, 3)]
+    if late:
+        requests.append(Request("c", 50.0, 4, 2))
+    config = SchedulerConfig(8, 4, 64, enable_chunked_prefill=True, preemption_mode="swap")
+    engine = PagedEngine(config, CacheConfig(4, 10, 40))
+    log, outcomes = run(engine, requests, 40)
+    assert [group.request_id for group in engine.scheduler.swapped] == ["b"]
+    assert (outcomes.num_stuck, outcomes.num_ignored) == (1, 0)
+    assert outcomes.num_finished == len(requests) - 1
+    assert log.seconds[-1] > 50 if late else log.seconds[-1] < 50
+
+
+def test_a_chunked_prompt_that_would_preempt_itself_for_ever_is_ignored() -> None:
+    for tokens, ignored in {12: 0, 13: 1, 15: 1}.items():
+        requests = [Request("a", 0.0, tokens, 1)]
+        config = SchedulerConfig(8, 4, 64, enable_chunked_prefill=True)
+        _, outcomes = run(PagedEngine(config, CacheConfig(4, 4)), requests, 16)
+        assert (outcomes.num_ignored, outcomes.num_finished) == (ignored, 1 - ignored)
+
+
+def test_any_setting_comes_to_an_end() -> None:
+    """Every request is finished, ignored, or stuck for the one reason there is."""
+    stuck = 0
+    for seed in range(500):
+        r = random.Random(seed)
+        arrivals = sorted(r.choice([0, 0, 0.05, 2.0]) for _ in range(r.randint(1, 10)))
+        requests = [
+            Request(str(i), at, r.randint(1, 30), r.randint(1, 20)) for i, at in enumerate(arrivals)
+        ]
+        chunked, samples = r.random() < 0.6, r.choice([1, 1, 2])
+        mode = "swap" if samples > 1 else r.choice([None, "swap", "recompute"])
+        config = SchedulerConfig(
+            r.choice([8, 16]) if chunked else 50,
+            r.choice([1, 2, 4, 8]),
+            50,
+            enable_chunked_prefill=chunked,
+            preemption_mode=mode,
+        )
+        block_size, num_blocks = r.choice([2, 4]), r.randint(4, 24)
+        cache = CacheConfig(
+            block_size, num_blocks, 400, enable_prefix_caching=r.random() < 0.4, watermark=0.01
+        )
+        engine = PagedEngine(config, cache, samples=samples)
+        log, outcomes = WasteLog(block_size * num_blocks), Outcomes(requests)
+        iterations = list(islice(engine.steps(requests, log, outcomes, Roofline()), 5000))
+        assert len(iterations) < 5000, seed
+        log.check()
+        if outcomes.num_stuck:
+            assert chunked and mode == "swap", seed
+            assert not engine.scheduler.running and not engine.scheduler.waiting, seed
+            stuck += 1
+    assert stuck > 0
+
+
 def test_a_timeline_of_the_pages_and_the_queues() -> None:
     requests = [Request(str(i), 0.0, 6, 6) for i in range(3)]
     engine = PagedEngine(SchedulerConfig(64, 8, 64), CacheConfig(4, 6), record=True)
@@ -85,6 +144,20 @@ def test_no_more_wait_in_the_scheduler_than_a_step_can_admit() -> None:
     )
     assert longest <= 4
     assert outcomes.num_finished == 50
+
+
+def test_the_collector_rests_during_a_run() -> None:
+    class Watching(Roofline):
+        def seconds(self, *counts: int) -> float:
+            seen.add(gc.isenabled())
+            return super().seconds(*counts)
+
+    seen: set[bool] = set()
+    requests = [Request("a", 0.0, 4, 4)]
+    engine = PagedEngine(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
+    engine.run(requests, WasteLog(32), Outcomes(requests), Watching())
+    assert seen == {False}
+    assert gc.isenabled()
 
 
 def test_the_collector_pauses_and_goes_on() -> None:

@@ -214,8 +214,7 @@ def test_abort_in_any_queue_gives_everything_back(queue: str, caching: bool) -> 
     assert e.status(name) == "FINISHED_ABORTED"
     assert e.scheduler.get_and_reset_finished_requests_ids() == [name]
     assert e.scheduler.get_and_reset_finished_requests_ids() == []
-    e.scheduler.abort_seq_group("".join(e.queues).strip()[0])
-    e.scheduler.abort_seq_group(e.queues[0] + e.queues[1] + e.queues[2])
+    e.scheduler.abort_seq_group(list("".join(e.queues)))
     assert e.free == (5, 4)
     assert not e.scheduler.has_unfinished_seqs()
 

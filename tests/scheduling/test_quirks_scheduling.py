@@ -201,13 +201,9 @@ def test_q37_the_chunk_is_compared_with_the_limit_not_the_prompt(chunked: bool) 
 
 
 def test_q40_a_window_hides_the_need_of_a_prompt_and_the_step_is_taken_back() -> None:
-    e = Engine(gpu=6, watermark=0.0, sliding_window=4)
-    e.add("a", 8)
-    e.add("b", 16)  # four blocks, of which a window of one block plus two shows three
-    e.step(finish="")
     e = Engine(gpu=5, watermark=0.0, sliding_window=4)
     e.add("a", 8)
-    e.add("b", 16)
+    e.add("b", 16)  # four blocks, of which a window of one block plus two shows three
     before = e.everything()
     with pytest.raises(pagesim.NoFreeBlocksError):
         e.step()
