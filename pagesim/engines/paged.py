@@ -87,10 +87,12 @@ class PagedEngine(StepwiseEngine):
                     metadata, out, _ = self.scheduler.schedule()
                     done += self._note(out, outcomes)
                     idle = out.is_empty() and not (out.preempted or out.ignored_seq_groups)
-                if idle and self._next_row == len(requests):
-                    progress(done)
+                if idle and (self._next_row == len(requests) or self.scheduler.waiting):
+                    progress(
+                        done
+                    )  # nobody comes, or whoever comes would wait behind a head for ever
                     return
-                if idle:  # nobody is there, or those who are can never go on
+                if idle:  # nobody is there but those on the CPU who can never go on
                     self._clock = requests[self._next_row].arrival_s
                     log.add(self._clock, 0, 0, 0, self._homeless(log), 0)
                 elif not out.is_empty():
