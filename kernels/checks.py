@@ -22,6 +22,7 @@ from kernels.guards import (
     FLOATS,
     FP8,
     check_devices,
+    check_places,
     check_same_dtype,
     check_tensor,
     describe,
@@ -218,6 +219,7 @@ def check_cache_write(
     _check_caches(k_cache, v_cache)
     check_tensor("slot_mapping", slot_mapping, "[T]", 1, (torch.int64,))
     check_devices(key=key, value=value, k_cache=k_cache, v_cache=v_cache, slot_mapping=slot_mapping)
+    check_places(k_cache=k_cache, v_cache=v_cache)
     check_same_dtype(key=key, value=value)
     _check_cache_dtype("key", key, k_cache, v_cache)
     if key.shape != value.shape:

@@ -8,8 +8,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from itertools import combinations
+from types import SimpleNamespace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from kernels import decision
 
@@ -67,6 +71,39 @@ def check_same_dtype(**tensors: torch.Tensor) -> None:
                 f"{name} has dtype {short(tensor.dtype)}, {first} has {short(reference.dtype)}: "
                 "convert one with .to(dtype)"
             )
+
+
+def check_places(**written: torch.Tensor) -> None:
+    """Check that every element of what is written has a place of its own in memory."""
+    for name, tensor in written.items():
+        end = 0  # of what the axes inside this one span, in elements
+        axes = zip(tensor.stride(), tensor.shape, strict=True)
+        for stride, size in sorted(axis for axis in axes if axis[1] > 1):
+            if stride <= end:
+                raise ValueError(
+                    f"{name} has several elements in one place of memory (its strides are "
+                    f"{list(tensor.stride())}): pass {name}.contiguous()"
+                )
+            end += (size - 1) * stride
+    for (one, a), (other, b) in combinations(written.items(), 2):
+        if np.shares_memory(_addresses(a), _addresses(b)):
+            raise ValueError(f"{one} and {other} share memory: one would overwrite the other")
+
+
+def _addresses(tensor: torch.Tensor) -> NDArray[np.void]:
+    """An array where the tensor is, on whatever device: to be compared, never to be read."""
+    size = tensor.element_size()
+    return np.asarray(
+        SimpleNamespace(
+            __array_interface__={
+                "version": 3,
+                "data": (tensor.data_ptr(), True),
+                "shape": tuple(tensor.shape),
+                "strides": tuple(step * size for step in tensor.stride()),
+                "typestr": f"|V{size}",
+            }
+        )
+    )
 
 
 def finite(name: str, value: float) -> float:

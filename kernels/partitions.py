@@ -29,10 +29,12 @@ from kernels.guards import describe
 # and what starting and merging one costs, in tokens that could have been read instead.
 _RESIDENT, _OVERHEAD = 2, 128
 _MAX_PARTITIONS = 256
+_GRID = 65_535
+"""Programs along the third axis of a CUDA grid, which is where partitions are."""
 
 
 def check_partitions(partition_size: int, num_partitions: int | None) -> None:
-    """Check v2's own two keywords: ints of at least 1, or None for the number."""
+    """Check v2's own two keywords: ints of at least 1; None, or as many as a grid has room for."""
     given = {"partition_size": partition_size}
     if num_partitions is not None:
         given["num_partitions"] = num_partitions
@@ -41,6 +43,8 @@ def check_partitions(partition_size: int, num_partitions: int | None) -> None:
             raise TypeError(f"{name} must be an int, got {describe(value)}")
         if value < 1:
             raise ValueError(f"{name} = {value}: give at least 1")
+    if num_partitions is not None and num_partitions > _GRID:
+        raise ValueError(f"num_partitions = {num_partitions}: a grid has room for at most {_GRID}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ def plan(
     visible = np.minimum(lengths, options.window)
     longest = max(1, int(visible.max(initial=0)))
     if num_partitions is not None:
-        return Plan(-(-longest // num_partitions), num_partitions, config)
+        span = -(-longest // num_partitions)
+        return Plan(span, -(-longest // span), config)  # none behind the end: it would be empty
     most = -(-longest // partition_size)
     if chip != "interpreted":
         processors = torch.cuda.get_device_properties(q.device).multi_processor_count

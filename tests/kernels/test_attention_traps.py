@@ -351,6 +351,7 @@ def test_what_is_refused(kernel: str) -> None:
     [
         ({"partition_size": 0}, ValueError, "partition_size = 0: give at least 1"),
         ({"num_partitions": -2}, ValueError, "num_partitions = -2"),
+        ({"num_partitions": 2**40}, ValueError, "num_partitions = 1099511627776: .*at most 65535"),
         ({"num_partitions": 2.0}, TypeError, r"num_partitions must be an int, got 2.0 \(float\)"),
         ({"partition_size": None}, TypeError, "partition_size must be an int"),
     ],

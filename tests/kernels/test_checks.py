@@ -135,7 +135,19 @@ WRITE = [
     (swap("k_cache", lambda t: t.half()), "k_cache has dtype float16, key has float32"),
     (swap("k_cache", strided), "k_cache is not contiguous"),
     (swap("v_cache", lambda t: t[..., :8]), "v_cache has"),
+    # Two elements in one place: the last program to come would win.
+    (swap("k_cache", lambda t: t[:1].expand(6, -1, -1, -1)), "k_cache has several.*strides"),
+    (swap("v_cache", lambda t: t[:, :1].expand(-1, 4, -1, -1)), "v_cache has several"),
+    (swap("v_cache", lambda t: t.as_strided(t.shape, (64, 16, 16, 1))), "v_cache has several"),
 ]
+
+SHARED = [
+    lambda both: (both[:6], both[:6]),
+    lambda both: (both[:6], both[5:]),
+    lambda both: (both[:6], both[:6].as_strided((6, 4, 2, 16), (128, 16, 64, 1))),
+    lambda both: (both[..., :12], both[..., 4:]),
+]
+"""Two caches in one tensor [11, 4, 2, 16] that share some element."""
 
 
 def ids(rows: list[tuple[Any, str]]) -> list[str]:
@@ -168,6 +180,29 @@ def test_bad_writes_write_nothing(change, message: str) -> None:
         reshape_and_cache(**arguments)
     assert not arguments["k_cache"].any()
     assert not arguments["v_cache"].any()
+
+
+@pytest.mark.parametrize("cut", SHARED)
+def test_keys_and_values_in_one_place_are_refused(cut) -> None:
+    both = floats(11, 4, 2, 16)
+    k_cache, v_cache = cut(both)
+    rows = floats(1, 2, k_cache.shape[3])
+    slots = torch.zeros(1, dtype=torch.int64, device=both.device)
+    with pytest.raises(ValueError, match="k_cache and v_cache share memory"):
+        reshape_and_cache(2 * rows, 3 * rows, k_cache, v_cache, slots)
+    assert (both == 1).all()
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda both: (both[:, :2], both[:, 2:]), lambda both: (both[..., :8], both[..., 8:])]
+)
+def test_keys_and_values_may_lie_between_each_other(cut) -> None:
+    k_cache, v_cache = cut(floats(11, 4, 2, 16))
+    rows = floats(1, 2, k_cache.shape[3])
+    slots = torch.zeros(1, dtype=torch.int64, device=rows.device)
+    reshape_and_cache(2 * rows, 3 * rows, k_cache, v_cache, slots)
+    assert (k_cache[0, 0] == 2).all()
+    assert (v_cache[0, 0] == 3).all()
 
 
 def test_a_cache_without_rows_or_with_too_long_ones() -> None:
