@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 
 def check_int(name: str, value: Any, minimum: int) -> int:

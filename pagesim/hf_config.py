@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.model_spec import ModelSpec
 
 MAX_BYTES, MAX_LAYERS, MAX_NUMBER = 4 * 2**20, 4096, 2**31

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import partial
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.model_spec import ModelSpec
 
 _OPT_PAPER = "Zhang et al., OPT, arXiv 2205.01068, table 1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 """The dtypes that models run in, and the bytes of one number."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 if TYPE_CHECKING:
     from pagesim.model_spec import ModelSpec

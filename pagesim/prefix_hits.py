@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pagesim.block.interfaces import UsageError
-from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.workload.request import HASH_BLOCK_TOKENS, Workload
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.jsonl import numbered_objects
 from pagesim.replay_players import (
     BlockManagerPlayer,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Device
-from pagesim.block_manager import SelfAttnBlockSpaceManager
-from pagesim.scheduler import Scheduler
-from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 from pagesim.timeline import Timeline
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.interfaces import Device
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 
 def pairs(mapping: Any) -> list[list[int]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.replay_players import Named, pairs
-from pagesim.scheduler import Scheduler
-from pagesim.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
-from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 from pagesim.timeline import Timeline
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
+from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 
 class SchedulerPlayer:

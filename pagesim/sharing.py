@@ -15,11 +15,11 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.common import cdiv
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Device
 from pagesim.checks import check_int
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.common import cdiv
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.interfaces import Device
 from pagesim.workload.request import Request
 
 Lengths = npt.NDArray[np.int64]

@@ -11,15 +11,15 @@ import numpy as np
 
 from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.baselines.contiguous import SIZINGS
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines import CostModel, Engine, Outcomes, Roofline
 from pagesim.engines.baseline import BaselineEngine
 from pagesim.engines.fast_forward import FastForwardEngine, why_not
 from pagesim.engines.paged import PagedEngine
 from pagesim.engines.progress import Watcher, shown
+from pagesim.errors import UsageError
 from pagesim.pool import Pool
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request, Workload
 

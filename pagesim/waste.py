@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 PARTS = ("token", "reserved", "internal", "external", "free")
 """The five kinds of slots, in the order in which they are stacked."""

@@ -14,7 +14,7 @@ from pagesim import (
     SelfAttnBlockSpaceManager,
     SequenceStatus,
 )
-from pagesim.block.evictor import LRUEvictor
+from pagesim.v0.evictor import LRUEvictor
 from tests.block.quirk_scenes import fails_without_a_trace, in_a_window, running
 from tests.block.scenes import (
     KINDS,

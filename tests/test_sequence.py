@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pagesim import Logprob, Sequence, SequenceGroup, SequenceStatus, UsageError
-from pagesim.sequence import SequenceStage
+from pagesim.v0.sequence import SequenceStage
 
 pytestmark = pytest.mark.ch02
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pagesim.baselines import TokenPolicy
-from pagesim.block.interfaces import UsageError
 from pagesim.engines import Roofline
+from pagesim.errors import UsageError
 from pagesim.model_spec import ModelSpec
 from pagesim.pool import Pool
 from pagesim.simulation import PAPER_POOL, Simulation, simulate

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.waste import PARTS, Usage, WasteLog, as_rows
 
 pytestmark = pytest.mark.ch01

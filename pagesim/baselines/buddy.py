@@ -10,8 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Protocol
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 
 def power_of_two_from(n: int) -> int:

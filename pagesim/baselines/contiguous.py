@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pagesim.baselines.buddy import Allocator, BuddyAllocator, power_of_two_from
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.workload.request import Request
 
 Sizing = Callable[[Request, int], int]

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from pagesim.baselines.contiguous import ContiguousPolicy
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
 from pagesim.engines.paged_requests import prompt_of
+from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.timeline.file import FORMAT
 from pagesim.timeline.reader import Reader

@@ -13,8 +13,8 @@ adjacent slots first, which changes no sum, and is left out.
 
 from __future__ import annotations
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.workload.request import Request
 
 

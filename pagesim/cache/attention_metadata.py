@@ -21,10 +21,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.block.interfaces import UsageError
 from pagesim.cache.slot_mapping import pad_block_tables, prompt_slots, slots_of
 from pagesim.checks import check_int
-from pagesim.sequence import SequenceData
+from pagesim.errors import UsageError
+from pagesim.v0.sequence import SequenceData
 
 
 class ScheduledGroup(Protocol):

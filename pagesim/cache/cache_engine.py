@@ -26,8 +26,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 CopyBlocks = Callable[[Sequence[Any], Sequence[Any], Any], None]
 SwapBlocks = Callable[[Any, Any, Any], None]

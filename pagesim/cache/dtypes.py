@@ -6,7 +6,7 @@ Source: vLLM's flags ``--dtype`` and ``--kv-cache-dtype`` (0.6.4.post1, ``vllm/c
 
 from __future__ import annotations
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.model_spec import DTYPE_BYTES, ModelSpec
 
 MODEL_DTYPES = {"half": "float16", "float": "float32"} | {name: name for name in DTYPE_BYTES}

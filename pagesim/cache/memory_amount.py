@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 UNITS = {
     "B": 1,

@@ -6,8 +6,8 @@ and values. Pipeline parallel: each GPU has some of the layers, whole.
 
 from __future__ import annotations
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.model_spec import ModelSpec
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pagesim.block.interfaces import UsageError
 from pagesim.cache import sizing_v0
 from pagesim.cache.dtypes import cache_dtype
 from pagesim.cache.kv_cache_config import (
@@ -28,6 +27,7 @@ from pagesim.cache.kv_cache_spec import get_kv_cache_spec
 from pagesim.cache.memory_amount import ByteRange, as_byte_range
 from pagesim.cache.ranks import kv_heads_per_rank, layers_per_rank
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.model_spec import ModelSpec
 
 

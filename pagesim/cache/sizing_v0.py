@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
-from pagesim.block.interfaces import UsageError
 from pagesim.cache.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MLAAttentionSpec
 from pagesim.cache.memory_amount import ByteRange
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.model_spec import ModelSpec
 
 GIB = 2**30

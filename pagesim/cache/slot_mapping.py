@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 
 PAD_SLOT_ID = -1
 """A slot that is written nowhere: it fills a batch up to a fixed size."""

@@ -73,7 +73,7 @@ def simulate(
     stderr shows how far it is. Exit code 0 when requests were served, 1 when none could be, 2 when
     FILE or an option cannot be used.
     """
-    from pagesim.block.interfaces import UsageError
+    from pagesim.errors import UsageError
     from pagesim.simulation import simulate as run_through
     from pagesim.workload import WorkloadError, load
 

@@ -72,7 +72,7 @@ def size(context: click.Context, /, as_json: bool, **options: Any) -> None:
     like 38.48GiB was rounded by whoever printed it, so the answer is a range. Exit code 2 when the
     model cannot be dealt out so, or when not one block fits.
     """
-    from pagesim.block.interfaces import UsageError
+    from pagesim.errors import UsageError
 
     try:
         found = _size(options)

@@ -48,7 +48,7 @@ def waste(
     that pagesim.workload.load knows. All requests wait from the start, unless --in-time; the mean
     is over the iterations of the steady state. Exit code 2 when FILE cannot be used.
     """
-    from pagesim.block.interfaces import UsageError
+    from pagesim.errors import UsageError
     from pagesim.workload import WorkloadError
 
     if (file is None) == (preset is None):

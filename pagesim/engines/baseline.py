@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pagesim.baselines.policy import MemoryPolicy
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
 from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
 from pagesim.engines.progress import Progress, no_progress
+from pagesim.errors import UsageError
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 
 class CostModel(Protocol):

@@ -16,13 +16,13 @@ from collections import deque
 from collections.abc import Iterator
 from collections.abc import Sequence as Rows
 
-from pagesim.block.interfaces import UsageError
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
 from pagesim.engines.paged_requests import can_ever_serve, check_limits
 from pagesim.engines.progress import Progress, no_progress
 from pagesim.engines.stepwise import StepwiseEngine
+from pagesim.errors import UsageError
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.workload.request import Request
 
 NAN = float("nan")

@@ -11,20 +11,20 @@ from collections.abc import Sequence as Rows
 from contextlib import ExitStack
 from itertools import islice
 
-from pagesim.block.interfaces import UsageError
-from pagesim.block_manager import AllocStatus
 from pagesim.checks import check_int
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
 from pagesim.engines.paged_requests import Place, can_ever_serve, check_limits, prompt_of
 from pagesim.engines.progress import Progress, no_progress
 from pagesim.engines.stepwise import StepwiseEngine
-from pagesim.scheduler import Scheduler
-from pagesim.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
-from pagesim.sequence import Sequence, SequenceGroup, SequenceStatus
+from pagesim.errors import UsageError
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
+from pagesim.v0.block_manager import AllocStatus
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
+from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStatus
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
 

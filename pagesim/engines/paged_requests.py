@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pagesim.block.common import cdiv
-from pagesim.block.interfaces import UsageError
-from pagesim.config import CacheConfig, SchedulerConfig
+from pagesim.errors import UsageError
+from pagesim.v0.block.common import cdiv
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
 
 

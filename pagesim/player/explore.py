@@ -14,7 +14,7 @@ from importlib import import_module
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias, overload
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 Cell: TypeAlias = dict[str, Any]
 Grid: TypeAlias = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]

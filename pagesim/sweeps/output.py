@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.sweeps.cells import CellResult, Cells, Function, name_of
 
 FORMAT = "pagesim sweep"

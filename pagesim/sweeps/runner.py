@@ -15,7 +15,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.sweeps.cells import Cell, Function, Outcome, failure, name_of, run_cell
 
 IN_FLIGHT = 1024

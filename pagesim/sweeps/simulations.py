@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 
 def simulate_cell(**cell: Any) -> dict[str, Any]:

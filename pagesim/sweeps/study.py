@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.sweeps.cells import CellResult, Cells, Function, Grid
 from pagesim.sweeps.output import SweepFile
 from pagesim.sweeps.progress import Progress

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Device
-from pagesim.block.pool_allocator import PoolAllocator
-from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
-from pagesim.scheduler import Scheduler
-from pagesim.sequence import SequenceGroup
 from pagesim.timeline.effects import QUEUES, Name, Queues, is_name, show
 from pagesim.timeline.state import State, TableState, fill_of
 from pagesim.timeline.tap import tokens_of
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.interfaces import Device
+from pagesim.v0.block.pool_allocator import PoolAllocator
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import SequenceGroup
 
 
 def capture(

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pagesim.scheduler import Scheduler
-from pagesim.sequence import SequenceGroup
 from pagesim.timeline.capture import request_of
 from pagesim.timeline.effects import DECISIONS, ENTER, LEAVE, QUEUES, SCHEDULED
 from pagesim.timeline.log import Waiter
 from pagesim.timeline.tap import Tap
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import SequenceGroup
 
 WAITING, RUNNING, SWAPPED = range(3)
 Leaving = tuple[str, SequenceGroup, int]

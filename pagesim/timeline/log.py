@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.timeline.effects import (
     BLOCK_PAIRS,
     CLOSE,

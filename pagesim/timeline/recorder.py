@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.pool_allocator import PoolAllocator
-from pagesim.block_manager import SelfAttnBlockSpaceManager
-from pagesim.scheduler import Scheduler
 from pagesim.timeline import hooks
 from pagesim.timeline.capture import capture
 from pagesim.timeline.desk import Desk
@@ -17,6 +12,11 @@ from pagesim.timeline.effects import Name
 from pagesim.timeline.log import Log
 from pagesim.timeline.run import Timeline
 from pagesim.timeline.tap import TAPS, Tap
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.pool_allocator import PoolAllocator
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
+from pagesim.v0.scheduler import Scheduler
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.timeline.captions import caption
 from pagesim.timeline.effects import (
     BLOCK_PAIRS,
@@ -30,6 +29,7 @@ from pagesim.timeline.notes import Notes, Question
 from pagesim.timeline.replayer import Replayer
 from pagesim.timeline.state import State
 from pagesim.timeline.tap import TAPS, Tap
+from pagesim.v0.block.block_table import BlockTable
 
 
 class Timeline:

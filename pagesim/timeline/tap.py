@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.interfaces import UsageError
-from pagesim.block.undo import UndoLog
-from pagesim.block_manager import SelfAttnBlockSpaceManager
+from pagesim.errors import UsageError
 from pagesim.timeline.effects import CLOSE, HIT, MAX_NAME, OPEN, PROMOTE, WRITE, Name
 from pagesim.timeline.log import FAILED, ROW, Log, TableLog
 from pagesim.timeline.state import TableState
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.undo import UndoLog
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
 
 if TYPE_CHECKING:
     from pagesim.timeline.desk import Desk

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.jsonl import numbered_lines, numbered_objects
 from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number

@@ -9,8 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int, check_time
+from pagesim.errors import UsageError
 
 HASH_BLOCK_TOKENS = 512
 """Tokens that one of a request's ``hash_ids`` stands for, as in the Mooncake traces."""

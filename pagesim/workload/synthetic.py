@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int, check_time
+from pagesim.errors import UsageError
 from pagesim.workload.request import Request, Workload, poisson_arrivals
 
 Lengths = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.baselines import BuddyAllocator, FirstFitAllocator
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 pytestmark = pytest.mark.ch01
 

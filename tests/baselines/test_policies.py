@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.baselines.buddy import power_of_two_from
 from pagesim.baselines.token import peak_tokens
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pagesim
 from pagesim.baselines.recorded import record_max
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.timeline import Event, State, Timeline
 from pagesim.waste import COLUMNS

@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 from pagesim import workload
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines import Engine, Outcomes, Roofline
 from pagesim.engines.fast_forward import FastForwardEngine
 from pagesim.engines.paged import PagedEngine
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 
 SCHEDULER = SchedulerConfig(16_384, 256, 16_384)

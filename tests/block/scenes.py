@@ -11,7 +11,7 @@ from typing import Any
 
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
-from pagesim.block.cpu_gpu_block_allocator import DeviceAllocator
+from pagesim.v0.block.cpu_gpu_block_allocator import DeviceAllocator
 from tests.block.state import State, everything
 
 BLOCK_SIZE = 4

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pagesim
-from pagesim.block.cpu_gpu_block_allocator import DeviceAllocator
+from pagesim.v0.block.cpu_gpu_block_allocator import DeviceAllocator
 
 State = dict[str, Any]
 

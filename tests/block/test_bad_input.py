@@ -11,6 +11,7 @@ import pytest
 
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
+from pagesim.v0.block.undo import UndoLog
 from tests.block.scenes import KINDS, new_allocator, new_table
 from tests.block.state import everything
 
@@ -88,7 +89,7 @@ def test_an_unknown_allocator(kind: str, name: Any) -> None:
 
 
 def test_ids_and_sizes_of_the_pools(kind: str) -> None:
-    pool, undo = POOLS[kind], pagesim.block.undo.UndoLog()
+    pool, undo = POOLS[kind], UndoLog()
     refused(UsageError, r"block_ids.*\[1, 1\]", lambda: pool(2, 4, [1, 1]))
     refused(UsageError, r"block_ids.*3", lambda: pool(3, 4, [1, 2]))
     refused(UsageError, "block_ids.*-1", lambda: pool(2, 4, [-1, 2]))

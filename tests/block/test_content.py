@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pagesim import PrefixCachingBlock, PrefixCachingBlockAllocator
-from pagesim.block.content import BlockContent
+from pagesim.v0.block.content import BlockContent
 
 pytestmark = pytest.mark.ch02
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim import UsageError
-from pagesim.block.evictor import LRUEvictor
+from pagesim.v0.evictor import LRUEvictor
 
 pytestmark = pytest.mark.ch02
 

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
-from pagesim.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
 from tests.block.scenes import KINDS
 
 pytestmark = pytest.mark.ch02

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata, slots_of
-from pagesim.config import CacheConfig, SchedulerConfig
-from pagesim.scheduler import Scheduler
-from pagesim.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
-from pagesim.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
+from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 from tests.cache.contents import LAYERS, Bytes, Contents
 
 BLOCK_SIZE = 4

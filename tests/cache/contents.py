@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.cache import CacheEngine, KVPool
-from pagesim.config import CacheConfig
+from pagesim.v0.config import CacheConfig
 
 LAYERS = 2
 WORD = 2**64 - 1

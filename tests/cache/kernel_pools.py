@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kernels import backend, copy_blocks, swap_blocks
 from pagesim.cache import CacheEngine, KVPool
-from pagesim.config import CacheConfig
+from pagesim.v0.config import CacheConfig
 from tests.cache.contents import Bytes, noise
 
 

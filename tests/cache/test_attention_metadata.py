@@ -10,9 +10,9 @@ import pytest
 
 import pagesim
 from pagesim.cache import AttentionMetadata, build_attention_metadata
-from pagesim.config import CacheConfig, SchedulerConfig
-from pagesim.scheduler import Scheduler
-from pagesim.sequence import SequenceData
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import SequenceData
 
 pytestmark = pytest.mark.ch06
 

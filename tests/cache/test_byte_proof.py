@@ -10,9 +10,9 @@ import pytest
 
 import pagesim
 from pagesim.cache import CacheEngine, KVPool
-from pagesim.config import CacheConfig, SchedulerConfig
-from pagesim.scheduler import Scheduler
-from pagesim.scheduler_outputs import SchedulerOutputs
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.scheduler_outputs import SchedulerOutputs
 from tests.cache.byte_proof import SCENES, Run, Scene
 
 pytestmark = pytest.mark.ch06

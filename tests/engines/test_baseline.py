@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.block.interfaces import UsageError
 from pagesim.engines import Outcomes
 from pagesim.engines.baseline import BaselineEngine
+from pagesim.errors import UsageError
 from pagesim.waste import WasteLog
 from pagesim.workload import Request
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pagesim.block.interfaces import UsageError
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines import Outcomes, Roofline
 from pagesim.engines.fast_forward import FastForwardEngine
 from pagesim.engines.paged import PagedEngine
+from pagesim.errors import UsageError
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload import Request
 

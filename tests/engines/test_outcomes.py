@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from pagesim.block.interfaces import UsageError
 from pagesim.engines import Outcomes, Roofline
+from pagesim.errors import UsageError
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

@@ -8,10 +8,10 @@ from itertools import islice
 
 import pytest
 
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines import Outcomes, Roofline
 from pagesim.engines.collector import collector_paused
 from pagesim.engines.paged import PagedEngine
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload import Request
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagesim.config import CacheConfig, SchedulerConfig
 from pagesim.engines import Engine, Outcomes, Roofline
 from pagesim.engines.fast_forward import FastForwardEngine
 from pagesim.engines.paged import PagedEngine
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import Usage, WasteLog
 from pagesim.workload import Request
 from tests.engines.plain_pages import PlainPagedEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pagesim
-from pagesim.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
+from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from tests.block.state import State, everything
 
 Status = pagesim.SequenceStatus

@@ -14,7 +14,7 @@ from typing import Any
 
 import pagesim
 from pagesim import Device, SequenceStatus
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.timeline import State, Timeline
 from pagesim.timeline.capture import capture
 

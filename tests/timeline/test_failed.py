@@ -10,7 +10,7 @@ import pytest
 
 import pagesim
 from pagesim import Device, NoFreeBlocksError, SequenceStatus, Timeline, record
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.timeline.capture import capture
 from tests.timeline.runs import SOURCES
 from tests.timeline.scenes import arrive, become, grow, new_group, new_manager, new_table

@@ -8,7 +8,7 @@ import pytest
 
 import pagesim
 from pagesim import Event, Timeline, record
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.timeline.effects import CALLS, DECISIONS, EFFECTS
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import arrive, grow, new_manager, new_table

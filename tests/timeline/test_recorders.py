@@ -13,10 +13,10 @@ import pytest
 
 import pagesim
 from pagesim import Device, SequenceStatus, Timeline, record
-from pagesim.block.common import BlockIdPool, BlockList
-from pagesim.block.pool_allocator import PoolAllocator
 from pagesim.timeline.hooks import registry as hooks
 from pagesim.timeline.tap import TAPS
+from pagesim.v0.block.common import BlockIdPool, BlockList
+from pagesim.v0.block.pool_allocator import PoolAllocator
 from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
 from tests.timeline.scenes import arrive, become, grow, new_manager
 
@@ -109,7 +109,7 @@ def test_leaving_in_any_order(order: tuple[int, int]) -> None:
     seq = arrive(manager, 1, tokens=[1]).seqs[0]
     recorders[order[0]].__exit__(None, None, None)
     grow(manager, seq, 2)
-    with pytest.raises(pagesim.block.interfaces.UsageError):
+    with pytest.raises(pagesim.UsageError):
         runs[order[0]].label(manager.block_tables[1], "late")
     recorders[order[1]].__exit__(None, None, None)
     grow(manager, seq, 3)

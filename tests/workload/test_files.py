@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.workload import WorkloadError, files, load
 
 EXTRACT = Path(__file__).parents[1] / "data" / "mooncake_conversation-first250.jsonl.gz"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.prefix_hits import PrefixHits, cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Request, Workload, load
 

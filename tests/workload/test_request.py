@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.workload import Request, Workload
 
 STREAM = Workload(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pagesim import workload
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 from pagesim.workload import Workload
 
 PAPER = (161.31, 1.3, 337.99, 0.87)

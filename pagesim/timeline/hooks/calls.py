@@ -6,13 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator, NullBlock
-from pagesim.block.interfaces import Device
-from pagesim.block.naive_block import NaiveBlockAllocator
-from pagesim.block.pool_allocator import PoolAllocator
-from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
-from pagesim.block_manager import SelfAttnBlockSpaceManager
 from pagesim.timeline.effects import (
     NULL,
     SWAP_IN,
@@ -24,6 +17,13 @@ from pagesim.timeline.hooks.registry import event, hook, nobody
 from pagesim.timeline.hooks.tables import append_noted
 from pagesim.timeline.log import APPEND_SLOTS, ROW
 from pagesim.timeline.tap import TAPS, Tap
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator, NullBlock
+from pagesim.v0.block.interfaces import Device
+from pagesim.v0.block.naive_block import NaiveBlockAllocator
+from pagesim.v0.block.pool_allocator import PoolAllocator
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
 
 # -- both devices, and the manager ---------------------------------------------------------------
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.block.common import BlockIdPool
-from pagesim.block.pool_allocator import PoolAllocator
-from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.timeline.effects import (
     COPY,
     EVICT,
@@ -20,6 +17,9 @@ from pagesim.timeline.effects import (
 from pagesim.timeline.hooks.registry import hook
 from pagesim.timeline.log import ROW
 from pagesim.timeline.tap import TAPS
+from pagesim.v0.block.common import BlockIdPool
+from pagesim.v0.block.pool_allocator import PoolAllocator
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
 
 # -- ids: taken, shared, returned ----------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.pool_allocator import PoolAllocator
-from pagesim.block_manager import SelfAttnBlockSpaceManager
 from pagesim.timeline.tap import TAPS, Tap
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.pool_allocator import PoolAllocator
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
 
 ALLOCATORS = (CpuGpuBlockAllocator, PoolAllocator)
 

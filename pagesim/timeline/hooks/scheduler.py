@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pagesim.block_manager import SelfAttnBlockSpaceManager
-from pagesim.scheduler import Scheduler
-from pagesim.sequence import SequenceGroup, SequenceStatus
 from pagesim.timeline.desk import RUNNING, SWAPPED, WAITING, Desk, Leaving
 from pagesim.timeline.hooks import calls as _calls  # noqa: F401 (swap_in is wrapped again)
 from pagesim.timeline.hooks.registry import hook, hook_again
 from pagesim.timeline.tap import TAPS
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import SequenceGroup, SequenceStatus
 
 
 def desk_of(subject: Scheduler | SelfAttnBlockSpaceManager) -> Desk | None:

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.common import BlockList
-from pagesim.block.cpu_gpu_block_allocator import NullBlock
-from pagesim.block.interfaces import Device
 from pagesim.checks import check_token_ids
 from pagesim.timeline.effects import (
     NULL,
@@ -17,6 +13,10 @@ from pagesim.timeline.effects import (
 from pagesim.timeline.hooks.registry import hook
 from pagesim.timeline.log import ROW
 from pagesim.timeline.tap import TAPS, Tap
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.common import BlockList
+from pagesim.v0.block.cpu_gpu_block_allocator import NullBlock
+from pagesim.v0.block.interfaces import Device
 
 # -- tables --------------------------------------------------------------------------------------
 

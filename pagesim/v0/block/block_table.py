@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pagesim.block.common import BlockList, cdiv
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Block, Device, UsageError
 from pagesim.checks import check_int, check_token_ids
+from pagesim.errors import UsageError
+from pagesim.v0.block.common import BlockList, cdiv
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.interfaces import Block, Device
 
 
 class BlockTable:

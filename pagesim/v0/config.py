@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int
-from pagesim.model_spec import ModelSpec
-
-__all__ = ["CacheConfig", "ModelSpec", "SchedulerConfig"]
+from pagesim.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

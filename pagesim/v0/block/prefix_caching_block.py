@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pagesim.block.content import BlockContent, hash_tokens
-from pagesim.block.evictor import LRUEvictor
-from pagesim.block.interfaces import Block, NoFreeBlocksError, UsageError
-from pagesim.block.naive_block import NaiveBlock
-from pagesim.block.pool_allocator import PoolAllocator, check_homeless, owned_id
-from pagesim.block.undo import UndoLog
 from pagesim.checks import check_time, check_token_ids
+from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.v0.block.content import BlockContent, hash_tokens
+from pagesim.v0.block.interfaces import Block
+from pagesim.v0.block.naive_block import NaiveBlock
+from pagesim.v0.block.pool_allocator import PoolAllocator, check_homeless, owned_id
+from pagesim.v0.block.undo import UndoLog
+from pagesim.v0.evictor import LRUEvictor
 
 NEVER_ACCESSED = -1.0
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence as Tokens
 from dataclasses import dataclass
 from typing import Any
 
-from pagesim.block.common import cdiv
-from pagesim.block.interfaces import UsageError
 from pagesim.checks import check_int, check_token_ids
+from pagesim.errors import UsageError
+from pagesim.v0.block.common import cdiv
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from pagesim.block.interfaces import Block, NoFreeBlocksError, UsageError
-from pagesim.block.undo import UndoLog
 from pagesim.checks import check_token_ids
+from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.v0.block.interfaces import Block
+from pagesim.v0.block.undo import UndoLog
 
 
 class RefCounter:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from pagesim.block.block_table import BlockTable
-from pagesim.block.common import cdiv
-from pagesim.block.computed_blocks import ComputedBlocksTracker, LastAccessBlocksTracker
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Block, Device, UsageError
 from pagesim.checks import check_int, check_time
-from pagesim.sequence import Sequence, SequenceGroup, SequenceStatus
+from pagesim.errors import UsageError
+from pagesim.v0.block.block_table import BlockTable
+from pagesim.v0.block.common import cdiv
+from pagesim.v0.block.computed_blocks import ComputedBlocksTracker, LastAccessBlocksTracker
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.interfaces import Block, Device
+from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStatus
 
 RUNNING = SequenceStatus.RUNNING
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pagesim.block.common import block_tokens, chain_of, check_room
-from pagesim.block.interfaces import Block, UsageError
-from pagesim.block.pool_allocator import PoolAllocator, check_homeless, owned_id
-from pagesim.block.undo import UndoLog
 from pagesim.checks import check_int, check_token_ids
+from pagesim.errors import UsageError
+from pagesim.v0.block.common import block_tokens, chain_of, check_room
+from pagesim.v0.block.interfaces import Block
+from pagesim.v0.block.pool_allocator import PoolAllocator, check_homeless, owned_id
+from pagesim.v0.block.undo import UndoLog
 
 NO_TOKENS: tuple[int, ...] = ()
 """What a new block holds: known to be right, so that it need not be checked."""

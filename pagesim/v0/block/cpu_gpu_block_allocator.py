@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pagesim.block.common import chain_of
-from pagesim.block.interfaces import Block, Device, UsageError
-from pagesim.block.naive_block import NaiveBlock, NaiveBlockAllocator
-from pagesim.block.pool_allocator import id_of
-from pagesim.block.prefix_caching_block import PrefixCachingBlockAllocator
-from pagesim.block.undo import UndoLog
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
+from pagesim.v0.block.common import chain_of
+from pagesim.v0.block.interfaces import Block, Device
+from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator
+from pagesim.v0.block.pool_allocator import id_of
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
+from pagesim.v0.block.undo import UndoLog
 
 DeviceAllocator = NaiveBlockAllocator | PrefixCachingBlockAllocator
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pagesim.sequence import SequenceData, SequenceGroup
+from pagesim.v0.sequence import SequenceData, SequenceGroup
 
 
 @dataclass(slots=True)

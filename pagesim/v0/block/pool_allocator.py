@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from pagesim.block.common import (
+from pagesim.checks import check_int, check_token_ids
+from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.v0.block.common import (
     BlockIdPool,
     CopyOnWriteTracker,
     RefCounter,
     block_tokens,
     chain_of,
 )
-from pagesim.block.interfaces import Block, Device, NoFreeBlocksError, UsageError
-from pagesim.block.undo import UndoLog
-from pagesim.checks import check_int, check_token_ids
+from pagesim.v0.block.interfaces import Block, Device
+from pagesim.v0.block.undo import UndoLog
 
 
 class PoolAllocator:

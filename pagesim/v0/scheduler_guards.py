@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pagesim.block.common import cdiv
-from pagesim.block.interfaces import UsageError
-from pagesim.block_manager import SelfAttnBlockSpaceManager
-from pagesim.config import CacheConfig, SchedulerConfig
-from pagesim.sequence import SequenceGroup, SequenceStage, SequenceStatus
+from pagesim.errors import UsageError
+from pagesim.v0.block.common import cdiv
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.sequence import SequenceGroup, SequenceStage, SequenceStatus
 
 
 def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:

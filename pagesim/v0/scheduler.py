@@ -12,18 +12,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from pagesim.block.interfaces import Device, UsageError
-from pagesim.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.checks import check_time
-from pagesim.config import CacheConfig, SchedulerConfig
-from pagesim.scheduler_guards import check_chunk_size, check_running, is_tight
-from pagesim.scheduler_outputs import (
+from pagesim.errors import UsageError
+from pagesim.v0.block.interfaces import Device
+from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler_guards import check_chunk_size, check_running, is_tight
+from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
     SchedulingBudget,
     SequenceGroupMetadata,
 )
-from pagesim.sequence import Sequence, SequenceGroup, SequenceStage, SequenceStatus
+from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStage, SequenceStatus
 
 PREFILL = SequenceStage.PREFILL
 WAITING, RUNNING, SWAPPED = (

@@ -1,4 +1,4 @@
-"""What the block layer is made of: devices, blocks, allocators, and the errors they raise.
+"""What the block layer is made of: devices, blocks, allocators.
 
 vLLM keeps these in ``vllm/core/block/interfaces.py`` (release 0.6.4.post1).
 """
@@ -9,7 +9,8 @@ import enum
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from pagesim.block.undo import UndoLog
+from pagesim.errors import NoFreeBlocksError
+from pagesim.v0.block.undo import UndoLog
 
 
 class Device(enum.Enum):
@@ -17,17 +18,6 @@ class Device(enum.Enum):
 
     GPU = enum.auto()
     CPU = enum.auto()
-
-
-class UsageError(ValueError, AssertionError):
-    """The call itself was wrong: a block freed twice, tokens that do not fit, a negative size.
-
-    vLLM merely asserts in these places; nothing has changed when this is raised.
-    """
-
-
-class NoFreeBlocksError(ValueError):
-    """The pool has no block left to give; whatever was asked for was taken back entirely."""
 
 
 class Block(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from pagesim.block.interfaces import UsageError
+from pagesim.errors import UsageError
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pagesim.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
-from pagesim.block.interfaces import Device
+from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
+from pagesim.v0.block.interfaces import Device
 
 
 class ComputedBlocksTracker:

@@ -1,1 +1,0 @@
-"""The block layer: blocks, allocators, block tables. One file for each of vLLM's."""

@@ -1,0 +1,1 @@
+"""Blocks, their allocators and block tables: vLLM's ``vllm/core/block``."""
