@@ -1,0 +1,130 @@
+"""What the pages look like at one moment, in words that fit every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pagesim.effects import Name
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """One block table: its blocks, its tokens, and how full each block is.
+
+    ``token_ids`` are the tokens known so far, from position 0 on. ``fill`` has an entry for each
+    block: the slots that are written, 0 for one that is only reserved and for the null block.
+    ``num_slots`` counts the written positions. Both engines know a token when they write it, but
+    V1 may schedule a step before the token is sampled: then tokens come later than their slots.
+    """
+
+    block_ids: tuple[int, ...]
+    token_ids: tuple[int, ...]
+    fill: tuple[int, ...]
+    num_slots: int
+
+    @classmethod
+    def of(
+        cls,
+        block_ids: tuple[int, ...],
+        token_ids: tuple[int, ...],
+        block_size: int,
+        null_block: int | None = None,
+        num_slots: int | None = None,
+    ) -> TableState:
+        """The state of a table; its written slots are those of its tokens if nothing is said."""
+        count = len(token_ids) if num_slots is None else num_slots
+        fill = fill_of(block_ids, count, block_size, null_block)
+        return cls(block_ids, token_ids, fill, count)
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens the table has been given."""
+        return len(self.token_ids)
+
+
+class Queues(dict[str, tuple[Name, ...]]):
+    """A scheduler's queues by name, front first: ``queues["waiting"]`` or ``queues.waiting``."""
+
+    def __getattr__(self, name: str) -> tuple[Name, ...]:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"there is no queue {name!r}: there are {list(self)}")
+
+    def __reduce__(self) -> Any:
+        return Queues, (dict(self),)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Tables, pools, lists and queues at one moment.
+
+    ``pools`` are the sizes of the pools by name; block ids run through all of them, the first
+    pool's from 0 on. ``ref_counts`` has every block, 0 for one without owners. ``lists`` are those
+    in which blocks without owners wait, front first; the ones named in ``sorted_lists`` keep
+    their blocks in the order of their ids. ``cached``: blocks that are found by their content.
+    ``computed``: blocks, owned or cached, whose keys and values exist. ``requests`` names the first
+    sequence of the requests in the queues.
+
+    Pools, lists and queues are shown by their names, in this order. V0 says "GPU" and "CPU", "GPU
+    free list", "GPU evictor", … and "waiting", "running", "swapped".
+    """
+
+    block_size: int
+    pools: Mapping[str, int]
+    caching: bool
+    tables: Mapping[Name, TableState]
+    ref_counts: Mapping[int, int]
+    lists: Mapping[str, tuple[int, ...]]
+    cached: frozenset[int] = frozenset()
+    computed: frozenset[int] = frozenset()
+    null_block: int | None = None
+    queues: Queues = field(default_factory=Queues)
+    requests: Mapping[Name, Name] = field(default_factory=dict)
+    sorted_lists: frozenset[str] = frozenset()
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks of all pools."""
+        return sum(self.pools.values())
+
+    @property
+    def num_gpu_blocks(self) -> int:
+        """Blocks of the pool "GPU"."""
+        return self.pools.get("GPU", 0)
+
+    @property
+    def num_cpu_blocks(self) -> int:
+        """Blocks of the pool "CPU"."""
+        return self.pools.get("CPU", 0)
+
+    @property
+    def free_gpu(self) -> tuple[int, ...]:
+        """V0's "GPU free list", in the order in which blocks will be taken."""
+        return self.lists.get("GPU free list", ())
+
+    @property
+    def free_cpu(self) -> tuple[int, ...]:
+        """V0's "CPU free list"."""
+        return self.lists.get("CPU free list", ())
+
+    @property
+    def evictor_gpu(self) -> tuple[int, ...]:
+        """V0's "GPU evictor", in order of arrival."""
+        return self.lists.get("GPU evictor", ())
+
+    @property
+    def evictor_cpu(self) -> tuple[int, ...]:
+        """V0's "CPU evictor"."""
+        return self.lists.get("CPU evictor", ())
+
+
+def fill_of(
+    block_ids: tuple[int, ...], num_slots: int, block_size: int, null_block: int | None
+) -> tuple[int, ...]:
+    """How many slots of each block of a table are written."""
+    return tuple(
+        0 if block_id == null_block else max(0, min(block_size, num_slots - k * block_size))
+        for k, block_id in enumerate(block_ids)
+    )
