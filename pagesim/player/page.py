@@ -18,7 +18,7 @@ from pagesim.player.pack import pack
 
 HERE = Path(__file__).parent
 # One script: player.js, and before it its parts in this order; none needs a later one to load.
-PARTS = ("read", "model", "words", "sheet", "queues", "stage", "curve", "controls")
+PARTS = ("read", "model", "words", "questions", "sheet", "queues", "stage", "curve", "controls")
 
 
 def sources() -> list[Path]:

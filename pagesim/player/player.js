@@ -10,8 +10,9 @@
  *
  * Hooks for tests (they change only together with the tests):
  *   .pagesim-player          the root: data-step, data-steps, data-theme (light | dark), data-ready
- *                            (true | error), data-predict (on | off), data-asking (index of the event)
- *   [data-action="…"]        first prev play next last goto speed-1 speed-2 speed-3 predict skip
+ *                            (true | error), data-predict (on | off), data-asking (index of the event
+ *                            that the open question is about: the step at which the player stands)
+ *   [data-action="…"]        first prev play next last goto speed-1 speed-2 speed-3 predict skip none done
  *                            prev-schedule next-schedule (only where a scheduler was recorded)
  *                            search search-prev search-next sel-prev sel-next sel-clear
  *   .ps-slider .ps-goto .ps-search .ps-answer       the four inputs
@@ -94,7 +95,7 @@ async function mount(root, text, begun) {
 }
 
 if (typeof document === "undefined") {
-  module.exports = { parse, unpack, Run, State, search, questionFor, describeBlock, TimelineError };
+  module.exports = { parse, unpack, Run, State, search, questionFor, isRight, describeBlock, TimelineError };
 } else {
   const data = document.getElementById("pagesim-timeline").content;
   const begun = Number(document.currentScript.dataset.begun);

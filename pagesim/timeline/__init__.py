@@ -5,7 +5,7 @@
 
 from pagesim.timeline.effects import Effect, Event, Move, Queues, Scheduled, TableChange
 from pagesim.timeline.file import load
-from pagesim.timeline.notes import Question
+from pagesim.timeline.questions import Question
 from pagesim.timeline.reader import TimelineError
 from pagesim.timeline.recorder import record
 from pagesim.timeline.run import Timeline

@@ -6,18 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pagesim.checks import check_int
-from pagesim.timeline.effects import MAX_NAME, is_text, show
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the player asks before event ``at`` happens, which blocks are right, and why."""
-
-    at: int
-    ask: str
-    answer: tuple[int, ...]
-    why: str = ""
+from pagesim.timeline.effects import show
+from pagesim.timeline.questions import Question, check_text, question_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +27,18 @@ class Notes:
         """These notes with what is given in the place of what was there; TypeError if unfit."""
         notes = self
         if title is not None:
-            notes = replace(notes, title=_text("title", title))
+            notes = replace(notes, title=check_text("title", title))
         if tokens is not None:
-            labels = {_token(token): _text("a label", label) for token, label in tokens.items()}
+            labels = {
+                _token(token): check_text("a label", label) for token, label in tokens.items()
+            }
             notes = replace(notes, tokens=labels)
         if questions is not None:
             asked = tuple(questions)
             for question in asked:
                 if not isinstance(question, Question):
                     raise TypeError(f"questions must be pagesim.Question, not {show(question)}")
-                check_int("at", question.at, 0)
-                for block in question.answer:
-                    check_int("answer", block, 0)
-                _text("ask", question.ask)
-                _text("why", question.why)
+                question.checked()
             notes = replace(notes, questions=asked)
         return notes
 
@@ -67,32 +55,15 @@ class Notes:
         if self.tokens:
             words["tokens"] = {str(token): label for token, label in self.tokens.items()}
         if self.questions:
-            words["questions"] = [
-                {"at": q.at, "ask": q.ask, "answer": list(q.answer), "why": q.why}
-                for q in self.questions
-            ]
+            words["questions"] = [question.as_dict() for question in self.questions]
         return words
 
 
 def notes_from(header: Mapping[str, Any]) -> Notes:
     """The notes in a file's header. TypeError, ValueError or KeyError if they are unfit."""
-    questions = [
-        Question(
-            check_int("at", asked["at"], 0),
-            _text("ask", asked["ask"]),
-            tuple(check_int("answer", block, 0) for block in asked["answer"]),
-            _text("why", asked.get("why", "")),
-        )
-        for asked in header.get("questions", [])
-    ]
+    questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
     return Notes().with_changes(header.get("title"), tokens, questions)
-
-
-def _text(name: str, value: Any) -> str:
-    if not is_text(value):
-        raise TypeError(f"{name} must be a string of at most {MAX_NAME} letters, not {show(value)}")
-    return value  # type: ignore[no-any-return]
 
 
 def _token(value: Any) -> int:

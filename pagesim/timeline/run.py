@@ -25,7 +25,8 @@ from pagesim.timeline.effects import (
     is_name,
 )
 from pagesim.timeline.log import FAILED, ROW, Log
-from pagesim.timeline.notes import Notes, Question
+from pagesim.timeline.notes import Notes
+from pagesim.timeline.questions import Question
 from pagesim.timeline.replayer import Replayer
 from pagesim.timeline.state import State
 from pagesim.timeline.tap import TAPS, Tap
@@ -139,9 +140,13 @@ class Timeline:
     ) -> Timeline:
         """Give the run a title, words for its tokens, or questions of its own; returns the run.
 
-        They are shown by the player and saved with the run. TypeError if they are something else.
+        They are shown by the player and saved with the run. TypeError if they are something else,
+        UsageError for a question about what does not happen in its step: see ``Question``.
         """
-        self.notes = self.notes.with_changes(title, tokens, questions)
+        notes = self.notes.with_changes(title, tokens, questions)
+        for question in notes.questions if questions is not None else ():
+            question.blocks(self)
+        self.notes = notes
         return self
 
     @property

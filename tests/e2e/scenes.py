@@ -36,7 +36,7 @@ def small() -> pagesim.Timeline:
 
 def asked() -> pagesim.Timeline:
     """The small run with one question of its own, before its first event."""
-    question = Question(0, "Where does a begin?", (0,), "The pool is empty, so at its front.")
+    question = Question(0, "Where does a begin?", "taken", "At the front of the list.", "first")
     return small().annotate(questions=[question])
 
 
@@ -94,7 +94,7 @@ def hostile(names: list[str], tokens: list[str], title: str, why: str) -> pagesi
             run.label(table, name)
             table.allocate([number, number, number], pagesim.Device.GPU)
     labels = dict(enumerate(tokens))
-    return run.annotate(title=title, tokens=labels, questions=[Question(1, why, (1,), why)])
+    return run.annotate(title=title, tokens=labels, questions=[Question(1, why, "taken", why)])
 
 
 def scheduled(num_requests: int = 3, **config: object) -> pagesim.Timeline:

@@ -47,7 +47,8 @@ def test_the_queues_at_every_step(player: Page) -> None:
         for row, names in zip(rows, (queues.waiting, queues.running, queues.swapped), strict=True):
             assert [text.split(" +")[0] for text in row] == [f"s{n[-1]} {n}" for n in names], step
     player.go(run.find(kind="preempt")[0] + 1)
-    assert player.text(".ps-caption").startswith("preempt \u00b7 s2 chat-2 \u00b7 schedule 3 ")
+    said = player.text(".ps-caption")
+    assert said.startswith("Step 14: preempt \u00b7 s2 chat-2 \u00b7 schedule 3 ")
     assert "running \u2192 waiting" in player.text(".ps-changes")
     player.shot("queues-preempted")
 
@@ -62,7 +63,7 @@ def test_from_schedule_to_schedule(player: Page) -> None:
     for number, end in enumerate(ends, 1):
         player.click("next-schedule")
         assert player.step == end
-        assert player.text(".ps-caption").startswith(f"schedule {number} ")
+        assert player.text(".ps-caption").startswith(f"Step {end}: schedule {number} ")
     player.click("next-schedule")
     assert (player.step, player.text(".ps-message")) == (ends[-1], "no later match")
     player.click("prev-schedule")

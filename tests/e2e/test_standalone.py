@@ -141,18 +141,17 @@ def test_a_click_on_the_curve_seeks(player: Page) -> None:
 
 def test_a_right_prediction_scores_and_steps(player: Page) -> None:
     player.click("predict")
-    player.click("next")
     assert (player.step, player.data("asking")) == (0, "0"), "the step waits for the answer"
-    assert not player.one(".ps-caption").is_displayed()
+    assert player.text(".ps-ask").startswith("Before step 1: allocate of s0, 5 tokens.")
     player.choose(0)
-    assert (player.step, player.data("asking")) == (1, None)
+    assert (player.step, player.data("asking")) == (1, "1"), "and the next one is asked about"
     assert player.one(".ps-feedback").get_attribute("data-result") == "right"
+    assert player.text(".ps-caption").startswith("Step 1: allocate")
     assert player.text(".ps-score") == "1 of 1 right"
 
 
 def test_a_wrong_prediction_says_why(player: Page) -> None:
     player.click("predict")
-    player.click("next")
     player.one(".ps-answer").send_keys("7")
     player.key("ENTER", ".ps-answer")
     assert player.step == 1
@@ -162,6 +161,31 @@ def test_a_wrong_prediction_says_why(player: Page) -> None:
     assert player.text(".ps-score") == "0 of 1 right"
 
 
+def test_it_asks_at_the_step_to_which_the_reader_goes(player: Page) -> None:
+    player.click("predict")
+    player.go(2)
+    assert (player.step, player.data("asking")) == (2, "2")
+    assert player.text(".ps-ask").startswith("Before step 3: append_slots of s1, 1 token.")
+    player.click("none")
+    assert (player.step, player.text(".ps-score")) == (3, "1 of 1 right")
+    player.click("last")
+    assert player.data("asking") is None, "there is no step to come"
+
+
+def test_all_blocks_are_wanted_where_several_are_the_answer(player: Page) -> None:
+    player.click("predict")
+    returned = [effect.block for effect in RUN[7].effects if effect.kind == "return"]
+    player.go(7)
+    player.choose(returned[0])
+    assert player.step == 7, "more may be wanted"
+    assert len(player.all(".over .chosen")) == 1
+    for block in returned[1:]:
+        player.choose(block)
+    assert player.one(".ps-answer").get_attribute("value") == ", ".join(map(str, returned))
+    player.click("done")
+    assert (player.step, player.text(".ps-score")) == (8, "1 of 1 right")
+
+
 def test_predict_hides_what_comes_next_and_skip_shows_it(player: Page) -> None:
     stage = "return document.querySelector('.ps-stage').textContent"
     assert "\u25be next" in player.js(stage)
@@ -169,7 +193,7 @@ def test_predict_hides_what_comes_next_and_skip_shows_it(player: Page) -> None:
     assert "\u25be next" not in player.js(stage)
     player.click("next")
     player.key("ARROW_RIGHT")
-    assert player.step == 0, "a second step is no way round the question"
+    assert player.step == 0, "a step is no way round the question"
     player.click("skip")
     assert (player.step, player.text(".ps-score")) == (1, "0 of 0 right")
     assert "It is block 0." in player.text(".ps-feedback")
@@ -178,10 +202,9 @@ def test_predict_hides_what_comes_next_and_skip_shows_it(player: Page) -> None:
 def test_a_scenario_asks_its_own_question(page: Page, tmp_path: Path) -> None:
     scenes.asked().to_html(tmp_path / "asked.html")
     page.open(tmp_path / "asked.html").click("predict")
-    page.click("next")
-    assert page.text(".ps-ask") == "Where does a begin?"
+    assert page.text(".ps-ask") == "Before step 1: Where does a begin?"
     page.choose(0)
-    assert "The pool is empty, so at its front." in page.text(".ps-feedback")
+    assert "At the front of the list." in page.text(".ps-feedback")
 
 
 # -- alone -------------------------------------------------------------------------------------

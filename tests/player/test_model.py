@@ -104,30 +104,6 @@ def test_search_by_block_sequence_and_kind(node: Any) -> None:
     assert found == [[2, 5], [5, 7], [1, 2, 5, 7, 8, 9], [0, 3, 6], [7], [2], [1], [], []]
 
 
-QUESTIONS = """
-const run = await begin(given.data);
-return run.events.map((_, i) => player.questionFor(run, run.at(i), i));
-"""
-
-
-def test_questions_and_their_reasons(node: Any) -> None:
-    found = node(QUESTIONS, samples.text_of(*samples.sharing()))
-    answers = [None if question is None else question["answers"] for question in found]
-    assert answers == [[0], None, [1], [3], None, [6], [0, 1, 3], [3], [0], [1, 3]]
-    assert found[2]["ask"] == "Next: append_slots of b. Which block will be copied?"
-    assert found[2]["why"].startswith("Block 1 is shared by 2")
-    assert "front of the free list" in found[3]["why"]
-    assert "freed last (step 7)" in found[7]["why"]
-    evicting = node(QUESTIONS, samples.text_of(*samples.caching()))[8]
-    assert evicting["answers"] == [1]
-    assert "the evictor gives up 1" in evicting["why"]
-
-
-def test_questions_of_the_file_come_first(node: Any) -> None:
-    question = node(QUESTIONS, samples.text_of(*samples.hostile()))[1]
-    assert question == {"ask": samples.HOSTILE[1], "answers": [1], "why": samples.HOSTILE[0]}
-
-
 def test_a_block_is_described(node: Any) -> None:
     code = """
     const run = await begin(given.data), s = run.at(3);

@@ -77,15 +77,16 @@ def test_the_header(tmp_path: Path) -> None:
 
 def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     run = recorded("manager-naive", 2, 10)
-    questions = [Question(at, "which?", (7, at), "because") for at in (0, 3, 5)]
+    asked = [at for at in run.find(kind="take") if at > 0][:2]
+    questions = [Question(at, "which?", "taken", "because", "first") for at in (0, *asked)]
     run.annotate(title="<b>π", tokens={1: "cat", -2: "</script>"}, questions=questions)
     run.save(tmp_path / "x.jsonl.gz")
     loaded = pagesim.load(tmp_path / "x.jsonl.gz")
     assert_equal(loaded, run)
     assert loaded.notes == run.notes
-    run[2:5].save(tmp_path / "piece.jsonl")
+    run[asked[0] : asked[1]].save(tmp_path / "piece.jsonl")
     notes = pagesim.load(tmp_path / "piece.jsonl").notes
-    assert notes.questions == (Question(1, "which?", (7, 3), "because"),)
+    assert notes.questions == (Question(0, "which?", "taken", "because", "first"),)
     assert (notes.title, notes.tokens) == ("<b>π", {1: "cat", -2: "</script>"})
 
 
@@ -95,6 +96,11 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
         *({"title": 5}, {"title": "\ud800"}, {"tokens": {"1": "cat"}}, {"tokens": {1: None}}),
         *({"questions": ["?"]}, {"questions": [Question(-1, "?", ())]}),
         *({"questions": [Question(0, "?", ("x",))]}, {"questions": [Question(0, "?", (), None)]}),
+        *(
+            {"questions": [Question(0, "?", "stolen")]},
+            {"questions": [Question(0, "?", which="2")]},
+        ),
+        *({"questions": [Question(0, "?", 7)]}, {"questions": [Question(0, "?", which=["all"])]}),
     ],
 )
 def test_what_an_author_cannot_add(wrong: Any) -> None:

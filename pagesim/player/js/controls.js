@@ -22,7 +22,7 @@ const button = (action, text, label, click) => html("button",
 class Player {
   constructor(root, run, storage) {
     Object.assign(this, { root, run, storage, step: 0, selected: null, hovered: null, timer: 0,
-      speed: 1, predict: false, question: null, asked: 0, right: 0, found: null });
+      speed: 1, predict: false, question: null, picks: [], asked: 0, right: 0, found: null });
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
     this.label = (token) => String(has(token) ? labels[token] : token);
@@ -33,7 +33,7 @@ class Player {
     root.dataset.steps = run.steps;
     const kept = storage.read();
     this.setPredict(kept.predict === true);
-    this.show(Math.min(isCount(kept.step) ? kept.step : 0, run.steps));
+    this.go(Math.min(isCount(kept.step) ? kept.step : 0, run.steps));
   }
 
   build() {
@@ -54,11 +54,15 @@ class Player {
     this.message = html("span", { class: "ps-message", role: "status" });
     this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
     this.changes = html("p", { class: "ps-changes" });
-    this.answer = html("input", { type: "number", class: "ps-answer", min: 0, "aria-label": "block",
-      keydown: (event) => { if (event.key === "Enter") this.reply(this.answer.valueAsNumber); } });
+    this.answer = html("input", { type: "text", inputmode: "numeric", class: "ps-answer", "aria-label": "block",
+      input: () => this.pick((this.answer.value.match(/\d+/g) ?? []).map(Number)),
+      keydown: (event) => { if (event.key === "Enter" && this.picks.length) this.reply(this.picks); } });
     this.ask = html("span", { class: "ps-ask" });
-    this.asking = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask,
-      " Click it, or type its number: ", this.answer,
+    this.hint = html("span", { class: "ps-hint" });
+    this.doneButton = button("done", "Done", "these are all of them", () => this.reply(this.picks));
+    this.noneButton = button("none", "None", "no block at all", () => this.reply([]));
+    this.asking = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask, " ", this.hint, " ",
+      this.answer, this.doneButton, this.noneButton,
       button("skip", "Skip", "see it without an answer", () => this.leaveQuestion(true)));
     this.feedback = html("p", { class: "ps-feedback", "aria-live": "polite", hidden: true });
     this.detail = html("span", { class: "ps-detail" });
@@ -100,7 +104,7 @@ class Player {
         button("search-next", "\u25b6", "next match", () => this.find(1)),
         this.message,
       ),
-      html("div", { class: "ps-said" }, this.caption, this.asking, this.feedback, this.changes),
+      html("div", { class: "ps-said" }, this.feedback, this.caption, this.changes, this.asking),
       this.stage.node,
       html("p", { class: "ps-about" }, this.detail, this.jumps),
       this.curve.node,
@@ -147,18 +151,19 @@ class Player {
     this.closeQuestion();
     this.feedback.hidden = true;
     this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step);
+    this.openQuestion();
   }
 
-  /** One step on; in predict mode a question may come first. Whether the step was made. */
+  /** One step on, unless a question about it is open. Whether the step was made. */
   next() {
     if (this.question) {
-      this.ask.textContent = `${this.question.ask} (Choose a block first, or skip.)`;
+      this.hint.textContent = "Choose a block first, or skip:";
       return false;
     }
     if (this.step >= this.run.steps) return false;
-    if (this.predict && this.openQuestion()) return false;
     this.feedback.hidden = true;
     this.show(this.step + 1);
+    this.openQuestion();
     return true;
   }
 
@@ -180,7 +185,8 @@ class Player {
   }
 
   redraw() {
-    this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict });
+    this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict,
+      picks: this.picks });
     this.hover(this.hovered);
   }
 
@@ -196,7 +202,7 @@ class Player {
     const of = event.of === null ? "" : ` \u00b7 ${requestText(request, event.of)}`;
     const group = !isCount(event.step) ? "" : event.event === "schedule" ? ` ${event.step}`
       : ` \u00b7 schedule ${event.step}`;
-    this.caption.replaceChildren(html("b", {}, `${event.event}${of}${group}`), " ", event.caption);
+    this.caption.replaceChildren(html("b", {}, `Step ${this.step}: ${event.event}${of}${group}`), " ", event.caption);
     const byKind = new Map();
     for (const effect of event.effects) {
       const text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
@@ -303,7 +309,7 @@ class Player {
 
   choose(hit) {
     if (!hit) { this.select(null); return; }
-    if (this.question && "block" in hit) { this.reply(hit.block); return; }
+    if (this.question && "block" in hit) { this.pickOne(hit.block); return; }
     const kind = "block" in hit ? "block" : "seq", value = hit[kind];
     const again = this.selected?.kind === kind && this.selected.value === value;
     this.select(again ? null : { kind, value });
@@ -352,54 +358,69 @@ class Player {
     this.closeQuestion();
     this.feedback.hidden = true;
     this.score.textContent = on || this.asked ? `${this.right} of ${this.asked} right` : "";
-    if (this.state) {
-      this.redraw();
-      this.storage.write({ step: this.step, predict: on });
-    }
+    if (!this.state) return;
+    this.redraw();
+    this.openQuestion();
+    this.storage.write({ step: this.step, predict: on });
   }
 
+  /** In predict mode, ask about the step that comes next, if there is something to ask. */
   openQuestion() {
-    const question = questionFor(this.run, this.run.at(this.step), this.step);
-    if (!question) return false;
+    const question = this.predict ? questionFor(this.run, this.state, this.step) : null;
+    if (!question) return;
     this.stop();
     this.question = question;
     this.root.dataset.asking = this.step;
-    this.ask.textContent = question.ask;
+    const many = wantsMany(question);
+    this.ask.textContent = `Before step ${this.step + 1}: ${question.ask}`;
+    this.hint.textContent = many ? "Click all of them, or type their numbers:" : "Click it, or type its number:";
     this.answer.value = "";
-    this.feedback.hidden = true;
+    this.doneButton.hidden = !many;
+    this.noneButton.hidden = !question.none;
     this.asking.hidden = false;
-    this.caption.hidden = this.changes.hidden = true;
-    return true;
   }
 
   closeQuestion() {
     this.question = null;
+    this.picks = [];
     delete this.root.dataset.asking;
     this.asking.hidden = true;
-    this.caption.hidden = this.changes.hidden = false;
+  }
+
+  /** The blocks chosen so far; they are framed. */
+  pick(ids) {
+    this.picks = [...new Set(ids)];
+    this.redraw();
+  }
+
+  pickOne(id) {
+    if (!wantsMany(this.question)) { this.reply([id]); return; }
+    this.pick(this.picks.includes(id) ? this.picks.filter((other) => other !== id) : [...this.picks, id]);
+    this.answer.value = this.picks.join(", ");
   }
 
   leaveQuestion(shown) {
     const { question } = this;
     this.closeQuestion();
     this.show(this.step + 1);
-    if (shown) this.say("", `It is ${question.answers.map((id) => `block ${id}`).join(" or ")}. ${question.why}`);
+    if (shown) this.say("", `It is ${solution(question)}. ${question.why}`);
+    this.openQuestion();
   }
 
-  reply(id) {
+  reply(ids) {
     const { question, state } = this;
     if (!question) return;
-    if (!isCount(id) || id >= state.total) {
-      this.ask.textContent = `${question.ask} (There are the blocks 0 to ${state.total - 1}.)`;
+    if (ids.some((id) => id >= state.total)) {
+      this.hint.textContent = `There are the blocks 0 to ${state.total - 1}:`;
       return;
     }
-    const right = question.answers.includes(id);
+    const right = isRight(question, ids), what = solution(question);
+    const astray = ids.find((id) => !question.answers.includes(id));
+    const where = astray === undefined ? `it is ${what}` : `${whereIs(state, astray)}; it is ${what}`;
     this.asked += 1;
     this.right += right;
-    const chosen = right ? `Right: block ${id}.` : `Wrong: ${whereIs(state, id)}; it is `
-      + `${question.answers.map((answer) => `block ${answer}`).join(" or ")}.`;
+    this.say(right ? "right" : "wrong", `${right ? `Right: ${what}` : `Wrong: ${where}`}. ${question.why}`);
     this.leaveQuestion(false);
-    this.say(right ? "right" : "wrong", `${chosen} ${question.why}`);
     this.score.textContent = `${this.right} of ${this.asked} right`;
     this.root.focus({ preventScroll: true });
   }

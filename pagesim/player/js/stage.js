@@ -187,7 +187,7 @@ class Stage {
       : this.tablesInLines(state, event, changed, view);
     if (plugs.length) this.wires(plugs, view);
     this.drawStrips(state, event, changed, view);
-    this.outline(changed, view.selected);
+    this.outline(changed, view);
     this.arrows(event);
     this.legend(state, event);
     this.under.done();
@@ -382,11 +382,11 @@ class Stage {
   }
 
   /** Dashed frames around what this step changed, with the sign or the word for how. */
-  outline(changed, selected) {
+  outline(changed, { selected, picks }) {
     const { w, h, detail } = this.layout.cell;
-    if (selected?.kind === "block") {
-      const { x, y } = this.cells[selected.value];
-      this.over.rect(x - 1, y - 1, w + 2, h + 2, "chosen");
+    for (const id of selected?.kind === "block" ? [...picks, selected.value] : picks) {
+      const cell = this.cells[id];
+      if (cell) this.over.rect(cell.x - 1, cell.y - 1, w + 2, h + 2, "chosen");
     }
     for (const [id, kinds] of changed) {
       const cell = this.cells[id];

@@ -1,4 +1,4 @@
-// Words: what a block is, which question to ask, and why an answer is right.
+// Words: what a block is, and what happened to it.
 
 // How a change is called, and the sign that stands for it where there is no room for the word.
 const CHANGES = new Map(Object.entries({
@@ -48,63 +48,4 @@ function describeBlock(run, s, id, label) {
   const what = tokens?.length ? `: ${tokens.map(label).join(" ")}` : "";
   return `${where}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
     + `${s.fill[id]} of ${plural(s.blockSize, "slot")} filled${what}.${tail}`;
-}
-
-/** The question to ask before event i, or null: {ask, answers, why(choice)}. */
-function questionFor(run, s, i) {
-  const event = run.events[i];
-  const given = (Array.isArray(run.header.questions) ? run.header.questions : [])
-    .find((q) => q && q.at === i && Array.isArray(q.answer));
-  const first = (kind) => event.effects.find((effect) => effect[0] === kind);
-  const of = event.of === null ? "" : ` of ${nameText(event.of)}`;
-  const next = `Next: ${event.event}${of}.`;
-  if (given) {
-    return { ask: String(given.ask ?? `${next} Which block?`), answers: given.answer.filter(isCount),
-      why: String(given.why ?? event.caption) };
-  }
-  const all = (kind) => event.effects.filter((effect) => effect[0] === kind).map((e) => e[1]);
-  const copy = first("copy"), takes = all("take"), returns = all("return");
-  if (copy) {
-    const [, a, b, owners] = copy;
-    return { ask: `${next} Which block will be copied?`, answers: [a],
-      why: `Block ${a} is shared${isCount(owners) ? ` by ${owners}` : ""}: `
-        + `whoever writes to it first gets a copy of its own, block ${b}.` };
-  }
-  if (takes.length) {
-    return { ask: `${next} Which block will be taken${takes.length > 1 ? " first" : ""}?`,
-      answers: [takes[0]], why: whyTaken(s, event, takes[0]) };
-  }
-  if (returns.length) {
-    const many = returns.length > 1;
-    return { ask: `${next} ${many ? "Name one of the blocks that" : "Which block"} will be returned?`,
-      answers: returns,
-      why: `${many ? `Blocks ${short(returns.join(", "), 60)} lose their` : `Block ${returns[0]} loses its`} `
-        + "last owner; what others share stays." };
-  }
-  return null;
-}
-
-function whyTaken(s, event, b) {
-  const before = event.effects.findIndex((effect) => effect[0] === "take");
-  const earlier = event.effects.slice(0, before);
-  if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
-    return `No block is free, so the evictor gives up ${b} and forgets what it held`
-      + `${[...s.evictor[s.pool(b)]][0] === b ? "; it has waited longest" : ""}.`;
-  }
-  if (earlier.some((effect) => effect[0] === "return" && effect[1] === b)) {
-    return `Block ${b} is given back in this very step, so it is taken first.`;
-  }
-  if (s.freed[b]) {
-    return `Block ${b} was freed last (step ${s.freed[b]}), so it is taken first: the free list is a stack.`;
-  }
-  return `Block ${b} stands at the front of the free list, and the front is taken first.`;
-}
-
-/** Why a wrong choice could not be it. */
-function whereIs(s, id) {
-  if (s.refs[id]) return `block ${id} is in use`;
-  if (s.evictable(id)) return `block ${id} waits in the evictor`;
-  const ids = s.free[s.pool(id)];
-  const rank = ids.length - ids.lastIndexOf(id);
-  return `block ${id} is number ${rank} in the ${s.pool(id) ? "CPU" : "GPU"} free list`;
 }

@@ -1,0 +1,123 @@
+// Questions: which blocks a step is about to change, asked before it is made.
+
+// What can be asked for → the blocks of the event that answer it: pagesim/timeline/questions.py.
+const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
+const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
+const ANSWERS = new Map(Object.entries({
+  taken: from("take"), returned: from("return"), written: from("write"), shared: from("share"),
+  copied: from("copy"), "copied to": to("copy"), swapped: from("swap_out", "swap_in"),
+  "swapped to": to("swap_out", "swap_in"), found: from("hit"), evicted: from("evict"), cached: from("promote"),
+  unused: (event, s) => from("return")(event).filter((id) => s.fill[id] === 0),
+}));
+const MANY = 6; // more blocks than this nobody should have to name
+
+// What the player asks by itself: which block a call takes, which ones a leaving sequence returns.
+const TAKES = ["append_slots", "append_token_ids", "ensure_num_empty_slots", "allocate", "admit", "resume",
+  "swap_out", "swap_in"];
+const RETURNS = ["free", "finish", "abort"];
+const DECISIONS = ["admit", "preempt", "resume", "ignore"]; // whom they concern is half of the answer
+
+/**
+ * The question before event i, in state s, or null: {ask, answers, which, none, why}. The answers are
+ * those blocks of the event that fit; `which` is all, in order, or any one of them; `none`: no block
+ * may be the answer.
+ */
+function questionFor(run, s, i) {
+  const event = run.events[i];
+  if (!event) return null;
+  const asked = Array.isArray(run.header.questions) ? run.header.questions : [];
+  for (const question of asked) {
+    if (question?.at !== i) continue;
+    const found = answersTo(question, event, s);
+    if (found.answers.length) return { ask: String(question.ask), none: false, ...found };
+  }
+  const takes = ANSWERS.get("taken")(event), returns = ANSWERS.get("returned")(event);
+  const what = `${event.event}${ofWhom(event)}${promised(event)}.`;
+  if (takes.length || TAKES.includes(event.event)) {
+    return { ask: `${what} Which block is taken first, if any?`, answers: takes.slice(0, 1), which: "any",
+      none: true, why: takes.length ? whyTaken(s, event, takes[0]) : "" };
+  }
+  if (!returns.length && !RETURNS.includes(event.event)) return null;
+  const few = returns.length <= MANY;
+  return { ask: `${what} ${few ? "Which blocks are returned, if any?" : "Name a block that is returned, if any."}`,
+    answers: returns, which: few ? "all" : "any", none: true, why: returns.length ? whyReturned(returns) : "" };
+}
+
+/** An author's question: a word and the event give its answer. A list of ids is as good as the event. */
+function answersTo(question, event, s) {
+  const word = question.answer, given = Array.isArray(word);
+  const touched = new Set(event.effects.flatMap(blocksOf));
+  const ids = [...new Set(given ? word.filter((id) => touched.has(id)) : ANSWERS.get(word)?.(event, s) ?? [])];
+  const which = question.which ?? (given ? "any" : "all");
+  const answers = which === "first" ? ids.slice(0, 1) : which === "last" ? ids.slice(-1) : ids;
+  const reason = word === "taken" && ids.length ? whyTaken(s, event, ids[0]) : "";
+  const why = String(question.why || reason).replaceAll("{answer}", blocksText(answers));
+  return { answers, which: which === "in order" || which === "all" ? which : "any", why };
+}
+
+const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
+
+function promised(event) {
+  const writes = event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && Array.isArray(e[3]));
+  const count = writes.reduce((sum, e) => sum + e[3].length, 0);
+  return count ? `, ${plural(count, "token")}` : "";
+}
+
+/** "block 7", or "blocks 7, 2 and 5". */
+function blocksText(ids) {
+  const words = ids.length > MANY ? [...ids.slice(0, MANY), `${ids.length - MANY} more`] : ids;
+  return words.length < 2 ? `block ${words[0]}` : `blocks ${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** Whether the blocks that a reader chose answer a question. */
+function isRight({ answers, which }, chosen) {
+  if (which === "any" && answers.length) return chosen.length === 1 && answers.includes(chosen[0]);
+  if (chosen.length !== answers.length) return false;
+  return chosen.every((id, k) => (which === "in order" ? answers[k] === id : answers.includes(id)));
+}
+
+/** Whether a reader must say when all blocks are chosen. */
+const wantsMany = ({ answers, which, none }) => which !== "any" && (none || answers.length > 1);
+
+/** The answer, as it is told to whoever did not find it. */
+function solution({ answers, which }) {
+  if (!answers.length) return "no block";
+  if (which !== "any") return blocksText(answers) + (which === "in order" && answers.length > 1 ? ", in this order" : "");
+  return answers.map((id) => `block ${id}`).slice(0, MANY).join(" or ");
+}
+
+function whyReturned(returns) {
+  const lose = returns.length > 1 ? "lose their last owner" : "loses its last owner";
+  const text = blocksText(returns);
+  return `${text[0].toUpperCase()}${text.slice(1)} ${lose}; what others share stays.`;
+}
+
+function whyTaken(s, event, b) {
+  const copy = event.effects.find((effect) => effect[0] === "copy" && effect[2] === b);
+  if (copy) {
+    const owners = isCount(copy[3]) ? ` by ${copy[3]}` : "";
+    return `Block ${copy[1]} is shared${owners}: its writer gets a copy of its own, and block ${b} is taken for it.`;
+  }
+  const before = event.effects.findIndex((effect) => effect[0] === "take");
+  const earlier = event.effects.slice(0, before);
+  if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
+    return `No block is free, so the evictor gives up ${b} and forgets what it held`
+      + `${[...s.evictor[s.pool(b)]][0] === b ? "; it has waited longest" : ""}.`;
+  }
+  if (earlier.some((effect) => effect[0] === "return" && effect[1] === b)) {
+    return `Block ${b} is given back in this very step, so it is taken first.`;
+  }
+  if (s.freed[b]) {
+    return `Block ${b} was freed last (step ${s.freed[b]}), so it is taken first: the free list is a stack.`;
+  }
+  return `Block ${b} stands at the front of the free list, and the front is taken first.`;
+}
+
+/** Why a wrong choice could not be it. */
+function whereIs(s, id) {
+  if (s.refs[id]) return `block ${id} is in use`;
+  if (s.evictable(id)) return `block ${id} waits in the evictor`;
+  const ids = s.free[s.pool(id)];
+  const rank = ids.length - ids.lastIndexOf(id);
+  return `block ${id} is number ${rank} in the ${s.pool(id) ? "CPU" : "GPU"} free list`;
+}

@@ -1,0 +1,181 @@
+"""What the player asks before a step. The answer is not written down: the step itself has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pagesim.block.interfaces import UsageError
+from pagesim.checks import check_int
+from pagesim.timeline.effects import BLOCK_PAIRS, EFFECTS, MAX_NAME, Effect, Event, is_text, show
+
+if TYPE_CHECKING:
+    from pagesim.timeline.run import Timeline
+    from pagesim.timeline.state import State
+
+PAIRS = frozenset(EFFECTS[kind] for kind in BLOCK_PAIRS)
+SWAPS = PAIRS - {"copy"}
+
+
+def _of(*kinds: str) -> Callable[[Event], list[int | None]]:
+    return lambda event: [e.block for e in event.effects if e.kind in kinds]
+
+
+def _to(*kinds: str) -> Callable[[Event], list[int | None]]:
+    return lambda event: [e.to for e in event.effects if e.kind in kinds]
+
+
+ANSWERS: dict[str, Callable[[Event], list[int | None]]] = {
+    "taken": _of("take"),
+    "returned": _of("return"),
+    "unused": _of("return"),  # only those without a token
+    "written": _of("write"),
+    "shared": _of("share"),
+    "copied": _of("copy"),
+    "copied to": _to("copy"),
+    "swapped": _of(*SWAPS),
+    "swapped to": _to(*SWAPS),
+    "found": _of("hit"),
+    "evicted": _of("evict"),
+    "cached": _of("promote"),
+}
+"""What can be asked for: the words of ``Question.answer``."""
+
+WHICH = ("all", "in order", "first", "last", "any")
+"""How many of the blocks that fit are wanted: the words of ``Question.which``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the player asks before the event ``at``, and which of its blocks answer it.
+
+    ``at`` counts events as ``run[at]`` does. The player asks while it stands at step ``at``, before
+    it makes step ``at + 1``. ``answer`` says what happens to the blocks that are wanted; the ids
+    come from the recorded event, so that a change above the question changes its answer:
+
+    =================  ===========================================================
+    ``taken``          from a free list or an evictor
+    ``returned``       given up by their last owner
+    ``unused``         returned without ever having held a token
+    ``written``        tokens are written into them
+    ``shared``         one owner more
+    ``copied``         their content is copied (to ``copied to``)
+    ``swapped``        their content crosses between GPU and CPU (to ``swapped to``)
+    ``found``          found by their content (a hit of the prefix cache)
+    ``evicted``        they leave the cache
+    ``cached``         they became full and can be found from now on
+    =================  ===========================================================
+
+    ``which`` of them: ``all`` in any order, all ``in order``, the ``first``, the ``last``, or
+    ``any`` one. ``why`` is shown after the answer; ``{answer}`` in it becomes the blocks. Without
+    it the player gives the reason itself. A tuple of ids as ``answer`` is for what has no word.
+    """
+
+    at: int
+    ask: str
+    answer: str | tuple[int, ...] = "taken"
+    why: str = ""
+    which: str = "all"
+
+    def blocks(self, run: Timeline) -> tuple[int, ...]:
+        """The ids that answer it in ``run``; with ``which="any"`` each alone is right.
+
+        UsageError if the run has no such event, or the event no such blocks.
+        """
+        if self.at >= len(run):
+            last = f"its events are 0 to {len(run) - 1}" if len(run) else "it has no events"
+            raise UsageError(f"question at={self.at}: there is no such event in the run, {last}")
+        event = run[self.at]
+        here = f"question at={self.at}: {event.kind}"
+        here += "" if event.subject is None else f" of {event.subject!r:.80}"
+        if not isinstance(self.answer, str):
+            touched = dict.fromkeys(block for e in event.effects for block in _blocks(e))
+            if missing := [block for block in self.answer if block not in touched]:
+                does = f"it concerns {_list(touched)}" if touched else "it concerns no block"
+                raise UsageError(f"{here} does nothing to {_list(missing)}; {does}")
+            return self.answer
+        found = [block for block in ANSWERS[self.answer](event) if block is not None]
+        if self.answer == "unused":
+            used = _used(run.at(self.at))
+            found = [block for block in found if block not in used]
+        ids = tuple(dict.fromkeys(found))
+        if not ids:
+            does = ", ".join(f"{word} {_list(ids)}" for word, ids in _done(event))
+            raise UsageError(f"{here}: no block is {self.answer} there; {does or 'none changes'}")
+        return {"first": ids[:1], "last": ids[-1:]}.get(self.which, ids)
+
+    def checked(self) -> Question:
+        """This question; TypeError or ValueError if a field has no sense in any run."""
+        check_int("at", self.at, 0)
+        check_text("ask", self.ask)
+        check_text("why", self.why)
+        if isinstance(self.answer, tuple):
+            for block in self.answer:
+                check_int("answer", block, 0)
+        elif not isinstance(self.answer, str):
+            raise TypeError(f"answer must be a word or a tuple of ids, not {show(self.answer)}")
+        elif self.answer not in ANSWERS:
+            raise UsageError(f"answer must be one of {', '.join(ANSWERS)}, not {self.answer!r:.80}")
+        if self.which not in WHICH:
+            raise UsageError(f"which must be one of {', '.join(WHICH)}, not {show(self.which)}")
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        """The question in the words of the file."""
+        answer = self.answer if isinstance(self.answer, str) else list(self.answer)
+        return {
+            "at": self.at, "ask": self.ask, "answer": answer, "which": self.which, "why": self.why
+        }  # fmt: skip
+
+
+def question_from(words: Any) -> Question:
+    """A question of a file. TypeError, ValueError or KeyError if it is unfit.
+
+    Of a list of ids without ``which`` any one is right, as in files without this key.
+    """
+    answer = words["answer"]
+    literal = not isinstance(answer, str)
+    return Question(
+        words["at"],
+        words["ask"],
+        tuple(answer) if literal else answer,
+        words.get("why", ""),
+        words.get("which", "any" if literal else "all"),
+    ).checked()
+
+
+def _blocks(effect: Effect) -> list[int]:
+    return [effect.block] if effect.to is None else [effect.block, effect.to]
+
+
+def _done(event: Event) -> list[tuple[str, list[int]]]:
+    """What the event does, in the words of the answers."""
+    found = {word: dict.fromkeys(b for b in of(event) if b is not None)
+             for word, of in ANSWERS.items() if word != "unused"}  # fmt: skip
+    return [(word, list(ids)) for word, ids in found.items() if ids]
+
+
+def _used(state: State) -> set[int]:
+    """The blocks that hold a token of some table."""
+    return {
+        block
+        for table in state.tables.values()
+        for block, filled in zip(table.block_ids, table.fill, strict=True)
+        if filled
+    }
+
+
+def _list(ids: Any) -> str:
+    words = [str(block) for block in ids]
+    more = f" and {len(words) - 8} more" if len(words) > 8 else ""
+    return f"block{'s' * (len(words) > 1)} {', '.join(words[:8])}{more}"
+
+
+def check_text(name: str, value: Any) -> str:
+    """``value``; TypeError if it is no string that a file can hold."""
+    if not is_text(value):
+        raise TypeError(
+            f"{name} must be a string of at most {MAX_NAME:,} characters, not {show(value)}"
+        )
+    return value  # type: ignore[no-any-return]

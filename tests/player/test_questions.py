@@ -1,0 +1,229 @@
+"""Questions have their answers from the recorded step, in Python as in the player."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim import Question, UsageError
+from pagesim.timeline import file
+from pagesim.timeline.questions import ANSWERS, WHICH
+from tests.e2e import scenes
+from tests.player import samples
+
+AUTOMATIC = """
+const run = await begin(given.data);
+return run.events.map((_, i) => player.questionFor(run, run.at(i), i));
+"""
+RIGHT = "return given.tries.map(([question, ids]) => player.isRight(question, ids));"
+
+
+def text_of(run: pagesim.Timeline) -> str:
+    return b"".join(file.lines(run)).decode()
+
+
+def small(first: str = "a") -> pagesim.Timeline:
+    """Two sequences of two blocks each; one of them leaves, and another arrives."""
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
+    with pagesim.record(manager) as run:
+        seqs = [pagesim.Sequence(i, list(range(8)), 4) for i in range(3)]
+        for seq in seqs[:2]:
+            manager.allocate(pagesim.SequenceGroup(f"r{seq.seq_id}", [seq]))
+        manager.free(seqs[0 if first == "a" else 1])
+        manager.allocate(pagesim.SequenceGroup("r2", [seqs[2]]))
+    return run
+
+
+# -- the answer is the step's ------------------------------------------------------------------
+
+
+def test_an_answer_follows_what_happens_above_it() -> None:
+    asked = Question(at=3, ask="Which block is taken first?", answer="taken", which="first")
+    assert asked.blocks(small("a")) == (1,)
+    assert asked.blocks(small("b")) == (3,), "the other one left: its blocks are on top"
+
+
+@pytest.mark.parametrize(
+    ("which", "ids"),
+    [("all", (0, 1)), ("in order", (0, 1)), ("any", (0, 1)), ("first", (0,)), ("last", (1,))],
+)
+def test_which_of_the_blocks(which: str, ids: tuple[int, ...]) -> None:
+    assert Question(2, "?", "returned", which=which).blocks(small()) == ids
+
+
+def test_every_word_finds_its_blocks() -> None:
+    run = scenes.small()  # 2 appends, 4 copies, 5 swaps out, 6 swaps in
+    copy, out, back = run[4].effects, run[5].effects, run[6].effects
+    (pair,) = [effect for effect in copy if effect.kind == "copy"]
+    assert Question(4, "?", "copied").blocks(run) == (pair.block,)
+    assert Question(4, "?", "copied to").blocks(run) == (pair.to,)
+    assert Question(3, "?", "shared").blocks(run) == (0, 1)
+    for at, effects in ((5, out), (6, back)):
+        moved = [effect for effect in effects if effect.kind.startswith("swap")]
+        assert Question(at, "?", "swapped").blocks(run) == tuple(e.block for e in moved)
+        assert Question(at, "?", "swapped to").blocks(run) == tuple(e.to for e in moved)
+    caching = pagesim.SelfAttnBlockSpaceManager(2, 3, 0, watermark=0.0, enable_caching=True)
+    with pagesim.record(caching) as cached:
+        for i, tokens in enumerate(([1, 2, 3, 4], [1, 2, 5, 6], [7, 8, 9, 9, 7, 7])):
+            seq = pagesim.Sequence(i, tokens, 2)
+            caching.allocate(pagesim.SequenceGroup(f"{i}", [seq]))
+            caching.free(seq)
+    assert Question(0, "?", "cached").blocks(cached) == (0, 1)
+    assert Question(2, "?", "found").blocks(cached) == (0,)
+    assert len(Question(4, "?", "evicted").blocks(cached)) == 3
+
+
+def test_what_was_reserved_and_never_used() -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
+    with pagesim.record(manager) as run:
+        seq = pagesim.Sequence(0, [1, 2, 3, 4], 4)
+        manager.allocate(pagesim.SequenceGroup("r", [seq]))
+        seq.status = pagesim.SequenceStatus.RUNNING
+        seq.append_token_id(5, {5: pagesim.Logprob(0.0)})
+        manager.append_slots(seq, 8)
+        manager.free(seq)
+    assert Question(2, "?", "returned").blocks(run) == (0, 1, 2, 3)
+    assert Question(2, "?", "unused", which="any").blocks(run) == (2, 3)
+
+
+# -- annotate refuses what is not in the step ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (Question(3, "?", (2,)),
+         "question at=3: allocate of 2 does nothing to block 2; it concerns blocks 1, 0"),
+        (Question(2, "?", "taken"),
+         "question at=2: free of 0: no block is taken there; returned blocks 0, 1"),
+        (Question(0, "?", "copied to"), "no block is copied to there; taken blocks 0, 1"),
+        (Question(2, "?", "unused"), "no block is unused there"),
+        (Question(4, "?", "taken"), "no such event in the run, its events are 0 to 3"),
+    ],
+)  # fmt: skip
+def test_a_question_about_what_does_not_happen_is_refused(question: Question, said: str) -> None:
+    run = small().annotate(title="before")
+    notes = run.notes
+    with pytest.raises(UsageError) as refused:
+        run.annotate(title="after", questions=[question])
+    assert said in str(refused.value)
+    assert run.notes == notes
+
+
+def test_a_question_of_the_first_edition_loads_and_is_asked(node: Any, tmp_path: Path) -> None:
+    first, *events = text_of(small()).splitlines()
+    old = {"at": 2, "ask": "which?", "answer": [1, 0], "why": "because"}
+    stale = {"at": 3, "ask": "which?", "answer": [7]}
+    head = json.loads(first) | {"questions": [old, stale]}
+    (tmp_path / "old.jsonl").write_text("\n".join([json.dumps(head), *events]), encoding="utf-8")
+    asked, never = pagesim.load(tmp_path / "old.jsonl").notes.questions
+    assert asked == Question(2, "which?", (1, 0), "because", "any")
+    assert never.answer == (7,)
+    found = node(AUTOMATIC, "\n".join([json.dumps(head), *events]))
+    assert found[2] == {
+        "ask": "which?", "answers": [1, 0], "which": "any", "none": False, "why": "because"
+    }  # fmt: skip
+    assert found[3]["ask"].startswith("allocate"), "what is not in the step is not asked"
+
+
+# -- the player finds the same blocks ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("caching", [False, True])
+def test_the_player_finds_the_answers_that_python_finds(node: Any, caching: bool) -> None:
+    run = scenes.by_chance(5, caching, events=150)
+    rng = random.Random(0)
+    asked: dict[int, Question] = {}
+    for at in range(len(run)):
+        for word in rng.sample(list(ANSWERS), len(ANSWERS)):
+            question = Question(at, "?", word, "because", rng.choice(WHICH))
+            try:
+                question.blocks(run)
+            except UsageError:
+                continue
+            asked[at] = question
+            break
+    assert {question.answer for question in asked.values()} >= {"taken", "returned", "written"}
+    run.annotate(questions=asked.values())
+    found = node(AUTOMATIC, text_of(run))
+    for at, question in asked.items():
+        assert tuple(found[at]["answers"]) == question.blocks(run), (at, question)
+
+
+def test_the_reason_may_name_the_blocks(node: Any) -> None:
+    run = small()
+    template = Question(2, "?", "returned", "now {answer} are on top")
+    found = node(AUTOMATIC, text_of(run.annotate(questions=[template])))[2]
+    assert found["why"] == "now blocks 0 and 1 are on top"
+    run.annotate(questions=[replace(template, at=3, answer="taken", why="")])
+    found = node(AUTOMATIC, text_of(run))[3]
+    assert "freed last" in found["why"]
+
+
+# -- what the player asks by itself --------------------------------------------------------------
+
+
+def test_questions_and_their_reasons(node: Any) -> None:
+    found = node(AUTOMATIC, samples.text_of(*samples.sharing()))
+    answers = [None if question is None else question["answers"] for question in found]
+    assert answers == [[0], None, [2], [3], None, [6], [0, 1, 3], [3], [0], [1, 3]]
+    assert "Block 1 is shared by 2" in found[2]["why"]
+    assert "front of the free list" in found[3]["why"]
+    assert "freed last (step 7)" in found[7]["why"]
+    evicting = node(AUTOMATIC, samples.text_of(*samples.caching()))[8]
+    assert evicting["answers"] == [1]
+    assert "the evictor gives up 1" in evicting["why"]
+
+
+def test_a_question_does_not_give_away_who_needs_a_block(node: Any) -> None:
+    """Every append is asked about, in the same words; that no block is taken is an answer, too."""
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
+    with pagesim.record(manager) as run:
+        for i, length in enumerate((7, 6)):
+            seq = pagesim.Sequence(i, [0] * length, 4)
+            manager.allocate(pagesim.SequenceGroup(f"{i}", [seq]))
+            seq.status = pagesim.SequenceStatus.RUNNING
+            for _ in range(2):
+                seq.append_token_id(9, {9: pagesim.Logprob(0.0)})
+                manager.append_slots(seq, 0)
+    found = node(AUTOMATIC, text_of(run))
+    appends = [found[i] for i in run.find(kind="append_slots")]
+    assert [question["answers"] for question in appends] == [[], [2], [], []]
+    assert {question["ask"].replace("s0", "s1") for question in appends} == {
+        "append_slots of s1, 1 token. Which block is taken first, if any?"
+    }
+
+
+def test_a_decision_is_asked_about_without_its_subject(node: Any) -> None:
+    head, events = samples.scheduling()
+    found = node(AUTOMATIC, samples.text_of(head, events))
+    for i in (1, 3):  # admit, preempt
+        assert found[i] is not None and "s1" not in found[i]["ask"], found[i]
+
+
+def test_a_question_for_several_blocks_wants_all_of_them(node: Any) -> None:
+    def asked(which: str, *answers: int, none: bool = False) -> dict[str, Any]:
+        return {"answers": answers, "which": which, "none": none}
+
+    tries: list[tuple[dict[str, Any], list[int], bool]] = [
+        (asked("all", 6, 7, 8), [7], False),
+        (asked("all", 6, 7, 8), [8, 6, 7], True),
+        (asked("all", 6, 7, 8), [6, 7, 8, 9], False),
+        (asked("in order", 6, 7), [7, 6], False),
+        (asked("in order", 6, 7), [6, 7], True),
+        (asked("any", 6, 7), [7], True),
+        (asked("any", 6, 7), [6, 7], False),
+        (asked("any", none=True), [], True),
+        (asked("any", none=True), [6], False),
+        (asked("any", 6, none=True), [], False),
+        (asked("all", none=True), [], True),
+        (asked("all", 6, none=True), [], False),
+    ]
+    found = node(RIGHT, tries=[[question, ids] for question, ids, _ in tries])
+    assert found == [right for _, _, right in tries]
