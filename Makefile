@@ -38,7 +38,7 @@ notebooks: $(STAMP) ## run every chapter, compare its text outputs with the comm
 	$(PY) -m pytest -n $(JOBS) -m course tests/notebooks
 
 gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU needed
-	$(PY) -m kernels.compile_check
+	$(PY) -m kernels.gate
 
 figures: $(STAMP) ## render the gallery in figures/gallery (FIGURES_ARGS="--only sharing" passes flags on)
 	$(PY) -m figures $(FIGURES_ARGS)

@@ -12,24 +12,23 @@ import contextlib
 from importlib import import_module
 from typing import Any
 
-from kernels import decision
+from kernels.runtime import mode
 
 # Where each exported name lives. Modules load on first use: they need torch, this package does not.
 _HOMES = {
     "assert_matches_reference": "kernels.compare",
     "copy_blocks": "kernels.block_copy",
     "from_cuda_layout": "kernels.layouts",
-    "fused_decode": "kernels.fused",
+    "fused_decode": "kernels.attention.fused_decode",
     "online_softmax": "kernels.softmax",
-    "paged_attention_v1": "kernels.attention_v1",
-    "paged_attention_v2": "kernels.attention_v2",
-    "paged_prefill": "kernels.prefill",
+    "paged_attention_v1": "kernels.attention.v1",
+    "paged_attention_v2": "kernels.attention.v2",
+    "paged_prefill": "kernels.attention.prefill",
     "reshape_and_cache": "kernels.cache_write",
     "swap_blocks": "kernels.block_copy",
     "to_cuda_layout": "kernels.layouts",
-    "xray": "kernels.access_trace",
 }
-_MODULES = ("backend", "reference", "simt")
+_WITHOUT_TORCH = ("backend", "reference", "simt")
 
 __all__ = [
     "assert_matches_reference",
@@ -52,16 +51,17 @@ __all__ = [
 # A triton imported the wrong way is reported when a kernel is asked for, not here: the references
 # need no triton and must stay within reach.
 with contextlib.suppress(RuntimeError):
-    decision.decide()
+    mode.decide()
 
 
 def __getattr__(name: str) -> Any:
     """Load an exported name on first use; see `_HOMES`."""
-    if name in _MODULES:
-        return import_module(f"kernels.{name}")
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'kernels' has no attribute {name!r}; it has {__all__}")
-    decision.require_torch(name)
+    if name not in _WITHOUT_TORCH:
+        mode.require_torch(name)
+    if name not in _HOMES:
+        return import_module(f"kernels.{name}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

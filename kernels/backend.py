@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from kernels.decision import INSTALL, Backend, decide, device
+from kernels.runtime.mode import INSTALL, Backend, decide, device
 
 __all__ = ["Backend", "decide", "device", "report"]
 
@@ -37,7 +37,7 @@ def report() -> dict[str, Any]:
         if result["torch"] is None:
             result["probe"] = f"not run: {INSTALL}"
         else:
-            result["probe"] = import_module("kernels.probe").run_probe()
+            result["probe"] = import_module("kernels.runtime.probe").run_probe()
     except Exception as error:  # whatever a driver, a compiler or a broken wheel may raise
         result["probe"] = f"{type(error).__name__}: {error}".strip().splitlines()[0]
         result["reason"] = result["reason"] or "see probe"

@@ -32,9 +32,10 @@ from collections.abc import Sequence
 
 import torch
 
-from kernels import decision, fallback, guards
+from kernels.runtime import fallback, mode
+from kernels.runtime.argument_checks import FLOATS, FP8, check_devices, check_tensor
 
-triton, tl = decision.load_triton()
+triton, tl = mode.load_triton()
 
 _TILE = 4096  # numbers that a program moves
 
@@ -89,7 +90,7 @@ def copy_blocks(
     """
     caches = _checked_caches(k_caches, v_caches)
     moves = batches(_checked_pairs(pairs, caches, caches))
-    if decision.decide().mode == "reference":
+    if mode.decide().mode == "reference":
         fallback.copy_blocks(caches, moves)
         return
     for batch in moves:
@@ -139,7 +140,7 @@ def batches(pairs: Sequence[tuple[int, int]]) -> list[dict[int, int]]:
 
 def _launch(caches: list[torch.Tensor], batch: dict[int, int]) -> None:
     device, (_, block_size, num_heads, head_dim) = caches[0].device, caches[0].shape
-    if decision.decide().mode == "interpreted" and device.type != "cpu":
+    if mode.decide().mode == "interpreted" and device.type != "cpu":
         raise ValueError(
             f"k_caches[0] is on {device}: the interpreter follows addresses on the CPU only, put "
             "caches on kernels.backend.device()"
@@ -172,11 +173,11 @@ def _checked_caches(
     for kind, caches in (("k_caches", k_caches), ("v_caches", v_caches)):
         for layer, cache in enumerate(caches):
             name = f"{kind}[{layer}]"
-            guards.check_tensor(name, cache, shape, 4, (*guards.FLOATS, guards.FP8))
+            check_tensor(name, cache, shape, 4, (*FLOATS, FP8))
             named[name] = cache
     if not named:
         return []
-    guards.check_devices(**named)
+    check_devices(**named)
     (first, model), *others = named.items()
     for name, cache in others:
         if cache.shape != model.shape or cache.dtype != model.dtype:
@@ -190,7 +191,7 @@ def _checked_caches(
 def _checked_pairs(
     pairs: torch.Tensor, sources: Sequence[torch.Tensor], targets: Sequence[torch.Tensor]
 ) -> list[tuple[int, int]]:
-    guards.check_tensor("pairs", pairs, "[P, 2]", 2, (torch.int64,))
+    check_tensor("pairs", pairs, "[P, 2]", 2, (torch.int64,))
     if pairs.shape[1] != 2:
         raise ValueError(f"pairs must have shape [P, 2], got {list(pairs.shape)}")
     rows = [(int(source), int(target)) for source, target in pairs.cpu().tolist()]

@@ -31,9 +31,10 @@ from __future__ import annotations
 
 import torch
 
-from kernels import checks, decision, fallback, numerics
+from kernels.attention import numerics
+from kernels.runtime import checks, fallback, mode
 
-triton, tl = decision.load_triton()
+triton, tl = mode.load_triton()
 
 
 @triton.jit
@@ -119,7 +120,7 @@ def reshape_and_cache(
     the cache and two tokens for one slot are such errors. Looking at the slots waits for the GPU.
     """
     scales = checks.check_cache_write(key, value, k_cache, v_cache, slot_mapping, k_scale, v_scale)
-    if decision.decide().mode == "reference":
+    if mode.decide().mode == "reference":
         fallback.reshape_and_cache(key, value, k_cache, v_cache, slot_mapping, *scales)
         return
     num_tokens, num_heads, head_dim = key.shape

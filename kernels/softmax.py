@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import torch
 
-from kernels import decision, fallback, guards, numerics
+from kernels.attention import numerics
+from kernels.runtime import fallback, mode
+from kernels.runtime.argument_checks import FLOATS, check_devices, check_tensor
 
-triton, tl = decision.load_triton()
+triton, tl = mode.load_triton()
 
 _TILE = 1024
 
@@ -59,9 +61,9 @@ def online_softmax(x: torch.Tensor) -> torch.Tensor:
     -inf gives NaN, as in torch: no weights fit it. Raises ValueError or TypeError naming x.
     """
     axes = x.dim() if isinstance(x, torch.Tensor) and x.dim() == 1 else 2
-    guards.check_tensor("x", x, "[N] or [R, N]", axes, guards.FLOATS)
-    guards.check_devices(x=x)
-    if decision.decide().mode == "reference":
+    check_tensor("x", x, "[N] or [R, N]", axes, FLOATS)
+    check_devices(x=x)
+    if mode.decide().mode == "reference":
         return fallback.online_softmax(x)
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     rows, results = torch.atleast_2d(x), torch.atleast_2d(out)

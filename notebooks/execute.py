@@ -47,7 +47,7 @@ METADATA = {
 }
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 QUIET = "--IPKernelApp.log_level=40"  # its warnings are about transport, none about the course
-# What kernels.decision says where there is no triton: true of this machine, not of the course.
+# What kernels.runtime.mode says where there is no triton: true of this machine, not of the course.
 MACHINE_LINE = re.compile(r"^kernels: the NumPy reference answers.*\n?", re.MULTILINE)
 DATA_URI = re.compile(r"data:image/[^\"')\s]+")
 SRCDOC = re.compile(r"srcdoc='([^']*)'")

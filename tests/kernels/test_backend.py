@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernels import decision
+from kernels.runtime import mode
 from tests.kernels.children import block_import, python
 
 pytestmark = [pytest.mark.ch00, pytest.mark.ch03]
@@ -21,7 +21,7 @@ cache = torch.arange(16.0, device=where).reshape(2, 2, 1, 4)
 table, lens = (torch.tensor(x, dtype=torch.int32, device=where) for x in ([[1]], [1]))
 q = torch.ones(1, 1, 4, device=where)
 for dtype in (torch.float32, torch.bfloat16):
-    k, v = cache.to(dtype), cache.to(dtype)
+    k, v = cache.to(dtype), cache.to(dtype, copy=True)
     token = torch.full((1, 1, 4), 9.0, dtype=dtype, device=where)
     kernels.reshape_and_cache(token, token, k, v, torch.tensor([2], device=where))
     out = kernels.paged_attention_v1(q.to(dtype), k, v, table, lens)
@@ -43,8 +43,8 @@ def test_json_is_one_object_and_agrees_with_this_process() -> None:
     assert set(found) == KEYS
     assert found["probe"] == "ok"
     assert found["ok"] is True
-    if "TRITON_INTERPRET" not in decision.decide().reason:
-        backend = decision.decide()
+    if "TRITON_INTERPRET" not in mode.decide().reason:
+        backend = mode.decide()
         assert (found["mode"], found["device"]) == (backend.mode, backend.device)
 
 
@@ -65,8 +65,8 @@ def test_without_triton_the_reference_answers_and_says_so_once(tmp_path: Path) -
 
 
 def test_with_triton_nothing_is_said() -> None:
-    if decision.decide().mode == "reference":
-        pytest.skip(f"no triton to run: {decision.decide().reason}")
+    if mode.decide().mode == "reference":
+        pytest.skip(f"no triton to run: {mode.decide().reason}")
     child = python("-c", USE)
     assert (child.stdout, child.stderr) == (USED, "")
 
@@ -109,7 +109,7 @@ except ImportError as error:
 
 def test_importing_kernels_imports_nothing_of_ours() -> None:
     code = """
-import sys, kernels, kernels.attention_v1, kernels.cache_write, kernels.compare, kernels.backend
+import sys, kernels, kernels.attention.v1, kernels.cache_write, kernels.compare, kernels.backend
 print([name for name in sys.modules if name.split(".")[0] in ("pagesim", "figures")])
 """
     assert python("-c", code).stdout == "[]\n"
@@ -117,15 +117,15 @@ print([name for name in sys.modules if name.split(".")[0] in ("pagesim", "figure
 
 def test_import_kernels_first_is_enough() -> None:
     """A user's own `import triton` after ours finds the mode decided."""
-    if decision.decide().mode == "reference":
-        pytest.skip(f"no triton to import: {decision.decide().reason}")
+    if mode.decide().mode == "reference":
+        pytest.skip(f"no triton to import: {mode.decide().reason}")
     child = python("-c", "import kernels, triton" + USE)
     assert (child.stdout, child.stderr) == (USED, "")
 
 
 def test_triton_imported_the_other_way_is_told_with_the_way_out() -> None:
-    if decision.decide().mode == "reference":
-        pytest.skip(f"no triton to import: {decision.decide().reason}")
+    if mode.decide().mode == "reference":
+        pytest.skip(f"no triton to import: {mode.decide().reason}")
     # The wrong way is the interpreter where there is a GPU, and the compiler where there is none.
     wrong = "1" if has_gpu() else "0"
     code = f"""
@@ -157,14 +157,14 @@ def test_the_users_wish_to_interpret_is_respected(monkeypatch: pytest.MonkeyPatc
     gpu = SimpleNamespace(
         cuda=SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "Big GPU")
     )
-    monkeypatch.delenv(decision.COMPILE_ONLY, raising=False)
-    for wish, mode, device in [("1", "interpreted", "cpu"), ("0", "compiled", "cuda")]:
+    monkeypatch.delenv(mode.COMPILE_ONLY, raising=False)
+    for wish, chosen, device in [("1", "interpreted", "cpu"), ("0", "compiled", "cuda")]:
         monkeypatch.setenv("TRITON_INTERPRET", wish)
-        wanted = decision._wanted(gpu)
-        assert (wanted.mode, wanted.device) == (mode, device)
+        wanted = mode._wanted(gpu)
+        assert (wanted.mode, wanted.device) == (chosen, device)
         assert "Big GPU" in wanted.reason
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    assert "TRITON_INTERPRET is set" in decision._wanted(gpu).reason
+    assert "TRITON_INTERPRET is set" in mode._wanted(gpu).reason
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_an_old_triton_with_a_new_numpy_cannot_interpret(
     triton: str, numpy: str, works: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "numpy", SimpleNamespace(__version__=numpy))
-    problem = decision._cannot_interpret(SimpleNamespace(__version__=triton))
+    problem = mode._cannot_interpret(SimpleNamespace(__version__=triton))
     if works:
         assert problem is None
     else:
@@ -183,8 +183,8 @@ def test_an_old_triton_with_a_new_numpy_cannot_interpret(
 
 
 def test_compile_only_runs_nothing() -> None:
-    if decision.decide().mode == "reference":
-        pytest.skip(f"no triton to compile with: {decision.decide().reason}")
+    if mode.decide().mode == "reference":
+        pytest.skip(f"no triton to compile with: {mode.decide().reason}")
     child = python("-m", "kernels.backend", "--json", PAGESIM_COMPILE_ONLY="1")
     found = json.loads(child.stdout)
     assert (found["mode"], found["device"], found["ok"]) == ("compiled", None, False)

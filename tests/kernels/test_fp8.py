@@ -79,12 +79,12 @@ def test_dividing_is_no_multiplying_by_one_over(scale: float) -> None:
 
 
 def test_skipped_tokens_and_other_slots_stay() -> None:
-    caches = [torch.full((3, 2, 1, 8), 0x7F, dtype=torch.uint8, device=backend.device())] * 2
+    caches = torch.full((2, 3, 2, 1, 8), 0x7F, dtype=torch.uint8, device=backend.device())
     x = torch.ones(2, 1, 8, device=backend.device())
     reshape_and_cache(x, x, *(cache.view(FP8) for cache in caches), slot_tensor([-1, 3]))
-    stored = caches[0].flatten(0, 1)
-    assert (stored[3] == 0x38).all()
-    assert (stored[[0, 1, 2, 4, 5]] == 0x7F).all()
+    stored = caches.flatten(1, 2)
+    assert (stored[:, 3] == 0x38).all()
+    assert (stored[:, [0, 1, 2, 4, 5]] == 0x7F).all()
 
 
 def test_the_reference_is_torchs_cast() -> None:

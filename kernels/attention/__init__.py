@@ -1,0 +1,1 @@
+"""The attention kernels, and what they share: tiles, partitions, configurations, numerics."""

@@ -1,0 +1,220 @@
+"""Decode attention that takes the new token's key and value from its arguments, not from the cache.
+
+**The problem.** A decode step first writes the new token's key and value into the cache, and then
+the attention kernel reads them back, from memory, for the very next thing that happens: one launch
+waits for the other. But who attends has those numbers in hand.
+
+**The idea.** A running softmax may begin anywhere. Let it begin with the new token: its score is
+the first maximum, its weight is exp(0) = 1.
+
+                              cached: positions 0 … context_len - 1        new: context_len
+    block_tables -->  k0 k1 k2 k3 | k4 k5 k6 k7 | k8 ?? ?? ??                k_new, v_new
+                                                                                  |
+    m   = score of the new token      <-------------------------------------------+
+    ell = 1
+    acc = its value                then on over the pages, as in `kernels.attention.tile`
+
+The cache is not touched; writing k_new and v_new there (`reshape_and_cache`) can happen at any time
+before the next step. Every sequence sees at least its new token, so none is empty.
+
+An fp8 cache holds numbers divided by k_scale and v_scale; k_new and v_new never were in it and are
+taken as they are. So the new value is kept apart until the cached ones have been scaled back.
+"""
+# Triton's custom: compile-time arguments are written in capitals.
+# ruff: noqa: N803, N806
+
+from __future__ import annotations
+
+import torch
+
+from kernels.attention import configs, numerics
+from kernels.attention import tile as tiles
+from kernels.runtime import checks, fallback, mode
+
+triton, tl = mode.load_triton()
+
+
+@triton.jit
+def fused_decode_kernel(
+    out_ptr,
+    lse_ptr,  # may be None, as may alibi_slopes, k_scale and v_scale
+    q_ptr,
+    k_new_ptr,
+    v_new_ptr,
+    k_cache_ptr,
+    v_cache_ptr,
+    block_tables_ptr,
+    context_lens_ptr,
+    alibi_slopes_ptr,
+    k_scale_ptr,
+    v_scale_ptr,
+    scale,
+    window,
+    # Steps in elements from one sequence, head, block or row to the next; along D it is always 1.
+    out_seq,
+    out_head,
+    q_seq,
+    q_head,
+    k_new_seq,
+    k_new_head,
+    v_new_seq,
+    v_new_head,
+    k_block,
+    k_row,
+    k_head,
+    v_block,
+    v_row,
+    v_head,
+    table_seq,
+    GROUP: tl.constexpr,  # query heads per KV head
+    ROWS: tl.constexpr,  # GROUP as rows of a tile: a power of two, at least 16
+    BLOCK_SIZE: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two, at least 16
+    TILE: tl.constexpr,
+    SOFTCAP: tl.constexpr,
+):
+    """One program: all query heads of one KV head of one sequence."""
+    seq = tl.program_id(0).to(tl.int64)
+    kv_head = tl.program_id(1).to(tl.int64)
+    lane = tl.arange(0, ROWS)
+    dim = tl.arange(0, DIMS)
+    in_head = dim < HEAD_DIM
+    head = kv_head * GROUP + lane
+    wanted = (lane < GROUP)[:, None] & in_head[None, :]
+    q_offset = seq * q_seq + head[:, None] * q_head + dim[None, :]
+    q = tl.load(q_ptr + q_offset, mask=wanted, other=0.0)
+    k_new_offset = seq * k_new_seq + kv_head * k_new_head + dim
+    k_new = tl.load(k_new_ptr + k_new_offset, mask=in_head, other=0.0).to(tl.float32)
+    v_new_offset = seq * v_new_seq + kv_head * v_new_head + dim
+    v_new = tl.load(v_new_ptr + v_new_offset, mask=in_head, other=0.0).to(tl.float32)
+
+    # The new token stands at the query's own position: ALiBi adds nothing, every window holds it.
+    own = tl.sum(q.to(tl.float32) * k_new[None, :], axis=1) * scale
+    if SOFTCAP > 0.0:
+        own = SOFTCAP * numerics.tanh(own / SOFTCAP)
+    m = own
+    ell = tl.full([ROWS], 1.0, dtype=tl.float32)
+    acc = tl.zeros([ROWS, DIMS], dtype=tl.float32)
+
+    q = numerics.operand(q, q_ptr.dtype.element_ty)
+    if k_scale_ptr is not None:
+        scale = scale * tl.load(k_scale_ptr + kv_head)
+    slope = 0.0
+    if alibi_slopes_ptr is not None:
+        slope = tl.load(alibi_slopes_ptr + head, mask=lane < GROUP, other=0.0)[:, None]
+    ALIBI: tl.constexpr = alibi_slopes_ptr is not None
+
+    context_len = tl.load(context_lens_ptr + seq)
+    start = tl.maximum(context_len + 1 - window, 0)
+    full = start + (context_len - start) // TILE * TILE
+    table_ptr = block_tables_ptr + seq * table_seq
+    k_ptr = k_cache_ptr + kv_head * k_head
+    v_ptr = v_cache_ptr + kv_head * v_head
+    # fmt: off
+    for first in range(start, full, TILE):
+        m, ell, acc = tiles.attend(
+            q, m, ell, acc, first, context_len, context_len, slope, table_ptr, k_ptr, v_ptr,
+            k_block, k_row, v_block, v_row, scale, window,
+            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False,
+        )
+    if full < context_len:
+        m, ell, acc = tiles.attend(
+            q, m, ell, acc, full, context_len, context_len, slope, table_ptr, k_ptr, v_ptr,
+            k_block, k_row, v_block, v_row, scale, window,
+            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True,
+        )
+    # fmt: on
+
+    if v_scale_ptr is not None:
+        acc = acc * tl.load(v_scale_ptr + kv_head)
+    acc += tiles.exp(own - m)[:, None] * v_new[None, :]
+    out = numerics.round_to(acc / ell[:, None], out_ptr.dtype.element_ty)
+    out_offset = seq * out_seq + head[:, None] * out_head + dim[None, :]
+    tl.store(out_ptr + out_offset, out, mask=wanted)
+    if lse_ptr is not None:
+        num_heads = tl.num_programs(1) * GROUP
+        tl.store(lse_ptr + seq * num_heads + head, tiles.log2_sum(m, ell), mask=lane < GROUP)
+
+
+def fused_decode(
+    q: torch.Tensor,
+    k_new: torch.Tensor,
+    v_new: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    context_lens: torch.Tensor,
+    *,
+    scale: float | None = None,
+    alibi_slopes: torch.Tensor | None = None,
+    sliding_window: int = 0,
+    softcap: float = 0.0,
+    k_scale: float | torch.Tensor | None = None,
+    v_scale: float | torch.Tensor | None = None,
+    return_lse: bool = False,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """Decode attention over the pages and one more token; [B, Hq, D] in q's dtype.
+
+    k_new, v_new: [B, Hkv, D] in q's dtype, the new token's, not divided by any scale;
+    context_lens: int32 [B], tokens in the cache. The query and the new token sit at position
+    context_len. Equal to writing k_new and v_new into a cache of q's dtype first and attending to
+    context_lens + 1 tokens, but nothing is written.
+
+    Everything else, keywords and errors too, as in `paged_attention_v1`. return_lse: True gives
+    (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score).
+    """
+    checks.check_decode(q, k_cache, v_cache, block_tables, context_lens, lengths="context_lens")
+    checks.check_new_tokens(q, k_new, v_new, k_cache.shape[2])
+    options = checks.check_options(
+        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
+    )
+    checks.check_tables(
+        block_tables, context_lens, k_cache, sliding_window, lengths="context_lens", num_queries=0
+    )
+    if mode.decide().mode == "reference":
+        out, lse = fallback.attention(
+            q, k_cache, v_cache, block_tables, context_lens, options, k_new=k_new, v_new=v_new
+        )
+        return (out, lse) if return_lse else out
+    num_seqs, num_heads, head_dim = q.shape
+    block_size, num_kv_heads = k_cache.shape[1:3]
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    lse = torch.empty(q.shape[:2], device=q.device) if return_lse else None
+    group = num_heads // num_kv_heads
+    config = configs.decode_config(configs.target(q.device), head_dim, group, q.element_size())
+    if num_seqs > 0:
+        with torch.cuda.device_of(q):
+            fused_decode_kernel[(num_seqs, num_kv_heads)](
+                out,
+                lse,
+                q,
+                k_new,
+                v_new,
+                k_cache,
+                v_cache,
+                block_tables,
+                context_lens,
+                options.alibi_slopes,
+                options.k_scale,
+                options.v_scale,
+                options.scale,
+                options.window,
+                *out.stride()[:2],
+                *q.stride()[:2],
+                *k_new.stride()[:2],
+                *v_new.stride()[:2],
+                *k_cache.stride()[:3],
+                *v_cache.stride()[:3],
+                block_tables.stride(0),
+                GROUP=group,
+                ROWS=config.rows,
+                BLOCK_SIZE=block_size,
+                HEAD_DIM=head_dim,
+                DIMS=max(16, triton.next_power_of_2(head_dim)),
+                TILE=config.tile,
+                SOFTCAP=options.softcap,
+                num_warps=config.num_warps,
+                num_stages=config.num_stages,
+            )
+    return (out, lse) if return_lse else out

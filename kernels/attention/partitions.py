@@ -1,0 +1,109 @@
+"""Into how many partitions should `paged_attention_v2` cut its sequences?
+
+A GPU runs as many programs at a time as it has seats; more than that wait for the next wave.
+
+    1 sequence of 4096 tokens, 8 KV heads, 264 seats
+
+    partitions    programs    seats taken    a program reads
+         1            8            3 %          4096 tokens      the chip is idle
+         8           64           24 %           512 tokens      an eighth each, and a merge
+        64          512           two waves       64 tokens      starting programs is now the work
+
+Partitions have one size, so a ragged batch is split by length: a short sequence stays whole.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kernels.attention import configs
+from kernels.runtime.argument_checks import describe
+from kernels.runtime.checks import Options
+
+# Programs that one multiprocessor holds at a time (each pipelines its loads through shared memory),
+# and what starting and merging one costs, in tokens that could have been read instead.
+_RESIDENT, _OVERHEAD = 2, 128
+_MAX_PARTITIONS = 256
+_GRID = 65_535
+"""Programs along the third axis of a CUDA grid, which is where partitions are."""
+
+
+def check_partitions(partition_size: int, num_partitions: int | None) -> None:
+    """Check v2's own two keywords: ints of at least 1; None, or as many as a grid has room for."""
+    given = {"partition_size": partition_size}
+    if num_partitions is not None:
+        given["num_partitions"] = num_partitions
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise TypeError(f"{name} must be an int, got {describe(value)}")
+        if value < 1:
+            raise ValueError(f"{name} = {value}: give at least 1")
+    if num_partitions is not None and num_partitions > _GRID:
+        raise ValueError(f"num_partitions = {num_partitions}: a grid has room for at most {_GRID}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a call is cut: `num_partitions` of `span` tokens each, in tiles of `config`."""
+
+    span: int
+    num_partitions: int
+    config: configs.Config
+
+
+def plan(
+    lengths: NDArray[np.int64],
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    options: Options,
+    partition_size: int = 512,
+    num_partitions: int | None = None,
+) -> Plan:
+    """Choose the partitions for sequences of these lengths, in front of a checked call."""
+    chip = configs.target(q.device)
+    group = q.shape[1] // k_cache.shape[2]
+    config = configs.decode_config(chip, q.shape[2], group, q.element_size())
+    visible = np.minimum(lengths, options.window)
+    longest = max(1, int(visible.max(initial=0)))
+    if num_partitions is not None:
+        span = -(-longest // num_partitions)
+        return Plan(span, -(-longest // span), config)  # none behind the end: it would be empty
+    most = -(-longest // partition_size)
+    if chip != "interpreted":
+        processors = torch.cuda.get_device_properties(q.device).multi_processor_count
+        seats = processors * _RESIDENT
+        return wave_plan(visible, most, k_cache.shape[2], seats, partition_size, config)
+    return Plan(partition_size, most, config)
+
+
+def wave_plan(
+    visible: NDArray[np.int64],
+    most: int,
+    num_kv_heads: int,
+    seats: int,
+    partition_size: int,
+    config: configs.Config,
+) -> Plan:
+    """The cheapest of 1 … `most` partitions, on a chip that runs `seats` programs at a time.
+
+    Two bounds on the time, in tokens: full waves of the longest program; and all work shared evenly
+    between the seats, with one longest program starting last. The first is close for equal lengths,
+    the second for ragged ones, where short programs make room early. The lower one counts.
+    """
+    longest = max(1, int(visible.max(initial=0)))
+    counts = np.arange(1, min(most, _MAX_PARTITIONS) + 1)
+    # Whole tiles, so that only a sequence's last one needs a mask; never less than asked for.
+    least = max(-(-longest // counts[-1]), min(partition_size, longest))
+    spans = -(-np.maximum(-(-longest // counts), least) // config.tile) * config.tile
+    programs = num_kv_heads * (-(-visible // spans[:, None])).sum(axis=1)
+    program = spans + _OVERHEAD
+    waves = -(-programs // seats) * program
+    shared = (num_kv_heads * visible.sum() + programs * _OVERHEAD) / seats + program
+    costs = np.minimum(waves, shared) + np.where(spans < longest, _OVERHEAD, 0)
+    span = int(spans[int(costs.argmin())])
+    return Plan(span, max(1, -(-longest // span)), config)

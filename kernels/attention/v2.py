@@ -1,0 +1,316 @@
+"""Decode attention in partitions (vLLM: `paged_attention_v2`): the fast one.
+
+**The problem.** `v1.py` gives a sequence one program per head. A batch of 4 sequences and 8
+KV heads makes 32 programs: a chip with 132 multiprocessors stands three quarters empty, however
+long the sequences are. And every query head reads its group's keys again.
+
+**The idea.** Cut the KV sequence into partitions, attend to each as if it were alone, put the
+answers together.
+
+    tokens      0 ............ 511 | 512 .......... 1023 | 1024 ... 1200
+                   partition 0     |    partition 1      |  partition 2      one program each
+                (m, ell, acc)₀     |  (m, ell, acc)₁     |  (m, ell, acc)₂
+                        \\                  |                  /
+                         reduce: the running softmax once more, over partitions
+                                           |
+                                         output
+
+Attention over a part leaves the same (m, ell, acc) as a running softmax that stopped there. Two of
+them merge by the rule that moved one on: shift both to the larger m, then add. A partition is a
+slice of the tokens of one sequence; it has nothing to do with how many GPUs share the model.
+
+Inside a partition a program takes all query heads of one KV head and tiles of many tokens
+(`kernels.attention.tile`): full tiles need no mask, and only the last one gets one.
+
+**How many partitions?** Programs run in waves of as many as the chip holds. Splitting pays until a
+wave is full; beyond that it only adds partial answers to write and merge:
+`kernels.attention.partitions` weighs the two.
+"""
+# Triton's custom: compile-time arguments are written in capitals.
+# ruff: noqa: N803, N806
+
+from __future__ import annotations
+
+import torch
+
+from kernels.attention import numerics
+from kernels.attention import tile as tiles
+from kernels.attention.partitions import Plan, check_partitions, plan
+from kernels.runtime import checks, fallback, mode
+
+triton, tl = mode.load_triton()
+
+
+@triton.jit
+def split_kernel(
+    out_ptr,
+    lse_ptr,  # may be None, as may alibi_slopes, k_scale and v_scale
+    partial_ptr,  # acc [B, Hq, S, D], m and ell [B, Hq, S]; None for one partition
+    partial_m_ptr,
+    partial_ell_ptr,
+    q_ptr,
+    k_cache_ptr,
+    v_cache_ptr,
+    block_tables_ptr,
+    seq_lens_ptr,
+    alibi_slopes_ptr,
+    k_scale_ptr,
+    v_scale_ptr,
+    scale,
+    window,
+    span,  # tokens of a partition
+    # Steps in elements from one sequence, head, block or row to the next; along D it is always 1.
+    out_seq,
+    out_head,
+    q_seq,
+    q_head,
+    k_block,
+    k_row,
+    k_head,
+    v_block,
+    v_row,
+    v_head,
+    table_seq,
+    GROUP: tl.constexpr,  # query heads per KV head
+    ROWS: tl.constexpr,  # GROUP as rows of a tile: a power of two, at least 16
+    BLOCK_SIZE: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two, at least 16
+    TILE: tl.constexpr,
+    SOFTCAP: tl.constexpr,
+):
+    """One program: one partition of one sequence, for all query heads of one KV head."""
+    seq = tl.program_id(0).to(tl.int64)
+    kv_head = tl.program_id(1).to(tl.int64)
+    part = tl.program_id(2)
+    seq_len = tl.load(seq_lens_ptr + seq)
+    # Partitions are counted from the oldest visible token, so that tiles need no mask for a window.
+    start = tl.maximum(seq_len - window, 0) + part * span
+    stop = tl.minimum(start + span, seq_len)
+    if part > 0 and start >= seq_len:
+        return  # the reduce knows how many partitions a sequence has
+
+    lane = tl.arange(0, ROWS)
+    dim = tl.arange(0, DIMS)
+    head = kv_head * GROUP + lane
+    wanted = (lane < GROUP)[:, None] & (dim < HEAD_DIM)[None, :]
+    q_offset = seq * q_seq + head[:, None] * q_head + dim[None, :]
+    q = tl.load(q_ptr + q_offset, mask=wanted, other=0.0)
+    q = numerics.operand(q, q_ptr.dtype.element_ty)
+    if k_scale_ptr is not None:
+        scale = scale * tl.load(k_scale_ptr + kv_head)
+    slope = 0.0
+    if alibi_slopes_ptr is not None:
+        slope = tl.load(alibi_slopes_ptr + head, mask=lane < GROUP, other=0.0)[:, None]
+    ALIBI: tl.constexpr = alibi_slopes_ptr is not None
+
+    table_ptr = block_tables_ptr + seq * table_seq
+    k_ptr = k_cache_ptr + kv_head * k_head
+    v_ptr = v_cache_ptr + kv_head * v_head
+    m = tl.full([ROWS], float("-inf"), dtype=tl.float32)
+    ell = tl.zeros([ROWS], dtype=tl.float32)
+    acc = tl.zeros([ROWS, DIMS], dtype=tl.float32)
+    full = start + tl.maximum(stop - start, 0) // TILE * TILE
+    # fmt: off
+    for first in range(start, full, TILE):
+        m, ell, acc = tiles.attend(
+            q, m, ell, acc, first, stop, seq_len - 1, slope, table_ptr, k_ptr, v_ptr,
+            k_block, k_row, v_block, v_row, scale, window,
+            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False,
+        )
+    if full < stop:
+        m, ell, acc = tiles.attend(
+            q, m, ell, acc, full, stop, seq_len - 1, slope, table_ptr, k_ptr, v_ptr,
+            k_block, k_row, v_block, v_row, scale, window,
+            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True,
+        )
+    # fmt: on
+
+    if partial_ptr is None:
+        # An empty sequence has seen nothing: its acc is 0, and so is its output.
+        out = acc / tl.where(ell == 0.0, 1.0, ell)[:, None]
+        if v_scale_ptr is not None:
+            out = out * tl.load(v_scale_ptr + kv_head)
+        out = numerics.round_to(out, out_ptr.dtype.element_ty)
+        offset = seq * out_seq + head[:, None] * out_head + dim[None, :]
+        tl.store(out_ptr + offset, out, mask=wanted)
+        if lse_ptr is not None:
+            num_heads = tl.num_programs(1) * GROUP
+            lse = tiles.log2_sum(m, ell)
+            tl.store(lse_ptr + seq * num_heads + head, lse, mask=lane < GROUP)
+    else:
+        num_heads = tl.num_programs(1) * GROUP
+        place = (seq * num_heads + head) * tl.num_programs(2) + part
+        tl.store(partial_ptr + place[:, None] * HEAD_DIM + dim[None, :], acc, mask=wanted)
+        tl.store(partial_m_ptr + place, m, mask=lane < GROUP)
+        tl.store(partial_ell_ptr + place, ell, mask=lane < GROUP)
+
+
+@triton.jit
+def reduce_kernel(
+    out_ptr,
+    lse_ptr,
+    partial_ptr,
+    partial_m_ptr,
+    partial_ell_ptr,
+    seq_lens_ptr,
+    v_scale_ptr,
+    window,
+    span,
+    num_partitions,
+    out_seq,
+    out_head,
+    GROUP: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    DIMS: tl.constexpr,
+    PARTS: tl.constexpr,  # partitions merged at once
+):
+    """One program: the partitions of one query head of one sequence become its output."""
+    seq = tl.program_id(0).to(tl.int64)
+    head = tl.program_id(1).to(tl.int64)
+    dim = tl.arange(0, DIMS)
+    place = seq * tl.num_programs(1) + head
+    # What lies behind a sequence's last partition was never written, and may be NaN.
+    count = tl.cdiv(tl.minimum(tl.load(seq_lens_ptr + seq), window), span)
+
+    m = float("-inf")
+    ell = 0.0
+    acc = tl.zeros([DIMS], dtype=tl.float32)
+    for first in range(0, count, PARTS):
+        part = first + tl.arange(0, PARTS)
+        there = part < count
+        index = place * num_partitions + part
+        part_m = tl.load(partial_m_ptr + index, mask=there, other=float("-inf"))
+        part_ell = tl.load(partial_ell_ptr + index, mask=there, other=0.0)
+        wanted = there[:, None] & (dim < HEAD_DIM)[None, :]
+        offset = index[:, None] * HEAD_DIM + dim[None, :]
+        part_acc = tl.load(partial_ptr + offset, mask=wanted, other=0.0)
+        new_m = tl.maximum(m, tl.max(part_m, axis=0))
+        weights = tiles.exp(part_m - new_m)
+        rescale = tiles.exp(m - new_m)
+        ell = ell * rescale + tl.sum(weights * part_ell, axis=0)
+        acc = acc * rescale + tl.sum(weights[:, None] * part_acc, axis=0)
+        m = new_m
+
+    out = acc / tl.where(ell == 0.0, 1.0, ell)
+    if v_scale_ptr is not None:
+        out = out * tl.load(v_scale_ptr + head // GROUP)
+    out = numerics.round_to(out, out_ptr.dtype.element_ty)
+    tl.store(out_ptr + seq * out_seq + head * out_head + dim, out, mask=dim < HEAD_DIM)
+    if lse_ptr is not None:
+        tl.store(lse_ptr + place, tiles.log2_sum(m, ell))
+
+
+def paged_attention_v2(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    seq_lens: torch.Tensor,
+    *,
+    scale: float | None = None,
+    alibi_slopes: torch.Tensor | None = None,
+    sliding_window: int = 0,
+    softcap: float = 0.0,
+    k_scale: float | torch.Tensor | None = None,
+    v_scale: float | torch.Tensor | None = None,
+    partition_size: int = 512,
+    num_partitions: int | None = None,
+    return_lse: bool = False,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """What `paged_attention_v1` gives, with the KV sequence cut into partitions.
+
+    The common arguments, their checks and errors are those of `paged_attention_v1`.
+    partition_size: a partition has at least so many tokens. num_partitions: cut the longest
+    sequence into so many, whatever their size; None takes as many as keep the chip busy (in the
+    interpreter: as partition_size makes). Shorter sequences have fewer partitions of the same size.
+
+    return_lse: True gives (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score), -inf for length
+    0: with it, answers over parts of a sequence can be merged.
+    """
+    checks.check_decode(q, k_cache, v_cache, block_tables, seq_lens)
+    options = checks.check_options(
+        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
+    )
+    check_partitions(partition_size, num_partitions)
+    lengths = checks.check_tables(block_tables, seq_lens, k_cache, sliding_window)
+    if mode.decide().mode == "reference":
+        out, lse = fallback.attention(q, k_cache, v_cache, block_tables, seq_lens, options)
+    else:
+        planned = plan(lengths, q, k_cache, options, partition_size, num_partitions)
+        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+        lse = torch.empty(q.shape[:2], device=q.device) if return_lse else None
+        launch(out, lse, q, k_cache, v_cache, block_tables, seq_lens, options, planned)
+    return (out, lse) if return_lse else out
+
+
+def launch(
+    out: torch.Tensor,
+    lse: torch.Tensor | None,
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    seq_lens: torch.Tensor,
+    options: checks.Options,
+    planned: Plan,
+) -> None:
+    """Start the kernels on arguments that were checked; waits for nothing (for benchmarks)."""
+    num_seqs, num_heads, head_dim = q.shape
+    block_size, num_kv_heads = k_cache.shape[1:3]
+    if num_seqs == 0:
+        return
+    group, parts = num_heads // num_kv_heads, planned.num_partitions
+    shared = {
+        "GROUP": group,
+        "HEAD_DIM": head_dim,
+        "DIMS": max(16, triton.next_power_of_2(head_dim)),
+    }
+    partial: list[torch.Tensor | None] = [None] * 3
+    if parts > 1:
+        shape = (num_seqs, num_heads, parts)
+        partial = [torch.empty((*shape, head_dim), device=q.device)]
+        partial += [torch.empty(shape, device=q.device) for _ in ("m", "ell")]
+    with torch.cuda.device_of(q):
+        split_kernel[(num_seqs, num_kv_heads, parts)](
+            out,
+            lse,
+            *partial,
+            q,
+            k_cache,
+            v_cache,
+            block_tables,
+            seq_lens,
+            options.alibi_slopes,
+            options.k_scale,
+            options.v_scale,
+            options.scale,
+            options.window,
+            planned.span,
+            *out.stride()[:2],
+            *q.stride()[:2],
+            *k_cache.stride()[:3],
+            *v_cache.stride()[:3],
+            block_tables.stride(0),
+            ROWS=planned.config.rows,
+            BLOCK_SIZE=block_size,
+            TILE=planned.config.tile,
+            SOFTCAP=options.softcap,
+            num_warps=planned.config.num_warps,
+            num_stages=planned.config.num_stages,
+            **shared,
+        )
+        if parts > 1:
+            reduce_kernel[(num_seqs, num_heads)](
+                out,
+                lse,
+                *partial,
+                seq_lens,
+                options.v_scale,
+                options.window,
+                planned.span,
+                parts,
+                *out.stride()[:2],
+                PARTS=min(16, triton.next_power_of_2(parts)),
+                **shared,
+            )

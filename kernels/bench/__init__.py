@@ -1,0 +1,1 @@
+"""`python -m kernels.bench`: how near to the memory's speed decoding comes; needs a GPU."""

@@ -1,0 +1,1 @@
+"""`python -m kernels.gate`: every kernel compiles for every GPU that we name, and well."""

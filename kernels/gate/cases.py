@@ -1,0 +1,115 @@
+"""Every line of the gate: a call of a launcher, on tensors that hold nothing but their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+import kernels
+from kernels.bench import cases as bench_cases
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call of a launcher: a line of the gate.
+
+    fp8: it has an e4m3 cache. narrow: targets where a program has fewer than 16 bytes a thread to
+    move, so that no load can be that wide.
+    """
+
+    kernel: str
+    label: str
+    call: Callable[[], object]
+    fp8: bool = False
+    narrow: tuple[str, ...] = ()
+
+
+def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any) -> Case:
+    """An attention call; every option that names no tensor's shape goes to the launcher.
+
+    heads, kv_heads, head_dim, block_size: the shapes; cache: the cache's dtype; scaled, alibi: with
+    k_scale and v_scale, with alibi_slopes.
+    """
+    shape = {"heads": 32, "kv_heads": 8, "head_dim": 128, "block_size": 16}
+    heads, kv_heads, head_dim, block_size = (options.pop(n, shape[n]) for n in shape)
+    cache_dtype = options.pop("cache", dtype)
+    scaled, alibi = options.pop("scaled", False), options.pop("alibi", False)
+
+    def call() -> object:
+        q = torch.zeros(4, heads, head_dim, dtype=getattr(torch, dtype))
+        size = (16, block_size, kv_heads, head_dim)
+        cache = torch.zeros(size, dtype=getattr(torch, cache_dtype))
+        tables = torch.zeros(4, 16, dtype=torch.int32)
+        lens = torch.full((4,), 8 * block_size, dtype=torch.int32)
+        new, more = [], []
+        if kernel == "fused_decode":
+            new = [torch.zeros(4, kv_heads, head_dim, dtype=q.dtype) for _ in ("k", "v")]
+        if kernel == "paged_prefill":
+            more = [torch.arange(5, dtype=torch.int32)]
+        tensors: dict[str, Any] = {}
+        if scaled:
+            tensors = {name: torch.ones(kv_heads) for name in ("k_scale", "v_scale")}
+        if alibi:
+            tensors["alibi_slopes"] = torch.ones(heads)
+        launch = getattr(kernels, kernel)
+        return launch(q, *new, cache, cache.clone(), tables, *more, lens, **tensors, **options)
+
+    return Case(kernel, label, call, fp8="float8" in cache_dtype)
+
+
+def _cache_write(label: str, dtype: str, head_dim: int, cache: str = "", **options: Any) -> Case:
+    def call() -> object:
+        key = torch.zeros(4, 8, head_dim, dtype=getattr(torch, dtype))
+        pages = torch.zeros(4, 16, 8, head_dim, dtype=getattr(torch, cache or dtype))
+        scales = {name: torch.ones(8) for name in ("k_scale", "v_scale")} if cache else {}
+        slots = torch.arange(4)
+        return kernels.reshape_and_cache(
+            key, key.clone(), pages, pages.clone(), slots, **scales, **options
+        )
+
+    # A token's 8 heads are 2 KiB at most, and gfx942's warps make 256 threads of 4 warps.
+    return Case("reshape_and_cache", label, call, fp8=bool(cache), narrow=("gfx942",))
+
+
+def _copy(label: str, dtype: str) -> Case:
+    def call() -> object:
+        caches = [torch.zeros(4, 16, 8, 128, dtype=getattr(torch, dtype)) for _ in range(4)]
+        return kernels.copy_blocks(caches[:2], caches[2:], torch.tensor([[0, 1]]))
+
+    return Case("copy_blocks", label, call)
+
+
+FP8 = "float8_e4m3fn"
+EXTRAS: dict[str, Any] = {"alibi": True, "sliding_window": 64, "softcap": 30.0, "scaled": True}
+CASES = (
+    _cache_write("D128", "bfloat16", 128),
+    _cache_write("D80", "float16", 80),
+    _cache_write("D128 fp8", "bfloat16", 128, FP8),
+    _attention("paged_attention_v1", "D128"),
+    _attention("paged_attention_v1", "D80 fp16 MHA", "float16", head_dim=80, kv_heads=32),
+    _attention("paged_attention_v1", "D128 fp8", cache=FP8, scaled=True),
+    _attention("paged_attention_v1", "D128 all options", **EXTRAS),
+    _attention("paged_attention_v2", "D128", num_partitions=4),
+    _attention(
+        "paged_attention_v2", "D80 fp16 MHA", "float16", head_dim=80, kv_heads=32, num_partitions=1
+    ),
+    _attention("paged_attention_v2", "D256", head_dim=256, num_partitions=4),
+    _attention("paged_attention_v2", "D128 fp8", cache=FP8, scaled=True, num_partitions=4),
+    _attention(
+        "paged_attention_v2", "D128 all options", num_partitions=4, return_lse=True, **EXTRAS
+    ),
+    _attention("paged_prefill", "D128"),
+    _attention("paged_prefill", "D80 fp16 MHA", "float16", head_dim=80, kv_heads=32),
+    _attention("paged_prefill", "D256", head_dim=256),
+    _attention("paged_prefill", "D128 fp8", cache=FP8, scaled=True),
+    _attention("paged_prefill", "D128 all options", **EXTRAS),
+    _attention("fused_decode", "D128"),
+    _attention("fused_decode", "D128 fp8", cache=FP8, scaled=True),
+    _attention("fused_decode", "D128 all options", **EXTRAS),
+    _copy("D128", "bfloat16"),
+    Case("online_softmax", "1024", lambda: kernels.online_softmax(torch.zeros(4, 1024))),
+    Case("read_stream", "1 MiB", lambda: bench_cases.read_stream(torch.zeros(2**18))),
+)

@@ -1,0 +1,102 @@
+"""Compile what a launcher would launch, for a GPU that is not here.
+
+Triton needs no GPU to compile for one: its wheel brings the assemblers. Only its driver asks for a
+device. `compiled` puts a stand-in there, lets the real launchers run on CPU tensors, and turns each
+launch into a compilation. So what is compiled is what would run: its constants, its warps and
+stages, and what the launcher's tensors say about alignment.
+
+This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels` is imported:
+nothing can be launched in it (`python -m kernels.gate` starts one).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from kernels.attention import configs
+from kernels.runtime import mode
+
+
+class _Driver:
+    """All that triton asks of a driver before it compiles; one pretended device a target."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._target: Any = None
+
+    def use(self, name: str, target: Any) -> None:
+        if name not in self._names:
+            self._names.append(name)
+        self._name, self._target = name, target
+
+    def get_current_target(self) -> Any:
+        return self._target
+
+    def get_current_device(self) -> int:
+        # Triton keeps what it has compiled by device: two targets must not share one.
+        return self._names.index(self._name)
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_active_torch_device(self) -> torch.device:
+        return torch.device("cpu")
+
+
+_DRIVER = _Driver()
+
+
+def compiled(name: str, target: Any, call: Callable[[], object]) -> list[tuple[str, Any]]:
+    """Run `call` and return (kernel name, compiled kernel) for each launch in it.
+
+    name: as `kernels.attention.configs` spells the chip; target: triton's GPUTarget. What `call`
+    returns is garbage: nothing was computed. Raises what the compiler raises; RuntimeError in a
+    process that does not only compile.
+    """
+    if mode.decide().mode != "compiled" or mode.decide().device == "cuda":
+        raise RuntimeError(
+            f"this process does not only compile ({mode.decide().reason}): start Python with "
+            f"{mode.COMPILE_ONLY}=1, or use python -m kernels.gate"
+        )
+    _DRIVER.use(name, target)
+    import_module("triton").runtime.driver.set_active(_DRIVER)
+    found: list[tuple[str, Any]] = []
+    with _launches_compile(found), _pretended(name):
+        call()
+    return found
+
+
+@contextlib.contextmanager
+def _launches_compile(found: list[tuple[str, Any]]) -> Iterator[None]:
+    jit: Any = import_module("triton.runtime.jit").JITFunction
+    run = jit.run
+
+    def build(self: Any, *arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
+        kernel = run(self, *arguments, grid=grid, warmup=True, **keywords)
+        found.append((self.fn.__name__, kernel))
+        return kernel
+
+    jit.run = build
+    try:
+        yield
+    finally:
+        jit.run = run
+
+
+@contextlib.contextmanager
+def _pretended(name: str) -> Iterator[None]:
+    """Launchers accept CPU tensors, and choose the configuration of the chip `name`."""
+    decide, target = mode.decide, configs.target
+    here = mode.Backend("compiled", f"compiling for {name}", "cpu")
+    try:
+        # Both are looked up in their modules at each call, so replacing them there is enough.
+        mode.decide = lambda: here  # type: ignore[assignment]
+        configs.target = lambda device: name
+        yield
+    finally:
+        mode.decide, configs.target = decide, target

@@ -1,0 +1,47 @@
+"""What machine code must look like on each chip that we name.
+
+fp8 here is e4m3, torch.float8_e4m3fn. sm_90 converts it by an instruction of its own. sm_80 has
+none, and Triton must refuse it. gfx942's own e4m3 is another one (fnuz: other bias, no -0): Triton
+takes ours there and converts it by ordinary arithmetic, without one fp8 instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kernels.gate.machine_code import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A chip: triton's (backend, architecture, warp size), bytes of shared memory a program may
+    use, and whether Triton takes e4m3 for it."""
+
+    triton: tuple[str, int | str, int]
+    shared: int
+    fp8: bool
+
+
+TARGETS = {
+    "sm_80": Target(("cuda", 80, 32), 163 * 1024, fp8=False),
+    "sm_90": Target(("cuda", 90, 32), 227 * 1024, fp8=True),
+    "gfx942": Target(("hip", "gfx942", 64), 64 * 1024, fp8=True),
+}
+REFUSAL = re.compile(r"type fp8e4nv not supported in this architecture[^\"]*?\)")
+
+
+def problems(facts: Facts, target: Target, narrow: bool = False) -> list[str]:
+    """Which of the rules in the module's docstring this machine code breaks; `narrow`: see Case."""
+    found = [
+        f"steps of {' and '.join(map(str, bits))} bits from {pointer}: make them 64"
+        for pointer, bits in facts.offset_bits.items()
+        if bits != [64]
+    ]
+    if facts.spilled:
+        found.append(f"spills {facts.spilled}: take smaller tiles or more warps")
+    if facts.offset_bits and not facts.wide_loads and not narrow:
+        found.append("no 16-byte load: are the inner strides constant and divisible by 16?")
+    if facts.shared > target.shared:
+        found.append(f"{facts.shared} bytes of shared memory, the chip has {target.shared}")
+    return found

@@ -1,0 +1,1 @@
+"""How a call runs here: compiled, interpreted or by the reference; and what is checked before."""

@@ -1,0 +1,152 @@
+"""The kernels' answers where triton cannot give them: the NumPy reference, dressed as torch.
+
+Launchers come here after all checks when `mode.decide().mode` is "reference"; `compare` uses
+the same way into NumPy. NumPy has no bfloat16 and no float8: numbers to compute with are widened
+(exactly) to float32, numbers to move are taken as bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kernels import reference
+from kernels.runtime import mode
+from kernels.runtime.argument_checks import FP8
+from kernels.runtime.checks import Options
+
+
+def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
+    """A tensor's values as a NumPy array on the CPU, every value exactly as it was."""
+    host = tensor.detach().cpu()
+    narrow = host.dtype in (torch.bfloat16, FP8)
+    return (host.float() if narrow else host).numpy()
+
+
+def reference_arguments(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    seq_lens: torch.Tensor,
+    options: Options,
+    *,
+    query_start_loc: torch.Tensor | None = None,
+    k_new: torch.Tensor | None = None,
+    v_new: torch.Tensor | None = None,
+) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]]:
+    """Positional and keyword arguments for the reference, of a checked call.
+
+    query_start_loc makes it a prefill call, k_new and v_new a fused one. Only the blocks that the
+    tables name come along, renumbered: a cache of many GiB stays put.
+    """
+    num_blocks, block_size = k_cache.shape[:2]
+    tables, lengths = to_numpy(block_tables), to_numpy(seq_lens)
+    # Entries past a sequence's end, and those a window has left behind, may be anything: give them
+    # a block that exists, they are not read.
+    sane = np.where((tables >= 0) & (tables < num_blocks), tables, 0)
+    sane[:, -(-int(lengths.max(initial=0)) // block_size) :] = 0
+    used, renumbered = np.unique(sane, return_inverse=True)
+    if num_blocks == 0:
+        used = used[:0]
+    rows = torch.from_numpy(used.astype(np.int64)).to(k_cache.device)
+    k_rows, v_rows = (to_numpy(_take(cache, rows)) for cache in (k_cache, v_cache))
+    tables = renumbered.reshape(tables.shape)
+    keywords: dict[str, Any] = {
+        "scale": options.scale,
+        "sliding_window": options.sliding_window,
+        "softcap": options.softcap,
+    }
+    for name in ("alibi_slopes", "k_scale", "v_scale"):
+        tensor = getattr(options, name)
+        keywords[name] = None if tensor is None else to_numpy(tensor)
+    if query_start_loc is not None:
+        tables, lengths = reference.one_row_per_query(to_numpy(query_start_loc), tables, lengths)
+    if k_new is not None and v_new is not None:
+        scales = [keywords.pop(name) for name in ("k_scale", "v_scale")]
+        k_rows, v_rows, tables, lengths = reference.with_new_tokens(
+            to_numpy(k_new), to_numpy(v_new), k_rows, v_rows, tables, lengths, *scales
+        )
+    return (to_numpy(q), k_rows, v_rows, tables, lengths), keywords
+
+
+def attention(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    seq_lens: torch.Tensor,
+    options: Options,
+    **others: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention by `reference.online_softmax_attention`: output in q's dtype, and LSE.
+
+    others: what makes it a prefill or a fused call, see `reference_arguments`.
+    """
+    mode.announce_reference()
+    arrays, keywords = reference_arguments(
+        q, k_cache, v_cache, block_tables, seq_lens, options, **others
+    )
+    lse = np.empty(tuple(q.shape[:2]))
+    out = reference.online_softmax_attention(*arrays, **keywords, lse_out=lse)
+    return torch.from_numpy(out).to(q), torch.from_numpy(lse).float().to(q.device)
+
+
+def online_softmax(x: torch.Tensor) -> torch.Tensor:
+    """Row by row by `reference.online_softmax`, in x's dtype and on its device."""
+    mode.announce_reference()
+    rows = np.atleast_2d(to_numpy(x))
+    out = np.array([reference.online_softmax(row) for row in rows]).reshape(tuple(x.shape))
+    return torch.from_numpy(out).to(x)
+
+
+def copy_blocks(caches: Sequence[torch.Tensor], moves: Sequence[dict[int, int]]) -> None:
+    """Batches of {destination: source}, in every cache."""
+    mode.announce_reference()
+    for batch in moves:
+        for cache in caches:
+            bits = cache.view(torch.int8) if cache.dtype == FP8 else cache
+            bits[list(batch.keys())] = bits[list(batch.values())]
+
+
+def reshape_and_cache(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    slot_mapping: torch.Tensor,
+    k_scale: torch.Tensor | None,
+    v_scale: torch.Tensor | None,
+) -> None:
+    """The cache write by `reference.reshape_and_cache`, in place and bit for bit."""
+    mode.announce_reference()
+    # On the CPU .cpu() is no copy, so NumPy writes straight into the cache.
+    hosts = [tensor.detach().cpu() for tensor in (k_cache, v_cache)]
+    tokens = [
+        reference.to_fp8(to_numpy(tensor), None if scale is None else to_numpy(scale)).view(np.int8)
+        if k_cache.dtype == FP8
+        else _bits(tensor.detach().cpu())
+        for tensor, scale in ((key, k_scale), (value, v_scale))
+    ]
+    reference.reshape_and_cache(
+        *tokens, _bits(hosts[0]), _bits(hosts[1]), slot_mapping.cpu().numpy()
+    )
+    if k_cache.device.type != "cpu":
+        k_cache.detach().copy_(hosts[0])
+        v_cache.detach().copy_(hosts[1])
+
+
+def _take(cache: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Some blocks of a cache; torch cannot index float8, but it can index bytes."""
+    if cache.dtype != FP8:
+        return cache[rows]
+    return cache.view(torch.uint8)[rows].view(cache.dtype)
+
+
+def _bits(host: torch.Tensor) -> NDArray[Any]:
+    """The numbers as integers of the same width: a view, not a copy."""
+    return host.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[host.element_size()]).numpy()

@@ -1,0 +1,247 @@
+"""What a correct kernel does not do, told from its accesses alone.
+
+For every kernel: no access outside the tensors of the call; no element written by one program and
+touched by another of the same launch (programs run in no order, so that is a race); and nothing
+written but what the launcher made itself.
+
+Attention: a program may read what the rows and heads of q that it holds can see, and no element
+twice. Together, the programs of a row and a head read every visible slot exactly once: a slice each
+when the KV axis is split. A prefill's tile may read, for its early rows, what its later rows see.
+
+Writers of the cache: only the slots that `slot_mapping` names, or the destination blocks of `pairs`
+(read: the source blocks), each element once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.xray.accesses import Program, Region
+from kernels.xray.ownership import Ownership
+
+Numbers = NDArray[np.int64]
+Programs = Sequence[Program]
+Regions = Mapping[str, Region]
+Arguments = Mapping[str, Any]
+
+
+def problems(
+    programs: Programs, regions: Regions, arguments: Arguments, ownership: Ownership | None
+) -> list[str]:
+    """One sentence for each thing that is wrong; [] for a trace in order."""
+    found = [*_outside(programs), *_races(programs, regions), *_inputs_written(programs, arguments)]
+    if ownership is not None:
+        found += _attention(programs, regions, arguments["q"].shape[1], ownership)
+    if "slot_mapping" in arguments:
+        found += _slots_written(programs, regions, arguments["slot_mapping"])
+    elif "pairs" in arguments:
+        found += _blocks_copied(programs, regions, arguments["pairs"].tolist())
+    return found
+
+
+def _outside(programs: Programs) -> Iterator[str]:
+    for program in programs:
+        for access in program.accesses:
+            if access.region is None:
+                yield (
+                    f"{program.label}: {access.kind} of {access.elements.size} elements outside "
+                    "every tensor of the call"
+                )
+
+
+def _races(programs: Programs, regions: Regions) -> Iterator[str]:
+    """Elements with a writer, and another program that touches them in the same launch."""
+    launches: dict[tuple[int, str], list[tuple[int, str, Numbers]]] = {}
+    for number, program in enumerate(programs):
+        for access in program.accesses:
+            if access.region is not None:
+                group = launches.setdefault((program.launch, access.tensor), [])
+                group.append((number, access.kind, access.elements))
+    for (_, tensor), group in launches.items():
+        region = regions[tensor]
+        writes = [touch for touch in group if touch[1] == "write"]
+        others = [touch for touch in group if touch[1] != "write"]
+        writer = np.full(region.size if writes else 0, -1)
+        for number, kind, elements in [*writes, *others] if writes else ():
+            before = writer[elements]
+            clash = (before >= 0) & (before != number)
+            if clash.any():
+                first = int(np.argmax(clash))
+                yield (
+                    f"{programs[number].label} {kind}s {_at(region, elements[first])}, which "
+                    f"{programs[int(before[first])].label} writes: programs run in no order"
+                )
+            if kind == "write":
+                writer[elements] = number
+
+
+def _inputs_written(programs: Programs, arguments: Arguments) -> Iterator[str]:
+    moves = "slot_mapping" in arguments or "pairs" in arguments
+    for program in programs:
+        for access in [*program.of("write"), *program.of("atomic")]:
+            region = access.region
+            if region is not None and region.from_caller and not (moves and region.is_cache):
+                yield f"{program.label} writes {region.name}, which is no output"
+
+
+def _attention(
+    programs: Programs, regions: Regions, num_heads: int, ownership: Ownership
+) -> Iterator[str]:
+    caches = [region for region in regions.values() if region.is_cache]
+    visible = [sorted(ownership.visible(row)) for row in range(len(ownership.queries))]
+    for region in caches:
+        group = num_heads // region.shape[2]
+        places = _Places(region, visible)
+        # How often each row and head of q has met each slot that it sees.
+        met = {
+            (row, head): np.zeros(len(slots), dtype=np.int64)
+            for row, slots in enumerate(visible)
+            for head in range(num_heads)
+        }
+        for program in programs:
+            rows, heads = program.rows, program.heads
+            kv_heads = sorted({head // group for head in heads})
+            reads = [access.elements for access in program.of("read", region.name)]
+            if reads:
+                elements, times = np.unique(np.concatenate(reads), return_counts=True)
+                yield from _read(program, places, elements, times, group, ownership)
+                for row in rows:
+                    for kv_head in kv_heads:
+                        seen = np.isin(places.seen(row, kv_head), elements // region.shape[3])
+                        for head in heads:
+                            if head // group == kv_head:
+                                met[row, head] += seen
+        for (row, head), times in met.items():
+            wrong = np.flatnonzero(times != 1)
+            if wrong.size:
+                yield (
+                    f"sequence {ownership.queries[row].seq}, row {row} of q, head {head}: "
+                    f"{region.name}'s {_slot(visible[row][wrong[0]])} was met {times[wrong[0]]} "
+                    f"times, expected once ({wrong.size} slots like this)"
+                )
+
+
+class _Places:
+    """The (slot, KV head) pairs of one cache that each row of q sees, as numbers."""
+
+    def __init__(self, region: Region, visible: list[list[tuple[int, int]]]) -> None:
+        self.region = region
+        slots = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in visible]
+        self._slots = [row[:, 0] * region.shape[1] + row[:, 1] for row in slots]
+
+    def seen(self, row: int, kv_head: int) -> Numbers:
+        return self._slots[row] * self.region.shape[2] + kv_head
+
+
+def _read(
+    program: Program,
+    places: _Places,
+    elements: Numbers,
+    times: Numbers,
+    group: int,
+    ownership: Ownership,
+) -> Iterator[str]:
+    """What is wrong with one program's reads of one cache."""
+    region = places.region
+    seen = [
+        places.seen(row, kv_head)
+        for row in program.rows
+        for kv_head in {head // group for head in program.heads}
+    ]
+    found, widths = np.unique(elements // region.shape[3], return_counts=True)
+    foreign = found[~np.isin(found, np.concatenate(seen))] if seen else found
+    if foreign.size:
+        block, row, _ = np.unravel_index(int(foreign[0]), region.shape[:3])
+        owners = ownership.owners.get((int(block), int(row)), [])
+        whose = f"sequence {owners[0]}'s" if owners else "nobody's"
+        mine = ", ".join(map(str, ownership.sequences(program.rows))) or "none"
+        yield (
+            f"{program.label} works for sequence {mine} and reads "
+            f"{_at(region, foreign[0] * region.shape[3])}, {whose} slot that it must not see "
+            f"({foreign.size} pairs of slot and head like this)"
+        )
+    if (times > region.uses).any():
+        worst = int(np.argmax(times))
+        yield f"{program.label} reads {_at(region, elements[worst])} {times[worst]} times"
+    if (widths < region.shape[3]).any():
+        narrow = int(np.argmin(widths))
+        yield (
+            f"{program.label} reads {widths[narrow]} of {region.shape[3]} dimensions of "
+            f"{_at(region, found[narrow] * region.shape[3])}"
+        )
+
+
+def _slots_written(programs: Programs, regions: Regions, slot_mapping: Any) -> Iterator[str]:
+    slots = np.asarray(slot_mapping.cpu(), dtype=np.int64)
+    slots = slots[slots >= 0]
+    for region in regions.values():
+        if region.is_cache:
+            rows = region.size // (region.shape[0] * region.shape[1])
+            yield from _written(
+                programs, region, _spread(slots, rows), _spread(slots, rows), "slots"
+            )
+
+
+def _blocks_copied(programs: Programs, regions: Regions, pairs: list[list[int]]) -> Iterator[str]:
+    # Played through in order: what each block holds in the end, told by where it comes from.
+    holds: dict[int, int] = {}
+    for source, destination in pairs:
+        holds[destination] = holds.get(source, source)
+    changed = [block for block, source in holds.items() if block != source]
+    sources = np.array(sorted(set(holds.values())), dtype=np.int64)
+    for region in regions.values() if programs else ():
+        if not region.is_cache:
+            continue
+        width = region.size // region.shape[0]
+        # swap_blocks numbers the blocks of two caches; copy_blocks' pairs lie within one.
+        apart = region.name in ("src", "dst")
+        may = [] if region.name == "src" else [destination for _, destination in pairs]
+        must = may if apart else changed
+        yield from _written(programs, region, _spread(may, width), _spread(must, width), "blocks")
+        readable = np.array([source for source, _ in pairs]) if apart else sources
+        for program in programs:
+            for access in program.of("read", region.name):
+                wrong = ~np.isin(access.elements // width, readable)
+                if wrong.any():
+                    first = access.elements[int(np.argmax(wrong))]
+                    yield f"{program.label} reads {_at(region, first)}, which is no source"
+
+
+def _written(
+    programs: Programs, region: Region, may: Numbers, must: Numbers, what: str
+) -> Iterator[str]:
+    """Whether all writes to a cache are among `may`, and all of `must` are written."""
+    done = [np.zeros(0, dtype=np.int64)]
+    for program in programs:
+        for access in program.of("write", region.name):
+            done.append(access.elements)
+            wrong = access.elements[~np.isin(access.elements, may)]
+            if wrong.size:
+                yield (
+                    f"{program.label} writes {_at(region, wrong[0])}, which is not among the "
+                    f"{what} to write"
+                )
+    left = np.setdiff1d(must, np.concatenate(done))
+    if left.size:
+        yield f"{_at(region, left[0])} was never written ({left.size} elements like this)"
+
+
+def _spread(units: Iterable[int] | Numbers, width: int) -> Numbers:
+    """Units of `width` elements each, as their elements."""
+    starts = np.asarray(list(units), dtype=np.int64)[:, None] * width
+    return (starts + np.arange(width)).ravel()
+
+
+def _at(region: Region, element: int) -> str:
+    index = [int(i) for i in np.unravel_index(int(element), region.shape)]
+    if not region.is_cache:
+        return f"{region.name}{index}"
+    return f"{region.name} {_slot((index[0], index[1]))}, head {index[2]}"
+
+
+def _slot(slot: tuple[int, int]) -> str:
+    return f"block {slot[0]}, row {slot[1]}"

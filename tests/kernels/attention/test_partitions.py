@@ -1,0 +1,63 @@
+"""How v2 cuts a call on a chip of so many seats: no GPU is needed to plan for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.attention import configs
+from kernels.attention.partitions import wave_plan
+
+pytestmark = pytest.mark.ch03
+
+CONFIG = configs.Config(rows=16, tile=64, num_warps=4, num_stages=5)
+SEATS = 264  # two programs on each of 132 multiprocessors
+
+
+def cut(lengths: list[int], kv_heads: int = 8, partition_size: int = 512) -> tuple[int, int]:
+    visible = np.array(lengths)
+    most = -(-max(lengths) // partition_size)
+    planned = wave_plan(visible, most, kv_heads, SEATS, partition_size, CONFIG)
+    return planned.num_partitions, planned.span
+
+
+def test_a_full_chip_is_not_split() -> None:
+    assert cut([4096] * 64)[0] == 1
+    assert cut([4096] * 256)[0] == 1
+
+
+def test_one_long_sequence_is_split_until_a_wave_is_full() -> None:
+    parts, span = cut([128 * 1024])
+    assert parts * 8 <= SEATS
+    assert parts * 8 > 0.9 * SEATS
+    assert parts * span >= 128 * 1024
+
+
+def test_a_short_sequence_is_not_worth_it() -> None:
+    assert cut([300])[0] == 1
+
+
+def test_partitions_are_whole_tiles_and_never_smaller_than_asked() -> None:
+    for length in (513, 5000, 70000):
+        for size in (64, 512, 1000):
+            parts, span = cut([length, 7], partition_size=size)
+            assert span % CONFIG.tile == 0
+            assert span >= min(size, length)
+            assert (parts - 1) * span < length <= parts * span
+
+
+def test_one_long_among_many_short_is_split_for_its_own_sake() -> None:
+    """Every seat has work, but the last program would run on alone."""
+    assert cut([200] * 63 + [65536])[0] > 8
+
+
+def test_configurations_fit_what_a_dot_takes() -> None:
+    for chip in ("sm_80", "sm_90", "gfx942", "sm_120", "interpreted"):
+        for head_dim in (1, 32, 80, 128, 256):
+            for group in (1, 4, 71, 128):
+                for size in (2, 4):
+                    for make in (configs.decode_config, configs.prefill_config):
+                        made = make(chip, head_dim, group, size)
+                        assert made.rows >= max(16, group)
+                        assert made.tile >= 16
+                        assert made.rows & (made.rows - 1) == made.tile & (made.tile - 1) == 0

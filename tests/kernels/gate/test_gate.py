@@ -1,0 +1,165 @@
+"""The compile gate: a small part of it (`make gate` runs all), and what it must refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.gate.__main__ import main, table
+from kernels.gate.cases import CASES
+from kernels.gate.machine_code import Facts, step_widths
+from kernels.gate.rules import TARGETS, problems
+from kernels.runtime import mode
+from tests.kernels.children import ROOT, block_import, python
+
+pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
+
+# `-m kernels.gate` would take the checkout's kernels; a mutant's folder goes before it.
+RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kernels.gate.__main__ import main
+raise SystemExit(main(sys.argv[2:]))
+"""
+
+
+def need_triton() -> None:
+    if mode.decide().mode == "reference":
+        pytest.skip(f"nothing to compile with: {mode.decide().reason}")
+
+
+def found_by(child: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert child.stdout.startswith("{"), child.stderr
+    return json.loads(child.stdout)
+
+
+def test_what_passes_and_what_is_refused() -> None:
+    """As a user starts it, in a shell set to interpret: it starts processes that compile."""
+    need_triton()
+    child = python(
+        *("-m", "kernels.gate", "--json", "--kernel", "paged_attention_v1"),
+        *("--case", "D128", "--case", "D128 fp8"),
+        TRITON_INTERPRET="1",
+    )
+    found = found_by(child)
+    assert (child.returncode, found["ok"]) == (0, True)
+    rows = {(row["target"], row["case"]): row for row in found["rows"]}
+    assert list(rows) == [(name, case) for name in TARGETS for case in ("D128", "D128 fp8")]
+    refused = rows.pop(("sm_80", "D128 fp8"))["refused"]
+    assert refused.startswith("type fp8e4nv not supported in this architecture. The supported fp8")
+    for (_, case), row in rows.items():
+        assert "refused" not in row
+        assert row["kernel"] == "paged_attention_v1_kernel"
+        assert row["offset_bits"] == {"k_cache_ptr": [64], "v_cache_ptr": [64]}
+        assert row["wide_loads"] >= (1 if "fp8" in case else 2)
+        assert 16 <= row["registers"] <= 255
+
+    titles, first, second, *_ = table(found["rows"])
+    assert titles.split()[:4] == ["target", "kernel", "case", "regs"]
+    facts = found["rows"][0]
+    assert first.split()[:4] == ["sm_80", facts["kernel"], "D128", str(facts["registers"])]
+    assert second.split("fp8 ", 1)[1].strip().startswith("refused, as it must be: type fp8e4nv")
+
+
+# What is changed in which file, the launcher that then fails, and what is said of it.
+MUTANTS = {
+    "attention/v1.py": (
+        ("tl.int64", "tl.int32"),
+        "paged_attention_v1",
+        "steps of 32 bits from k_cache_ptr: make them 64",
+    ),
+    "cache_write.py": (
+        ("tl.int64", "tl.int32"),
+        "reshape_and_cache",
+        "steps of 32 bits from k_cache_ptr: make them 64",
+    ),
+    "attention/tile.py": (
+        ("tl.int64", "tl.int32"),
+        "paged_attention_v2",
+        "steps of 32 and 64 bits from k_cache_ptr: make them 64",
+    ),
+    "attention/fused_decode.py": (
+        ("SOFTCAP=options.softcap,", "SOFTCAP=options.softcap, maxnreg=64,"),
+        "fused_decode",
+        "spills ",
+    ),
+    "softmax.py": (
+        ("tl.store(out_ptr", "tl.no_such_thing(out_ptr"),
+        "online_softmax",
+        "'no_such_thing'",
+    ),
+}
+
+
+def test_mutants_fail(tmp_path: Path) -> None:
+    """32-bit addresses in three kernels, spilled registers, and what does not compile at all."""
+    need_triton()
+    shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__py*"))
+    for file, ((old, new), _, _) in MUTANTS.items():
+        path = tmp_path / "kernels" / file
+        source = path.read_text()
+        assert old in source, f"the mutation no longer fits {file}"
+        path.write_text(source.replace(old, new))
+    chosen = [part for _, kernel, _ in MUTANTS.values() for part in ("--kernel", kernel)]
+    cases = ("--case", "D128", "--case", "1024", "--target", "sm_90")
+    arguments = (str(tmp_path), *chosen, *cases, "--json")
+    child = python("-c", RUN, *arguments, PAGESIM_COMPILE_ONLY="1")
+    found = found_by(child)
+    assert (child.returncode, found["ok"]) == (1, False)
+    for _, kernel, message in MUTANTS.values():
+        first = next(row for row in found["rows"] if row["launcher"] == kernel)
+        assert message in " ".join(first["problems"])
+
+
+def test_each_rule() -> None:
+    good = Facts(64, 0, 1024, 8, 4, {"k_cache_ptr": [64]})
+    small, large = TARGETS["gfx942"], TARGETS["sm_90"]
+
+    def broken(target: Any = large, narrow: bool = False, **changes: Any) -> list[str]:
+        return problems(replace(good, **changes), target, narrow)
+
+    assert broken() == []
+    assert "32 and 64 bits from k_cache_ptr" in broken(offset_bits={"k_cache_ptr": [32, 64]})[0]
+    assert "spills 8" in broken(spilled=8)[0]
+    assert "no 16-byte load" in broken(wide_loads=0)[0]
+    assert broken(wide_loads=0, narrow=True) == []
+    assert broken(wide_loads=0, offset_bits={}) == []  # touches no cache
+    assert broken(shared=98 * 1024) == []
+    assert "100352 bytes of shared memory, the chip has 65536" in broken(small, shared=98 * 1024)[0]
+
+
+def test_pointers_are_followed_through_loops_tables_and_broadcasts() -> None:
+    ttir = """
+    %0 = tt.addptr %k_cache_ptr, %a : !tt.ptr<bf16>, i64 loc(#loc1)
+    %1 = tt.splat %0 : !tt.ptr<bf16> -> tensor<16x1x!tt.ptr<bf16>> loc(#loc2)
+    %2 = tt.addptr %1, %b : tensor<16x1x!tt.ptr<bf16>>, tensor<16x1xi64> loc(#loc3)
+    %9:2 = scf.for %i = %c0 to %n step %c1 iter_args(%at = %2, %m = %x) -> (f32) : i32 {
+      %3 = tt.broadcast %at : tensor<16x1x!tt.ptr<bf16>> -> tensor<16x64x!tt.ptr<bf16>> loc(#loc)
+      %4 = tt.addptr %3, %c : tensor<16x64x!tt.ptr<bf16>>, tensor<16x64xi32> loc(#loc)
+    %5 = tt.int_to_ptr %address : i64 -> !tt.ptr<bf16> loc(#loc)
+    %6 = tt.addptr %5, %d : !tt.ptr<bf16>, i32 loc(#loc)
+    %7 = tt.addptr %q_ptr, %d : !tt.ptr<bf16>, i32 loc(#loc)
+    """
+    assert step_widths(ttir) == {"k_cache_ptr": {32, 64}, "loaded pointer": {32}, "q_ptr": {32}}
+
+
+def test_without_triton_it_says_so(tmp_path: Path) -> None:
+    folder = block_import(tmp_path, "triton")
+    child = python("-m", "kernels.gate", "--target", "sm_80", path=folder)
+    assert child.returncode == 2
+    message = "kernels.gate: sm_80: nothing to compile with: triton cannot be imported"
+    assert child.stderr.startswith(message)
+
+
+def test_nothing_chosen_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--target", "sm_10"])
+    assert stopped.value.code == 2
+    assert "invalid choice: 'sm_10'" in capsys.readouterr().err
+    assert len({(case.kernel, case.label) for case in CASES}) == len(CASES)
