@@ -10,5 +10,9 @@ class UsageError(ValueError, AssertionError):
     """
 
 
+class UnsupportedError(UsageError, NotImplementedError):
+    """Two settings that vLLM does not implement together; it raises NotImplementedError."""
+
+
 class NoFreeBlocksError(ValueError):
     """The pool has no block left to give; whatever was asked for was taken back entirely."""

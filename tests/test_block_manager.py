@@ -201,6 +201,25 @@ def test_a_window_counts_computed_tokens(kind: str) -> None:
     assert manager.get_num_free_gpu_blocks() == 23
 
 
+@both_kinds
+def test_a_window_may_count_the_new_token_as_computed_already(kind: str) -> None:
+    """As an engine does that books a step before it asks for the next one's slots."""
+    manager = new_manager(kind, sliding_window=5)
+    seq = running(manager, 10).seqs[0]
+    seq.data.update_num_computed_tokens(10)
+    for length in range(11, 40):
+        add_tokens(seq, 1000 + length)
+        seq.data.update_num_computed_tokens(1)
+        manager.append_slots(seq, 0)
+        table = manager.get_block_table(seq)
+        dropped = max(0, length // 4 - 3)
+        assert len(table) == -(-length // 4)
+        assert len(set(table[:dropped])) == min(dropped, 1)
+        assert len(set(table[dropped:])) == len(table) - dropped
+    manager.free(seq)
+    assert manager.get_num_free_gpu_blocks() == 23
+
+
 BAD_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"block_size": 0}, UsageError, "block_size.*0"),
     ({"block_size": "4"}, TypeError, "block_size.*'4'"),

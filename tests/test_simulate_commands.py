@@ -204,6 +204,20 @@ def test_samples_share_and_need_room_on_the_cpu(
     assert told.count("\n") == 1
 
 
+def test_samples_in_chunked_steps_keep_to_the_token_budget(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    trace = tmp_path / "samples.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,1,20\n0,3,5\n0,3,5\n0,3,5\n")
+    few = ("--slots", "800", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "2")
+    three = ("--enable-chunked-prefill", "--samples", "3", "--cpu-blocks", "400")
+    simulate = ("simulate", trace, *few, *three, "--max-num-batched-tokens")
+    assert run(*simulate, "2") == 1  # three samples take three tokens a step: no request runs
+    assert "4 requests were ignored" in capsys.readouterr().out
+    for tokens in ("3", "4", "5"):
+        assert answer(capsys, *simulate, tokens)["finished"] == 4
+
+
 def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     trace = tmp_path / "stuck.csv"
     trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,30\n0.001,30,3\n")

@@ -118,7 +118,7 @@ def describe(run: Simulation) -> list[str]:
     if summary["ignored"]:
         lines.append(
             f"{summary['ignored']} requests were ignored: longer than --max-len, or than --slots "
-            f"can hold"
+            f"can hold, or of more --samples than a step has tokens (--max-num-batched-tokens)"
         )
     if summary["stuck"]:
         lines.append(

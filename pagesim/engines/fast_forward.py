@@ -18,7 +18,7 @@ from collections.abc import Sequence as Rows
 
 from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.paged_requests import can_ever_serve, check_limits
+from pagesim.engines.paged_requests import can_ever_serve
 from pagesim.engines.progress import Progress, no_progress
 from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
@@ -47,7 +47,6 @@ class FastForwardEngine(StepwiseEngine):
     """
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
-        check_limits(scheduler_config)
         if (reason := why_not(scheduler_config, cache_config)) is not None:
             raise UsageError(f"fast_forward=True cannot be: {reason}. Leave it away")
         self.scheduler_config = scheduler_config

@@ -14,7 +14,7 @@ from itertools import islice
 from pagesim.checks import check_int
 from pagesim.engines.cost_model import CostModel
 from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.paged_requests import Place, can_ever_serve, check_limits, prompt_of
+from pagesim.engines.paged_requests import Place, can_ever_serve, prompt_of
 from pagesim.engines.progress import Progress, no_progress
 from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
@@ -52,7 +52,6 @@ class PagedEngine(StepwiseEngine):
         record: bool = False,
         samples: int = 1,
     ) -> None:
-        check_limits(scheduler_config)
         self._samples = check_int("samples", samples, 1)
         if samples > 1 and scheduler_config.preemption_mode != "swap":
             raise UsageError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pagesim.errors import UsageError
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
@@ -33,16 +32,6 @@ def prompt_of(request: Request, row: int) -> list[int]:
     return tokens[: request.prompt_tokens]
 
 
-def check_limits(config: SchedulerConfig) -> None:
-    """UsageError for limits under which a preempted request may be too long to be prefilled."""
-    if config.max_num_batched_tokens < config.max_model_len and not config.enable_chunked_prefill:
-        raise UsageError(
-            f"max_num_batched_tokens ({config.max_num_batched_tokens}) must be at least "
-            f"max_model_len ({config.max_model_len}): a prompt is prefilled in one step, and so is "
-            f"a preempted request with all its output"
-        )
-
-
 def can_ever_serve(
     request: Request, config: SchedulerConfig, cache: CacheConfig, samples: int = 1
 ) -> bool:
@@ -51,8 +40,10 @@ def can_ever_serve(
     A longer one could grow until vLLM preempts it and then ignores it; its end is told beforehand.
     ``samples`` share the blocks that the prompt fills. Swapped to the CPU and back, nothing is
     shared any more: so each must have room for all its blocks. A chunked prompt that fills the pool
-    to its last block would preempt itself for ever.
+    to its last block would preempt itself for ever. Decoding, each sample takes a token a step.
     """
+    if request.output_tokens > 1 and samples > config.max_num_batched_tokens:
+        return False
     blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
     kept_free = max(int(cache.watermark * cache.num_gpu_blocks), config.enable_chunked_prefill)
     return (

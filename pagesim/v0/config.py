@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from pagesim.checks import check_int
-from pagesim.errors import UsageError
+from pagesim.errors import UnsupportedError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
     """The two pools of blocks. ``watermark`` is the part of the GPU's that admission leaves free.
 
-    ``sliding_window`` is in tokens. TypeError or UsageError names the field and the value.
+    ``sliding_window`` is in tokens. TypeError or UsageError names the field and the value; a window
+    together with prefix caching is a NotImplementedError as well, as in vLLM.
     """
 
     block_size: int
@@ -37,6 +38,11 @@ class CacheConfig:
             raise UsageError(f"watermark must be between 0 and 1, not {self.watermark}")
         if self.sliding_window is not None:
             check_int("sliding_window", self.sliding_window, 1)
+            if self.enable_prefix_caching:
+                raise UnsupportedError(
+                    "enable_prefix_caching cannot go together with a sliding_window: the blocks "
+                    "that fall out of the window are gone, and so is the prefix. Choose one"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,13 @@ class SchedulerConfig:
         if self.preemption_mode not in (None, "swap", "recompute"):
             raise UsageError(
                 f"preemption_mode must be 'swap', 'recompute' or None, not {self.preemption_mode!r}"
+            )
+        tokens, longest = self.max_num_batched_tokens, self.max_model_len
+        if tokens < longest and not self.enable_chunked_prefill:
+            raise UsageError(
+                f"max_num_batched_tokens ({tokens}) must be at least max_model_len ({longest}): a "
+                f"prompt is computed in one step. Raise it, lower max_model_len, or set "
+                f"enable_chunked_prefill"
             )
         if self.max_num_batched_tokens < self.max_num_seqs:
             raise UsageError(

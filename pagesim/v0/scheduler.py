@@ -17,7 +17,7 @@ from pagesim.errors import UsageError
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.v0.scheduler_guards import check_chunk_size, check_running, is_tight
+from pagesim.v0.scheduler_guards import check_chunk_size, check_running
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
@@ -195,10 +195,9 @@ class Scheduler:
     def _schedule(self) -> SchedulerOutputs:
         if self.running or self.waiting:
             check_chunk_size(self.scheduler_config, self.cache_config)
-        forked = check_running(self.running, chunked=self._chunked)
+        forked = check_running(self.running, self.scheduler_config)
         step = self._schedule_chunked_prefill if self._chunked else self._schedule_default
-        may_fail = self._may_fail or forked  # nothing else needs a way back
-        if not (may_fail and is_tight(self.block_manager, self.running, self._lookahead)):
+        if not (self._may_fail or forked):  # nothing else needs a way back
             return step()
         running, swapped = self.running.copy(), self.swapped.copy()
         preemptions = self.num_cumulative_preemption
@@ -244,7 +243,9 @@ class Scheduler:
         back: list[ScheduledSequenceGroup] = []
         if not out.preempted:
             back_chunks, back = self._schedule_swapped(budget, out)
+        infeasible, out.ignored_seq_groups = out.ignored_seq_groups, []
         prefills = self._schedule_prefills(budget, out)
+        out.ignored_seq_groups += infeasible
         self._put_preempted(preempted, swapped_out)
         for part in (back, back_chunks, decodes, chunks, prefills):
             self.running.extend(scheduled.seq_group for scheduled in part)
@@ -271,7 +272,8 @@ class Scheduler:
     ]:
         """The running groups that compute: prefill chunks, decodes; and those preempted, swapped.
 
-        Takes them from ``running``; what the budget does not reach stays there.
+        Takes them from ``running``; what the token budget does not reach stays there, and goes
+        first in the next step.
         """
         chunks: list[ScheduledSequenceGroup] = []
         decodes: list[ScheduledSequenceGroup] = []
@@ -279,31 +281,19 @@ class Scheduler:
         swapped_out: list[SequenceGroup] = []
         running, manager, chunked = self.running, self.block_manager, self._chunked
         can_append_slots, append_slots = manager.can_append_slots, manager.append_slots
-        num_tokens = 0
         out.num_lookahead_slots = self._lookahead
-        # A sequence with one new token takes one block at most: while so many are free that all
-        # before it may have taken one, can_append_slots() need not be asked.
-        one_at_most = not self._lookahead and manager.sliding_window is None
-        surely_free = manager.get_num_free_gpu_blocks() if one_at_most else 0
         while running:
             seq_group = running[0]
             seqs = seq_group.seqs
-            data = seqs[0].data
-            is_prefill = data.stage is PREFILL
+            is_prefill = seqs[0].data.stage is PREFILL
+            new_tokens = len(seqs)
             if is_prefill or chunked:
                 new_tokens = self._num_new_tokens(seqs, budget, chunked)
-                if new_tokens == 0:
-                    break
-            else:
-                new_tokens = len(seqs)
+            if not 0 < new_tokens <= budget.remaining_token_budget():
+                break
             running.popleft()
             lookahead = 0 if is_prefill else self._lookahead
-            is_sure = (
-                surely_free > 0
-                and len(seqs) == 1
-                and len(data.token_ids) - data.num_computed_tokens == 1
-            )
-            while not (is_sure or can_append_slots(seq_group, lookahead)):
+            while not can_append_slots(seq_group, lookahead):
                 victim = running.pop() if running else seq_group
                 if self._preempt(victim, out.blocks_to_swap_out):
                     preempted.append(victim)
@@ -315,19 +305,12 @@ class Scheduler:
                 for seq in seqs:
                     if copies := append_slots(seq, lookahead):
                         out.blocks_to_copy += copies
-                if is_sure:
-                    surely_free -= 1
-                elif one_at_most:
-                    surely_free = manager.get_num_free_gpu_blocks()
                 if is_prefill:
                     chunks.append(ScheduledSequenceGroup(seq_group, new_tokens))
                 else:
                     decodes.append(ScheduledSequenceGroup(seq_group, 1))
-                if chunked:
-                    budget.add(new_tokens, 1)
-                else:
-                    num_tokens += new_tokens  # the group was charged when the step began
-        budget.num_batched_tokens += num_tokens
+                # Without chunks the group took its seat when the step began.
+                budget.add(new_tokens, 1 if chunked else 0)
         return chunks, decodes, preempted, swapped_out
 
     def _preempt(self, victim: SequenceGroup, blocks_to_swap_out: list[tuple[int, int]]) -> bool:
@@ -358,9 +341,10 @@ class Scheduler:
     ) -> None:
         if not self.block_manager.can_swap_out(victim):
             free = self.block_manager.get_num_free_cpu_blocks()
+            instead = ", or set preemption_mode='recompute'" if len(victim.seqs) == 1 else ""
             raise RuntimeError(
                 f"no CPU swap space for group {victim.request_id!r}: {free} CPU blocks are free. "
-                f"Raise num_cpu_blocks, or set preemption_mode='recompute'"
+                f"Raise num_cpu_blocks{instead}"
             )
         blocks_to_swap_out += self.block_manager.swap_out(victim)
         for seq in victim.seqs:

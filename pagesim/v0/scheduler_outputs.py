@@ -29,7 +29,7 @@ class SchedulingBudget:
         )
 
     def remaining_token_budget(self) -> int:
-        """Tokens that may still be computed; below 0 once a forked group overdrew it."""
+        """Tokens that may still be computed."""
         return self.token_budget - self.num_batched_tokens
 
     def add(self, num_new_tokens: int, num_new_seqs: int) -> None:

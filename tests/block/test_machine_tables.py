@@ -59,11 +59,11 @@ class Tables(RuleBasedStateMachine):
             self.memory.compute(table.physical_block_ids, tokens, 0)
 
     @precondition(lambda self: self.tables)
-    @rule(pick=PICK, tokens=TOKENS, lookahead=st.integers(0, 3), behind=st.integers(0, 3))
+    @rule(pick=PICK, tokens=TOKENS, lookahead=st.integers(0, 3), behind=st.integers(-3, 3))
     def append(self, pick: int, tokens: list[int], lookahead: int, behind: int) -> None:
         index = pick % len(self.tables)
         table, held = self.tables[index], len(self.model[index])
-        done = max(0, held - behind)
+        done = min(max(0, held - behind), held + len(tokens))
         self.memory.watch()
         if attempt(
             lambda: table.append_token_ids(tokens, lookahead, done), self.allocator, self.tables

@@ -41,6 +41,9 @@ class Run:
     def __init__(self, config: dict[str, Any], seed: int) -> None:
         if config["sliding_window"]:  # vLLM knows no window together with caching
             config = config | {"enable_prefix_caching": False}
+        if not config["enable_chunked_prefill"]:  # and no step smaller than the longest prompt
+            budget = max(config["max_num_batched_tokens"], config["max_model_len"])
+            config = config | {"max_num_batched_tokens": budget}
         self.config, self.random = config, random.Random(seed)
         self.engine = Engine(**config)
         self.failures = self.preempted = self.next_id = 0
@@ -77,8 +80,9 @@ class Run:
         groups = [scheduled.seq_group for scheduled in out.scheduled_seq_groups]
         assert len({group.request_id for group in groups}) == len(groups)
         assert len(groups) <= config.max_num_seqs
+        assert out.num_batched_tokens <= config.max_num_batched_tokens
+        assert all(scheduled.token_chunk_size > 0 for scheduled in out.scheduled_seq_groups)
         if all(len(group.seqs) == 1 for group in groups):
-            assert out.num_batched_tokens <= config.max_num_batched_tokens
             assert out.num_batched_tokens == sum(
                 s.token_chunk_size for s in out.scheduled_seq_groups
             )

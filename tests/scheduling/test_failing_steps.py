@@ -145,7 +145,21 @@ def test_what_cannot_wait(make: Callable[[], list[Any]], message: str) -> None:
     ("config", "error", "message"),
     [
         ({"max_num_seqs": 0}, ValueError, "max_num_seqs must be at least 1, not 0"),
-        ({"max_num_batched_tokens": 4}, ValueError, r"\(4\) must be at least max_num_seqs \(8\)"),
+        (
+            {"max_num_batched_tokens": 4, "enable_chunked_prefill": True},
+            ValueError,
+            r"\(4\) must be at least max_num_seqs \(8\)",
+        ),
+        (
+            {"max_num_batched_tokens": 63},
+            ValueError,
+            r"\(63\) must be at least max_model_len \(64\).* enable_chunked_prefill",
+        ),
+        (
+            {"enable_prefix_caching": True, "sliding_window": 8},
+            NotImplementedError,
+            "enable_prefix_caching .* sliding_window",
+        ),
         ({"preemption_mode": "recomptue"}, ValueError, "'recomptue'"),
         ({"num_lookahead_slots": 1.5}, TypeError, "num_lookahead_slots must be an int"),
         ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
@@ -202,13 +216,25 @@ def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     assert e.queues == ("", "sqdpn", "")
 
 
-def test_a_forked_group_may_overdraw_the_budget_and_nobody_is_admitted_then() -> None:
-    e = Engine(max_num_batched_tokens=3, max_num_seqs=3, enable_chunked_prefill=True)
-    for name in "ab":
-        e.add(name, 1)
+def test_what_vllm_does_not_implement_is_a_usage_error_as_well() -> None:
+    """So that a command says it in one line, as it says every other bad setting."""
+    with pytest.raises(pagesim.UsageError):
+        pagesim.CacheConfig(4, 8, enable_prefix_caching=True, sliding_window=8)
+
+
+def test_a_step_of_exactly_the_longest_sequence_is_enough() -> None:
+    assert pagesim.SchedulerConfig(64, 8, 64).max_num_batched_tokens == 64
+    assert pagesim.SchedulerConfig(8, 8, 64, enable_chunked_prefill=True).max_model_len == 64
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_recompute_is_advised_only_where_it_is_possible(forked: bool) -> None:
+    e = Engine(gpu=4, cpu=0, watermark=0.0, preemption_mode="swap")
+    e.add("a", 8)
     e.step()
-    e.fork("a", 8)
-    e.fork("b", 9)
-    e.add("c", 2)
-    out = e.step()
-    assert (names(out), out.num_batched_tokens, e.queues[0]) == ("ab", 4, "c")
+    if forked:
+        e.fork("a", 9)
+    e.step()
+    with pytest.raises(RuntimeError, match="Raise num_cpu_blocks") as error:
+        e.steps(20)
+    assert ("preemption_mode='recompute'" in str(error.value)) != forked

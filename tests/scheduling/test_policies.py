@@ -24,7 +24,7 @@ def test_prefills_go_alone_and_first() -> None:
 
 
 def test_nobody_overtakes_the_head_of_the_queue() -> None:
-    e = Engine(max_num_batched_tokens=10)
+    e = Engine(max_num_batched_tokens=10, max_model_len=10)
     for name, tokens in {"a": 6, "b": 8, "c": 2}.items():
         e.add(name, tokens)
     assert names(e.step()) == "a"  # c would still fit, but b is before it
@@ -230,3 +230,96 @@ def test_the_counts_of_unfinished_groups() -> None:
     e.step(finish="b")
     assert not e.scheduler.has_unfinished_seqs()
     assert e.free == (100, 0)
+
+
+def test_chunks_reserve_nothing_ahead_neither_running_nor_back_from_the_cpu() -> None:
+    e = Engine(
+        gpu=12,
+        cpu=12,
+        max_num_batched_tokens=8,
+        num_lookahead_slots=4,
+        enable_chunked_prefill=True,
+        preemption_mode="swap",
+    )
+    e.add("a", 16)  # four blocks, taken with the first of two chunks
+    e.step()
+    e.step()
+    assert [(m.is_prompt, len(m.block_tables[0])) for m in e.metadata] == [(True, 4)]
+    e.add("b", 14)  # 7 of its tokens beside a's one; the other 7 are to come
+    e.step()
+    scheduler, group = e.scheduler, e.groups["b"]
+    scheduler.running.remove(group)
+    scheduler._preempt(group, [])
+    scheduler.swapped.append(group)
+    out = e.step()
+    tables = {m.request_id: (m.is_prompt, len(*m.block_tables.values())) for m in e.metadata}
+    assert tables == {"a": (False, 6), "b": (True, 4)}
+    assert len(out.blocks_to_swap_in) == 4
+    assert out.num_lookahead_slots == 4
+
+
+def test_ignored_prompts_are_told_before_those_ignored_on_their_way_back() -> None:
+    e = Engine(gpu=4, cpu=8, enable_chunked_prefill=True, preemption_mode="swap")
+    e.add("a", 16)
+    while not e.queues[2]:
+        e.step()
+    e.add("b", 40)  # never fits four blocks
+    e.add("c", 41)
+    ignored = [group.request_id for group in e.step().ignored_seq_groups]
+    assert ignored == ["b", "c", "a"]
+    assert not e.scheduler.has_unfinished_seqs()
+
+
+def test_a_forked_group_waits_for_a_step_in_which_it_fits_the_token_budget() -> None:
+    """vLLM overdraws the budget and stops at an assertion, or gives the next prompt -1 tokens."""
+    e = Engine(max_num_batched_tokens=4, max_num_seqs=4, enable_chunked_prefill=True)
+    for name in "ab":
+        e.add(name, 2)
+    e.step()
+    for child in (8, 9):
+        e.fork("a", child)
+    for child in (10, 11):
+        e.fork("b", child)
+    e.add("c", 6)
+    shares = []
+    for _ in range(5):
+        out = e.step()
+        assert out.num_batched_tokens <= 4
+        assert all(scheduled.token_chunk_size >= 1 for scheduled in out.scheduled_seq_groups)
+        shares.append((names(out), out.num_batched_tokens, e.queues[1]))
+    # Whatever the budget does not reach goes first in the next step; c, a prompt, fills up.
+    assert shares == [
+        ("ca", 4, "bac"),
+        ("b", 3, "acb"),
+        ("ca", 4, "bac"),
+        ("b", 3, "acb"),
+        ("ca", 4, "bac"),
+    ]
+
+
+def test_without_chunks_a_forked_group_waits_its_turn_too() -> None:
+    e = Engine(max_num_batched_tokens=4, max_num_seqs=4, max_model_len=4, block_size=1)
+    for name in "ab":
+        e.add(name, 1)
+    e.step()
+    for child in (8, 9):
+        e.fork("a", child)
+    for child in (10, 11):
+        e.fork("b", child)
+    out = e.step()
+    assert (names(out), out.num_batched_tokens, e.queues[1]) == ("a", 3, "ba")
+    out = e.step()
+    assert (names(out), out.num_batched_tokens, e.queues[1]) == ("b", 3, "ab")
+
+
+def test_a_group_of_more_sequences_than_the_budget_has_tokens_is_named() -> None:
+    e = Engine(max_num_batched_tokens=2, max_num_seqs=2, enable_chunked_prefill=True)
+    e.add("a", 1)
+    e.step()
+    for child in (8, 9):
+        e.fork("a", child)
+    before = e.everything()
+    message = r"'a' has 3 sequences, .* max_num_batched_tokens \(2\)"
+    with pytest.raises(pagesim.UsageError, match=message):
+        e.step()
+    assert e.everything() == before

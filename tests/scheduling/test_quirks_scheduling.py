@@ -182,7 +182,7 @@ def test_q32_a_forked_group_is_one_of_the_seats_and_two_of_the_tokens() -> None:
 
 
 def test_q35_a_cached_prompt_needs_its_whole_length_of_the_budget() -> None:
-    e = Engine(enable_prefix_caching=True, max_num_batched_tokens=12)
+    e = Engine(enable_prefix_caching=True, max_num_batched_tokens=12, max_model_len=12)
     prompt = list(range(9))
     e.add("a", prompt)
     e.step()

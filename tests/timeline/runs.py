@@ -286,7 +286,7 @@ class SchedulerRun:
         self.random = random.Random(seed)
         chunked, caching, swap = (self.random.random() < 0.5 for _ in range(3))
         config = pagesim.SchedulerConfig(
-            self.random.choice([16, 24]),
+            max(self.random.choice([16, 24]), 0 if chunked else 40),
             max_num_seqs=self.random.choice([2, 4, 9]),
             max_model_len=40,
             num_lookahead_slots=self.random.choice([0, 0, 2]),

@@ -141,14 +141,17 @@ class BlockTable:
         """:meth:`append_token_ids` for tokens that were checked, in a table without a window."""
         full, block_size, blocks = self.num_full_slots, self._block_size, self._blocks
         room = block_size - full % block_size - num_lookahead_slots
-        if 0 < len(tokens) <= room and not self._undo.active:
+        if 0 < len(tokens) <= room:
             # All goes into one block, the partial last one or the next: nothing can fail but
-            # taking an id for it, and that comes before any change, so there is nothing to note.
+            # taking an id for it, and that comes before any change of this call.
             index = full // block_size
             if index == len(blocks.ids):
                 self._check_allocated()
                 blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
             block = blocks.blocks[index]
+            if self._undo.active:
+                block.keep(self._undo)
+                self._undo.note(self._unwrite, index, blocks.ids[index], full)
             block.write(tokens)
             blocks.ids[index] = block.block_id  # type: ignore[assignment]
             self.num_full_slots = full + len(tokens)
@@ -166,13 +169,14 @@ class BlockTable:
         if num_computed_slots is None:
             raise UsageError("num_computed_slots must be given: the table has a sliding window")
         check_int("num_computed_slots", num_computed_slots, 0)
-        if num_computed_slots > self.num_full_slots:
+        end = num_computed_slots // self._block_size - (self._max_block_sliding_window or 0)
+        if end > self.num_full_slots // self._block_size:
             raise UsageError(
-                f"num_computed_slots must be at most {self.num_full_slots}, what the table holds, "
-                f"not {num_computed_slots}"
+                f"num_computed_slots is {num_computed_slots}, and the table holds "
+                f"{self.num_full_slots} tokens: the next one would be outside of its own window"
             )
         with self._undo:
-            self._drop_blocks_outside_window(num_computed_slots)
+            self._drop_blocks_before(end)
             self._add_blocks(len(tokens) + num_lookahead_slots)
             self._write(tokens)
 
@@ -240,11 +244,13 @@ class BlockTable:
             index, start, end = index + 1, end, end + block_size
         self._set_num_full_slots(self.num_full_slots + len(tokens))
 
-    def _drop_blocks_outside_window(self, num_computed_slots: int) -> None:
+    def _unwrite(self, index: int, block_id: int, num_full_slots: int) -> None:
+        self._blocks.ids[index] = block_id
+        self.num_full_slots = num_full_slots
+
+    def _drop_blocks_before(self, end: int) -> None:
         """Put the null block in the place of blocks that no later token looks back to."""
         null_block = self._allocator.allocate_or_get_null_block()
-        reach = self._max_block_sliding_window or 0
-        end = num_computed_slots // self._block_size - reach
         for index in range(self._num_dropped_blocks, end):
             self._allocator.free(self._blocks.blocks[index])
             self._blocks.replace(index, null_block)

@@ -31,6 +31,8 @@ class NullBlock(NaiveBlock):
     """
 
     __slots__ = ()
+    _content = None
+    """What blocks behind it look up, to learn whether their prefix is cached."""
 
     def __init__(self, block: Block) -> None:
         super().__init__(None, (), block.block_size, block.allocator, block.block_id)
