@@ -16,6 +16,10 @@ else
 PY := .venv/bin/python
 endif
 STAMP := .venv/.stamp
+# In a container one is root, which JupyterLab must be told.
+ifeq ($(shell id -u 2>/dev/null),0)
+LAB_ROOT := --allow-root
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test nightly notebooks gate figures bench lint cluster e2e e2e-setup site check
@@ -24,8 +28,10 @@ help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
+# Signed first: in a notebook without a signature JupyterLab shows no player until its cell is run.
 lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes flags on)
-	$(PY) -m jupyterlab $(LAB_ARGS) notebooks/00_start_here.ipynb
+	@$(PY) -m nbformat.sign $(sort $(wildcard notebooks/*.ipynb))
+	$(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
 
 test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)

@@ -144,11 +144,16 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def make(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     # This test may itself run under make, whose variables would change the inner one.
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     return subprocess.run(
-        ["make", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=False
+        ["make", *arguments],
+        cwd=folder,
+        env=clean | variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -204,6 +209,26 @@ def test_check_stops_at_the_first_failure_and_says_where(checkout: Path) -> None
     assert done.stdout.splitlines()[-1].startswith("make check: passed")
     steps = re.findall(r"^== make (\w+)$", done.stdout, flags=re.MULTILINE)
     assert steps == STEPS
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no root")
+@pytest.mark.parametrize(("uid", "flag"), [("0", True), ("1000", False)])
+def test_lab_opens_for_root_as_well(checkout: Path, uid: str, flag: bool) -> None:
+    """In a container one is root, and JupyterLab refuses to start without being told so."""
+    (checkout / "bin").mkdir()
+    who = checkout / "bin" / "id"
+    who.write_text(f"#!/bin/sh\necho {uid}\n")
+    who.chmod(0o755)
+    (checkout / "notebooks").mkdir()
+    for name in ("00_a.ipynb", "01_b.ipynb"):
+        (checkout / "notebooks" / name).touch()
+    search = f"{checkout / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    shown = make(checkout, "-n", "lab", PATH=search).stdout
+    (start,) = re.findall(r"^.*-m jupyterlab .*$", shown, flags=re.MULTILINE)
+    assert ("--allow-root" in start) is flag
+    (sign,) = re.findall(r"^.*-m nbformat\.sign .*$", shown, flags=re.MULTILINE)
+    assert "notebooks/00_a.ipynb notebooks/01_b.ipynb" in sign
+    assert shown.index(sign) < shown.index(start)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX machine runs the CI script")

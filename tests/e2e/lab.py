@@ -76,6 +76,16 @@ class Lab:
         nbformat.write(notebook, self.root / name)
         return name
 
+    def copy(self, chapter: str, name: str) -> str:
+        """A chapter under another name; returns its path within the root."""
+        shutil.copy(ROOT / "notebooks" / chapter, self.root / name)
+        return name
+
+    def sign(self, path: str) -> None:
+        """What `make lab` does before it opens JupyterLab (test_packaging.py reads it there)."""
+        command = [sys.executable, "-m", "nbformat.sign", str(self.root / path)]
+        subprocess.run(command, env=_environment(self.root.parent), check=True)
+
     def open(self, page: Page, path: str) -> None:
         """Open a notebook and wait until its kernel is idle."""
         page.driver.get(f"{self.url}/lab/tree/{path}?reset")

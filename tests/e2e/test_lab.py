@@ -37,6 +37,21 @@ def test_a_chapter_runs_and_its_players_step(lab: Lab, page: Page, name: str) ->
     page.shot(f"lab-{name.removesuffix('.ipynb')}")
 
 
+def test_a_signed_chapter_shows_its_players_before_a_cell_is_run(lab: Lab, page: Page) -> None:
+    """An unsigned one shows the still picture alone: that is what `make lab` signs against."""
+    unsigned, signed = (lab.copy("02_blocks_tables_slots.ipynb", f"{x}.ipynb") for x in "us")
+    lab.open(page, unsigned)
+    page.wait(".jp-OutputArea details img")
+    assert page.all("iframe.pagesim-frame") == []
+
+    lab.sign(signed)
+    lab.open(page, signed)
+    page.frame("iframe.pagesim-frame").ready().click("next")
+    assert page.step == 1
+    assert {cell.get("execution_count") for cell in lab.cells(page.top())} == {None}
+    page.shot("lab-signed")
+
+
 @pytest.fixture
 def player(lab: Lab, page: Page) -> Page:
     """A notebook with one run, shown; the tab is inside the player."""
