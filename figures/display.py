@@ -12,10 +12,32 @@ from matplotlib.figure import Figure
 
 from figures import style
 
+DARK_STYLE = "\n".join(
+    [
+        "@media (prefers-color-scheme: dark) {",
+        *(
+            f'[style*="{name}: {light.lower()}"], [{name}="{light.lower()}"] '
+            f"{{ {name}: {dark} !important; }}"
+            for light, dark in style.DARK.items()
+            for name in ("fill", "stroke")
+        ),
+        "}",
+    ]
+)
+# JupyterLab says on its body whether it is dark, not by `color-scheme`.
+FOLLOW_LAB = (
+    '<style>[data-jp-theme-light="true"] .pagesim-figure { color-scheme: light; } '
+    '[data-jp-theme-light="false"] .pagesim-figure { color-scheme: dark; }</style>'
+)
+
 
 def svg_bytes(figure: Figure) -> bytes:
-    """The figure as SVG: no date, no version, ids from a fixed salt, text kept as text."""
-    return _render(figure, "svg", {"Date": None, "Creator": None})
+    """The figure as SVG: no date, no version, ids from a fixed salt, text kept as text.
+
+    It is light or dark as the page is that shows it (`color-scheme`, also of an <img>).
+    """
+    svg = _render(figure, "svg", {"Date": None, "Creator": None})
+    return svg.replace(b"</style>", f"\n{DARK_STYLE}</style>".encode(), 1)
 
 
 def png_bytes(figure: Figure, dpi: int = 150) -> bytes:
@@ -42,7 +64,10 @@ def img_tag(figure: Figure, alt: str) -> str:
         raise ValueError("alt is empty: say in a sentence what the figure shows")
     data = base64.b64encode(svg_bytes(figure)).decode("ascii")
     words = html.escape(" ".join(alt.split()))
-    return f'<img alt="{words}" src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
+    return (
+        f'{FOLLOW_LAB}<img class="pagesim-figure" alt="{words}" '
+        f'src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
+    )
 
 
 def show(figure: Figure, alt: str) -> None:

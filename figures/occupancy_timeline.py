@@ -120,7 +120,7 @@ def _draw(runs: Mapping[str, Slices], by: By, title: str, notes: Iterable[str]) 
     body = 16.0 + len(runs) * (HEADING + PANEL + GAP) - GAP + AXIS
     how = (
         f"Each of {SLICES} equal slices of the time shows the mean of what lies in it. "
-        "The black line, edged in white, is the number of requests at once."
+        "The line with an edge is the number of requests at once."
     )
     subtitle = f"Percent of the cache's slots (left), {BATCH} (right), over {by}"
     figure, axes, y = chart.page(title, subtitle, body, [how, *notes])

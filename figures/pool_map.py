@@ -152,8 +152,8 @@ def _label(axes: Axes, snapshot: Snapshot, grid: Grid, pill: bool) -> None:
         alone = len(names) == 1
         text = names[0] if alone else f"{style.TIMES}{snapshot.ref_counts[block_id]}"
         ink = style.ink_on(snapshot.color(names[0])) if alone else style.INK
-        # White text is lost above the fill of a block that is not full, and any text on a hatch.
-        full = fill[block_id] == snapshot.block_size or ink == style.INK
+        # Text for the colour is lost above the fill of a block that is not full, any on a hatch.
+        full = fill[block_id] == snapshot.block_size
         bare = alone and full and not pill
         style.write(
             axes,

@@ -31,6 +31,10 @@ INK = "#1A1A1A"
 MUTED = "#595959"
 PAPER = "#FFFFFF"
 HELD = "#D9D9D9"
+# On a dark page the neutral colours turn and the palette stays, so text on a colour must stay too:
+# its inks look like INK and PAPER, and are other colours.
+DARK = {INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47"}
+ON_LIGHT, ON_DARK = "#1A1A19", "#FFFFFE"
 CPU_HATCH = "////"
 TIMES = "\N{MULTIPLICATION SIGN}"
 SAVED = "#009E73"  # what sharing and caching need not keep twice
@@ -116,8 +120,9 @@ def contrast(one: str, other: str) -> float:
 
 
 def ink_on(color: str) -> str:
-    """Dark or white text, whichever is read more easily on `color`."""
-    return max((INK, PAPER), key=lambda ink: contrast(ink, color))
+    """Dark or white text, whichever is read more easily on `color`, on a dark page as well."""
+    inks = (INK, PAPER) if color in DARK else (ON_LIGHT, ON_DARK)
+    return max(inks, key=lambda ink: contrast(ink, color))
 
 
 @lru_cache(maxsize=4096)

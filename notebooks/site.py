@@ -1,8 +1,8 @@
 """Render the executed chapters as static pages: `python notebooks/site.py` writes site/index.html.
 
-Nothing is run: the committed outputs are shown as they are, with the players alive, for they carry
-all they need. The pages ask the network for one thing, MathJax, and only where a chapter has
-formulas; without a network these stay as TeX.
+Nothing is run: the committed outputs are shown as they are, and the players in them are alive. A
+page asks the network for nothing: TeX becomes MathML here, and the style is in the page. The output
+of a cell tagged ``predict`` is folded, as it is in JupyterLab.
 """
 
 from __future__ import annotations
@@ -15,26 +15,48 @@ from html import escape
 from pathlib import Path
 
 import nbformat
-from jinja2 import DictLoader
-from nbconvert import HTMLExporter
-from nbconvert.filters import markdown2html
+from jinja2 import Environment
+from latex2mathml.converter import convert
+from nbconvert.filters import Highlight2HTML, ansi2html
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
 HERE = Path(__file__).resolve().parent
 LINK = re.compile(r"(?<=\]\()([\w./-]+)\.ipynb(?=[)#\s])")
-FORMULA = re.compile(r"\$[^$]+\$")
-# nbconvert's page, less what it would fetch from elsewhere; MathJax must not hold up the page.
-TEMPLATE = """{% extends 'lab/index.html.j2' %}
-{% block html_head_js %}{% endblock %}
-{% block html_head_js_mermaidjs %}{% endblock %}
-{% block html_head_js_mathjax %}
-{%- if resources.formulas -%}
-{{ super() | replace('<script src=', '<script async src=') }}
-{%- endif -%}
-{% endblock %}
-{% block body_header %}{{ super() }}
-<nav style="margin: 1em 2em; font-family: sans-serif"><a href="index.html">All chapters</a></nav>
-{% endblock %}
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title | e }}</title>
+<style>{{ style }}</style>
+</head>
+<body>
+{{ navigation }}
+<main>
+{% for cell in cells %}
+<section id="{{ cell.id }}">
+{% if cell.cell_type == 'markdown' %}
+{{ cell.source | markdown }}
+{% else %}
+<div class="code">{{ cell.source | code }}</div>
+{% if 'predict' in cell.metadata.tags %}<details class="answer"><summary>The answer</summary>{% endif %}
+{% for output in cell.outputs %}
+<div class="output">
+{% if output.output_type == 'stream' %}<pre>{{ output.text | terminal }}</pre>
+{% elif output.output_type == 'error' %}<pre>{{ output.traceback | join('\n') | terminal }}</pre>
+{% elif 'text/html' in output.data %}{{ output.data['text/html'] }}
+{% else %}<pre>{{ output.data['text/plain'] | e }}</pre>{% endif %}
+</div>
+{% endfor %}
+{% if 'predict' in cell.metadata.tags %}</details>{% endif %}
+{% endif %}
+</section>
+{% endfor %}
+</main>
+{{ navigation }}
+</body>
+</html>
 """
 INDEX = """<!DOCTYPE html>
 <html lang="en">
@@ -42,16 +64,15 @@ INDEX = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>pagesim: the course</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 17px/1.5 system-ui, sans-serif; max-width: 44em; margin: 2em auto; padding: 0 1em; }}
-</style>
+<style>{style}</style>
 </head>
 <body>
+<main>
 <h1>pagesim: the course</h1>
 <p>The chapters as they were run. The players in them are alive; to run the code, open the
 notebooks in JupyterLab.</p>
 {chapters}
+</main>
 </body>
 </html>
 """
@@ -65,6 +86,28 @@ class Chapter:
     title: str
     opening: str
     notebook: NotebookNode
+
+    @property
+    def heading(self) -> str:
+        """The title behind the number that the file's name begins with."""
+        number = re.match(r"\d+", self.name)
+        return f"{int(number[0])}. {self.title}" if number else self.title
+
+
+class MathRenderer(IPythonRenderer):
+    """nbconvert's Markdown, with MathML in the place of TeX."""
+
+    def inline_math(self, body: str) -> str:
+        return str(convert(body))
+
+    def block_math(self, body: str) -> str:
+        return str(convert(body, display="block"))
+
+
+def markdown(source: str) -> str:
+    """Markdown to HTML, with MathML for what stands between dollars."""
+    renderer = MathRenderer(escape=False, exclude_anchor_links=True)
+    return MarkdownWithMath(renderer=renderer).render(source)
 
 
 def read(path: Path) -> Chapter:
@@ -80,28 +123,50 @@ def read(path: Path) -> Chapter:
     return Chapter(path.stem, heading[1].strip(), after[0] if after else "", notebook)
 
 
-def render(chapter: Chapter, names: set[str]) -> str:
-    """The page of a chapter; its links to the chapters in ``names`` lead to their pages."""
+def render(chapter: Chapter, chapters: list[Chapter]) -> str:
+    """The page of a chapter; its links to other chapters lead to their pages."""
+    names = {other.name for other in chapters}
 
     def to_page(match: re.Match[str]) -> str:
         return f"{match[1]}.html" if match[1].removeprefix("./") in names else match[0]
 
     notebook = nbformat.from_dict(chapter.notebook)
-    formulas = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(to_page, cell.source)
-            formulas |= FORMULA.search(cell.source) is not None
-    exporter = HTMLExporter(
-        template_file="chapter.html.j2", extra_loaders=[DictLoader({"chapter.html.j2": TEMPLATE})]
-    )
-    exporter.embed_images = True
-    resources = {
-        "formulas": formulas,
-        "metadata": {"name": chapter.title, "path": str(HERE)},
+    environment = Environment(trim_blocks=True)
+    environment.filters |= {
+        "markdown": markdown,
+        "code": Highlight2HTML(pygments_lexer="ipython3"),
+        "terminal": ansi2html,
     }
-    html: str = exporter.from_notebook_node(notebook, resources)[0]
-    return html
+    return environment.from_string(PAGE).render(
+        title=chapter.heading,
+        cells=notebook.cells,
+        navigation=navigation(chapter, chapters),
+        style=style(),
+    )
+
+
+def navigation(chapter: Chapter, chapters: list[Chapter]) -> str:
+    """Links to the chapter before, to all, and to the next."""
+    place = chapters.index(chapter)
+    links = ['<a href="index.html">All chapters</a>']
+    if place > 0:
+        links.insert(0, _link(chapters[place - 1], "prev", "\N{LEFTWARDS ARROW} {}"))
+    if place + 1 < len(chapters):
+        links.append(_link(chapters[place + 1], "next", "{} \N{RIGHTWARDS ARROW}"))
+    return f"<nav>{' '.join(links)}</nav>"
+
+
+def _link(chapter: Chapter, relation: str, words: str) -> str:
+    said = escape(words.format(chapter.heading))
+    return f'<a rel="{relation}" href="{escape(chapter.name)}.html">{said}</a>'
+
+
+def style() -> str:
+    """The style sheet of every page."""
+    return (HERE / "site.css").read_text(encoding="utf-8")
 
 
 def index(chapters: list[Chapter]) -> str:
@@ -109,17 +174,16 @@ def index(chapters: list[Chapter]) -> str:
     entries = []
     for chapter in chapters:
         opening = LINK.sub(r"\1.html", chapter.opening)
-        link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.title)}</a></h2>'
-        entries.append(f"{link}\n{markdown2html(opening)}")
-    return INDEX.format(chapters="\n".join(entries))
+        link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.heading)}</a></h2>'
+        entries.append(f"{link}\n{markdown(opening)}")
+    return INDEX.format(chapters="\n".join(entries), style=style())
 
 
 def build(paths: list[Path], target: Path) -> list[Path]:
     """Write a page for each notebook and the index into ``target``; returns what was written."""
     chapters = [read(path) for path in paths]
-    names = {chapter.name for chapter in chapters}
     target.mkdir(parents=True, exist_ok=True)
-    pages = {f"{chapter.name}.html": render(chapter, names) for chapter in chapters}
+    pages = {f"{chapter.name}.html": render(chapter, chapters) for chapter in chapters}
     pages["index.html"] = index(chapters)
     for name, text in pages.items():
         (target / name).write_text(text, encoding="utf-8", newline="\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import shutil
 from pathlib import Path
@@ -62,6 +63,14 @@ def start(profile: Path) -> WebDriver:
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     driver.set_script_timeout(PATIENCE * 2)
     return driver
+
+
+def corner(picture: WebElement) -> float:
+    """How bright an element's lower right corner is drawn, from 0 to 1."""
+    from matplotlib.image import imread
+
+    pixels = imread(io.BytesIO(picture.screenshot_as_png))
+    return float(pixels[-3, -3, :3].mean())
 
 
 class Page:

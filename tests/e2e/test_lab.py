@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.browser import Page
+from tests.e2e.browser import Page, corner
 from tests.e2e.lab import ROOT, Lab
 
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -127,6 +127,19 @@ def test_the_player_follows_the_labs_theme(lab: Lab, player: Page) -> None:
         player.shot("lab-dark")
     finally:
         lab.command(player.top(), "apputils:change-theme", theme="JupyterLab Light")
+
+
+def test_a_figure_follows_the_labs_theme_and_not_the_system(lab: Lab, page: Page) -> None:
+    source = "import figures, figures.style\nfigures.show(figures.style.sheet(90, 60)[0], 'a sheet')"
+    lab.open(page, lab.notebook("figure.ipynb", source))
+    lab.run_all(page)
+    figure = page.wait("img.pagesim-figure")
+    for theme, dark in (("Dark", True), ("Light", False)):
+        lab.command(page, "apputils:change-theme", theme=f"JupyterLab {theme}")
+        page.until(f"return document.body.dataset.jpThemeLight === '{str(not dark).lower()}'")
+        for system in (True, False):
+            page.dark(system)
+            assert (corner(figure) < 0.2) is dark, (theme, system)
 
 
 def test_the_picture_beside_it_has_words(player: Page) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from notebooks import site
-from tests.e2e.browser import Page
+from tests.e2e.browser import Page, corner
+from tests.e2e.test_themes import contrast
 
 CHAPTERS = sorted(site.HERE.glob("*.ipynb"))
 
@@ -42,7 +43,7 @@ def test_links_lead_to_pages_that_are_there(page: Page, folder: Path) -> None:
     visit(page, folder / "index.html").shot("site-index")
     assert len(page.all("h2 a")) == len(CHAPTERS)
     page.all("h2 a")[0].click()
-    page.wait(".jp-Notebook")
+    page.wait("main section")
 
 
 @pytest.mark.parametrize("name", [path.stem for path in CHAPTERS])
@@ -59,13 +60,63 @@ def test_a_page_is_alive_without_a_network(page: Page, folder: Path, name: str) 
         page.top()
     page.shot(f"site-{name}")
     remote = {url for url in page.requests() if url.startswith("http")}
-    assert all("mathjax" in url.lower() for url in remote)
-    formulas = "$" in "".join(
-        cell.source
-        for cell in site.read(site.HERE / f"{name}.ipynb").notebook.cells
-        if cell.cell_type == "markdown"
+    assert remote == set()
+
+
+# Every text of a page with its colour and the ground that it stands on. Players are tested alone.
+TEXTS = """
+const rgb = text => /rgba?\\(([^)]+)\\)/.exec(text)[1].split(',').map(Number);
+const ground = node => {
+  for (; node; node = node.parentElement) {
+    const color = rgb(getComputedStyle(node).backgroundColor);
+    if (color.length === 3 || color[3] === 1) return color.slice(0, 3);
+  }
+  return [255, 255, 255];
+};
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const found = [];
+while (walker.nextNode()) {
+  const node = walker.currentNode.parentElement;
+  if (!walker.currentNode.data.trim() || !node.checkVisibility()) continue;
+  found.push([walker.currentNode.data, rgb(getComputedStyle(node).color), ground(node)]);
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("name", ["index", *(path.stem for path in CHAPTERS)])
+def test_a_page_is_dark_when_the_system_is(page: Page, folder: Path, name: str) -> None:
+    visit(page, folder / f"{name}.html")
+    grounds = set()
+    for dark in (False, True):
+        page.dark(dark)
+        page.shot(f"site-{name}-{'dark' if dark else 'light'}")
+        grounds.add(page.js("return getComputedStyle(document.body).backgroundColor"))
+        texts = page.js(TEXTS)
+        assert len(texts) > 20
+        faint = {text for text, ink, ground in texts if contrast(ink, ground) < 4.5}
+        assert faint == set()
+        for figure in page.all(".output > img"):
+            assert (corner(figure) < 0.2) is dark
+        for frame in page.all("iframe.pagesim-frame"):
+            page.driver.switch_to.frame(frame)
+            assert page.ready().data("theme") == ("dark" if dark else "light")
+            page.top()
+    assert len(grounds) == 2
+
+
+def test_the_mathematics_is_drawn(page: Page, folder: Path) -> None:
+    visit(page, folder / "03_attention_over_a_block_table.html")
+    sizes = page.js(
+        "return [...document.querySelectorAll('main math')].map(m => m.getBoundingClientRect())"
+        ".map(box => [box.width, box.height])"
     )
-    assert len(remote) == int(formulas)
+    assert len(sizes) > 10 and all(width > 4 and height > 4 for width, height in sizes)
+    (fraction, *_) = page.all("main math mfrac")
+    over, under = page.js(
+        "return [...arguments[0].children].map(n => n.getBoundingClientRect().y)", fraction
+    )
+    assert over < under
 
 
 @pytest.mark.parametrize("name", [path.stem for path in CHAPTERS])

@@ -14,6 +14,7 @@ import pytest
 
 import figures
 from figures import __main__ as gallery
+from figures import style
 from figures.__main__ import GALLERY, main, words
 from figures.block_layout import block_layout
 from figures.display import img_tag, svg_bytes
@@ -31,9 +32,36 @@ BY_BROWSER = {"player.png"}  # the player's picture, in README: no part of what 
 def test_the_image_carries_its_alt_text_escaped(cache: figures.Snapshot) -> None:
     figure = block_layout(cache)
     tag = img_tag(figure, 'blocks "3" & 7\n <shared>')
-    assert tag.startswith('<img alt="blocks &quot;3&quot; &amp; 7 &lt;shared&gt;" ')
+    assert ' alt="blocks &quot;3&quot; &amp; 7 &lt;shared&gt;" ' in tag
     data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', tag)
     assert data and base64.b64decode(data[1]) == svg_bytes(figure)
+
+
+def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None:
+    figure, axes = style.sheet(300, 60)
+    for place, color in enumerate((*style.OKABE_ITO, *style.DARK)):
+        box = style.Box(30 * place, 0, 30, 60)
+        style.rectangle(axes, box, fill=color, edge=None)
+        style.write(axes, *box.center, str(place), color=style.ink_on(color))
+    svg = svg_bytes(figure).decode()
+    turned = dict(re.findall(r'\[fill="(#\w{6})"\] \{ fill: (#\w{6}) !important', svg))
+    assert turned == {light.lower(): dark for light, dark in style.DARK.items()}
+    body = svg.split("</style>")[1]
+    fills = re.findall(r"fill: (#[0-9a-f]{6})", body)
+    rectangles, inks = fills[:-11], fills[-11:]
+    assert len(rectangles) == 1 + 11 and len(set(rectangles)) == 11  # the sheet is one of them
+    for fill, ink in zip(rectangles[1:], inks, strict=True):
+        for colors in ((fill, ink), (turned.get(fill, fill), turned.get(ink, ink))):
+            assert style.contrast(*colors) > 4.5, (fill, ink, colors)
+    assert style.contrast(style.DARK[style.MUTED], style.DARK[style.PAPER]) > 4.5
+
+
+def test_the_image_follows_jupyterlabs_theme(cache: figures.Snapshot) -> None:
+    tag = img_tag(block_layout(cache), "three sequences")
+    for light, scheme in (("true", "light"), ("false", "dark")):
+        rule = f'[data-jp-theme-light="{light}"] .pagesim-figure {{ color-scheme: {scheme}; }}'
+        assert rule in tag
+    assert '<img class="pagesim-figure" ' in tag
 
 
 def test_an_image_without_words_is_refused(cache: figures.Snapshot) -> None:

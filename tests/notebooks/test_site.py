@@ -1,0 +1,140 @@
+"""The site's pages, read without a browser: nothing from elsewhere, no TeX left, answers folded."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from notebooks import site
+
+pytestmark = pytest.mark.ch00
+
+FETCHING = {"src", "srcset", "data", "poster", "action", "background"}
+FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
+CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+
+
+class Fetched(HTMLParser):
+    """Collects what a browser would ask for on its own, formulas, and folded answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+        self.formulas = 0
+        self.folded = 0
+        self.text: list[str] = []
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside = tag
+        self.formulas += tag == "math"
+        self.folded += tag == "details" and ("class", "answer") in attrs
+        for name, value in attrs:
+            if name in FETCHING or (name == "href" and tag == "link"):
+                self.urls.append(value or "")
+            if name == "srcdoc":
+                self.feed_inner(value or "")
+            if name == "style":
+                self.urls += re.findall(r"url\(([^)]*)\)", value or "")
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in {"style", "script"}:
+            self.urls += re.findall(r"(?:url\(|@import\s)([^)\s;]*)", data)
+        else:
+            self.text.append(data)
+
+    def feed_inner(self, page: str) -> None:
+        inner = Fetched()
+        inner.feed(page)
+        self.urls += inner.urls
+
+
+def parsed(html: str) -> Fetched:
+    page = Fetched()
+    page.feed(html)
+    return page
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fetched]:
+    """Every page of the site by its name."""
+    paths = sorted(site.HERE.glob("*.ipynb"))
+    written = site.build(paths, tmp_path_factory.mktemp("site"))
+    return {path.stem: parsed(path.read_text(encoding="utf-8")) for path in written}
+
+
+def test_no_page_fetches_anything(pages: dict[str, Fetched]) -> None:
+    for name, page in pages.items():
+        outside = [url for url in page.urls if not url.strip("'\"").startswith(("data:", "#"))]
+        assert outside == [], name
+    assert sum(len(page.urls) for page in pages.values()) > 10, "nothing was looked at"
+
+
+def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
+    total = 0
+    for path in sorted(site.HERE.glob("*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        sources = [CODE.sub("", c.source) for c in cells if c.cell_type == "markdown"]
+        formulas = sum(len(FORMULA.findall(source)) for source in sources)
+        assert pages[path.stem].formulas == formulas, path.stem
+        total += formulas
+    assert total > 20
+
+
+def chapter(*cells: nbformat.NotebookNode, name: str = "01_a") -> site.Chapter:
+    return site.Chapter(name, "A title", "It begins.", new_notebook(cells=list(cells)))
+
+
+def test_tex_becomes_mathml_and_no_command_is_left() -> None:
+    tex = r"$$\left\lfloor \frac{a}{b} \right\rfloor \cdot e^{m_\text{old}}$$ and $\ell_1$ in `$x`"
+    made = chapter(new_markdown_cell(tex))
+    page = site.render(made, [made])
+    read = parsed(page)
+    assert read.formulas == 2
+    text = "".join(read.text)
+    assert "$x" in text and text.count("$") == 1
+    assert "\\" not in text
+    assert "<mfrac>" in page and 'display="block"' in page
+
+
+def test_the_answer_to_a_prediction_is_folded() -> None:
+    def cell(printed: str, *tags: str) -> nbformat.NotebookNode:
+        output = new_output("stream", text=printed)
+        return new_code_cell("1", outputs=[output], metadata={"tags": list(tags)})
+
+    made = chapter(cell("in sight"), cell("hidden", "predict"))
+    page = site.render(made, [made])
+    assert parsed(page).folded == 1
+    folded = re.findall(r"<details.*?</details>", page, re.DOTALL)
+    assert len(folded) == 1 and "hidden" in folded[0] and "in sight" not in folded[0]
+
+
+def test_what_is_printed_is_escaped() -> None:
+    made = chapter(new_code_cell("1", outputs=[new_output("stream", text="<script>x</script>&")]))
+    assert "&lt;script&gt;x&lt;/script&gt;&amp;" in site.render(made, [made])
+
+
+def test_chapters_lead_to_their_neighbours() -> None:
+    a, b, c = (chapter(name=name) for name in ("00_a", "01_b", "02_c"))
+    both = site.render(b, [a, b, c])
+    assert both.count('<a rel="prev" href="00_a.html">') == 2
+    assert both.count('<a rel="next" href="02_c.html">') == 2
+    assert 'rel="prev"' not in site.render(a, [a, b, c])
+    assert 'rel="next"' not in site.render(c, [a, b, c])
+    assert "1. A title" in site.index([a, b, c])
+
+
+def test_a_chapter_without_title_or_outputs_is_refused(tmp_path: Path) -> None:
+    for cells, words in (
+        ([new_markdown_cell("no title")], "must begin with a title"),
+        ([new_markdown_cell("# T"), new_code_cell("1")], "has no outputs"),
+    ):
+        path = tmp_path / "x.ipynb"
+        nbformat.write(new_notebook(cells=cells), path)
+        with pytest.raises(ValueError, match=words):
+            site.read(path)
