@@ -33,6 +33,9 @@ class _Told:
 
     def __init__(self, event: Event) -> None:
         self.effects = event.effects
+        self._of: dict[str, list[Effect]] = {}
+        for effect in event.effects:
+            self._of.setdefault(effect.kind, []).append(effect)
         null = {effect.block for effect in self.of("null") if effect.index is None}
         made = {effect.to for effect in self.effects if effect.to is not None} | null
         self.evicted = self.ids("evict")
@@ -46,7 +49,7 @@ class _Told:
         """Blocks that became full, and the ones that hold the same already."""
 
     def of(self, kind: str) -> list[Effect]:
-        return [effect for effect in self.effects if effect.kind == kind]
+        return self._of.get(kind, [])
 
     def ids(self, kind: str) -> list[int]:
         return list(dict.fromkeys(effect.block for effect in self.of(kind)))
@@ -188,9 +191,9 @@ def _schedule(who: str, told: _Told, event: Event) -> list[str]:
         return ["nothing can be computed in this step"]
     parts = []
     for is_prompt, verb in ((True, "prefill"), (False, "decode")):
-        names = [_computes(it) for it in event.scheduled if it.is_prompt is is_prompt]
-        if names:
-            parts.append(f"{_some(names)} {verb}{'s' * (len(names) == 1)}")
+        computing = [it for it in event.scheduled if it.is_prompt is is_prompt]
+        if computing:
+            parts.append(f"{_some(computing)} {verb}{'s' * (len(computing) == 1)}")
     total = sum(it.num_tokens for it in event.scheduled)
     return [f"the step computes {tokens(total)}: {', '.join(parts)}"]
 
@@ -200,10 +203,12 @@ def _computes(it: Scheduled) -> str:
     return f"{name} ({it.num_tokens})" if it.is_prompt or it.num_tokens != 1 else name
 
 
-def _some(words: list[str]) -> str:
+def _some(computing: list[Scheduled]) -> str:
     """'a', 'a, b and c', or 'a, b, c, d, e, f and 9 more'."""
-    if len(words) > 8:
-        words = [*words[:6], f"{len(words) - 6} more"]
+    shown = computing[:6] if len(computing) > 8 else computing
+    words = [_computes(it) for it in shown]
+    if len(shown) < len(computing):
+        words.append(f"{len(computing) - len(shown)} more")
     return " and ".join([part for part in (", ".join(words[:-1]), words[-1]) if part])
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pagesim.jsonl import numbered_objects
-from pagesim.timeline.effects import Effect, Event, Move, Name, Queues, show
+from pagesim.timeline.effects import Name, Queues, show
+from pagesim.timeline.lines import as_json
 from pagesim.timeline.reader import Reader, TimelineError
 from pagesim.timeline.state import State
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
 
 FORMAT = "pagesim-timeline/1"
+PIECE = 1_000
+"""Lines that are packed at once: a call of the compressor costs more than a line."""
 
 
 def save(run: Timeline, path: str | PathLike[str]) -> None:
@@ -34,9 +37,9 @@ def save(run: Timeline, path: str | PathLike[str]) -> None:
         with part.open("wb") as raw:
             if target.name.endswith(".gz"):
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-                    packed.writelines(lines(run))
+                    packed.writelines(pieces(run))
             else:
-                raw.writelines(lines(run))
+                raw.writelines(pieces(run))
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
@@ -46,15 +49,17 @@ def packed(run: Timeline, **extras: Any) -> bytes:
     """The gzipped file as bytes, the same each time; ``extras`` are keys of the header."""
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=buffer, mode="wb", mtime=0) as file:
-        file.writelines(lines(run, **extras))
+        file.writelines(pieces(run, **extras))
     return buffer.getvalue()
 
 
-def lines(run: Timeline, **extras: Any) -> Iterator[bytes]:
-    """The lines of the file: the header, then one for each event."""
-    yield _line(header(run) | {key: value for key, value in extras.items() if value})
-    for event in run:
-        yield _line(event_as_dict(event))
+def pieces(run: Timeline, **extras: Any) -> Iterator[bytes]:
+    """The file in pieces of many lines: the header, then a line for each event."""
+    head = header(run) | {key: value for key, value in extras.items() if value}
+    yield f"{as_json(head)}\n".encode()
+    lines = run.lines()
+    while piece := "".join(islice(lines, PIECE)):
+        yield piece.encode()
 
 
 def header(run: Timeline) -> dict[str, Any]:
@@ -92,27 +97,6 @@ def state_as_dict(state: State) -> dict[str, Any]:
     }
 
 
-def event_as_dict(event: Event) -> dict[str, Any]:
-    """An event in the words of the file; what is empty is left out."""
-    optional = {
-        "effects": [_effect(effect) for effect in event.effects],
-        "opened": [[name, list(tokens)] for name, tokens in event.opened],
-        "tables": [[change.table, change.start, list(change.block_ids)] for change in event.tables],
-        "closed": list(event.closed),
-        "queues": [_move(move) for move in event.moves],
-        "scheduled": [
-            [it.request, it.sequence, it.num_tokens, it.is_prompt] for it in event.scheduled
-        ],
-        "called": event.called,
-        "error": event.error,
-    }
-    words: dict[str, Any] = {"event": event.kind, "of": event.subject}
-    words |= {key: value for key, value in optional.items() if value}
-    if event.step is not None:
-        words["step"] = event.step
-    return words | {"caption": event.caption}
-
-
 def load(path: str | PathLike[str]) -> Timeline:
     """Read a run from a file. TimelineError if it is none, OSError if it cannot be opened."""
     from pagesim.timeline.run import Timeline
@@ -133,31 +117,9 @@ def load(path: str | PathLike[str]) -> Timeline:
     return Timeline(reader.log, stop=len(reader.log), first=reader.first, notes=reader.notes)
 
 
-def _line(words: Mapping[str, Any]) -> bytes:
-    return json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
 def _queues(queues: Queues) -> dict[str, list[Name]]:
     return {
         "waiting": list(queues.waiting),
         "running": list(queues.running),
         "swapped": list(queues.swapped),
     }
-
-
-def _move(move: Move) -> list[Any]:
-    words = ["enter" if move.enters else "leave", move.queue, move.place, move.request]
-    return words if move.sequence is None else [*words, move.sequence]
-
-
-def _effect(effect: Effect) -> list[Any]:
-    words: list[Any] = [effect.kind, effect.block]
-    if effect.kind in ("write", "hit"):
-        words += [effect.table, list(effect.tokens)]
-    elif effect.kind == "copy":
-        words += [effect.to, effect.owners]
-    elif effect.kind in ("swap_out", "swap_in"):
-        words.append(effect.to)
-    elif effect.kind == "null":
-        words += [effect.table, effect.index]
-    return words

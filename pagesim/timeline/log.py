@@ -45,6 +45,7 @@ EVENT, ROW = 3, 5
 FLUSH = 16_384
 
 Row = tuple[int, int, int, int, int]
+Record = tuple[int, int, int, list[list[int]]]
 Waiter = tuple[int, int]
 """A place in a queue: the codes of a request and of its first sequence, -1 if that is unknown."""
 
@@ -256,6 +257,24 @@ class Log:
         numbers = iter(self._rows[self._start_of(index) : self._start_of(index + 1)])
         return zip(numbers, numbers, numbers, numbers, numbers, strict=True)
 
+    def records(self, first: int, last: int) -> Iterator[Record]:
+        """The events ``first`` … ``last - 1``: kind, subject, step (-1 is none), rows of each."""
+        for start in range(first, last, FLUSH):
+            stop = min(start + FLUSH, last)
+            events, columns = self.columns(start, stop)
+            ends = (events[:, 2] - self._start_of(start)) // ROW
+            steps = map(self._step, range(start, stop))
+            rows, at = columns.tolist(), 0
+            for (kind, subject, _), end, step in zip(
+                events.tolist(), ends.tolist(), steps, strict=True
+            ):
+                yield kind, subject, step, rows[at:end]
+                at = end
+
+    def tokens(self, table: int, start: int, count: int) -> array[int]:
+        """The tokens of a WRITE, HIT or OPEN row; none for a handle in no table."""
+        return self.tables[table].tokens[start : start + count] if table >= 0 else array("q")
+
     def _event(self, index: int) -> tuple[int, int]:
         self._close_open_events()
         kind, subject = self._events[EVENT * index : EVENT * index + 2]
@@ -311,15 +330,15 @@ class Log:
             closed=tuple(closed),
             moves=tuple(moves),
             scheduled=tuple(scheduled),
-            step=self._step(index),
+            step=None if (step := self._step(index)) < 0 else step,
             called=called,
             error=error,
         )
 
-    def _step(self, index: int) -> int | None:
+    def _step(self, index: int) -> int:
         starts, numbers = self._steps
-        at = bisect_right(starts, index) - 1
-        return None if at < 0 or numbers[at] < 0 else numbers[at]
+        at = bisect_right(starts, index)
+        return numbers[at - 1] if at else -1
 
     def _effect(self, row: Row) -> Effect:
         kind, block, b, c, d = row

@@ -24,6 +24,7 @@ from pagesim.timeline.effects import (
     Name,
     is_name,
 )
+from pagesim.timeline.lines import Lines
 from pagesim.timeline.log import FAILED, ROW, Log
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
@@ -156,6 +157,10 @@ class Timeline:
         A piece of a run shares the memory of the whole.
         """
         return self._log.nbytes + self._replayer.nbytes
+
+    def lines(self) -> Iterator[str]:
+        """The events as the lines of a file: see ``FORMAT.md``."""
+        return Lines(self._log).events(self._start, self._start + len(self))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file (``.jsonl`` or ``.jsonl.gz``): see ``FORMAT.md``."""

@@ -3,7 +3,8 @@
 Recording: the block manager's work (see block_manager.py), and 96 requests (256 prompt tokens, 128
 output tokens, 2,000 blocks of 16) through a scheduler, with and without a recorder. Size and seek:
 256 sequences that grow, leave and come back in a pool of 4,096 blocks of 16, until there are as
-many events as asked for; then the state at 200 random steps. Medians.
+many events as asked for; then the state at 200 random steps. Files: 300 requests like ShareGPT's
+are simulated, stepped and recorded, and the run is saved (gzipped) and loaded. Medians.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import json
 import random
 import statistics
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import block_manager
 
@@ -134,6 +137,29 @@ def size_and_seek(num_events: int) -> dict[str, float]:
     }
 
 
+def file_cost(repeat: int) -> dict[str, float]:
+    """Seconds to step through a workload, to record that, to save the run and to load it."""
+    stream = pagesim.workload.sharegpt_like(300, seed=0)
+    seconds: dict[str, list[float]] = {"stepped": [], "recorded": [], "save": [], "load": []}
+
+    def timed(name: str, call: Callable[[], Any]) -> Any:
+        gc.collect()
+        start = perf_counter()
+        result = call()
+        seconds[name].append(perf_counter() - start)
+        return result
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl.gz"
+        for _ in range(repeat):
+            timed("stepped", lambda: pagesim.simulate(stream, policy="paged", fast_forward=False))
+            made = timed("recorded", lambda: pagesim.simulate(stream, policy="paged", record=True))
+            timed("save", lambda run=made.timeline: run.save(path))
+            timed("load", lambda: pagesim.load(path))
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    return {"requests": len(stream), "events": len(made.timeline)} | medians
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=7)
@@ -143,8 +169,10 @@ def main() -> None:
     cost = recording_cost(options.repeat)
     scheduler = scheduling_cost(options.repeat)
     sizes = [size_and_seek(count) for count in options.events]
+    files = file_cost(options.repeat)
     if options.json:
-        print(json.dumps({"recording": cost, "scheduler": scheduler, "runs": sizes}))
+        report = {"recording": cost, "scheduler": scheduler, "runs": sizes, "files": files}
+        print(json.dumps(report))
         return
     print("recording the block manager's work, time recorded ÷ time not recorded")
     for row in cost:
@@ -162,6 +190,10 @@ def main() -> None:
             f"   {size['seek_ms']:5.2f} ms ({size['seek_p95_ms']:.2f})"
             f"   {size['file_bytes_per_event']:16.1f}"
         )
+    print(f"{files['requests']} requests, {files['events']:,} events: ms a request, µs an event")
+    for name in ("stepped", "recorded", "save", "load"):
+        a_request, an_event = files[name] / files["requests"], files[name] / files["events"]
+        print(f"  {name:10}  {a_request * 1e3:6.2f}  {an_event * 1e6:6.1f}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 import pagesim
 from pagesim.timeline import TimelineError
-from pagesim.timeline.file import event_as_dict, header
+from pagesim.timeline.file import header
 
 WRONG: list[Any] = [
     *(None, -1, 0, 10**6, 2**31, 2**63, 2**70, 0.5, 1e300, float("nan"), float("inf")),
@@ -43,7 +43,6 @@ def check(run: pagesim.Timeline, path: Path) -> None:
         assert min(state.ref_counts.values(), default=0) >= 0
     for event in run:
         assert event.caption.endswith(".")
-        event_as_dict(event)
         run.find(sequence=event.subject, kind=event.kind)
     run.find(block=0)
     header(run)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pagesim
-from pagesim.timeline import Question, Timeline, file
+from pagesim.timeline import Question, Timeline, file, lines, log
 from pagesim.timeline.effects import Move, Queues
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
+from tests.timeline.words import event_as_dict
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
 
@@ -39,6 +42,38 @@ def test_there_and_back(kind: str, name: str, tmp_path: Path) -> None:
             assert_equal(part, loaded)
             loaded.save(tmp_path / f"again-{name}")
             assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_lines_from_columns_are_those_of_the_events(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the columns are read in several pieces, and when no text is kept for long."""
+    monkeypatch.setattr(log, "FLUSH", 7)
+    monkeypatch.setattr(lines, "REMEMBERED", 3)
+    for seed in range(6):
+        run = recorded(kind, seed, 60)
+        wanted = [lines.as_json(event_as_dict(event)) + "\n" for event in run]
+        assert list(run.lines()) == wanted
+        assert list(run[seed : 5 * seed].lines()) == wanted[seed : 5 * seed]
+
+
+def test_a_failed_call_with_a_write_keeps_its_error(tmp_path: Path) -> None:
+    """Only a file by another hand has such an event."""
+    run = recorded("manager-naive", 0, 12)
+    run.save(tmp_path / "run.jsonl")
+    head, *events = [
+        json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()
+    ]
+    at = next(i for i, event in enumerate(events) if len(event.get("effects", ())) == 1)
+    assert events[at]["effects"][0][0] == "write"
+    events[at] |= {"called": "fork", "error": "no"}
+    text = "".join(json.dumps(line) + "\n" for line in (head, *events))
+    (tmp_path / "run.jsonl").write_text(text)
+    loaded = pagesim.load(tmp_path / "run.jsonl")
+    assert (loaded[at].called, loaded[at].error) == ("fork", "no")
+    loaded.save(tmp_path / "again.jsonl")
+    assert_equal(pagesim.load(tmp_path / "again.jsonl"), loaded)
 
 
 def test_a_name_as_text_is_a_path(tmp_path: Path) -> None:
@@ -118,12 +153,11 @@ def test_an_error_while_saving_leaves_the_old_file(
     old.save(tmp_path / name)
     before = (tmp_path / name).read_bytes()
 
-    def breaks(event: Any, plain: Any = file.event_as_dict) -> Any:
-        if event == new[20]:
-            raise OSError("the disk is full")
-        return plain(event)
+    def breaks(run: pagesim.Timeline, plain: Any = pagesim.Timeline.lines) -> Iterator[str]:
+        yield from islice(plain(run), 20)
+        raise OSError("the disk is full")
 
-    monkeypatch.setattr(file, "event_as_dict", breaks)
+    monkeypatch.setattr(pagesim.Timeline, "lines", breaks)
     with pytest.raises(OSError, match="disk is full"):
         new.save(tmp_path / name)
     assert (tmp_path / name).read_bytes() == before
