@@ -48,9 +48,7 @@ class SchedulerPlayer:
     def op_fork(self, request_id: str, parent: int, child: int) -> None:
         group: SequenceGroup = self.groups[request_id]
         twin = group.seqs_dict[parent].fork(child)
-        group.seqs.append(twin)
-        group.seqs_dict[child] = twin
-        group.is_single_seq = False
+        group.add(twin)
         self.scheduler.fork_seq(group.seqs_dict[parent], twin)
 
     def op_abort(self, request_id: str) -> None:

@@ -196,10 +196,8 @@ class PagedEngine(StepwiseEngine):
         parent = group.first_seq
         for i in range(1, self._samples):
             child = parent.fork(parent.seq_id + i)
-            group.seqs.append(child)
-            group.seqs_dict[child.seq_id] = child
+            group.add(child)
             self.scheduler.fork_seq(parent, child)
-        group.is_single_seq = False
 
     def _sample_too(self, seq: Sequence, place: Place, is_new: bool) -> None:
         """Another sample's token: no sample says what another one says."""

@@ -195,7 +195,8 @@ class Scheduler:
     def _schedule(self) -> SchedulerOutputs:
         if self.running or self.waiting:
             check_chunk_size(self.scheduler_config, self.cache_config)
-        forked = check_running(self.running, self.scheduler_config)
+        tables = self.block_manager.block_tables
+        forked = check_running(self.running, self.scheduler_config, tables)
         step = self._schedule_chunked_prefill if self._chunked else self._schedule_default
         if not (self._may_fail or forked):  # nothing else needs a way back
             return step()

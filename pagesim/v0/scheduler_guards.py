@@ -5,7 +5,7 @@ vLLM asks none of this: a step that fails half way loses its groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from pagesim.errors import UsageError
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -22,8 +22,13 @@ def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
         )
 
 
-def check_running(running: Iterable[SequenceGroup], scheduler: SchedulerConfig) -> bool:
-    """UsageError for a group that no step could go on with; returns whether a group was forked."""
+def check_running(
+    running: Iterable[SequenceGroup], scheduler: SchedulerConfig, tables: Container[int]
+) -> bool:
+    """UsageError for a group that no step could go on with; returns whether a group was forked.
+
+    ``tables`` has the ids of the sequences with blocks.
+    """
     forked, budget = False, scheduler.max_num_batched_tokens
     for seq_group in running:
         seqs = seq_group.seqs
@@ -39,6 +44,12 @@ def check_running(running: Iterable[SequenceGroup], scheduler: SchedulerConfig) 
             )
         if len(seqs) > 1:
             forked = True
+            for seq in seqs:
+                if seq.is_finished() and seq.seq_id not in tables:
+                    raise UsageError(
+                        f"sequence {seq.seq_id} of group {seq_group.request_id!r} ended, and its "
+                        f"blocks were freed: take it out with seq_group.remove({seq.seq_id})"
+                    )
             if len(seqs) > budget:
                 raise UsageError(
                     f"group {seq_group.request_id!r} has {len(seqs)} sequences, each of which "

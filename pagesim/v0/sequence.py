@@ -235,7 +235,8 @@ class SequenceGroup:
     """The sequences of one request; since vLLM 0.6.4 one in practice, more only by forking.
 
     Several questions (status, prefill, finished) are answered by the first sequence alone, as in
-    vLLM. Encoder/decoder groups are not simulated.
+    vLLM. So an engine frees a member when it ends (`Scheduler.free_seq`) and takes it out with
+    :meth:`remove`, unless it is the last. Encoder/decoder groups are not simulated.
     """
 
     def __init__(
@@ -264,6 +265,28 @@ class SequenceGroup:
             raise UsageError(f"seqs of group {request_id!r} must have distinct ids")
         self.arrival_time = arrival_time
         self.sampling_params = sampling_params
+        self.is_single_seq = len(self.seqs) == 1
+
+    def add(self, seq: Sequence) -> None:
+        """Let a fork join the group. UsageError if the group has a sequence of its id."""
+        if not isinstance(seq, Sequence):
+            raise TypeError(f"seq must be a Sequence, not {seq!r}")
+        if seq.seq_id in self.seqs_dict:
+            raise UsageError(f"group {self.request_id!r} has a sequence {seq.seq_id} already")
+        self.seqs_dict[seq.seq_id] = seq
+        self.seqs.append(seq)
+        self.is_single_seq = False
+
+    def remove(self, seq_id: int) -> None:
+        """Take a member out that ended before the others; the last one stays for good."""
+        if seq_id not in self.seqs_dict:
+            raise UsageError(f"group {self.request_id!r} has no sequence {seq_id!r}")
+        if len(self.seqs) == 1:
+            raise UsageError(
+                f"sequence {seq_id} is the last of group {self.request_id!r}: it stays, and says "
+                f"when the group is finished"
+            )
+        self.seqs.remove(self.seqs_dict.pop(seq_id))
         self.is_single_seq = len(self.seqs) == 1
 
     @property

@@ -217,9 +217,7 @@ class Run:
             if self.random.random() < self.scene.fork_chance:
                 (parent,) = group.seqs
                 child = parent.fork(self._new_id())
-                group.seqs.append(child)
-                group.seqs_dict[child.seq_id] = child
-                group.is_single_seq = False
+                group.add(child)
                 self.scheduler.fork_seq(parent, child)
                 self.counts.forks += 1
 

@@ -116,6 +116,10 @@ def test_any_setting_comes_to_an_end() -> None:
         iterations = list(islice(engine.steps(requests, log, outcomes, Roofline()), 5000))
         assert len(iterations) < 5000, seed
         log.check()
+        manager = engine.scheduler.block_manager
+        stuck_ids = {seq.seq_id for group in engine.scheduler.swapped for seq in group.seqs}
+        assert set(manager.block_tables) == stuck_ids, seed
+        assert manager.get_num_free_gpu_blocks() == num_blocks, seed
         if outcomes.num_stuck:
             assert chunked and mode == "swap", seed
             assert not engine.scheduler.running and not engine.scheduler.waiting, seed

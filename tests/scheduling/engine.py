@@ -47,13 +47,23 @@ class Engine:
         self.scheduler.add_seq_group(self.groups[request_id])
         return self.groups[request_id]
 
-    def fork(self, request_id: str, child_id: int) -> None:
-        """A second sequence in a group, the way vLLM's engine once made them."""
+    def fork(self, request_id: str, child_id: int, parent: int = 0) -> None:
+        """A further sequence in a group, the way vLLM's engine once made them."""
         group = self.groups[request_id]
-        child = group.first_seq.fork(child_id)
-        group.seqs.append(child)
-        group.seqs_dict[child_id] = child
-        self.scheduler.fork_seq(group.first_seq, child)
+        child = group.seqs[parent].fork(child_id)
+        group.add(child)
+        self.scheduler.fork_seq(group.seqs[parent], child)
+
+    def end(self, request_id: str, *seq_ids: int) -> None:
+        """These members are done: each gives its blocks back, and the group goes with its last."""
+        group = self.groups[request_id]
+        for seq_id in seq_ids:
+            seq = group.seqs_dict[seq_id]
+            seq.status = Status.FINISHED_STOPPED
+            self.scheduler.free_seq(seq)
+            if len(group.seqs) > 1:
+                group.remove(seq_id)
+        self.scheduler.free_finished_seq_groups()
 
     def step(self, finish: str = "", tokens: int = 1) -> SchedulerOutputs:
         """Schedule, compute, sample; the groups named in ``finish`` (one letter each) end."""

@@ -314,7 +314,7 @@ class SchedulerRun:
     def step(self) -> None:
         """One call; a `schedule()` that raises is a result like any other."""
         if self.random.random() < 0.2:
-            self.random.choice([*[self.arrive] * 5, self.fork, self.fork, self.abort])()
+            self.random.choice([*[self.arrive] * 5, self.fork, self.fork, self.end, self.abort])()
         elif self.stuck and rare(self.random):
             self.stuck = False
             self.abort()
@@ -342,9 +342,18 @@ class SchedulerRun:
             group = self.random.choice(groups)
             self._ids += 1
             child = group.first_seq.fork(self._ids)
-            group.seqs.append(child)
-            group.seqs_dict[self._ids] = child
+            group.add(child)
             self.scheduler.fork_seq(group.first_seq, child)
+
+    def end(self) -> None:
+        """One member ends, and the others go on without it."""
+        groups = [group for group in self.scheduler.running if len(group.seqs) > 1]
+        if groups and not self.computing and not self.finished:
+            group = self.random.choice(groups)
+            seq = self.random.choice(group.seqs[1:])  # the first names the request
+            seq.status = SequenceStatus.FINISHED_STOPPED
+            self.scheduler.free_seq(seq)
+            group.remove(seq.seq_id)
 
     def abort(self) -> None:
         queues = (self.scheduler.waiting, self.scheduler.running, self.scheduler.swapped)
