@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,13 @@ def check_int(name: str, value: Any, minimum: int) -> int:
     if value < minimum:
         raise UsageError(f"{name} must be at least {minimum}, not {value}")
     return value
+
+
+def check_count(name: str, value: Any, minimum: int) -> int:
+    """:func:`check_int` for what is numbered one by one: an id must fit into 64 bits."""
+    if check_int(name, value, minimum) > sys.maxsize:
+        raise UsageError(f"{name} must be at most {sys.maxsize}, not {value}")
+    return int(value)
 
 
 def check_time(name: str, value: Any) -> float:

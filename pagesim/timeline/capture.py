@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pagesim.errors import UsageError
 from pagesim.timeline.effects import QUEUES, Name, Queues, is_name, show
+from pagesim.timeline.reader import MAX_BLOCKS
 from pagesim.timeline.state import State, TableState, fill_of
 from pagesim.timeline.tap import tokens_of
 from pagesim.v0.block.block_table import BlockTable
@@ -21,7 +23,10 @@ def capture(
     tables: Mapping[Name, BlockTable],
     scheduler: Scheduler | None = None,
 ) -> State:
-    """What the pools of ``allocator``, these tables and the scheduler's queues look like now."""
+    """What the pools of ``allocator``, these tables and the scheduler's queues look like now.
+
+    UsageError for more blocks than a timeline may have: every state of it names them all.
+    """
     queues, requests = (Queues(), {}) if scheduler is None else _queues(scheduler)
     null: int | None = None
     if isinstance(allocator, CpuGpuBlockAllocator):
@@ -31,6 +36,11 @@ def capture(
     else:
         gpu, cpu = allocator, None
     pools = [pool for pool in (gpu, cpu) if pool is not None]
+    if (num_blocks := sum(pool.get_num_total_blocks() for pool in pools)) > MAX_BLOCKS:
+        raise UsageError(
+            f"{num_blocks} blocks are more than the {MAX_BLOCKS} that a recorded run may have: "
+            f"record a smaller pool, or larger blocks"
+        )
     total = 1 + max((max(pool.all_block_ids, default=-1) for pool in pools), default=-1)
     caches = [pool for pool in pools if isinstance(pool, PrefixCachingBlockAllocator)]
     num_cpu_blocks = 0 if cpu is None else cpu.get_num_total_blocks()

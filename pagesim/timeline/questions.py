@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pagesim.errors import UsageError
 from pagesim.checks import check_int
+from pagesim.errors import UsageError
 from pagesim.timeline.effects import BLOCK_PAIRS, EFFECTS, MAX_NAME, Effect, Event, is_text, show
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from pagesim.checks import check_int
+from pagesim.checks import check_count, check_int
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -29,8 +29,8 @@ class CacheConfig:
 
     def __post_init__(self) -> None:
         check_int("block_size", self.block_size, 1)
-        check_int("num_gpu_blocks", self.num_gpu_blocks, 0)
-        check_int("num_cpu_blocks", self.num_cpu_blocks, 0)
+        check_count("num_gpu_blocks", self.num_gpu_blocks, 0)
+        check_count("num_cpu_blocks", self.num_cpu_blocks, 0)
         _check_bool("enable_prefix_caching", self.enable_prefix_caching)
         if isinstance(self.watermark, bool) or not isinstance(self.watermark, int | float):
             raise TypeError(f"watermark must be a number, not {self.watermark!r}")

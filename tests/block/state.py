@@ -56,7 +56,7 @@ def without_identities(state: State) -> State:
 def pool(allocator: DeviceAllocator) -> State:
     """One device: who owns what, what is free in which order, what is cached."""
     state: State = {
-        "counts": dict(allocator.ref_counts),
+        "counts": {i: count for i, count in allocator.ref_counts.items() if count},
         "free": list(allocator.free_block_ids),
         "copies": list(allocator.pending_copies),
     }

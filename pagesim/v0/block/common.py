@@ -5,13 +5,96 @@ vLLM keeps their counterparts in ``vllm/core/block/common.py`` (release 0.6.4.po
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from operator import index
+from typing import Any
 
 from pagesim.checks import check_token_ids
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.v0.block.interfaces import Block
 from pagesim.v0.block.undo import UndoLog
+
+
+class BlockIds:
+    """The ids that a pool has. A range stays a range: it costs the same however long it is."""
+
+    __slots__ = ("_ascending",)
+
+    def __init__(self, block_ids: Iterable[int]) -> None:
+        self._ascending: Sequence[int]
+        if isinstance(block_ids, range) and block_ids.step > 0:
+            self._ascending = block_ids
+        else:
+            self._ascending = sorted(set(block_ids))
+
+    def __len__(self) -> int:
+        return len(self._ascending)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ascending)
+
+    def __contains__(self, block_id: object) -> bool:
+        return self._find(block_id) is not None
+
+    def rank(self, block_id: int) -> int:
+        """How many ids are smaller. UsageError if this is no id of the pool."""
+        rank = self._find(block_id)
+        if rank is None:
+            raise UsageError(f"block {block_id!r} does not belong to this pool")
+        return rank
+
+    def first_shared(self, other: BlockIds) -> int | None:
+        """The smallest id that ``other`` has as well; None if there is none."""
+        few, many = sorted((self._ascending, other._ascending), key=len)
+        start = bisect_left(few, many[0]) if many else 0
+        within = takewhile(lambda block_id: block_id <= many[-1], few[start:])
+        return next((i for i in within if i in self and i in other), None)
+
+    def _find(self, block_id: Any) -> int | None:
+        ids = self._ascending
+        try:
+            rank = bisect_left(ids, index(block_id))
+        except TypeError:
+            return None
+        return rank if rank < len(ids) and ids[rank] == block_id else None
+
+
+class FreeBlockIds:
+    """The free ids of a pool: vLLM's deque, of which only the ids that were taken once take room.
+
+    Ids are taken at the left and given back at the left, so those that were never taken are always
+    the last ones, in the order of ``block_ids``.
+    """
+
+    __slots__ = ("_block_ids", "num_fresh", "returned")
+
+    def __init__(self, block_ids: Sequence[int]) -> None:
+        self._block_ids = block_ids
+        self.num_fresh = len(block_ids)
+        """How many were never taken: the last ones of ``block_ids``."""
+        self.returned: list[int] = []
+        """Those given back, the last one in front."""
+
+    def __len__(self) -> int:
+        return len(self.returned) + self.num_fresh
+
+    def __iter__(self) -> Iterator[int]:
+        yield from reversed(self.returned)
+        yield from self._block_ids[len(self._block_ids) - self.num_fresh :]
+
+    def popleft(self) -> int:
+        """Take the first id. IndexError if there is none."""
+        if self.returned or not self.num_fresh:
+            return self.returned.pop()
+        block_id = self._block_ids[-self.num_fresh]
+        self.num_fresh -= 1
+        return block_id
+
+    def appendleft(self, block_id: int) -> None:
+        """Give an id back: it is the first one now."""
+        self.returned.append(block_id)
 
 
 class RefCounter:
@@ -20,10 +103,12 @@ class RefCounter:
     ``all_block_indices`` are the ids that exist. An unknown id or a count below 0 is a UsageError.
     """
 
-    __slots__ = ("counts",)
+    __slots__ = ("all_block_indices", "counts")
 
     def __init__(self, all_block_indices: Iterable[int]) -> None:
-        self.counts: dict[int, int] = dict.fromkeys(all_block_indices, 0)
+        self.all_block_indices = BlockIds(all_block_indices)
+        self.counts: dict[int, int] = {}
+        """By id; an id that was never taken is missing."""
 
     def incr(self, block_id: int) -> int:
         """One owner more; returns the new count."""
@@ -44,7 +129,8 @@ class RefCounter:
         try:
             return self.counts[block_id]
         except KeyError:
-            raise UsageError(f"block {block_id!r} does not belong to this pool") from None
+            self.all_block_indices.rank(block_id)  # an unknown id is an error
+            return 0
 
     def as_readonly(self) -> ReadOnlyRefCounter:
         """A view that counts along but refuses to be changed."""
@@ -110,18 +196,18 @@ class BlockIdPool:
 
     __slots__ = ("free", "refcounter", "undo")
 
-    def __init__(self, block_ids: Iterable[int], undo: UndoLog) -> None:
-        self.free = deque(block_ids)
-        self.refcounter = RefCounter(self.free)
+    def __init__(self, block_ids: Sequence[int], undo: UndoLog) -> None:
+        self.free = FreeBlockIds(block_ids)
+        self.refcounter = RefCounter(block_ids)
         self.undo = undo
 
     def take(self) -> int:
         """A free id, now with one owner. NoFreeBlocksError when there is none."""
-        if not self.free:
-            raise NoFreeBlocksError(
-                f"no free block: all {len(self.refcounter.counts)} of this pool are taken"
-            )
-        block_id = self.free.popleft()
+        try:
+            block_id = self.free.popleft()
+        except IndexError:
+            total = len(self.refcounter.all_block_indices)
+            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken") from None
         self.refcounter.counts[block_id] = 1
         if self.undo.active:
             self.undo.note(self._untake, block_id)

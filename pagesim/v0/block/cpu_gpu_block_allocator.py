@@ -6,6 +6,7 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/cpu_gpu_block_allocator.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
@@ -84,9 +85,9 @@ class CpuGpuBlockAllocator:
     def __init__(
         self, cpu_block_allocator: DeviceAllocator, gpu_block_allocator: DeviceAllocator
     ) -> None:
-        shared = cpu_block_allocator.all_block_ids & gpu_block_allocator.all_block_ids
-        if shared:
-            raise UsageError(f"block {min(shared)} must belong to one device, not to both")
+        shared = gpu_block_allocator.block_ids.first_shared(cpu_block_allocator.block_ids)
+        if shared is not None:
+            raise UsageError(f"block {shared} must belong to one device, not to both")
         if cpu_block_allocator.undo is not gpu_block_allocator.undo:
             raise UsageError("both allocators must be made with the same undo log")
         if cpu_block_allocator.block_size != gpu_block_allocator.block_size:
@@ -103,9 +104,6 @@ class CpuGpuBlockAllocator:
         }
         for allocator in self._allocators.values():
             allocator.pair = self
-        self._allocator_of: dict[int, DeviceAllocator] = {}
-        for allocator in self._allocators.values():
-            self._allocator_of |= dict.fromkeys(allocator.all_block_ids, allocator)
         self._swap_mapping: dict[int, int] = {}
         self._null_block: NullBlock | None = None
 
@@ -114,7 +112,7 @@ class CpuGpuBlockAllocator:
     @property
     def all_block_ids(self) -> frozenset[int]:
         """The ids of both devices."""
-        return frozenset(self._allocator_of)
+        return frozenset().union(*(pool.block_ids for pool in self._allocators.values()))
 
     @property
     def null_block_id(self) -> int | None:
@@ -280,18 +278,16 @@ class CpuGpuBlockAllocator:
         return self.allocator_on(device).get_prefix_cache_hit_rate()
 
     def _owner_of(self, block: Block) -> DeviceAllocator:
-        try:
-            return self._allocator_of[block.block_id]  # type: ignore[index]
-        except (AttributeError, KeyError):
-            return self._owner(id_of(block))
+        owner: Any = getattr(block, "allocator", None)
+        return owner if owner in self._allocators.values() else self._owner(id_of(block))
 
     def _owner(self, block_id: int | None) -> DeviceAllocator:
-        try:
-            return self._allocator_of[block_id]  # type: ignore[index]
-        except KeyError:
-            if block_id is None:
-                raise UsageError("the block was freed already: it has no id") from None
-            raise UsageError(f"block {block_id!r} does not exist on any device") from None
+        for allocator in self._allocators.values():
+            if block_id in allocator.block_ids:
+                return allocator
+        if block_id is None:
+            raise UsageError("the block was freed already: it has no id")
+        raise UsageError(f"block {block_id!r} does not exist on any device")
 
     def _without_null(self, blocks: Sequence[Block]) -> list[Block]:
         null_block = self._null_block

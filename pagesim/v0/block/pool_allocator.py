@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from pagesim.checks import check_int, check_token_ids
+from pagesim.checks import check_count, check_int, check_token_ids
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.v0.block.common import (
     BlockIdPool,
+    BlockIds,
     CopyOnWriteTracker,
     RefCounter,
     block_tokens,
@@ -40,11 +41,15 @@ class PoolAllocator:
         *,
         undo: UndoLog | None = None,
     ) -> None:
-        check_int("num_blocks", num_blocks, 0)
-        ids = range(num_blocks) if block_ids is None else check_token_ids("block_ids", block_ids)
-        if len(set(ids)) != len(ids) or len(ids) != num_blocks:
-            raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {list(ids)[:8]}…")
-        check_int("the smallest of block_ids", min(ids, default=0), 0)
+        check_count("num_blocks", num_blocks, 0)
+        ids = range(num_blocks) if block_ids is None else block_ids
+        if not isinstance(ids, range):  # a range is not unrolled: the pool may be large
+            ids = check_token_ids("block_ids", ids)
+        self.block_ids = BlockIds(ids)
+        """The ids of this pool, free or not."""
+        if not len(ids) == len(self.block_ids) == num_blocks:
+            raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {ids[:8]}…")
+        check_int("the smallest of block_ids", next(iter(self.block_ids), 0), 0)
         self.block_size = check_int("block_size", block_size, 1)
         self.undo = undo or UndoLog()
         self.pair: Any = None
@@ -53,14 +58,13 @@ class PoolAllocator:
         self.ref_counts = self._pool.refcounter.counts
         """block id -> number of handles that carry it. Live: read it only."""
         self._copies = CopyOnWriteTracker(self._pool.refcounter.as_readonly())
-        self._ranks = {block_id: rank for rank, block_id in enumerate(sorted(ids))}
 
     # -- what there is ---------------------------------------------------------------------------
 
     @property
     def all_block_ids(self) -> frozenset[int]:
         """The ids of this pool, free or not."""
-        return frozenset(self._ranks)
+        return frozenset(self.block_ids)
 
     @property
     def free_block_ids(self) -> tuple[int, ...]:
@@ -88,18 +92,16 @@ class PoolAllocator:
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now."""
-        return len(self._pool.free)
+        free = self._pool.free
+        return len(free.returned) + free.num_fresh  # len(free), asked before every token
 
     def get_num_total_blocks(self) -> int:
         """How many blocks the pool has."""
-        return len(self._ranks)
+        return len(self.block_ids)
 
     def get_physical_block_id(self, absolute_id: int) -> int:
         """The rank of an id among this device's ids: the index into a cache tensor."""
-        try:
-            return self._ranks[absolute_id]
-        except KeyError:
-            raise UsageError(f"block {absolute_id!r} does not belong to this pool") from None
+        return self.block_ids.rank(absolute_id)
 
     # -- taking, sharing, giving back ------------------------------------------------------------
 
@@ -224,7 +226,7 @@ def owned_id(block: Block, allocator: PoolAllocator) -> int:
         block_id = id_of(block)
     if block_id is None:
         raise UsageError("the block was freed already: it has no id")
-    if block.allocator is not allocator or block_id not in allocator.ref_counts:
+    if block.allocator is not allocator or block_id not in allocator.block_ids:
         raise UsageError(f"block {block_id} does not belong to this pool")
     raise UsageError(f"block {block_id} is free: nobody owns it")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pagesim.checks import check_time, check_token_ids
-from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.errors import UsageError
 from pagesim.v0.block.content import BlockContent, hash_tokens
 from pagesim.v0.block.interfaces import Block
 from pagesim.v0.block.naive_block import NaiveBlock
@@ -158,8 +158,8 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         self._cached_blocks: dict[BlockContent, int] = {}
         self._content_at: dict[int, BlockContent] = {}
         self._touched_blocks: set[int] = set()
-        self._last_accessed = dict.fromkeys(self._ranks, NEVER_ACCESSED)
-        self._computed = dict.fromkeys(self._ranks, False)
+        self._last_accessed: dict[int, float] = {}
+        self._computed: dict[int, bool] = {}
         self._lookups = 0
         self._hits = 0
 
@@ -167,7 +167,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now: the free ones and those that can be evicted."""
-        return len(self._pool.free) + len(self.evictor.free_table)
+        return super().get_num_free_blocks() + len(self.evictor.free_table)
 
     @property
     def cached_block_ids(self) -> frozenset[int]:
@@ -284,12 +284,10 @@ class PrefixCachingBlockAllocator(PoolAllocator):
             self._begin_use(cached_id, computed=True)
 
     def _take_id(self) -> int:
-        if self._pool.free:
-            block_id = self._pool.take()
-        elif self.evictor.free_table:
+        if self.evictor.free_table and not self._pool.free:
             block_id = self._evict()
         else:
-            raise NoFreeBlocksError(f"no free block: all {len(self._ranks)} of this pool are taken")
+            block_id = self._pool.take()
         self._begin_use(block_id, computed=False)
         return block_id
 
@@ -330,7 +328,7 @@ class PrefixCachingBlockAllocator(PoolAllocator):
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")
         for block_id in block_ids:
             write = self._last_accessed.__setitem__
-            if not self.ref_counts[block_id]:
+            if not self.get_ref_count(block_id):
                 write = self.evictor.update
             if self.undo.active:
                 self.undo.note(write, block_id, self.get_last_accessed(block_id))
@@ -389,9 +387,9 @@ class PrefixCachingBlockAllocator(PoolAllocator):
 
     def _begin_use(self, block_id: int, *, computed: bool) -> None:
         if self.undo.active:
-            self.undo.note(
-                self._set_record, block_id, self._computed[block_id], self._last_accessed[block_id]
-            )
+            was_computed = self._computed.get(block_id, False)
+            when = self._last_accessed.get(block_id, NEVER_ACCESSED)
+            self.undo.note(self._set_record, block_id, was_computed, when)
         self._set_record(block_id, computed, NEVER_ACCESSED)
 
     def _set_record(self, block_id: int, computed: bool, last_accessed: float) -> None:
