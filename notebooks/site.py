@@ -40,7 +40,8 @@ PAGE = """<!DOCTYPE html>
 {{ cell.source | markdown }}
 {% else %}
 <div class="code">{{ cell.source | code }}</div>
-{% if 'predict' in cell.metadata.tags %}<details class="answer"><summary>The answer</summary>{% endif %}
+{% set folded = 'predict' in cell.metadata.tags %}
+{% if folded %}<details class="answer"><summary>The answer</summary>{% endif %}
 {% for output in cell.outputs %}
 <div class="output">
 {% if output.output_type == 'stream' %}<pre>{{ output.text | terminal }}</pre>
@@ -49,7 +50,7 @@ PAGE = """<!DOCTYPE html>
 {% else %}<pre>{{ output.data['text/plain'] | e }}</pre>{% endif %}
 </div>
 {% endfor %}
-{% if 'predict' in cell.metadata.tags %}</details>{% endif %}
+{% if folded %}</details>{% endif %}
 {% endif %}
 </section>
 {% endfor %}
