@@ -13,8 +13,14 @@ into whatever slots the allocator chose. The slot mapping says which:
                      |    +-- 28 // 4 = block 7, 28 % 4 = row 0
                      +------- 11 // 4 = block 2, 11 % 4 = row 3
 
-It is a scatter: every token goes its own way, so every token gets a program of its own. A program
-moves the token's heads as one tile [Hkv, D] without looking at the numbers: bits in, bits out.
+It is a scatter: every token goes its own way. A program takes a tile of it, some heads of some
+tokens, each line with a slot of its own, and moves it without looking at the numbers: bits in, bits
+out.
+
+    line     0        1        2        3        4     …       2 KV heads
+    token    t0       t0       t1       t1       t2
+    head     0        1        0        1        0
+    slot     11       11       28       28       -1
 
 **An fp8 cache** holds half as many bytes, so twice as many tokens. float8_e4m3fn has 4 bits of
 exponent and 3 of fraction, its largest number is 448: what is stored is x / scale, with a scale for
@@ -33,8 +39,12 @@ import torch
 
 from kernels.attention import numerics
 from kernels.runtime import checks, fallback, mode
+from kernels.runtime.argument_checks import FP8
 
 triton, tl = mode.load_triton()
+
+# Numbers of each tensor that a program moves; the interpreter pays for each step, not its size.
+_TILE = 4096 if mode.decide().mode == "compiled" else 65536
 
 
 @triton.jit
@@ -46,6 +56,7 @@ def reshape_and_cache_kernel(
     slot_mapping_ptr,
     k_scale_ptr,  # float32 [Hkv]; may be None
     v_scale_ptr,
+    num_tokens,
     # Steps in elements from one token, block, row or head to the next; along D it is always 1.
     key_token,
     key_head,
@@ -59,45 +70,45 @@ def reshape_and_cache_kernel(
     v_head,
     BLOCK_SIZE: tl.constexpr,
     NUM_HEADS: tl.constexpr,
-    HEADS: tl.constexpr,  # NUM_HEADS and HEAD_DIM, rounded up to powers of two: tiles must be
     HEAD_DIM: tl.constexpr,
-    DIMS: tl.constexpr,
+    DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two: tiles must be
+    LINES: tl.constexpr,  # heads of tokens that a program moves
+    FP8: tl.constexpr,
 ):
-    """One program: one token, all its KV heads, from key/value into its slot."""
-    token = tl.program_id(0).to(tl.int64)
+    """One program: LINES heads of tokens, from key and value into their slots."""
     # 64 bits before any product: block · stride passes 2³¹ in a cache of a few GiB.
-    slot = tl.load(slot_mapping_ptr + token).to(tl.int64)
-    if slot >= 0:
-        block = slot // BLOCK_SIZE
-        row = slot % BLOCK_SIZE
-        head = tl.arange(0, HEADS).to(tl.int64)[:, None]
-        dim = tl.arange(0, DIMS)[None, :]
-        inside = (head < NUM_HEADS) & (dim < HEAD_DIM)
+    line = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
+    dim = tl.arange(0, DIMS)[None, :]
+    token = line // NUM_HEADS
+    head = line % NUM_HEADS
+    slot = tl.load(slot_mapping_ptr + token, mask=token < num_tokens, other=-1).to(tl.int64)
+    block = slot // BLOCK_SIZE
+    row = slot % BLOCK_SIZE
+    wanted = (slot >= 0) & (dim < HEAD_DIM)
 
-        key = tl.load(key_ptr + (token * key_token + head * key_head + dim), mask=inside)
-        key = stored(key, k_scale_ptr, head, NUM_HEADS, k_cache_ptr.dtype.element_ty)
-        k_offset = block * k_block + row * k_row + head * k_head + dim
-        tl.store(k_cache_ptr + k_offset, key, mask=inside)
+    key = tl.load(key_ptr + (token * key_token + head * key_head + dim), mask=wanted)
+    if FP8:
+        key = quantized(key, k_scale_ptr, head)
+    k_offset = block * k_block + row * k_row + head * k_head + dim
+    tl.store(k_cache_ptr + k_offset, key, mask=wanted)
 
-        value = tl.load(value_ptr + (token * value_token + head * value_head + dim), mask=inside)
-        value = stored(value, v_scale_ptr, head, NUM_HEADS, v_cache_ptr.dtype.element_ty)
-        v_offset = block * v_block + row * v_row + head * v_head + dim
-        tl.store(v_cache_ptr + v_offset, value, mask=inside)
+    value = tl.load(value_ptr + (token * value_token + head * value_head + dim), mask=wanted)
+    if FP8:
+        value = quantized(value, v_scale_ptr, head)
+    v_offset = block * v_block + row * v_row + head * v_head + dim
+    tl.store(v_cache_ptr + v_offset, value, mask=wanted)
 
 
 @triton.jit
-def stored(x, scale_ptr, head, NUM_HEADS: tl.constexpr, dtype: tl.constexpr):
-    """x as the cache holds it: as it is, or as float8."""
-    if dtype == tl.float8e4nv:
-        x = x.to(tl.float32)
-        if scale_ptr is not None:
-            scale = tl.load(scale_ptr + head, mask=head < NUM_HEADS, other=1.0)
-            # The plain `/` of a GPU may be off by a bit, and that bit can decide how it is rounded.
-            x = tl.div_rn(x, tl.broadcast_to(scale, x.shape))
-        # Two comparisons, because minimum and maximum would lose a NaN.
-        x = tl.where(x > 448.0, 448.0, tl.where(x < -448.0, -448.0, x))
-        x = numerics.round_to(x, dtype)
-    return x
+def quantized(x, scale_ptr, head):
+    """x / scale as float8_e4m3fn: clamped, and rounded to nearest."""
+    x = x.to(tl.float32)
+    if scale_ptr is not None:
+        # The plain `/` of a GPU may be off by a bit, and that bit can decide how it is rounded.
+        x = tl.div_rn(x, tl.broadcast_to(tl.load(scale_ptr + head), x.shape))
+    # Two comparisons, because minimum and maximum would lose a NaN.
+    x = tl.where(x > 448.0, 448.0, tl.where(x < -448.0, -448.0, x))
+    return numerics.round_to(x, tl.float8e4nv)
 
 
 def reshape_and_cache(
@@ -126,21 +137,25 @@ def reshape_and_cache(
     num_tokens, num_heads, head_dim = key.shape
     if num_tokens == 0:
         return
+    dims, rows = triton.next_power_of_2(head_dim), num_tokens * num_heads
+    lines = max(1, min(_TILE // dims, triton.next_power_of_2(rows)))
     with torch.cuda.device_of(key):
-        reshape_and_cache_kernel[(num_tokens,)](
+        reshape_and_cache_kernel[(triton.cdiv(rows, lines),)](
             key,
             value,
             k_cache,
             v_cache,
             slot_mapping,
             *scales,
+            num_tokens,
             *key.stride()[:2],
             *value.stride()[:2],
             *k_cache.stride()[:3],
             *v_cache.stride()[:3],
             BLOCK_SIZE=k_cache.shape[1],
             NUM_HEADS=num_heads,
-            HEADS=triton.next_power_of_2(num_heads),
             HEAD_DIM=head_dim,
-            DIMS=triton.next_power_of_2(head_dim),
+            DIMS=dims,
+            LINES=lines,
+            FP8=k_cache.dtype == FP8,
         )

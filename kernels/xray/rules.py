@@ -214,18 +214,25 @@ def _blocks_copied(programs: Programs, regions: Regions, pairs: list[list[int]])
 def _written(
     programs: Programs, region: Region, may: Numbers, must: Numbers, what: str
 ) -> Iterator[str]:
-    """Whether all writes to a cache are among `may`, and all of `must` are written."""
-    done = [np.zeros(0, dtype=np.int64)]
+    """Whether all writes to a cache are among `may`, and all of `must` are written, each once."""
+    done: dict[int, list[Numbers]] = {}
     for program in programs:
         for access in program.of("write", region.name):
-            done.append(access.elements)
+            done.setdefault(program.launch, []).append(access.elements)
             wrong = access.elements[~np.isin(access.elements, may)]
             if wrong.size:
                 yield (
                     f"{program.label} writes {_at(region, wrong[0])}, which is not among the "
                     f"{what} to write"
                 )
-    left = np.setdiff1d(must, np.concatenate(done))
+    # A launch's programs are told apart by `_races`; here it is the lanes of one.
+    for writes in done.values():
+        elements, times = np.unique(np.concatenate(writes), return_counts=True)
+        if (times > 1).any():
+            worst = int(np.argmax(times))
+            yield f"{_at(region, elements[worst])} was written {times[worst]} times in one launch"
+    written = [access for writes in done.values() for access in writes]
+    left = np.setdiff1d(must, np.concatenate([must[:0], *written]))
     if left.size:
         yield f"{_at(region, left[0])} was never written ({left.size} elements like this)"
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import backend, reshape_and_cache
+from kernels import backend, cache_write, reshape_and_cache, xray
 from tests.kernels import pages
 
 pytestmark = pytest.mark.ch02
@@ -83,6 +83,24 @@ def test_any_slots(data, dtype, block_size, heads, head_dim) -> None:
     made = [random_bits(tokens, dtype, 0), random_bits(tokens, dtype, 1)]
     made += [random_bits(cache, dtype, 2), random_bits(cache, dtype, 3)]
     check_write(*made, slots)
+
+
+def test_programs_of_many_tokens_and_a_last_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of 8 lines, 3 heads a token: programs begin and end in the middle of one."""
+    monkeypatch.setattr(cache_write, "_TILE", 8 * 16)
+    key, value = (random_bits((7, 3, 16), torch.float32, seed) for seed in (0, 1))
+    k_cache, v_cache = (random_bits((4, 4, 3, 16), torch.float32, seed) for seed in (2, 3))
+    check_write(key, value, k_cache, v_cache, [15, -1, 0, 7, 3, -1, 8])
+
+
+def test_a_program_moves_a_tile_of_tokens() -> None:
+    if backend.decide().mode != "interpreted":
+        pytest.skip(f"the x-ray watches the interpreter: {backend.decide().reason}")
+    tokens = torch.ones(64, 2, 64)
+    k_cache, v_cache = torch.zeros(2, 4, 16, 2, 64)
+    slots = slot_tensor([*range(63), -1])
+    trace = xray(reshape_and_cache, tokens, tokens, k_cache, v_cache, slots).check()
+    assert len(trace.programs) == 1
 
 
 def test_strides() -> None:

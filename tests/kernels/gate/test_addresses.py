@@ -75,7 +75,7 @@ KERNELS = {
     "attention.v2": ("split_kernel", {**GROUPED, "TILE": 32}),
     "attention.prefill": ("prefill_kernel", {**GROUPED, "TILE": 32}),
     "attention.fused_decode": ("fused_decode_kernel", {**GROUPED, "TILE": 32}),
-    "cache_write": ("reshape_and_cache_kernel", {**SIZES, **HEADS, "HEADS": 2}),
+    "cache_write": ("reshape_and_cache_kernel", {**SIZES, **HEADS, "LINES": 8, "FP8": False}),
     "block_copy": (
         "copy_blocks_kernel",
         {**SIZES, **HEADS, "LINES": 8, "ALIGNED": False, "NUMBER": "int16"},

@@ -237,11 +237,11 @@ def test_an_attention_mutant_is_told_apart(which: str, tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("row * k_row", "(row + 1) % 4 * k_row", r"k_cache block 0, row 0, .* not among the slots"),
-        ("if slot >= 0:", "if slot > 3:", r"k_cache block 0, row 3, head 0 was never written"),
+        ("(slot >= 0)", "(slot > 3)", r"k_cache block 0, row 3, head 0 was never written"),
         (
-            "(slot_mapping_ptr + token)",
-            "(slot_mapping_ptr + 0 * token)",
-            r"head 0, which .* writes",
+            "slot_mapping_ptr + token,",
+            "slot_mapping_ptr + 0 * token,",
+            r"k_cache block 0, row 3, head 0 was written 5 times in one launch",
         ),
         ("tl.store(v_cache_ptr", "tl.store(value_ptr", r"value, which is no output"),
     ],
