@@ -12,6 +12,7 @@ from typing import Any
 
 import pagesim
 from figures import style
+from pagesim.player.colors import places
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Snapshot:
     """Two pools and the tables that point into them, at one moment.
 
     Ids are absolute: the GPU's blocks are 0 … G-1, the CPU's G … G+C-1. `free_gpu` and `free_cpu`
-    are in the order in which blocks will be taken. `color_index` keeps a sequence's colour the same
+    are in the order in which blocks will be taken. `places` keeps a sequence's colour the same
     from picture to picture; without it colours go by the order of the tables.
     Raises ValueError for an id outside the pools, for a block with more tokens than
     `block_size`, and for a free block that a table points at.
@@ -40,7 +41,7 @@ class Snapshot:
     ref_counts: dict[int, int]
     free_gpu: tuple[int, ...]
     free_cpu: tuple[int, ...] = ()
-    color_index: dict[str, int] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         total = self.num_gpu_blocks + self.num_cpu_blocks
@@ -95,8 +96,8 @@ class Snapshot:
         return style.color_of(self.index(name))
 
     def index(self, name: str) -> int:
-        """The number that a sequence's colour and pattern are chosen by."""
-        return self.color_index.get(name, list(self.tables).index(name))
+        """The place that a sequence's colour and pattern are chosen by."""
+        return self.places[name] if name in self.places else list(self.tables).index(name)
 
     def checked(self, block_ids: Iterable[int]) -> frozenset[int]:
         """The ids as a set. Raises ValueError for one that is in neither pool."""
@@ -121,14 +122,19 @@ def _check_free(field: str, ids: tuple[int, ...], pool: range) -> None:
 
 
 def read_snapshot(
-    source: Any, *, allocator: Any = None, names: Mapping[Any, str] | None = None
+    source: Any,
+    *,
+    allocator: Any = None,
+    names: Mapping[Any, str] | None = None,
+    order: Iterable[Any] | None = None,
 ) -> Snapshot:
     """Read a block manager, or a mapping of block tables together with their `allocator`.
 
     `names` says what to call a sequence (its id → a short label), and in which order they stand;
-    without it the id 0 is ``s0`` and a string is its own label. Colours go by `names`, or by the
-    ids, so that a sequence keeps its own when others leave. Raises TypeError when `source` is
-    neither, ValueError when two sequences would have one label.
+    without it the id 0 is ``s0`` and a string is its own label. Colours go by `order`, which says
+    in which order the sequences first appeared (`run.sequences` gives those of the player), else by
+    `names`, else by the order of the tables. Raises TypeError when `source` is neither, ValueError
+    when two sequences would have one label.
     """
     if allocator is None:
         if not hasattr(source, "block_tables"):
@@ -141,9 +147,9 @@ def read_snapshot(
         tables = source
     if not isinstance(tables, Mapping):
         raise TypeError(f"block tables come as {{name: BlockTable}}, not {type(tables).__name__}")
-    order = list(names or {})
-    keys = [key for key in order if key in tables] + [key for key in tables if key not in order]
-    colors = {_label(key, names): _index(key, order) for key in keys}
+    named = list(names or {})
+    keys = [key for key in named if key in tables] + [key for key in tables if key not in named]
+    placed = places([*(named if order is None else order), *tables])
     num_gpu = allocator.get_num_total_blocks(pagesim.Device.GPU)
     num_cpu = allocator.get_num_total_blocks(pagesim.Device.CPU)
     views = {
@@ -166,7 +172,7 @@ def read_snapshot(
         },
         free_gpu=tuple(allocator.free_block_ids(pagesim.Device.GPU)),
         free_cpu=tuple(allocator.free_block_ids(pagesim.Device.CPU)),
-        color_index={name: index for name, index in colors.items() if index is not None},
+        places={_label(key, names): placed[key] for key in keys},
     )
 
 
@@ -179,12 +185,6 @@ def _label(key: Any, names: Mapping[Any, str] | None) -> str:
     if names is not None and key in names:
         return names[key]
     return f"s{key}" if isinstance(key, int) else str(key)
-
-
-def _index(key: Any, order: list[Any]) -> int | None:
-    if key in order:
-        return order.index(key)
-    return len(order) + key if isinstance(key, int) else None
 
 
 def _block_size(source: Any, tables: Iterable[Any]) -> int:

@@ -23,10 +23,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.textpath import TextPath
 
-# Masataka Okabe and Kei Ito, "Color Universal Design", 2008. The darkest come last: black text
-# is read most easily on the ones in front. Black itself is kept for ink.
-OKABE_ITO = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
+from pagesim.player import colors
 
+OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
 INK = "#1A1A1A"
 MUTED = "#595959"
 PAPER = "#FFFFFF"
@@ -38,8 +37,6 @@ ON_LIGHT, ON_DARK = "#1A1A19", "#FFFFFE"
 CPU_HATCH = "////"
 TIMES = "\N{MULTIPLICATION SIGN}"
 SAVED = "#009E73"  # what sharing and caching need not keep twice
-# These tell sequences of one colour apart where no label fits (lines only: dots make huge files).
-PATTERNS = ("", "xxx", "---", "\\\\\\", "+++", "|||")
 
 WIDTH = 648.0  # nine inches: what a notebook's output has room for
 TEXT = 8.0
@@ -96,14 +93,9 @@ PARTS = {
 }
 
 
-def color_of(index: int) -> str:
-    """The colour of the sequence at `index`; it repeats after seven, hence the labels."""
-    return OKABE_ITO[index % len(OKABE_ITO)]
-
-
 def pattern_of(index: int) -> str:
     """The hatch that tells sequences of one colour apart: none for the first seven."""
-    return PATTERNS[index // len(OKABE_ITO) % len(PATTERNS)]
+    return 3 * colors.pattern_of(index)
 
 
 def luminance(color: str) -> float:

@@ -95,7 +95,7 @@ async function mount(root, text, begun) {
 }
 
 if (typeof document === "undefined") {
-  module.exports = { parse, unpack, Run, State, search, questionFor, isRight, describeBlock, TimelineError };
+  module.exports = { parse, unpack, Run, State, search, questionFor, isRight, COLORS, PATTERNS, describeBlock, TimelineError };
 } else {
   const data = document.getElementById("pagesim-timeline").content;
   const begun = Number(document.currentScript.dataset.begun);

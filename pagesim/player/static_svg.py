@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from pagesim.player.colors import PATTERNS, color_of, names_in, pattern_of, places
 from pagesim.player.describe import describe, name_text, request_text
 
-# Okabe and Ito's palette, in the order of the player's.
-COLORS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
 INK, MUTED, PAPER, HELD = "#1A1A1A", "#595959", "#FFFFFF", "#D9D9D9"
 WIDTH, MARGIN, LEFT = 880, 12, 372
 LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8
@@ -23,6 +22,11 @@ LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8
 CELLS = ((44, 32, 5, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, False))
 MAX_HEIGHT = 420
 HATCH = "url(#cpu)"
+# The patterns of colors.py as lines in a square of 5.
+LINES = {"x": "M0 0L5 5M5 0L0 5", "-": "M0 2.5H5", "\\": "M0 0L5 5", "+": "M0 2.5H5M2.5 0V5",
+         "|": "M2.5 0V5"}  # fmt: skip
+Look = tuple[str, str]
+"""A colour, and the pattern on it or nothing."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -38,7 +42,8 @@ class _Sheet:
     ) -> None:
         box = f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z"
         if fill != "none":
-            self.paths.setdefault((fill == HATCH, f'fill="{fill}"'), []).append(box)
+            over = fill.startswith("url(")
+            self.paths.setdefault((over, f'fill="{fill}"'), []).append(box)
         if edge:
             look = f'fill="none" stroke="{INK}" stroke-width="{edge:g}"'
             self.paths.setdefault((2, look), []).append(box)
@@ -76,10 +81,12 @@ def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str
         f'width="{WIDTH}" height="{height:g}" role="img" fill="{INK}" '
         'font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">'
     )
-    hatch = (
-        '<defs><pattern id="cpu" width="5" height="5" patternUnits="userSpaceOnUse" '
-        f'patternTransform="rotate(45)"><path d="M0 0V5" stroke="{INK}"/></pattern></defs>'
-    )
+    patterns = [_pattern("cpu", "M0 0V5", turned=True)]
+    looks = {pattern for _, pattern in _looks(header, state).values() if pattern}
+    patterns += [
+        _pattern(f"p{PATTERNS.index(sign)}", LINES[sign]) for sign in PATTERNS if sign in looks
+    ]
+    hatch = f"<defs>{''.join(patterns)}</defs>"
     ground = f'<rect width="{WIDTH}" height="{height:g}" fill="{PAPER}"/>'
     words = escape(_NOT_XML.sub("\ufffd", describe(header, state)))
     return "".join([head, f"<title>{words}</title>", hatch, ground, *sheet.parts(), "</svg>"])
@@ -97,12 +104,19 @@ def _fill(state: Mapping[str, Any], block_size: int) -> dict[int, int]:
     return found
 
 
-def _colors(state: Mapping[str, Any]) -> dict[int | str, str]:
-    """A sequence has the colour of its number, labels those of their order: as in the player."""
-    labels = [name for name, _, _ in state["tables"] if isinstance(name, str)]
-    index = {name: place for place, name in enumerate(labels)}
+def _pattern(name: str, d: str, *, turned: bool = False) -> str:
+    turn = ' patternTransform="rotate(45)"' if turned else ""
+    return (
+        f'<pattern id="{name}" width="5" height="5" patternUnits="userSpaceOnUse"{turn}>'
+        f'<path d="{d}" stroke="{INK}"/></pattern>'
+    )
+
+
+def _looks(header: Mapping[str, Any], state: Mapping[str, Any]) -> dict[int | str, Look]:
+    """Sequence → its colour and pattern."""
+    found = places(names_in(header, state))
     names = (name for name, _, _ in state["tables"])
-    return {name: COLORS[abs(index.get(name, name)) % len(COLORS)] for name in names}
+    return {name: (color_of(found[name]), pattern_of(found[name])) for name in names}
 
 
 def _sequences(
@@ -110,15 +124,16 @@ def _sequences(
 ) -> float:
     gpu, fill = header["num_gpu_blocks"], _fill(state, header["block_size"])
     tables, refs = state["tables"], dict(state["refs"])
-    colors = _colors(state)
+    looks = _looks(header, state)
     for name, ids, tokens in tables[:MAX_LINES]:
-        color = colors[name]
-        sheet.rect(MARGIN, y, 11, 13, color, 0.9)
+        look = looks[name]
+        _fill_with(sheet, MARGIN, y, 11, 13, look)
+        sheet.rect(MARGIN, y, 11, 13, edge=0.9)
         sheet.text(MARGIN + 16, y + 11, _short(name_text(name), 8), look=BOLD)
         sheet.text(MARGIN + 108, y + 11, str(len(tokens)), look=QUIET, anchor="end")
         for place, block in enumerate(ids[:MAX_CHIPS]):
             x = MARGIN + 114 + place * 26
-            _cell(sheet, x, y - 2, 25, 17, fill.get(block, 0) / header["block_size"], [color],
+            _cell(sheet, x, y - 2, 25, 17, fill.get(block, 0) / header["block_size"], [look],
                   cpu=block >= gpu, shared=refs.get(block, 0) > 1)  # fmt: skip
             sheet.text(x + 12.5, y + 11, str(block), look=HALO, anchor="middle")
         if len(ids) > MAX_CHIPS:
@@ -137,18 +152,25 @@ def _cell(
     w: float,
     h: float,
     part: float,
-    colors: list[str],
+    looks: list[Look],
     *,
     cpu: bool,
     shared: bool,
 ) -> None:
     high = round(h * part, 1)
-    each = w / max(len(colors), 1)
-    for place, color in enumerate(colors if high else []):
-        sheet.rect(x + place * each, y + h - high, each, high, color)
+    each = w / max(len(looks), 1)
+    for place, look in enumerate(looks if high else []):
+        _fill_with(sheet, x + place * each, y + h - high, each, high, look)
     if high and cpu:
         sheet.rect(x, y + h - high, w, high, HATCH)
     sheet.rect(x, y, w, h, edge=2.4 if shared else 0.9)
+
+
+def _fill_with(sheet: _Sheet, x: float, y: float, w: float, h: float, look: Look) -> None:
+    color, pattern = look
+    sheet.rect(x, y, w, h, color)
+    if pattern:
+        sheet.rect(x, y, w, h, f"url(#p{PATTERNS.index(pattern)})")
 
 
 def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], top: float) -> float:
@@ -161,11 +183,11 @@ def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], t
         rows = max(-(-gpu // (columns - right)), -(-cpu // max(right, 1)))
         if rows * (h + gap) <= MAX_HEIGHT:
             break
-    owners: dict[int, list[str]] = {}
-    colors = _colors(state)
+    owners: dict[int, list[Look]] = {}
+    looks = _looks(header, state)
     for name, ids, _tokens in state["tables"]:
         for block in dict.fromkeys(ids):
-            owners.setdefault(block, []).append(colors[name])
+            owners.setdefault(block, []).append(looks[name])
     fill, refs = _fill(state, header["block_size"]), dict(state["refs"])
     start = LEFT + (columns - right) * (w + gap) - gap + 24
     for heading, x, first, count, across in (
@@ -180,7 +202,7 @@ def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], t
             at, below = x + column * (w + gap), top + row * (h + gap)
             part = fill.get(block, 0) / header["block_size"]
             shared = refs.get(block, 0)
-            _cell(sheet, at, below, w, h, part, owners.get(block, [HELD])[:6],
+            _cell(sheet, at, below, w, h, part, owners.get(block, [(HELD, "")])[:6],
                   cpu=block >= gpu, shared=shared > 1)  # fmt: skip
             if named:
                 look = f"{BOLD} {HALO}" if shared else QUIET

@@ -21,7 +21,7 @@ def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) 
     from pagesim.player.page import page
 
     shown, title = _window(run, title)
-    text = page(packed(shown, title=title), title=title, alt=_alt(shown))
+    text = page(_packed(shown, title), title=title, alt=_alt(shown))
     target = Path(path)
     part = target.with_name(target.name + ".part")
     try:
@@ -37,14 +37,20 @@ def notebook_output(run: Timeline, title: str | None = None) -> str:
     from pagesim.player.static_svg import static_svg
 
     shown, title = _window(run, title)
-    head, state = header(shown), state_as_dict(shown.at(-1))
+    head = header(shown) | {"sequences": run.sequences}
+    state = state_as_dict(shown.at(-1))
     caption = shown[-1].caption if len(shown) else "Nothing has happened yet."
     return notebook_html(
-        packed(shown, title=title),
+        _packed(shown, title),
         title=title,
         alt=_alt(shown),
         static_svg=static_svg(head, state, caption),
     )
+
+
+def _packed(run: Timeline, title: str) -> bytes:
+    """The file for the player; a part of a run has the colours that the whole has."""
+    return packed(run, title=title, sequences=run.sequences if run.first else None)
 
 
 def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:

@@ -18,6 +18,7 @@ from pagesim.timeline.effects import (
     DECISIONS,
     EFFECTS,
     LEAVE,
+    OPEN,
     PATCH,
     WRITE,
     Event,
@@ -88,6 +89,17 @@ class Timeline:
 
     def __iter__(self) -> Iterator[Event]:
         return (self[i] for i in range(len(self)))
+
+    @property
+    def sequences(self) -> list[Name]:
+        """The sequences (or labels) of the whole run, in the order in which their tables began.
+
+        The order decides their colours, in the player as in the figures.
+        """
+        log = self._log
+        _, rows = log.columns(0, self._start + len(self))
+        began = [*log.first_lives, *rows[rows[:, 0] == OPEN, 2].tolist()]
+        return list(dict.fromkeys(log.tables[number].name for number in began))
 
     def at(self, index: int) -> State:
         """The state after ``index`` events; negative numbers count from the end, -1 is the last."""

@@ -46,7 +46,7 @@ def hatches(snapshot: Snapshot) -> list[str]:
 def test_where_no_label_fits_patterns_tell_equal_colours_apart(make_cache) -> None:
     assert hatches(make_cache(40, 8, 512)) == []
     small = hatches(make_cache(20, 60, 4096))
-    assert small == [style.PATTERNS[1]] * 7 + [style.PATTERNS[2]] * 6
+    assert small == [style.pattern_of(7)] * 7 + [style.pattern_of(14)] * 6
 
 
 def test_the_cpu_pool_is_hatched(make_cache) -> None:

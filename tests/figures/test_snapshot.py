@@ -65,10 +65,10 @@ def test_a_manager_is_read_as_it_is() -> None:
 
 def test_a_sequence_keeps_its_colour_when_others_leave() -> None:
     manager = forked_and_swapped()
-    for names in (NAMES, None):
-        before = read_snapshot(manager, names=names)
+    for known in ({"names": NAMES}, {"order": [0, 2, 1]}):
+        before = read_snapshot(manager, **known)
         del manager.block_tables[0]
-        after = read_snapshot(manager, names=names)
+        after = read_snapshot(manager, **known)
         assert [after.color(name) for name in after.tables] == [
             before.color(name) for name in after.tables
         ]

@@ -27,9 +27,10 @@ def test_a_request_is_found_by_its_name_and_by_its_sequence(node: Any) -> None:
 
 
 def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
+    """And that goes by the order in which tables began; r0's never did."""
     text = samples.text_of(*samples.scheduling())
-    code = BEGIN + "return [[...run.colors], [...run.requests]];"
-    assert node(code, text) == [[[0, 0], [1, 1]], [["r0", 0], ["r1", 1]]]
+    code = BEGIN + "return [[...run.places], [...run.requests]];"
+    assert node(code, text) == [[[1, 0], [0, 1]], [["r0", 0], ["r1", 1]]]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
-from pagesim.player.static_svg import COLORS, static_svg
+from pagesim.player.static_svg import static_svg
 from tests.player import samples
 
 SVG = "{http://www.w3.org/2000/svg}"

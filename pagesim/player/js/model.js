@@ -1,5 +1,8 @@
 // The model: the state of the pages at any step.
 
+// Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
+const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
+const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
 const CACHED = 1, TOUCHED = 2, COMPUTED = 4;
 const QUEUES = ["waiting", "running", "swapped"];
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
@@ -254,12 +257,13 @@ function apply(s, event, step) {
 class Run {
   constructor({ header, events, problem }) {
     Object.assign(this, { header, problem, events: [], keyframes: [] });
-    this.colors = new Map();
-    this.labels = 0;
+    this.places = new Map(); // sequence → its place in the order of first appearance
     this.requests = new Map();
     this.most = { tables: 0, rows: 0, length: 0, queued: 0 };
     this.share = [];
-    let state = State.begin(header);
+    const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
+    for (const name of known) this.place(name);
+    const state = State.begin(header);
     this.survey(state);
     this.keyframes.push(state.copy());
     for (const event of events) {
@@ -270,9 +274,11 @@ class Run {
         break;
       }
       this.events.push(event);
+      for (const [name] of event.opened) this.place(name);
       this.survey(state);
       if (this.events.length % KEYFRAME === 0) this.keyframes.push(state.copy());
     }
+    for (const first of this.requests.values()) this.place(first); // some never had a table
     this.cursor = { state: this.keyframes[0].copy(), step: 0 };
   }
 
@@ -287,15 +293,13 @@ class Run {
   survey(s) {
     let rows = 0;
     for (const table of s.tables.values()) {
-      this.color(table.name);
+      this.place(table.name);
       rows += Math.max(table.ids.length, 1);
       this.most.length = Math.max(this.most.length, table.ids.length);
     }
     for (const key of QUEUES) {
       for (const name of s.queues[key]) {
-        const first = s.first(name);
-        this.color(first);
-        this.requests.set(name, first);
+        this.requests.set(name, s.first(name));
       }
       this.most.queued = Math.max(this.most.queued, s.queues[key].length);
     }
@@ -304,10 +308,17 @@ class Run {
     this.share.push([s.slots.token, s.slots.internal, s.slots.reserved]);
   }
 
-  /** Sequences have the colour of their number, so that a part of a run looks like the whole. */
-  color(name) {
-    if (this.colors.has(name)) return;
-    this.colors.set(name, typeof name === "number" ? Math.abs(name) : this.labels++);
+  /** Colours go by the order of first appearance: pagesim/player/colors.py. */
+  place(name) {
+    if (!this.places.has(name)) this.places.set(name, this.places.size);
+  }
+
+  /** How a sequence is painted: its colour, the pattern of its round or null, the ink on it. */
+  look(name) {
+    const place = this.places.get(name) ?? 0, round = Math.floor(place / COLORS.length) % PATTERNS.length;
+    const color = COLORS[place % COLORS.length];
+    return { place, color, pattern: round ? `url(#ps-round-${round})` : null,
+      ink: color === COLORS.at(-1) ? "light" : "dark" };
   }
 
   at(step) {
@@ -339,7 +350,7 @@ const namesIn = (event) => [
 function search(run, query) {
   const text = query.trim(), low = text.toLowerCase();
   const number = /^(?:block\s*|#)(\d+)$/i.exec(text);
-  const names = [...run.colors.keys()].filter((name) => `${name}` === text || `s${name}` === text);
+  const names = [...run.places.keys()].filter((name) => `${name}` === text || `s${name}` === text);
   for (const [request, first] of run.requests) if (`${request}` === text) names.push(first);
   const kinds = (event) => event.event === low || event.effects.some((e) => e[0] === low);
   const said = (event) => event.caption.toLowerCase().includes(low);

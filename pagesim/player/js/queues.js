@@ -22,7 +22,7 @@ function drawQueues(stage, state, event, view, top) {
       const text = short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
       const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
       if (x + width > WIDTH - MARGIN - more) break;
-      under.rect(x, y, 11, 16, "", COLORS[(run.colors.get(first) ?? 0) % 7], hit);
+      stage.swatch(x, y, 11, 16, "", run.look(first), hit);
       if (key === "swapped") under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);
       under.rect(x, y, width, 16, i ? "thin" : "thick", "transparent", hit);
       under.text(x + 15, y + 12, text, computes ? "strong" : "", hit);

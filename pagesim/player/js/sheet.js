@@ -1,7 +1,5 @@
 // Drawing tools: nodes that are used again, and where everything stands.
 
-// Okabe and Ito's palette; the darkest come last, where white is read more easily.
-const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
 const WIDTH = 1000, MARGIN = 10, HEAD = 26;
 const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
 const LINE = 22; // a table drawn in one line

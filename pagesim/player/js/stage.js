@@ -29,6 +29,12 @@ class Stage {
 
   patterns() {
     const defs = this.node.appendChild(svg("defs"));
+    PATTERNS.forEach((d, round) => {
+      if (!round) return;
+      const lines = defs.appendChild(svg("pattern", { id: `ps-round-${round}`, width: 5, height: 5,
+        patternUnits: "userSpaceOnUse" }));
+      lines.append(svg("path", { d, class: "hatch" }));
+    });
     const stripes = defs.appendChild(svg("pattern", { id: "ps-hatch", width: 5, height: 5,
       patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }));
     stripes.append(svg("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "hatch" }));
@@ -92,11 +98,11 @@ class Stage {
     this.node.append(...groups);
   }
 
-  /** Who holds which block, as indices of colours: block → [[index, name], …]. */
+  /** Who holds which block: block → [{name, place, color, pattern}, …]. */
   owners(state) {
     const owners = new Array(state.total);
     for (const table of state.tables.values()) {
-      const owner = [this.run.colors.get(table.name) ?? 0, table.name];
+      const owner = { name: table.name, ...this.run.look(table.name) };
       for (const id of table.ids) {
         const had = owners[id];
         if (!had) owners[id] = [owner];
@@ -112,7 +118,7 @@ class Stage {
     const fill = refs || waiting ? state.fill[id] : 0;
     const cached = state.flags[id] & CACHED, computed = state.isComputed(id);
     let key = `${fill},${refs},${waiting},${cached},${computed},${isNull}`;
-    for (const owner of owners) key += `,${owner[0]}`;
+    for (const owner of owners) key += `,${owner.place}`;
     const dim = selected !== null && !this.isSelected(selected, id, owners);
     if (cell.key === `${key}${dim}`) return;
     cell.key = `${key}${dim}`;
@@ -122,10 +128,11 @@ class Stage {
     const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
     if ((refs || waiting) && (high || isNull || owners.length === 0)) {
       const each = w / colors.length, tall = isNull || !high ? h : high;
-      colors.forEach((owner, i) => fills.next({
-        d: box(i * each, h - tall, each, tall), class: owner ? "" : waiting ? "waiting" : "held",
-        fill: owner ? COLORS[owner[0] % 7] : "none",
-      }));
+      colors.forEach((owner, i) => {
+        const d = box(i * each, h - tall, each, tall);
+        fills.next({ d, class: owner ? "" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
+        if (owner?.pattern && detail < 2) fills.next({ d, class: "round", fill: owner.pattern }); // it has no name
+      });
     }
     if (cell.id >= state.numGpu && high) {
       fills.next({ d: box(0, h - high, w, high), class: "hatched", fill: "url(#ps-hatch)" });
@@ -164,7 +171,7 @@ class Stage {
     if (refs > 1 && cached) put(w - 4, 25, "end halo", "c");
     if (isNull) put(w / 2, h - 8, "mid halo", "null");
     else if (owners.length) {
-      const names = owners.map((owner) => short(nameText(owner[1]), 8)).join(" ");
+      const names = owners.map((owner) => short(nameText(owner.name), 8)).join(" ");
       put(w / 2, h - 8, "mid halo", short(names, Math.floor((w - 6) / 6.2)));
     } else if (refs) put(w / 2, h - 8, "mid halo", "held");
     else if (waiting) put(w / 2, h - 8, "mid halo", "unused");
@@ -172,7 +179,7 @@ class Stage {
 
   isSelected(selected, id, owners) {
     if (selected.kind === "block") return selected.value === id;
-    return owners.some((owner) => owner[1] === selected.value);
+    return owners.some((owner) => owner.name === selected.value);
   }
 
   // -- one step ----------------------------------------------------------------------------------
@@ -202,11 +209,10 @@ class Stage {
     let y = HEAD, rows = 0;
     for (const table of state.tables.values()) rows += table.ids.length;
     for (const table of state.tables.values()) {
-      const index = run.colors.get(table.name) ?? 0, color = COLORS[index % 7];
-      const ink = index % 7 === 6 ? "light" : "dark", hit = { seq: table.name };
+      const look = run.look(table.name), { color, ink } = look, hit = { seq: table.name };
       const away = table.ids.some((id) => id >= state.numGpu);
       const faded = view.selected?.kind === "seq" && view.selected.value !== table.name;
-      layer.rect(MARGIN, y + 4, 11, 10, "swatch", color, hit);
+      this.swatch(MARGIN, y + 4, 11, 10, "swatch", look, hit);
       if (away) layer.rect(MARGIN, y + 4, 11, 10, "swatch", "url(#ps-hatch)", hit);
       const more = `: ${plural(table.filled, "token")}${away ? ", on the CPU" : ""}`;
       layer.text(MARGIN + 16, y + 13, short(nameText(table.name), 40 - more.length) + more,
@@ -239,7 +245,7 @@ class Stage {
         if (view.selected?.kind === "block" && view.selected.value === id) {
           layer.rect(tableX - 1, y, 68, ROW, "chosen");
         }
-        const wired = rows <= 12 || (view.selected && this.isSelected(view.selected, id, [[0, table.name]]));
+        const wired = rows <= 12 || (view.selected && this.isSelected(view.selected, id, [table]));
         if (wired && this.layout.cell.detail === 2 && !dropped) {
           plugs.push({ id, color, x: tableX + 66, y: y + ROW / 2 });
         }
@@ -249,6 +255,11 @@ class Stage {
     }
     if (!state.tables.size) layer.text(MARGIN, HEAD + 14, "no sequence holds a block", "muted");
     return plugs;
+  }
+
+  swatch(x, y, w, h, className, { color, pattern }, hit) {
+    this.under.rect(x, y, w, h, className, color, hit);
+    if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);
   }
 
   /** Arrows from table entries to their blocks, along the gaps between the rows of cells. */
@@ -304,26 +315,26 @@ class Stage {
       k = table.ids.indexOf(view.selected.value);
     }
     if (k < 0) return;
-    const index = run.colors.get(name) ?? 0, pick = { block: table.ids[k] };
+    const { color, ink } = run.look(name), pick = { block: table.ids[k] };
     const columns = Math.ceil(size / this.layout.slotRows), width = Math.min(398 / columns, 50);
     layer.text(MARGIN, y, `${short(nameText(name), 20)}: logical block ${k} \u2192 block ${table.ids[k]}`, "strong");
     for (let i = 0; i < size && width >= 4; i++) {
       const filled = k * size + i < table.filled;
       const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
-      layer.rect(x, top, width, ROW, "thin", filled ? COLORS[index % 7] : "transparent", pick);
+      layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
       if (!filled || width < 12) continue;
       const text = this.label(table.tokens[k * size + i]);
       const room = Math.floor((width - 2) / 5.6), tiny = text.length > room - 1;
       layer.text(x + width / 2, top + 12.5, short(text, room),
-        `mid ${tiny ? "tiny " : ""}${index % 7 === 6 ? "light" : "dark"}`, pick);
+        `mid ${tiny ? "tiny " : ""}${ink}`, pick);
     }
   }
 
   line(table, y, state, concerned, changed, view) {
     const { under: layer, run } = this, size = state.blockSize;
-    const index = run.colors.get(table.name) ?? 0, color = COLORS[index % 7], hit = { seq: table.name };
+    const look = run.look(table.name), hit = { seq: table.name };
     const away = table.ids.some((id) => id >= state.numGpu);
-    layer.rect(MARGIN, y + 2, 11, 12, "swatch", color, hit);
+    this.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
     layer.rect(MARGIN, y + 2, 11, 12, "swatch", away ? "url(#ps-hatch)" : "none", hit);
     const picked = view.selected?.value === table.name ? " picked" : "";
     layer.text(MARGIN + 16, y + 12, short(nameText(table.name), 9), `strong name${picked}`, hit);
@@ -347,7 +358,7 @@ class Stage {
       if (view.selected?.kind === "block" && view.selected.value === id) this.over.rect(x, y + 1, width, 15, "chosen");
     });
     const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
-    layer.path(fills, faded, "none", color);
+    layer.path(fills, faded, "none", look.color);
     layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");
     layer.path(thin, "thin");
     layer.path(thick, "thick");

@@ -1,0 +1,36 @@
+"""Which colour a sequence has: one rule for the player, the still picture and the figures.
+
+The first sequence of a run has the first colour, the second the second, and so on in the order of
+their first appearance. After seven the colours begin again, and a pattern tells the rounds apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# Masataka Okabe and Kei Ito, "Color Universal Design", 2008. The darkest come last: black text
+# is read most easily on the ones in front. Black itself is kept for ink.
+OKABE_ITO = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
+PATTERNS = ("", "x", "-", "\\", "+", "|")
+"""The rounds: nothing, then lines only (dots would be taken for tokens)."""
+
+
+def places(names: Iterable[Any]) -> dict[Any, int]:
+    """Name → its place in the order of first appearance, from 0."""
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def names_in(header: Mapping[str, Any], state: Mapping[str, Any]) -> list[int | str]:
+    """The sequences of a state in the order of first appearance: the header's, then the rest."""
+    return [*header.get("sequences", ()), *(name for name, _, _ in state["tables"])]
+
+
+def color_of(place: int) -> str:
+    """The colour at a place; it repeats after seven, hence the patterns and the labels."""
+    return OKABE_ITO[place % len(OKABE_ITO)]
+
+
+def pattern_of(place: int) -> str:
+    """The pattern that tells sequences of one colour apart: none for the first seven."""
+    return PATTERNS[place // len(OKABE_ITO) % len(PATTERNS)]

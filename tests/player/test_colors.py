@@ -1,0 +1,104 @@
+"""One sequence, one colour: in the player, in the still picture and in the figures."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+
+import pagesim
+from figures import style
+from figures.block_layout import block_layout
+from figures.snapshot import read_snapshot
+from pagesim.player import colors, static_svg
+from pagesim.timeline import display, file
+from tests.e2e import scenes
+
+LOOKS = """
+const run = await begin(given.data);
+return [...run.places.keys()].map((name) => [name, run.look(name).color, run.look(name).pattern]);
+"""
+
+
+def looks(node: Any, run: pagesim.Timeline, **extras: Any) -> dict[Any, tuple[str, str | None]]:
+    """What the player paints: sequence → its colour and pattern."""
+    found = node(LOOKS, b"".join(file.lines(run, **extras)).decode())
+    return {name: (color, pattern) for name, color, pattern in found}
+
+
+def come_and_go(count: int, first: int = 3) -> tuple[pagesim.Timeline, Any]:
+    """Sequences 3, 4, 5, … of which the first one leaves before the last one comes."""
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 24, 0, watermark=0.0)
+    with pagesim.record(manager) as run:
+        seqs = [pagesim.Sequence(i, [1, 2, 3], 4) for i in range(first, first + count)]
+        for seq in seqs:
+            if seq is seqs[-1]:
+                manager.free(seqs[0])
+            manager.allocate(pagesim.SequenceGroup(f"r{seq.seq_id}", [seq]))
+    return run, manager
+
+
+def test_player_still_picture_and_figures_agree(node: Any) -> None:
+    run, manager = come_and_go(5)
+    played = looks(node, run)
+    assert [color for color, _ in played.values()] == list(colors.OKABE_ITO[:5])
+
+    state = file.state_as_dict(run.at(-1))
+    head = file.header(run) | {"sequences": run.sequences}
+    still = static_svg._looks(head, state)
+    assert still == {name: (color, "") for name, (color, _) in played.items() if name != 3}
+
+    snapshot = read_snapshot(manager, order=run.sequences)
+    assert {f"s{name}": color for name, (color, _) in played.items() if name != 3} == {
+        name: snapshot.color(name) for name in snapshot.tables
+    }
+    painted = {mpl.colors.to_hex(patch.get_facecolor()).upper()
+               for patch in block_layout(snapshot).findobj(mpl.patches.Rectangle)}  # fmt: skip
+    assert painted & set(colors.OKABE_ITO) == set(colors.OKABE_ITO[1:5])
+
+
+def test_four_sequences_have_four_colours_whatever_their_numbers(node: Any) -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 24, 0, watermark=0.0)
+    with pagesim.record(manager) as run:
+        for i in (9, 2, 16, 23):
+            manager.allocate(pagesim.SequenceGroup(f"r{i}", [pagesim.Sequence(i, [1], 4)]))
+    assert [color for color, _ in looks(node, run).values()] == list(colors.OKABE_ITO[:4])
+    picture = read_snapshot(manager)
+    assert [picture.color(name) for name in picture.tables] == list(colors.OKABE_ITO[:4])
+
+
+def test_beyond_seven_a_pattern_tells_them_apart(node: Any) -> None:
+    run, _ = come_and_go(16)
+    played = looks(node, run)
+    assert len(set(played.values())) == 16
+    rounds = [pattern for _, pattern in played.values()]
+    assert rounds == [None] * 7 + ["url(#ps-round-1)"] * 7 + ["url(#ps-round-2)"] * 2
+    text = static_svg.static_svg(file.header(run), file.state_as_dict(run.at(-1)), "x")
+    assert 'id="p1"' in text and text.count('fill="url(#p1)"') == 1
+    assert 'id="p2"' in text and 'id="p3"' not in text
+
+
+@pytest.mark.parametrize("caching", [False, True])
+def test_a_part_of_a_run_has_the_colours_of_the_whole(node: Any, caching: bool) -> None:
+    run = scenes.by_chance(3, caching, events=120)
+    whole = looks(node, run)
+    assert list(whole) == run.sequences
+    part = run[60:90]
+    played = looks(node, part, sequences=part.sequences)
+    tables = {name for i in range(31) for name in part.at(i).tables}
+    assert len(tables) > 3
+    assert {name: played[name] for name in tables} == {name: whole[name] for name in tables}
+    assert b'"sequences":' in b"".join(file.lines(part, sequences=part.sequences))
+    assert display._packed(part, "t") != display._packed(run[:30], "t")
+
+
+def test_python_and_the_player_have_one_palette(node: Any) -> None:
+    palette, patterns = node("return [player.COLORS, player.PATTERNS];")
+    assert tuple(palette) == style.OKABE_ITO == colors.OKABE_ITO
+    lines = [static_svg.LINES.get(sign, "") for sign in colors.PATTERNS]
+    assert patterns == lines
+    assert [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)] == list(
+        colors.PATTERNS
+    )
