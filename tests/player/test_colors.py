@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from typing import Any
 
@@ -24,7 +25,7 @@ return [...run.places.keys()].map((name) => [name, run.look(name).color, run.loo
 
 def looks(node: Any, run: pagesim.Timeline, **extras: Any) -> dict[Any, tuple[str, str | None]]:
     """What the player paints: sequence → its colour and pattern."""
-    found = node(LOOKS, b"".join(file.lines(run, **extras)).decode())
+    found = node(LOOKS, gzip.decompress(file.packed(run, **extras)).decode())
     return {name: (color, pattern) for name, color, pattern in found}
 
 
@@ -90,7 +91,7 @@ def test_a_part_of_a_run_has_the_colours_of_the_whole(node: Any, caching: bool) 
     tables = {name for i in range(31) for name in part.at(i).tables}
     assert len(tables) > 3
     assert {name: played[name] for name in tables} == {name: whole[name] for name in tables}
-    assert b'"sequences":' in b"".join(file.lines(part, sequences=part.sequences))
+    assert b'"sequences":' in gzip.decompress(display._packed(part, "t"))
     assert display._packed(part, "t") != display._packed(run[:30], "t")
 
 

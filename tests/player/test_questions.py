@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from dataclasses import replace
@@ -25,7 +26,7 @@ RIGHT = "return given.tries.map(([question, ids]) => player.isRight(question, id
 
 
 def text_of(run: pagesim.Timeline) -> str:
-    return b"".join(file.lines(run)).decode()
+    return gzip.decompress(file.packed(run)).decode()
 
 
 def small(first: str = "a") -> pagesim.Timeline:
