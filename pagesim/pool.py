@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pagesim.checks import check_int
+from pagesim.checks import check_count
 from pagesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Pool:
     name: str = ""
 
     def __post_init__(self) -> None:
-        check_int("slots", self.slots, 1)
+        check_count("slots", self.slots, 1)
 
     @classmethod
     def for_model(cls, model: str | ModelSpec, kv_gib: float) -> Pool:

@@ -47,21 +47,26 @@ class BuddyAllocator:
         self._root = root
         self._free: dict[int, set[int]] = {1 << n: set() for n in range(root.bit_length())}
         self._given: dict[int, int] = {}
-        self.roots: list[int] = [root] * (pool // root)
-        self.roots += [size for size in sorted(self._free, reverse=True) if pool % root & size]
-        self.largest = self.roots[0]
-        start = 0
-        for size in self.roots:
-            self._free[size].add(start)
-            start += size
+        self._fresh = range(0, pool // root * root, root)
+        """The roots of full size that were never divided or given away: not listed in ``_free``."""
+        start = self._fresh.stop
+        for size in sorted(self._free, reverse=True):
+            if pool % root & size:
+                self._free[size].add(start)
+                start += size
+        self.largest = min(root, 1 << pool.bit_length() - 1)
 
     def allocate(self, size: int) -> tuple[int, int] | None:
         """See :meth:`Allocator.allocate`; the granted size is the next power of two."""
         wanted = found = power_of_two_from(check_int("size", size, 1))
         while not self._free.get(found):
-            if found >= self._root:
+            if found < self._root:
+                found *= 2
+            elif found == self._root and self._fresh:
+                self._free[found].add(self._fresh[0])
+                self._fresh = self._fresh[1:]
+            else:
                 return None
-            found *= 2
         start = min(self._free[found])
         self._free[found].remove(start)
         while found > wanted:
@@ -84,7 +89,8 @@ class BuddyAllocator:
 
     def free_stretches(self) -> list[tuple[int, int]]:
         """First slot and size of every free stretch, in order."""
-        return sorted((start, size) for size, starts in self._free.items() for start in starts)
+        free = [(start, size) for size, starts in self._free.items() for start in starts]
+        return sorted(free + [(start, self._root) for start in self._fresh])
 
 
 class FirstFitAllocator:

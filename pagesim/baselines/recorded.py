@@ -19,8 +19,9 @@ from pagesim.engines.paged_requests import prompt_of
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.timeline.file import FORMAT
-from pagesim.timeline.reader import Reader
+from pagesim.timeline.reader import MAX_BLOCKS, Reader
 from pagesim.timeline.run import Timeline
+from pagesim.v0.block.common import FreeBlockIds
 from pagesim.workload.request import Request, Workload
 
 RESERVE = "ensure_num_empty_slots"
@@ -52,16 +53,16 @@ class RowAllocator:
 
     def __init__(self, pool: int, size: int) -> None:
         self._size = size
-        self._free = [size * i for i in reversed(range(pool // size))]
+        self._free = FreeBlockIds(range(0, pool // size * size, size))
         self.largest = size if self._free else 0
 
     def allocate(self, size: int) -> tuple[int, int] | None:
         """See :meth:`pagesim.baselines.buddy.Allocator.allocate`: a row is granted."""
-        return (self._free.pop(), self._size) if self._free else None
+        return (self._free.popleft(), self._size) if self._free else None
 
     def free(self, start: int) -> None:
         """See :meth:`pagesim.baselines.buddy.Allocator.free`."""
-        self._free.append(start)
+        self._free.appendleft(start)
 
 
 class _RecordedRows(ContiguousPolicy):
@@ -72,6 +73,11 @@ class _RecordedRows(ContiguousPolicy):
         for name, slots in (("pool", pool), ("max_model_len", max_model_len)):
             if check_int(name, slots, 1) % unit:
                 raise UsageError(f"{name} must be a whole number of {unit}-slot units, not {slots}")
+        if pool // unit > MAX_BLOCKS:
+            raise UsageError(
+                f"pool must be at most {MAX_BLOCKS} units of {unit} slots, as many as a timeline "
+                f"shows, not {pool} slots"
+            )
         super().__init__(pool, max_model_len, "max", RowAllocator(pool, max_model_len))
         self._unit, self._num_units = unit, pool // unit
         self._rows: dict[str, int] = {}

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.v0.block.common import FreeBlockIds
 from pagesim.workload.request import Request
 
 
@@ -38,7 +39,7 @@ class TokenPolicy:
         self.pool = check_int("pool", pool, 1)
         self.tables: dict[str, list[int]] = {}
         self._final: dict[str, int] = {}
-        self._free = list(range(pool - 1, -1, -1))
+        self._free = FreeBlockIds(range(pool))
 
     def can_ever_admit(self, request: Request) -> bool:
         """Whether all its tokens fit; the last one is never stored."""
@@ -50,8 +51,7 @@ class TokenPolicy:
         batch = [(len(held), self._final[name] - len(held)) for name, held in self.tables.items()]
         if peak_tokens([*batch, newcomer]) > self.pool:
             return False
-        slots = [self._free.pop() for _ in range(request.prompt_tokens)]
-        self.tables[request.request_id] = slots
+        self.tables[request.request_id] = self._free.take(request.prompt_tokens)
         self._final[request.request_id] = request.prompt_tokens + request.output_tokens - 1
         return True
 
@@ -62,12 +62,14 @@ class TokenPolicy:
                 f"{len(self.tables)} requests need a slot and {len(self._free)} are free: one of "
                 "them ran on after its last token; release it"
             )
-        for table in self.tables.values():
-            table.append(self._free.pop())
+        for table, slot in zip(
+            self.tables.values(), self._free.take(len(self.tables)), strict=True
+        ):
+            table.append(slot)
 
     def release(self, request: Request) -> None:
         """All slots of a table are free again."""
-        self._free += self.tables.pop(request.request_id)
+        self._free.returned += self.tables.pop(request.request_id)
         del self._final[request.request_id]
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ import click
 from pagesim.simulation import PAPER_POOL, POLICIES
 from pagesim.waste import PARTS
 
-COUNT = click.IntRange(1)
+MOST = sys.maxsize
+"""As many as can be numbered in 64 bits."""
+COUNT = click.IntRange(1, MOST)
 
 _OPTIONS = (
     click.option("--policy", type=click.Choice(POLICIES), default="paged", show_default=True),

@@ -15,7 +15,7 @@ from pagesim.commands.common import (
     finish,
     naming,
 )
-from pagesim.commands.memory import COUNT, memory_options, table
+from pagesim.commands.memory import COUNT, MOST, memory_options, table
 from pagesim.simulation import Simulation
 
 
@@ -42,7 +42,11 @@ from pagesim.simulation import Simulation
 )
 @click.option("--preemption-mode", type=click.Choice(["recompute", "swap"]), help="Paged.")
 @click.option(
-    "--cpu-blocks", type=click.IntRange(0), default=0, show_default=True, help="Paged: to swap to."
+    "--cpu-blocks",
+    type=click.IntRange(0, MOST),
+    default=0,
+    show_default=True,
+    help="Paged: to swap to.",
 )
 @click.option("--first", type=COUNT, help="Only so many requests of FILE.")
 @click.option("--record", type=OUTPUT_FILE, help="Paged: write the run, to be played or loaded.")

@@ -12,7 +12,7 @@ Block ids, their order, tables, times and counts are those of `pagesim.engines.p
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from collections.abc import Sequence as Rows
 
@@ -22,6 +22,7 @@ from pagesim.engines.paged_requests import can_ever_serve
 from pagesim.engines.progress import Progress, no_progress
 from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
+from pagesim.v0.block.common import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
@@ -54,9 +55,8 @@ class FastForwardEngine(StepwiseEngine):
         self._swaps = scheduler_config.preemption_mode == "swap"
         self._watermark = int(cache_config.watermark * cache_config.num_gpu_blocks)
         num_gpu, num_cpu = cache_config.num_gpu_blocks, cache_config.num_cpu_blocks
-        # Stacks: the block that is taken next stands last.
-        self._free = list(range(num_gpu - 1, -1, -1))
-        self._free_cpu = list(range(num_gpu + num_cpu - 1, num_gpu - 1, -1))
+        self._free = FreeBlockIds(range(num_gpu))
+        self._free_cpu = FreeBlockIds(range(num_gpu, num_gpu + num_cpu))
         self._tables: dict[int, list[int]] = {}
         self._waiting: deque[int] = deque()
         self._running: dict[int, int] = {}
@@ -64,7 +64,7 @@ class FastForwardEngine(StepwiseEngine):
         self._swapped: deque[int] = deque()
         self._length: dict[int, int] = {}
         """Row -> tokens so far, of those that wait after a preemption or are swapped out."""
-        self._needing: list[dict[int, None]] = [{} for _ in range(cache_config.block_size)]
+        self._needing: defaultdict[int, dict[int, None]] = defaultdict(dict)
         """By step modulo block size: who needs a block then, in the order of the queue."""
         self._leaving: dict[int, dict[int, None]] = {}
         """By step: whose last one it is, in the order of the queue."""
@@ -118,8 +118,8 @@ class FastForwardEngine(StepwiseEngine):
                 spare = len(free) - len(need)
                 preempted: list[int] = []
                 if spare > 0:
-                    for row in need:
-                        tables[row].append(free.pop())
+                    for row, block_id in zip(need, free.take(len(need)), strict=True):
+                        tables[row].append(block_id)
                 elif running:
                     preempted, moved = self._decode_scarcely(step, goal)
                     for row in preempted:
@@ -134,10 +134,10 @@ class FastForwardEngine(StepwiseEngine):
                     if not preempted:  # cannot be: can_ever_serve() let in nobody who is too long
                         raise RuntimeError(f"row {(swapped or waiting)[0]} can never go on")
                     continue
-            external = homeless
-            if batch < seats and (waiting or swapped) and self._head_waits(requests):
-                external += len(free) * block_size
-            internal = (cache.num_gpu_blocks - len(free)) * block_size - self._cached
+            external, num_free = homeless, len(free)
+            if batch < seats and (waiting or swapped) and self._head_waits(requests, num_free):
+                external += num_free * block_size
+            internal = (cache.num_gpu_blocks - num_free) * block_size - self._cached
             decodes = 0 if admitted else batch
             read = self._cached if decodes else 0
             clock += seconds(prompts, decodes, read, moved * block_size)
@@ -180,7 +180,7 @@ class FastForwardEngine(StepwiseEngine):
             waiting.popleft()
             self._length.pop(row, None)
             budget -= length
-            self._tables[row] = _take(free, num_blocks)
+            self._tables[row] = free.take(num_blocks)
             admitted.append((row, length))
         return admitted
 
@@ -197,7 +197,7 @@ class FastForwardEngine(StepwiseEngine):
         if base is not None:
             del self._needing[(2 - base) % self.cache_config.block_size][row]
         self._cached -= goal - 1
-        self._free += self._tables.pop(row)
+        self._free.returned += self._tables.pop(row)
 
     # -- who must make room, and who returns -----------------------------------------------------
 
@@ -218,7 +218,7 @@ class FastForwardEngine(StepwiseEngine):
                     break
             else:
                 if row in need:
-                    self._tables[row].append(free.pop())
+                    self._tables[row].append(free.popleft())
         if self._swaps:
             self._swapped.extend(preempted)
         else:
@@ -235,7 +235,7 @@ class FastForwardEngine(StepwiseEngine):
         self._cached -= length - 1
         ids = self._tables.pop(row)
         if not self._swaps:
-            self._free += ids
+            self._free.returned += ids
             return 0
         # As can_swap_out() counts: a block for the token that is not written yet, too.
         if len(self._free_cpu) < -(-length // self.cache_config.block_size):
@@ -243,8 +243,8 @@ class FastForwardEngine(StepwiseEngine):
                 f"no CPU swap space for the request in row {row}: {len(self._free_cpu)} CPU blocks "
                 f"are free. Raise num_cpu_blocks, or set preemption_mode='recompute'"
             )
-        self._free += ids
-        self._tables[row] = _take(self._free_cpu, len(ids))
+        self._free.returned += ids
+        self._tables[row] = self._free_cpu.take(len(ids))
         return len(ids)
 
     def _swap_in(self, step: int, goal: list[int]) -> int:
@@ -261,23 +261,16 @@ class FastForwardEngine(StepwiseEngine):
             self._swapped.popleft()
             del self._length[row]
             ids = self._tables[row]
-            self._free_cpu += ids
+            self._free_cpu.returned += ids
             moved += len(ids)
-            self._tables[row] = _take(free, -(-length // block_size))
+            self._tables[row] = free.take(-(-length // block_size))
             self._cached += length - 1
             self._join(row, length, goal[row])
         return moved
 
-    def _head_waits(self, requests: Rows[Request]) -> bool:
+    def _head_waits(self, requests: Rows[Request], num_free: int) -> bool:
         """Whether the head of the queue finds too few blocks; the swapped come before the rest."""
         row = (self._swapped or self._waiting)[0]
         length = self._length.get(row) or requests[row].prompt_tokens
         blocks = -(-length // self.cache_config.block_size)
-        return len(self._free) - blocks < self._watermark
-
-
-def _take(stack: list[int], count: int) -> list[int]:
-    """The ``count`` blocks that are taken next, in that order."""
-    taken = stack[: -count - 1 : -1]
-    del stack[-count:]
-    return taken
+        return num_free - blocks < self._watermark

@@ -39,7 +39,9 @@ def load(
     the file cannot be opened.
     """
     name = os.fspath(path)
-    limit = MAX_REQUESTS + 1 if first is None else check_int("first", first, minimum=1)
+    limit = MAX_REQUESTS + 1
+    if first is not None:
+        limit = min(limit, check_int("first", first, minimum=1))
     if format is not None and format not in FORMATS:
         raise UsageError(f"format must be one of {', '.join(FORMATS)} or None, not {format!r}")
     rows = FORMATS[format or _format_of(name)](name)

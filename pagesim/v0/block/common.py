@@ -92,6 +92,14 @@ class FreeBlockIds:
         self.num_fresh -= 1
         return block_id
 
+    def take(self, count: int) -> list[int]:
+        """What ``count`` calls of :meth:`popleft` give."""
+        if not 0 < count <= len(self.returned):
+            return [self.popleft() for _ in range(count)]
+        taken = self.returned[: -count - 1 : -1]
+        del self.returned[-count:]
+        return taken
+
     def appendleft(self, block_id: int) -> None:
         """Give an id back: it is the first one now."""
         self.returned.append(block_id)
