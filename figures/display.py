@@ -11,6 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from figures import style
+from pagesim.files import replacing
 
 DARK_STYLE = "\n".join(
     [
@@ -95,6 +96,7 @@ def save(figure: Figure, path: Path | str, alt: str) -> list[Path]:
         (".txt", f"{alt.strip()}\n".encode()),
     ):
         target = base.with_suffix(suffix)
-        target.write_bytes(data)
+        with replacing(target) as file:
+            file.write(data)
         written.append(target)
     return written

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pagesim.files import check_output, replacing
 from pagesim.prefix_hits import cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Workload, load
 from pagesim.workload.request import HASH_BLOCK_TOKENS
@@ -45,8 +46,10 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3000, help="requests to take (3000)")
     parser.add_argument("--out", type=Path, default=DATA, help="the JSON file to write")
     given = parser.parse_args()
+    check_output(given.out, given.trace)
     measured = measure(load(given.trace, first=given.first))
-    given.out.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+    with replacing(given.out) as file:
+        file.write(json.dumps(measured, indent=2).encode() + b"\n")
     print(f"wrote {given.out}")
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+
+from pagesim.errors import UsageError
+from pagesim.files import check_output
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
@@ -36,6 +41,24 @@ def example(line: str) -> str:
 def naming(file: Path, error: Exception) -> str:
     """What went wrong, with the file's name."""
     return str(error) if str(file) in str(error) else f"{file}: {error}"
+
+
+def check_out(option: str, out: Path | None, *inputs: Path) -> None:
+    """Refuse an output that cannot be written or is one of the inputs: before any work is done."""
+    if out is not None:
+        try:
+            check_output(out, *inputs)
+        except UsageError as error:
+            raise BadInput(f"{option}: {error}") from error
+
+
+@contextmanager
+def blaming(out: Path) -> Iterator[None]:
+    """What goes wrong with the output is told with its name."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(naming(out, error)) from error
 
 
 def finish(context: click.Context, answer: Answer, as_json: bool) -> None:

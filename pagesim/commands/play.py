@@ -12,6 +12,8 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    blaming,
+    check_out,
     example,
     finish,
     naming,
@@ -48,12 +50,14 @@ def play(
     from pagesim.timeline.display import MAX_EVENTS
 
     first, last = _bounds(steps)
+    check_out("--out", out, file)
     try:
         run = load(file)
-        part = run[first:last]
-        part.to_html(out, title or file.name)
     except (TimelineError, OSError) as error:
         raise BadInput(naming(file, error)) from error
+    part = run[first:last]
+    with blaming(out):
+        part.to_html(out, title or file.name)
     shown = min(len(part), MAX_EVENTS)
     opened = open_it and webbrowser.open(out.resolve().as_uri())
     text = f"{out}: {shown} steps"

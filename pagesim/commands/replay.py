@@ -12,6 +12,8 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    blaming,
+    check_out,
     example,
     finish,
     naming,
@@ -42,6 +44,7 @@ def replay(
 
     if (out is not None and len(files) > 1) or (part is not None and out is None):
         raise BadInput("-o plays one FILE, and --part says which part of it: give one FILE and -o")
+    check_out("--out", out, *files)
     lines, values = [], []
     for file in files:
         try:
@@ -67,7 +70,8 @@ def replay(
             if not 1 <= number <= len(lengths):
                 raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
             title = f"{file.name}, part {number} of {len(lengths)}"
-            result.runs[number - 1].to_html(out, title)
+            with blaming(out):
+                result.runs[number - 1].to_html(out, title)
             lines.append(f"{'':<8}{out} plays {title}: {lengths[number - 1]} steps")
             value |= {"out": str(out), "part": number, "parts": len(lengths)}
         values.append(value)

@@ -11,6 +11,8 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    blaming,
+    check_out,
     example,
     finish,
     naming,
@@ -81,6 +83,7 @@ def simulate(
     from pagesim.simulation import simulate as run_through
     from pagesim.workload import WorkloadError, load
 
+    check_out("--record", record, file)
     try:
         run = run_through(
             load(file, first=first),
@@ -98,12 +101,13 @@ def simulate(
             num_cpu_blocks=cpu_blocks,
             record=record is not None,
         )
-        if record is not None and run.timeline is not None:
-            run.timeline.save(record)
     except (UsageError, WorkloadError, OSError) as error:
         raise BadInput(naming(file, error)) from error
     except RuntimeError as error:  # swapping found no room
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
+    if record is not None and run.timeline is not None:
+        with blaming(record):
+            run.timeline.save(record)
     value = run.summary() | ({} if record is None else {"record": str(record)})
     lines = describe(run)
     if record is not None:

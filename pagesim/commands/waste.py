@@ -13,11 +13,14 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    blaming,
+    check_out,
     example,
     finish,
     naming,
 )
 from pagesim.commands.memory import memory_options, table
+from pagesim.files import replacing
 
 PRESET = "paper-figure-2"
 
@@ -55,6 +58,7 @@ def waste(
         raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
     if out is not None and out.suffix not in (".svg", ".png"):
         raise BadInput(f"--out {out}: must end in .svg or .png")
+    check_out("--out", out, *([file] if file else []))
     policies: Mapping[str, Mapping[str, float]]
     published: Mapping[str, Mapping[str, float]] | None = None
     try:
@@ -115,7 +119,5 @@ def _draw(
     from figures.memory_waste import memory_waste
 
     figure = memory_waste(policies, published=published, title=title, notes=notes)
-    try:
-        out.write_bytes(svg_bytes(figure) if out.suffix == ".svg" else png_bytes(figure))
-    except OSError as error:
-        raise BadInput(naming(out, error)) from error
+    with blaming(out), replacing(out) as opened:
+        opened.write(svg_bytes(figure) if out.suffix == ".svg" else png_bytes(figure))

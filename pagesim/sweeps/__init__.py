@@ -1,7 +1,8 @@
 """Studies of many runs: a function on every cell of a grid, on any executor.
 
 ``cells`` makes the cells and runs one, ``runner`` keeps an executor busy with them, ``output`` is
-the file they go to, ``study`` ties these together; ``simulations`` makes a simulation of a cell.
+the file they go to and ``writer`` its lock, ``study`` ties these together; ``simulations`` makes a
+simulation of a cell.
 """
 
 from pagesim.sweeps.cells import CellResult

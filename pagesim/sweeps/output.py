@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files import check_output
 from pagesim.sweeps.cells import CellResult, Cells, Function, name_of
+from pagesim.sweeps.writer import only_writer
 
 FORMAT = "pagesim sweep"
 VERSION = 1
@@ -32,8 +35,9 @@ class SweepFile:
         self.path = Path(path)
         if self.path.suffix == ".gz":
             raise UsageError(f"{path}: lines are appended, so it cannot be compressed: drop .gz")
-        if not self.path.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {self.path.parent}: make it first")
+        check_output(path)
+        if self.path.exists() and not self.path.is_file():
+            raise UsageError(f"{path} cannot be read back, as a sweep must: name a file")
         self._cells = cells
         self._header = {
             "format": FORMAT,
@@ -46,20 +50,22 @@ class SweepFile:
         self.done: dict[int, CellResult] = {}
         self._whole = self._size = 0
         self._file: FileIO | None = None
+        self._closing = ExitStack()
         if self.path.exists():
             self._read()
 
     def open(self) -> None:
-        """Make ready to add: cut off a torn line, begin a new file with its header."""
-        if self._size != (self.path.stat().st_size if self.path.exists() else 0):
-            raise UsageError(
-                f"{self.path} has changed since this sweep read it: if another sweep writes to "
-                "it, wait for its end and begin again"
-            )
-        if self._whole != self._size:
-            os.truncate(self.path, self._whole)
-        # Unbuffered: an interrupt finds a line in the file or not, never waiting in a buffer.
-        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (closed by close)
+        """Make ready to add: cut off a torn line, begin a new file with its header.
+
+        UsageError when another sweep writes to it, or has written since this one read it.
+        """
+        with ExitStack() as stack:
+            # Unbuffered: an interrupt finds a line in the file or not, never waiting in a buffer.
+            file = stack.enter_context(open(self.path, "ab", buffering=0))
+            stack.enter_context(only_writer(file, self.path))
+            self._check_size(file, self._size)
+            file.truncate(self._whole)
+            self._file, self._closing = file, stack.pop_all()
         if not self._whole:
             self._write(self._header)
 
@@ -70,13 +76,14 @@ class SweepFile:
     def close(self) -> None:
         """End the writing; the file may be opened again."""
         if self._file is not None:
-            self._file.close()
+            self._size = self._whole
             self._file = None
-            self._whole = self._size = self.path.stat().st_size
+            self._closing.close()
 
     def _write(self, line: dict[str, Any]) -> None:
         if self._file is None:
             raise UsageError(f"{self.path} is not open")
+        self._check_size(self._file, self._whole)
         data, written = _line(line), 0
         try:
             while written < len(data):
@@ -85,6 +92,13 @@ class SweepFile:
             self._file.truncate(self._whole)
             raise
         self._whole += len(data)
+
+    def _check_size(self, file: FileIO, size: int) -> None:
+        if os.fstat(file.fileno()).st_size != size:
+            raise UsageError(
+                f"{self.path} has changed since this sweep read it: if another sweep writes to "
+                "it, wait for its end and begin again"
+            )
 
     def _read(self) -> None:
         self._size = self.path.stat().st_size

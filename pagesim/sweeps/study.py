@@ -150,7 +150,8 @@ def sweep(
     A cell that raises is a result with ``error`` and ``traceback``; the others run on. ``out``
     names a file of JSON lines, one for each finished cell as soon as it is fetched; a sweep of the
     same grid and function goes on from it and tries failed cells again. The file knows a function
-    by its name: when its code has changed, begin another. Ctrl-C leaves file and results usable.
+    by its name: when its code has changed, begin another. Ctrl-C leaves file and results usable. A
+    second sweep that would write to the file while this one runs is refused.
 
     ``progress`` is True for a bar, a function called with (finished, all) cells, False for
     nothing, None for a bar on a terminal. ``in_flight`` bounds the cells submitted at a time: 2 a

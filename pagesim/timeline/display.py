@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pagesim.files import replacing
 from pagesim.timeline.file import header, packed, state_as_dict
 
 if TYPE_CHECKING:
@@ -22,13 +21,8 @@ def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) 
 
     shown, title = _window(run, title)
     text = page(_packed(shown, title), title=title, alt=_alt(shown))
-    target = Path(path)
-    part = target.with_name(target.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def notebook_output(run: Timeline, title: str | None = None) -> str:

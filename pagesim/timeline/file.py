@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from pagesim.files import replacing
 from pagesim.jsonl import numbered_objects
 from pagesim.timeline.effects import Name, Queues, show
 from pagesim.timeline.lines import as_json
@@ -31,26 +30,23 @@ PIECE = 1_000
 
 def save(run: Timeline, path: str | PathLike[str]) -> None:
     """Write ``run`` to ``path``, gzipped if its name ends in .gz. An old file stays until then."""
-    target = Path(path)
-    part = target.with_name(target.name + ".part")
-    try:
-        with part.open("wb") as raw:
-            if target.name.endswith(".gz"):
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-                    packed.writelines(pieces(run))
-            else:
-                raw.writelines(pieces(run))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as file:
+        if fspath(path).endswith(".gz"):
+            _pack(run, file)
+        else:
+            file.writelines(pieces(run))
 
 
 def packed(run: Timeline, **extras: Any) -> bytes:
     """The gzipped file as bytes, the same each time; ``extras`` are keys of the header."""
     buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", fileobj=buffer, mode="wb", mtime=0) as file:
-        file.writelines(pieces(run, **extras))
+    _pack(run, buffer, **extras)
     return buffer.getvalue()
+
+
+def _pack(run: Timeline, file: BinaryIO, **extras: Any) -> None:
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+        packed.writelines(pieces(run, **extras))
 
 
 def pieces(run: Timeline, **extras: Any) -> Iterator[bytes]:

@@ -13,7 +13,15 @@ from pathlib import Path
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, BadInput, naming
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    BadInput,
+    blaming,
+    check_out,
+    naming,
+)
+from pagesim.files import replacing
 from pagesim.workload.files import load
 from pagesim.workload.fitted import Summary
 from pagesim.workload.request import Workload
@@ -60,11 +68,13 @@ def summarize(workload: Workload, name: str, source: str, licence: str) -> Summa
 @click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The summary to write.")
 def main(file: Path, name: str, source: str, licence: str, out: Path) -> None:
     """Write the joint histogram of prompt and answer lengths of a request FILE."""
+    check_out("--out", out, file)
     try:
         fitted = summarize(load(file), name, source, licence)
     except (WorkloadError, OSError) as error:
         raise BadInput(naming(file, error)) from error
-    out.write_text(fitted.to_json(), encoding="utf-8")
+    with blaming(out), replacing(out) as opened:
+        opened.write(fitted.to_json().encode())
     click.echo(f"{out}: {fitted.requests:,} requests, {out.stat().st_size:,} bytes")
 
 

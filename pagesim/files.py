@@ -1,0 +1,102 @@
+"""Files are written whole or not at all, and never over one that is being read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import BinaryIO
+
+from pagesim.errors import UsageError
+
+Handler = signal.Handlers | Callable[[int, FrameType | None], None]
+
+_ENDS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_TEMPORARY: set[Path] = set()
+"""Files to remove when a signal ends the process."""
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write; it takes the place of ``path`` when the block ends, and not after an error.
+
+    A link is followed to its file; a pipe or a device is written to directly. OSError names
+    ``path``, whatever failed.
+    """
+    try:
+        if _is_special(path):
+            with open(path, "wb") as file:
+                yield file
+            return
+        target = Path(os.path.realpath(path))
+        with temporary(target.with_name(f".{secrets.token_hex(8)}.part")) as part:
+            with open(part, "xb") as file:
+                yield file
+            if target.exists():
+                shutil.copymode(target, part)
+            os.replace(part, target)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
+
+
+@contextlib.contextmanager
+def temporary(path: Path) -> Iterator[Path]:
+    """``path`` is to be gone after the block, and when SIGINT, SIGTERM or SIGHUP ends the process.
+
+    Signals are seen in the main thread alone, and where a handler is set already that one counts.
+    """
+    if not _TEMPORARY:
+        _handle(signal.SIG_DFL, _end)
+    _TEMPORARY.add(path)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+        _TEMPORARY.discard(path)
+        if not _TEMPORARY:
+            _handle(_end, signal.SIG_DFL)
+
+
+def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:
+    """UsageError if ``path`` cannot be written, or if it is one of ``inputs``, by whatever name."""
+    folder = Path(os.path.realpath(path)).parent
+    if os.path.isdir(path):
+        raise UsageError(f"{path} is a folder: name a file in it")
+    if not folder.is_dir():
+        raise UsageError(f"{path}: there is no folder {folder}: make it first")
+    if not os.access(path if _is_special(path) else folder, os.W_OK):
+        raise UsageError(f"{path}: the folder {folder} cannot be written to: choose another")
+    if not os.path.isfile(path):
+        return
+    for other in inputs:
+        if os.path.exists(other) and os.path.samefile(path, other):
+            raise UsageError(f"{path} is the input {other}, which would be lost: name another file")
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether it is there and is no regular file: a pipe, a terminal, /dev/null."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _handle(before: Handler, after: Handler) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in _ENDS:
+        if signal.getsignal(number) is before:
+            signal.signal(number, after)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for path in _TEMPORARY:
+        with contextlib.suppress(OSError):  # Windows: it is open
+            path.unlink(missing_ok=True)
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
