@@ -38,10 +38,15 @@ class SchedulerPlayer:
         }
 
     def op_add_request(
-        self, request_id: str, seq_id: int, prompt: list[int], arrival: float
+        self,
+        request_id: str,
+        seq_id: int,
+        prompt: list[int],
+        arrival: float,
+        priority: int = 0,
     ) -> None:
         seq = Sequence(seq_id, prompt, self.config["cache"]["block_size"])
-        group = SequenceGroup(request_id, [seq], arrival)
+        group = SequenceGroup(request_id, [seq], arrival, priority=priority)
         self.groups[request_id] = group
         self.scheduler.add_seq_group(group)
 

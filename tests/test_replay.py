@@ -12,7 +12,7 @@ from pagesim.replay import TraceError, replay_file
 
 DATA = Path(__file__).parent / "data"
 RECORDINGS = sorted(DATA.glob("*-*-[0-9]*.jsonl.gz"))
-SHARED = Path(__file__).parents[2] / "shared" / "vllm" / "traces"
+SHARED = Path(__file__).parents[2] / "shared" / "vllm"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
 
 pytestmark = pytest.mark.ch02
@@ -32,7 +32,7 @@ def test_all_recordings_are_here() -> None:
     assert {kind: kinds.count(kind) for kind in kinds} == {
         "block_manager": 6,
         "block_table": 6,
-        "scheduler": 8,
+        "scheduler": 12,
     }
 
 
@@ -45,8 +45,9 @@ def test_recording(path: Path) -> None:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the original recordings are not beside this clone")
 def test_the_data_are_the_original_recordings() -> None:
+    originals = {path.name: path for path in SHARED.glob("traces*/*.jsonl")}
     for path in RECORDINGS:
-        original = (SHARED / path.name.removesuffix(".gz")).read_bytes()
+        original = originals[path.name.removesuffix(".gz")].read_bytes()
         assert gzip.decompress(path.read_bytes()) == original, path.name
 
 

@@ -146,7 +146,18 @@ class CacheEngine:
         self._copy(self._check_copy(pairs))
 
     def execute(self, outputs: BlockMoves) -> None:
-        """All that a step asks for, in the order above; every pair is checked before any moves."""
+        """All that a step asks for, in the order above; every pair is checked before any moves.
+
+        UsageError, and nothing has moved, for a step that lost blocks: policy="priority" swapped
+        them out, and vLLM forgets to order the move.
+        """
+        # What is not a SchedulerOutputs (vLLM's own requests, for one) knows of no such blocks.
+        if lost := [gpu for gpu, _ in getattr(outputs, "blocks_lost", ())]:
+            raise UsageError(
+                f"the keys and values of GPU blocks {lost} are lost: policy='priority' swapped "
+                f"them out, and as in vLLM the step does not order the move. Set "
+                f"preemption_mode='recompute'"
+            )
         swap_out = self._check_swap_out(outputs.blocks_to_swap_out)
         copies = self._check_copy(outputs.blocks_to_copy)
         swap_in = self._check_swap_in(outputs.blocks_to_swap_in)

@@ -36,6 +36,8 @@ def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str
         return "a sliding window drops blocks between the events"
     if scheduler_config.enable_chunked_prefill:
         return "with chunked prefill each step computes other tokens"
+    if scheduler_config.policy != "fcfs" or scheduler_config.delay_factor > 0:
+        return "only first come, first served, and without a delay, is it known who is next"
     if scheduler_config.num_lookahead_slots:
         return "with lookahead slots blocks are reserved before they are needed"
     return None

@@ -162,9 +162,12 @@ def _admit(who: str, told: _Told, event: Event) -> list[str]:
 
 
 def _preempt(who: str, told: _Told, event: Event) -> list[str]:
-    head = f"{who} is preempted, for not all who run can grow"
+    head = f"{who} is preempted to make room"
     if told.of("swap_out"):
-        return [f"{head}: it waits on the CPU", *_swap(who, told, event)]
+        where = "it waits on the CPU"
+        if any(move.enters and move.queue == "waiting" for move in event.moves):
+            where = "its keys and values are lost, vLLM 0.6.4 orders no move"
+        return [f"{head}: {where}", *_swap(who, told, event)]
     return [f"{head}: its blocks are freed, it is recomputed later", *_given_back(told)]
 
 

@@ -32,8 +32,7 @@ class CacheConfig:
         check_count("num_gpu_blocks", self.num_gpu_blocks, 0)
         check_count("num_cpu_blocks", self.num_cpu_blocks, 0)
         _check_bool("enable_prefix_caching", self.enable_prefix_caching)
-        if isinstance(self.watermark, bool) or not isinstance(self.watermark, int | float):
-            raise TypeError(f"watermark must be a number, not {self.watermark!r}")
+        _check_number("watermark", self.watermark)
         if not 0.0 <= self.watermark <= 1.0:
             raise UsageError(f"watermark must be between 0 and 1, not {self.watermark}")
         if self.sliding_window is not None:
@@ -50,7 +49,11 @@ class SchedulerConfig:
     """How much one step may do, and what happens to a group for which there is no room.
 
     ``preemption_mode`` is "swap" or "recompute"; None is vLLM's own choice, which is recompute for
-    groups of one sequence. TypeError or UsageError names the field and the value.
+    groups of one sequence. ``policy`` is "fcfs", or "priority": the smallest
+    `SequenceGroup.priority` first. Together with "swap" it loses keys and values, as in vLLM; see
+    `SchedulerOutputs.blocks_lost`. ``delay_factor`` holds prompts back while others run, until the
+    oldest has waited that many times as long as the last step with prompts took. TypeError or
+    UsageError names the field and the value.
     """
 
     max_num_batched_tokens: int
@@ -60,6 +63,8 @@ class SchedulerConfig:
     num_lookahead_slots: int = 0
     enable_chunked_prefill: bool = False
     preemption_mode: str | None = None
+    policy: str = "fcfs"
+    delay_factor: float = 0.0
 
     def __post_init__(self) -> None:
         check_int("max_num_batched_tokens", self.max_num_batched_tokens, 1)
@@ -71,6 +76,9 @@ class SchedulerConfig:
             raise UsageError(
                 f"preemption_mode must be 'swap', 'recompute' or None, not {self.preemption_mode!r}"
             )
+        if self.policy not in ("fcfs", "priority"):
+            raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
+        _check_number("delay_factor", self.delay_factor)
         tokens, longest = self.max_num_batched_tokens, self.max_model_len
         if tokens < longest and not self.enable_chunked_prefill:
             raise UsageError(
@@ -88,3 +96,10 @@ class SchedulerConfig:
 def _check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def _check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if value != value:
+        raise UsageError(f"{name} must be a number, not {value}")

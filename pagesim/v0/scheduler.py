@@ -3,7 +3,7 @@
 Groups wait in ``waiting``, compute in ``running``, or sit on the CPU in ``swapped``. A step begins
 with `Scheduler.schedule`; what it decided is a `SchedulerOutputs`.
 
-Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py``, its first-come-first-served policy.
+Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py``.
 """
 
 from __future__ import annotations
@@ -11,21 +11,24 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from pagesim.checks import check_time
 from pagesim.errors import UsageError
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.v0.scheduler_guards import check_chunk_size, check_running
+from pagesim.v0.scheduler_guards import check_chunk_size, check_running, check_waiting
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
     SchedulingBudget,
     SequenceGroupMetadata,
 )
+from pagesim.v0.scheduler_policy import PromptDelay, by_urgency, urgency
 from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStage, SequenceStatus
 
+Scheduled = list[ScheduledSequenceGroup]
 PREFILL = SequenceStage.PREFILL
 WAITING, RUNNING, SWAPPED = (
     SequenceStatus.WAITING,
@@ -35,9 +38,10 @@ WAITING, RUNNING, SWAPPED = (
 
 
 class Scheduler:
-    """Decides each step, first come, first served, within the budgets of ``scheduler_config``.
+    """Decides each step by the policy and within the budgets of ``scheduler_config``.
 
-    ``clock`` is read once a step; prefix caching evicts by it. ``waiting``, ``running`` and
+    ``clock`` is read once a step: prefix caching evicts by it, and it says how long prompts have
+    been delayed, so arrival times are on the same clock. ``waiting``, ``running`` and
     ``swapped`` are live queues, front first: read them only. A `schedule` that raises has changed
     nothing (in vLLM all groups vanish from the queues).
     """
@@ -73,6 +77,9 @@ class Scheduler:
         self._block_size = cache_config.block_size
         self._chunked = scheduler_config.enable_chunked_prefill
         self._lookahead = scheduler_config.num_lookahead_slots
+        self._by_priority = scheduler_config.policy == "priority"
+        self._delay = PromptDelay(scheduler_config.delay_factor)
+        self._now = 0.0
         self._may_fail = (
             scheduler_config.preemption_mode == "swap" or cache_config.sliding_window is not None
         )
@@ -93,6 +100,8 @@ class Scheduler:
             raise UsageError(f"{name} must be WAITING, not {seq_group.first_seq.status.name}")
         if not seq_group.first_seq.get_len():
             raise UsageError(f"the prompt of {name} is empty: it needs a token")
+        if self._by_priority or self._delay.factor > 0:
+            check_time(f"arrival_time of {name}", seq_group.arrival_time)
         self.waiting.append(seq_group)
 
     def abort_seq_group(self, request_id: str | Iterable[str]) -> None:
@@ -152,10 +161,11 @@ class Scheduler:
 
         The bool is vLLM's "output may be processed asynchronously": always False here.
         RuntimeError if a group must be swapped out and the CPU has no room for it; UsageError if
-        a forked group would have to be recomputed, or if chunked prefill with prefix caching has a
-        token budget that is no multiple of the block size. Nothing has changed then.
+        a forked group would have to be recomputed, if a group that priority swapped out would be
+        admitted, or if chunked prefill with prefix caching has a token budget that is no multiple
+        of the block size. Nothing has changed then.
         """
-        now = check_time("clock()", self.clock())
+        self._now = now = check_time("clock()", self.clock())
         outputs = self._schedule()
         manager = self.block_manager
         tables, caching = manager.block_tables, manager.enable_caching
@@ -200,14 +210,14 @@ class Scheduler:
         step = self._schedule_chunked_prefill if self._chunked else self._schedule_default
         if not (self._may_fail or forked):  # nothing else needs a way back
             return step()
-        running, swapped = self.running.copy(), self.swapped.copy()
-        preemptions = self.num_cumulative_preemption
+        waiting, running, swapped = self.waiting, self.running.copy(), self.swapped.copy()
+        preemptions, delay = self.num_cumulative_preemption, replace(self._delay)
         try:
             with self._undo:
                 return step()
         except BaseException:
-            self.running, self.swapped = running, swapped
-            self.num_cumulative_preemption = preemptions
+            self.waiting, self.running, self.swapped = waiting, running, swapped
+            self.num_cumulative_preemption, self._delay = preemptions, delay
             raise
 
     def _budget(self) -> SchedulingBudget:
@@ -224,9 +234,11 @@ class Scheduler:
             self.running.extend(scheduled.seq_group for scheduled in prefills)
             out.scheduled_seq_groups, out.num_prefill_groups = prefills, len(prefills)
         else:
+            if self._by_priority:
+                self._schedule_priority_preemption(budget, out)
             _, decodes, preempted, swapped_out = self._schedule_running(budget, out)
             out.preempted = len(preempted) + len(swapped_out)
-            back: list[ScheduledSequenceGroup] = []
+            back: Scheduled = []
             if not out.preempted:
                 _, back = self._schedule_swapped(budget, out)
             self._put_preempted(preempted, swapped_out)
@@ -240,8 +252,8 @@ class Scheduler:
         out = SchedulerOutputs([], 0, 0, [], [], [], [], 0, 0, 0)
         chunks, decodes, preempted, swapped_out = self._schedule_running(budget, out)
         out.preempted = len(preempted) + len(swapped_out)
-        back_chunks: list[ScheduledSequenceGroup] = []
-        back: list[ScheduledSequenceGroup] = []
+        back_chunks: Scheduled = []
+        back: Scheduled = []
         if not out.preempted:
             back_chunks, back = self._schedule_swapped(budget, out)
         infeasible, out.ignored_seq_groups = out.ignored_seq_groups, []
@@ -265,19 +277,14 @@ class Scheduler:
 
     def _schedule_running(
         self, budget: SchedulingBudget, out: SchedulerOutputs
-    ) -> tuple[
-        list[ScheduledSequenceGroup],
-        list[ScheduledSequenceGroup],
-        list[SequenceGroup],
-        list[SequenceGroup],
-    ]:
+    ) -> tuple[Scheduled, Scheduled, list[SequenceGroup], list[SequenceGroup]]:
         """The running groups that compute: prefill chunks, decodes; and those preempted, swapped.
 
         Takes them from ``running``; what the token budget does not reach stays there, and goes
         first in the next step.
         """
-        chunks: list[ScheduledSequenceGroup] = []
-        decodes: list[ScheduledSequenceGroup] = []
+        chunks: Scheduled = []
+        decodes: Scheduled = []
         preempted: list[SequenceGroup] = []
         swapped_out: list[SequenceGroup] = []
         running, manager, chunked = self.running, self.block_manager, self._chunked
@@ -314,11 +321,45 @@ class Scheduler:
                 budget.add(new_tokens, 1 if chunked else 0)
         return chunks, decodes, preempted, swapped_out
 
-    def _preempt(self, victim: SequenceGroup, blocks_to_swap_out: list[tuple[int, int]]) -> bool:
+    def _schedule_priority_preemption(
+        self, budget: SchedulingBudget, out: SchedulerOutputs
+    ) -> None:
+        """Make room for the head of ``waiting`` from less urgent groups, then sort both queues.
+
+        As in vLLM the head is whoever stands there before the sort, and the room is not kept for
+        it. A victim waits, even if it was swapped out: its blocks on the CPU never come back.
+        """
+        waiting, running = self.waiting.copy(), by_urgency(self.running)
+        if waiting:
+            head = waiting.popleft()
+            check_waiting(head)
+            while running and urgency(running[-1]) > urgency(head):
+                if self._can_admit(head, budget):
+                    break
+                victim = running.pop()
+                budget.num_curr_seqs -= 1
+                self._preempt(victim, out.blocks_lost, by_priority=True)
+                waiting.appendleft(victim)
+            waiting.appendleft(head)
+        self.waiting, self.running = by_urgency(waiting), running
+
+    def _can_admit(self, seq_group: SequenceGroup, budget: SchedulingBudget) -> bool:
+        new_tokens = self._num_new_tokens(seq_group.seqs, budget, chunked=False)
+        return self.block_manager.can_allocate(seq_group) is AllocStatus.OK and budget.can_schedule(
+            new_tokens, 1
+        )
+
+    def _preempt(
+        self,
+        victim: SequenceGroup,
+        swap_pairs: list[tuple[int, int]],
+        *,
+        by_priority: bool = False,
+    ) -> bool:
         """Take a group's blocks away; True if it will be recomputed, False if it was swapped."""
         self.num_cumulative_preemption += 1
         if self.scheduler_config.preemption_mode == "swap":
-            self._preempt_by_swap(victim, blocks_to_swap_out)
+            self._preempt_by_swap(victim, swap_pairs)
             return False
         self._preempt_by_recompute(victim)
         return True
@@ -337,9 +378,7 @@ class Scheduler:
             self._undo.note(data.restore_progress, data.get_num_computed_tokens(), data.stage)
         seq.reset_state_for_recompute()
 
-    def _preempt_by_swap(
-        self, victim: SequenceGroup, blocks_to_swap_out: list[tuple[int, int]]
-    ) -> None:
+    def _preempt_by_swap(self, victim: SequenceGroup, swap_pairs: list[tuple[int, int]]) -> None:
         if not self.block_manager.can_swap_out(victim):
             free = self.block_manager.get_num_free_cpu_blocks()
             instead = ", or set preemption_mode='recompute'" if len(victim.seqs) == 1 else ""
@@ -347,7 +386,7 @@ class Scheduler:
                 f"no CPU swap space for group {victim.request_id!r}: {free} CPU blocks are free. "
                 f"Raise num_cpu_blocks{instead}"
             )
-        blocks_to_swap_out += self.block_manager.swap_out(victim)
+        swap_pairs += self.block_manager.swap_out(victim)
         for seq in victim.seqs:
             self._set_status(seq, SWAPPED)
 
@@ -362,10 +401,10 @@ class Scheduler:
 
     def _schedule_swapped(
         self, budget: SchedulingBudget, out: SchedulerOutputs
-    ) -> tuple[list[ScheduledSequenceGroup], list[ScheduledSequenceGroup]]:
+    ) -> tuple[Scheduled, Scheduled]:
         """Swap in from the head of ``swapped``: those still in prefill, and those that decode."""
-        chunks: list[ScheduledSequenceGroup] = []
-        decodes: list[ScheduledSequenceGroup] = []
+        chunks: Scheduled = []
+        decodes: Scheduled = []
         manager = self.block_manager
         while self.swapped:
             seq_group = self.swapped[0]
@@ -396,16 +435,15 @@ class Scheduler:
 
     # -- who waits is admitted -------------------------------------------------------------------
 
-    def _schedule_prefills(
-        self, budget: SchedulingBudget, out: SchedulerOutputs
-    ) -> list[ScheduledSequenceGroup]:
+    def _schedule_prefills(self, budget: SchedulingBudget, out: SchedulerOutputs) -> Scheduled:
         """Admit from the head of ``waiting`` while blocks and budget last; nobody overtakes."""
-        prefills: list[ScheduledSequenceGroup] = []
+        prefills: Scheduled = []
         limit = self.scheduler_config.max_model_len
         if not self._chunked:
             limit = min(limit, self.scheduler_config.max_num_batched_tokens)
-        while self.waiting:
+        while self._delay.passed(self._now, self.waiting, self.running) and self.waiting:
             seq_group = self.waiting[0]
+            check_waiting(seq_group)
             new_tokens = max(0, self._num_new_tokens(seq_group.seqs, budget, self._chunked))
             if new_tokens > limit:
                 self._ignore(self._pop_waiting(), out)
@@ -422,6 +460,7 @@ class Scheduler:
             self._allocate_and_set_running(seq_group)
             prefills.append(ScheduledSequenceGroup(seq_group, new_tokens))
             budget.add(new_tokens, 1)
+        self._delay.prev_prompt = bool(prefills)
         return prefills
 
     def _allocate_and_set_running(self, seq_group: SequenceGroup) -> None:

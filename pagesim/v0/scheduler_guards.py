@@ -22,6 +22,16 @@ def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
         )
 
 
+def check_waiting(seq_group: SequenceGroup) -> None:
+    """UsageError for a group that priority swapped out: it waits, but cannot be admitted."""
+    if seq_group.first_seq.status is not SequenceStatus.WAITING:
+        raise UsageError(
+            f"group {seq_group.request_id!r} is {seq_group.first_seq.status.name} among the "
+            f"waiting: policy='priority' swapped it out, and its keys and values are lost. Abort "
+            f"it, or set preemption_mode='recompute'"
+        )
+
+
 def check_running(
     running: Iterable[SequenceGroup], scheduler: SchedulerConfig, tables: Container[int]
 ) -> bool:
@@ -42,14 +52,14 @@ def check_running(
                 f"the prompt of group {seq_group.request_id!r} was scheduled and not computed: "
                 f"call update_num_computed_tokens() after each step"
             )
+        for seq in seqs:
+            if seq.seq_id not in tables:
+                raise UsageError(
+                    f"sequence {seq.seq_id} of group {seq_group.request_id!r} has no block table: "
+                    f"it was freed. If it ended, take it out with seq_group.remove({seq.seq_id})"
+                )
         if len(seqs) > 1:
             forked = True
-            for seq in seqs:
-                if seq.is_finished() and seq.seq_id not in tables:
-                    raise UsageError(
-                        f"sequence {seq.seq_id} of group {seq_group.request_id!r} ended, and its "
-                        f"blocks were freed: take it out with seq_group.remove({seq.seq_id})"
-                    )
             if len(seqs) > budget:
                 raise UsageError(
                     f"group {seq_group.request_id!r} has {len(seqs)} sequences, each of which "

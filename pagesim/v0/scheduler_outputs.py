@@ -6,7 +6,7 @@ Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py`` and ``SequenceGroupMetadata
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pagesim.v0.sequence import SequenceData, SequenceGroup
@@ -71,6 +71,10 @@ class SchedulerOutputs:
 
     ``blocks_to_swap_in`` holds (CPU, GPU) and ``blocks_to_swap_out`` (GPU, CPU) pairs of indices
     into the caches; ``blocks_to_copy`` (from, to) pairs of GPU block ids, to be done in order.
+
+    ``blocks_lost`` holds (GPU, CPU) pairs like ``blocks_to_swap_out``, of groups that priority
+    swapped out. vLLM forgets to report them: nothing moves, and their keys and values are gone.
+    ``preempted`` does not count these groups.
     """
 
     scheduled_seq_groups: list[ScheduledSequenceGroup]
@@ -83,12 +87,14 @@ class SchedulerOutputs:
     num_lookahead_slots: int
     running_queue_size: int
     preempted: int
+    blocks_lost: list[tuple[int, int]] = field(default_factory=list)
 
     def is_empty(self) -> bool:
-        """Whether there is nothing to compute and nothing to move. Ignored groups do not count."""
+        """Whether there is nothing to compute, to move or to lose. Ignored groups do not count."""
         return not (
             self.scheduled_seq_groups
             or self.blocks_to_swap_in
             or self.blocks_to_swap_out
             or self.blocks_to_copy
+            or self.blocks_lost
         )

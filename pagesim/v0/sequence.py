@@ -236,7 +236,8 @@ class SequenceGroup:
 
     Several questions (status, prefill, finished) are answered by the first sequence alone, as in
     vLLM. So an engine frees a member when it ends (`Scheduler.free_seq`) and takes it out with
-    :meth:`remove`, unless it is the last. Encoder/decoder groups are not simulated.
+    :meth:`remove`, unless it is the last. Of two groups the one with the smaller ``priority``, then
+    ``arrival_time`` is the more urgent. Encoder/decoder groups are not simulated.
     """
 
     def __init__(
@@ -247,6 +248,7 @@ class SequenceGroup:
         sampling_params: Any = None,
         *,
         encoder_seq: Sequence | None = None,
+        priority: int = 0,
     ) -> None:
         if encoder_seq is not None:
             raise NotImplementedError(
@@ -263,7 +265,10 @@ class SequenceGroup:
         self.seqs_dict = {seq.seq_id: seq for seq in self.seqs}
         if len(self.seqs_dict) != len(self.seqs):
             raise UsageError(f"seqs of group {request_id!r} must have distinct ids")
+        if type(priority) is not int:
+            raise TypeError(f"priority of group {request_id!r} must be an int, not {priority!r}")
         self.arrival_time = arrival_time
+        self.priority = priority
         self.sampling_params = sampling_params
         self.is_single_seq = len(self.seqs) == 1
 

@@ -38,12 +38,21 @@ class Engine:
         self.groups: dict[str, pagesim.SequenceGroup] = {}
         self.metadata: list[SequenceGroupMetadata] = []
 
-    def add(self, request_id: str, prompt: int | list[int], seq_id: int | None = None) -> Any:
+    def add(
+        self,
+        request_id: str,
+        prompt: int | list[int],
+        seq_id: int | None = None,
+        priority: int = 0,
+        arrival: float | None = None,
+    ) -> Any:
         """A request with so many tokens, all different from other requests', or with these."""
         number = len(self.groups) if seq_id is None else seq_id
         tokens = [1000 * number + i for i in range(prompt)] if isinstance(prompt, int) else prompt
         seq = pagesim.Sequence(number, tokens, self.block_size)
-        self.groups[request_id] = pagesim.SequenceGroup(request_id, [seq], self.now)
+        self.groups[request_id] = pagesim.SequenceGroup(
+            request_id, [seq], self.now if arrival is None else arrival, priority=priority
+        )
         self.scheduler.add_seq_group(self.groups[request_id])
         return self.groups[request_id]
 
@@ -65,9 +74,9 @@ class Engine:
                 group.remove(seq_id)
         self.scheduler.free_finished_seq_groups()
 
-    def step(self, finish: str = "", tokens: int = 1) -> SchedulerOutputs:
+    def step(self, finish: str = "", tokens: int = 1, at: float | None = None) -> SchedulerOutputs:
         """Schedule, compute, sample; the groups named in ``finish`` (one letter each) end."""
-        self.now += 1
+        self.now = self.now + 1 if at is None else at
         self.metadata, out, _ = self.scheduler.schedule()
         for scheduled, meta in zip(out.scheduled_seq_groups, self.metadata, strict=True):
             group = scheduled.seq_group
@@ -112,6 +121,7 @@ class Engine:
             "queues": self.queues,
             "finished": list(s._finished_requests_ids),
             "preemptions": s.num_cumulative_preemption,
+            "delay": repr(s._delay),
         }
 
 

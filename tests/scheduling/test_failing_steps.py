@@ -99,15 +99,18 @@ def test_a_step_that_the_caller_left_half_done_is_named() -> None:
     assert e.queues == ("", "a", "")
 
 
-def test_a_sequence_whose_blocks_were_freed_behind_its_back_is_named() -> None:
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_sequence_whose_blocks_were_freed_behind_its_back_is_named(forked: bool) -> None:
     e = Engine()
     e.add("a", 4)
     e.add("b", 4)
     e.step()
-    e.fork("b", 9)
-    e.scheduler.block_manager.free(e.groups["b"].seqs[1])
+    if forked:
+        e.fork("b", 9)
+    e.scheduler.block_manager.free(e.groups["b"].seqs[-1])
     before = e.everything()
-    with pytest.raises(pagesim.UsageError, match="sequence 9 has no block table"):
+    freed = e.groups["b"].seqs[-1].seq_id
+    with pytest.raises(pagesim.UsageError, match=f"sequence {freed} of group 'b' has no block"):
         e.step()
     assert e.everything() == before
 

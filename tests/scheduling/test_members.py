@@ -70,7 +70,9 @@ def test_a_member_that_was_freed_and_not_removed_is_named() -> None:
     e.groups["a"].seqs[1].status = Status.FINISHED_STOPPED
     e.scheduler.free_finished_seq_groups()
     before = e.everything()
-    with pytest.raises(pagesim.UsageError, match=r"sequence 1 of group 'a' ended.*remove\(1\)"):
+    with pytest.raises(
+        pagesim.UsageError, match=r"sequence 1 of group 'a' has no block.*remove\(1\)"
+    ):
         e.step()
     assert e.everything() == before
 

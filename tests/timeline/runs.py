@@ -292,6 +292,8 @@ class SchedulerRun:
             num_lookahead_slots=self.random.choice([0, 0, 2]),
             enable_chunked_prefill=chunked,
             preemption_mode="swap" if swap else None,
+            policy=self.random.choice(["fcfs", "priority"]),
+            delay_factor=self.random.choice([0.0, 2.0]),
         )
         cache = pagesim.CacheConfig(
             4, 10, self.random.choice([2, 16]), enable_prefix_caching=caching, watermark=0.0
@@ -334,7 +336,9 @@ class SchedulerRun:
         self._ids += 1
         name = self.random.choice([f"request {self._ids}", f"{self._ids}"])
         seq = pagesim.Sequence(self._ids, prompt, 4)
-        self.scheduler.add_seq_group(pagesim.SequenceGroup(name, [seq]))
+        priority = self.random.randrange(3)
+        group = pagesim.SequenceGroup(name, [seq], self.now, priority=priority)
+        self.scheduler.add_seq_group(group)
 
     def fork(self) -> None:
         groups = [g for g in self.scheduler.running if len(g.seqs) == 1 and not g.is_prefill()]

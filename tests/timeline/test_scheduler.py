@@ -71,7 +71,7 @@ def test_preempted_to_be_recomputed() -> None:
     assert words(event) == [("return", 4), ("return", 5)] and event.closed == (2,)
     assert route(event) == ["-running 2 c", "+waiting 0 c"]
     assert event.caption == (
-        "s2 is preempted, for not all who run can grow: its blocks are freed, it is recomputed "
+        "s2 is preempted to make room: its blocks are freed, it is recomputed "
         "later; blocks 4 and 5 have no owner left: they return one by one, in this order."
     )
     back = run[run.find(kind="admit")[-1]]
@@ -81,6 +81,25 @@ def test_preempted_to_be_recomputed() -> None:
         *(("admit", 2), ("schedule", None)),
     ]
     assert [event.step for event in run[at + 4 :]] == [4] * 5 + [5] * 2
+
+
+def test_preempted_for_a_more_urgent_request() -> None:
+    for config, why in {
+        ("recompute", 0): "its blocks are freed, it is recomputed later",
+        ("swap", 9): "its keys and values are lost, vLLM 0.6.4 orders no move",
+    }.items():
+        mode, cpu = config
+        e = Engine(policy="priority", gpu=6, cpu=cpu, watermark=0.0, preemption_mode=mode)
+        e.add("a", 16, priority=5)
+        with record(e.scheduler) as run:
+            e.step()
+            e.add("b", 16, priority=1)
+            e.step()
+        (at,) = run.find(kind="preempt")
+        assert route(run[at]) == ["-running 0 a", "+waiting 0 a"]
+        assert run[at].caption.startswith(f"s0 is preempted to make room: {why}")
+        assert run.at(at + 1).queues.waiting == ("a", "b")
+        assert run.at(at + 2).queues.waiting == ("b", "a")  # the end of the step shows the sort
 
 
 def test_preempted_to_the_cpu_and_brought_back() -> None:

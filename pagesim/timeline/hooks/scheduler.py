@@ -123,15 +123,17 @@ def _admit(plain: Any) -> Any:
 
 @hook(Scheduler, "_preempt")
 def _preempt(plain: Any) -> Any:
-    def _preempt(self: Scheduler, victim: SequenceGroup, blocks_to_swap_out: Any) -> bool:
+    def _preempt(
+        self: Scheduler, victim: SequenceGroup, swap_pairs: Any, *, by_priority: bool = False
+    ) -> bool:
         desk = desk_of(self)
         if desk is None:
-            return bool(plain(self, victim, blocks_to_swap_out))
+            return bool(plain(self, victim, swap_pairs, by_priority=by_priority))
 
         def preempt() -> bool:
-            recompute: bool = plain(self, victim, blocks_to_swap_out)
+            recompute: bool = plain(self, victim, swap_pairs, by_priority=by_priority)
             desk.leave(victim)
-            if recompute:
+            if recompute or by_priority:
                 desk.enter(victim, WAITING, 0)
             else:
                 desk.enter(victim, SWAPPED)
