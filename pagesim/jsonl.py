@@ -12,12 +12,23 @@ MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
 """What is read of a line, and of a file, unpacked: a gzipped megabyte may hold a gigabyte."""
 
 
+Lines = Iterator[tuple[int, bytes]]
+"""The lines of a file with their numbers, from 1."""
+
+
 def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The lines of a ``.jsonl`` or ``.jsonl.gz`` file with their numbers, one in memory at a time.
 
     What cannot be read, or is no JSON object, raises ``error`` with the file and the line.
     """
-    for number, raw in numbered_lines(name, error):
+    return objects(numbered_lines(name, error), name, error)
+
+
+def objects(
+    lines: Lines, name: str, error: type[ValueError]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same of lines that are being read already."""
+    for number, raw in lines:
         try:
             line = json.loads(raw)
         except (RecursionError, ValueError) as problem:  # also a number of 5,000 digits
@@ -27,7 +38,7 @@ def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, 
         yield number, line
 
 
-def numbered_lines(name: str, error: type[ValueError]) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(name: str, error: type[ValueError]) -> Lines:
     """The lines of a file, gzipped if its name says so, with their numbers from 1.
 
     A damaged archive, and more than :data:`MAX_LINE` or :data:`MAX_BYTES`, raise ``error``.

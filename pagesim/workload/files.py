@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.jsonl import numbered_lines, numbered_objects
+from pagesim.jsonl import Lines, numbered_lines, objects
 from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number
 
@@ -44,7 +44,10 @@ def load(
         limit = min(limit, check_int("first", first, minimum=1))
     if format is not None and format not in FORMATS:
         raise UsageError(f"format must be one of {', '.join(FORMATS)} or None, not {format!r}")
-    rows = FORMATS[format or _format_of(name)](name)
+    lines = numbered_lines(name, WorkloadError)
+    if format is None:
+        format, lines = _format_of(name, lines)
+    rows = FORMATS[format](name, lines)
     requests: list[Request] = []
     ids = 0
     for row, request in islice(rows, limit):
@@ -60,9 +63,9 @@ def load(
     return Workload(Path(name).name, Path(name).name, tuple(requests))
 
 
-def _csv(name: str) -> Iterator[tuple[Row, Request]]:
+def _csv(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     before = 0.0
-    for i, row in enumerate(_rows(name, ("arrival_s", "prompt_tokens", "output_tokens"))):
+    for i, row in enumerate(_rows(name, lines, ("arrival_s", "prompt_tokens", "output_tokens"))):
         arrival = row.seconds("arrival_s")
         _check_arrival(row, "arrival_s", arrival, before)
         before, prompt = arrival, row.tokens("prompt_tokens")
@@ -73,10 +76,10 @@ def _csv(name: str) -> Iterator[tuple[Row, Request]]:
         yield row, Request(str(i), arrival, prompt, row.tokens("output_tokens"), ids)
 
 
-def _azure(name: str) -> Iterator[tuple[Row, Request]]:
+def _azure(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     start = None
     before = 0.0
-    for i, row in enumerate(_rows(name, ("TIMESTAMP", "ContextTokens", "GeneratedTokens"))):
+    for i, row in enumerate(_rows(name, lines, ("TIMESTAMP", "ContextTokens", "GeneratedTokens"))):
         moment = row.timestamp("TIMESTAMP")
         start = start or moment
         arrival = (moment - start).total_seconds()
@@ -85,9 +88,9 @@ def _azure(name: str) -> Iterator[tuple[Row, Request]]:
         yield row, Request(str(i), arrival, prompt, row.tokens("GeneratedTokens"))
 
 
-def _mooncake(name: str) -> Iterator[tuple[Row, Request]]:
+def _mooncake(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     before = 0.0
-    for i, (line, columns) in enumerate(numbered_objects(name, WorkloadError)):
+    for i, (line, columns) in enumerate(objects(lines, name, WorkloadError)):
         row = Row(f"{name}:{line}", columns)
         arrival = row.seconds("timestamp", per_second=1000)
         _check_arrival(row, "timestamp", arrival, before)
@@ -96,7 +99,7 @@ def _mooncake(name: str) -> Iterator[tuple[Row, Request]]:
         yield row, Request(str(i), arrival, prompt, row.tokens("output_length"), ids)
 
 
-FORMATS: dict[str, Callable[[str], Iterator[tuple[Row, Request]]]] = {
+FORMATS: dict[str, Callable[[str, Lines], Iterator[tuple[Row, Request]]]] = {
     "csv": _csv,
     "azure": _azure,
     "mooncake": _mooncake,
@@ -112,17 +115,18 @@ def _check_arrival(row: Row, column: str, arrival: float, before: float) -> None
         raise row.wrong(column, expected, row.value(column))
 
 
-def _format_of(name: str) -> str:
-    """The format that the first line shows."""
-    for line, raw in numbered_lines(name, WorkloadError):
+def _format_of(name: str, lines: Lines) -> tuple[str, Lines]:
+    """The format that the first line shows, and all lines: a pipe is read only once."""
+    for line, raw in lines:
+        whole = chain([(line, raw)], lines)
         head = raw.removeprefix(BOM).strip()
         if head.startswith(b"{"):
-            return "mooncake"
+            return "mooncake", whole
         columns = {column.strip(b' "') for column in head.split(b",")}
         if b"TIMESTAMP" in columns:
-            return "azure"
+            return "azure", whole
         if b"arrival_s" in columns:
-            return "csv"
+            return "csv", whole
         raise WorkloadError(
             f"{name}:{line}: the first line must name the columns arrival_s,prompt_tokens,"
             "output_tokens or TIMESTAMP,ContextTokens,GeneratedTokens, or be a JSON object, "
@@ -131,9 +135,9 @@ def _format_of(name: str) -> str:
     raise WorkloadError(f"{name}: the file is empty")
 
 
-def _rows(name: str, needed: tuple[str, ...]) -> Iterator[Row]:
+def _rows(name: str, lines: Lines, needed: tuple[str, ...]) -> Iterator[Row]:
     """The rows of a CSV file below its header, numbers as numbers; blank lines are skipped."""
-    reader = csv.reader(_text(name), strict=True)
+    reader = csv.reader(_text(name, lines), strict=True)
     try:
         header = [column.strip() for column in next(reader, [])]
         for column in needed:
@@ -159,8 +163,8 @@ def _rows(name: str, needed: tuple[str, ...]) -> Iterator[Row]:
         raise WorkloadError(f"{name}:{reader.line_num}: not CSV: {problem}") from problem
 
 
-def _text(name: str) -> Iterator[str]:
-    for line, raw in numbered_lines(name, WorkloadError):
+def _text(name: str, lines: Lines) -> Iterator[str]:
+    for line, raw in lines:
         try:
             yield (raw.removeprefix(BOM) if line == 1 else raw).decode()
         except UnicodeDecodeError as problem:
