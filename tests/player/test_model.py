@@ -38,6 +38,16 @@ def test_the_occupancy_counts_a_shared_block_once(node: Any) -> None:
     assert shares[6] == [4, 0, 2]  # swapped out: b's own block is empty, the shared one stays
 
 
+def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
+    text = samples.text_of(*samples.sharing())  # 6 GPU blocks of 2 slots, and 3 CPU blocks
+    code = "const run = await begin(given.data); return [1, 4, 6].map((i) => run.percent(i));"
+    found = node(code, text)
+    parts = [(3, 1, 0), (6, 0, 2), (4, 0, 2)]
+    assert found == [
+        pytest.approx([100 * slots / 12 for slots in (*part, 12 - sum(part))]) for part in parts
+    ]
+
+
 def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
     head, events = samples.sharing()
     events[3]["effects"][0] = ["take", 5]
@@ -102,6 +112,17 @@ def test_search_by_block_sequence_and_kind(node: Any) -> None:
     asked = ["block 2", "#6", "b", "0", "swap_in", "copy", "fork of b", "nowhere", ""]
     found = node(SEARCH, text, asked=asked)
     assert found == [[2, 5], [5, 7], [1, 2, 5, 7, 8, 9], [0, 3, 6], [7], [2], [1], [], []]
+
+
+def test_a_block_is_found_where_something_moves_to_it(node: Any) -> None:
+    """In every recording the target is taken in the same event; a file need not say it so."""
+    events = [
+        samples.event("allocate", 0, ["take", 0], ["take", 1], ["take", 2]),
+        *(samples.event(kind, 0, [kind, *pair]) for kind, pair in
+          (("copy", (0, 1)), ("swap_out", (0, 3)), ("swap_in", (3, 2)))),
+    ]  # fmt: skip
+    text = samples.text_of(samples.header(3, 1, 2, events), events)
+    assert node(SEARCH, text, asked=["#0", "#1", "#2", "#3"]) == [[0, 1, 2], [0, 1], [0, 3], [2, 3]]
 
 
 def test_a_block_is_described(node: Any) -> None:
