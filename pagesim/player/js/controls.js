@@ -193,7 +193,7 @@ class Player {
   tell(event) {
     const first = isCount(this.run.header.first) ? this.run.header.first : 0;
     if (!event) {
-      const what = first ? `The state before event ${first} of the run.` : "The state when recording began.";
+      const what = first ? `The state before event ${first} of the run.` : "Start of the recording.";
       this.caption.replaceChildren(what);
       this.changes.replaceChildren();
       return;
@@ -287,7 +287,7 @@ class Player {
   hover(hit) {
     this.hovered = hit;
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
-    let text = "Point at a block, or click one or a sequence to follow it.";
+    let text = "Hover over a block; click a block or a sequence to follow it.";
     if (what && "block" in what) text = describeBlock(this.run, this.state, what.block, this.label);
     else if (what) text = this.describeTable(what.seq);
     if (this.detail.textContent !== text) this.detail.textContent = text;

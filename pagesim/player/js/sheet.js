@@ -56,6 +56,9 @@ class Recycler {
   }
 }
 
+/** How large a text may be written into a width: normal "", small " tiny", or not at all null. */
+const sizeFor = (text, width) => (text.length * 6.7 <= width ? "" : text.length * 5.5 <= width ? " tiny" : null);
+
 /** A sheet that is drawn anew at each step: rectangles below paths below texts. */
 class Layer {
   constructor(parent, className) {
@@ -84,8 +87,13 @@ class Layer {
   /** Text on a ground of paper, readable on fills and hatches. */
   pill(x, y, text, className = "", hit = null) {
     const width = 6.4 * text.length + 5;
-    this.kinds.ground.next({ x: x - width / 2, y: y - 9.5, width, height: 12.5, class: "pill" }, hit);
+    this.ground(x - width / 2, y - 9.5, width, 12.5, "pill", hit);
     this.text(x, y, text, `mid ${className}`, hit);
+  }
+
+  /** A ground for a text: above the paths, unlike `rect`. */
+  ground(x, y, width, height, className, hit = null) {
+    this.kinds.ground.next({ x, y, width, height, class: className }, hit);
   }
 
   done() {
@@ -99,7 +107,7 @@ function plan(run) {
   const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = height <= 520 && most.length <= 16 && gpu <= 64 && cpu <= 64;
-  const slot = Math.min(40, 208 / size);
+  const slot = Math.min(52, 208 / size);
   const left = full ? MARGIN + 18 + slot * size + 26 + 34 + 32 : 408;
   const poolsX = left + (full ? 62 : 36);
   const room = WIDTH - MARGIN - poolsX, between = cpu ? 34 : 0;

@@ -63,7 +63,13 @@ class Stage {
       node.textContent = text;
     };
     title(MARGIN, layout.full ? "Logical blocks" : "Sequences: logical blocks \u2192 block table");
-    if (layout.full) title(layout.left - 66, "Block table");
+    if (layout.full) {
+      title(layout.left - 66, "Block table");
+      [["block", 17], ["filled", 50]].forEach(([text, dx]) => {
+        const at = { x: layout.left - 66 + dx, y: HEAD + 13, class: "mid small muted" };
+        this.node.appendChild(svg("text", at)).textContent = text;
+      });
+    }
     if (run.header.num_gpu_blocks) title(layout.poolsX, "GPU pool");
     if (run.header.num_cpu_blocks) title(layout.cpuX, "CPU pool");
     if (layout.cell.detail || layout.cell.h < 9) return;
@@ -166,13 +172,13 @@ class Stage {
       return;
     }
     put(4, 13, used ? "id strong halo" : "id muted", `${cell.id}`);
-    if (refs > 1) put(w - 4, 13, "strong end halo", `\u00d7${refs}`);
-    else if (cached) put(w - 4, 13, "end halo", "c");
-    if (refs > 1 && cached) put(w - 4, 25, "end halo", "c");
+    const times = refs > 1 ? `\u00d7${refs}` : "", both = (cached ? "c" : "") + times;
+    const marks = sizeFor(both, w - 10 - 7.5 * `${cell.id}`.length) === "" ? both : times;
+    if (marks) put(w - 4, 13, refs > 1 ? "strong end halo" : "end halo", marks);
     if (isNull) put(w / 2, h - 8, "mid halo", "null");
     else if (owners.length) {
-      const names = owners.map((owner) => short(nameText(owner.name), 8)).join(" ");
-      put(w / 2, h - 8, "mid halo", short(names, Math.floor((w - 6) / 6.2)));
+      const names = owners.map((owner) => nameText(owner.name)).join(" "), size = sizeFor(names, w - 4);
+      if (size !== null) put(w / 2, h - 8, `mid halo${size}`, names);
     } else if (refs) put(w / 2, h - 8, "mid halo", "held");
     else if (waiting) put(w / 2, h - 8, "mid halo", "unused");
   }
@@ -194,8 +200,8 @@ class Stage {
       : this.tablesInLines(state, event, changed, view);
     if (plugs.length) this.wires(plugs, view);
     this.drawStrips(state, event, changed, view);
-    this.outline(changed, view);
     this.arrows(event);
+    this.outline(changed, view);
     this.legend(state, event);
     this.under.done();
     this.over.done();
@@ -228,10 +234,11 @@ class Stage {
         if (here && cpu) layer.rect(x, y, slot * here, ROW, "hatched", "url(#ps-hatch)", pick);
         if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
         layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
-        for (let i = 0; i < here && slot >= 12; i++) {
-          const text = short(this.label(table.tokens[k * size + i]), Math.max(Math.floor((slot - 3) / 6), 1));
-          if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text);
-          else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}`, pick);
+        for (let i = 0; i < here; i++) {
+          const text = this.label(table.tokens[k * size + i]), fits = sizeFor(text, slot - 2);
+          if (fits === null) continue;
+          if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, fits);
+          else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${fits}`, pick);
         }
         if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
         layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
@@ -241,7 +248,11 @@ class Stage {
         if (cpu) layer.pill(tableX + 17, y + 12.5, `${id}`, "strong", pick);
         else layer.text(tableX + 17, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
         layer.text(tableX + 50, y + 12.5, `${here}`, "mid", pick);
-        if (changed.has(id)) this.over.rect(tableX - 2.5, y - 2, 71, ROW + 4, "frame");
+        if (changed.has(id) && !changed.has(table.ids[k - 1])) { // one frame around neighbours
+          let n = 1;
+          while (k + n < table.ids.length && changed.has(table.ids[k + n])) n++;
+          this.over.rect(tableX - 2.5, y - 2, 71, n * ROW + 4, "frame");
+        }
         if (view.selected?.kind === "block" && view.selected.value === id) {
           layer.rect(tableX - 1, y, 68, ROW, "chosen");
         }
@@ -322,11 +333,8 @@ class Stage {
       const filled = k * size + i < table.filled;
       const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
       layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
-      if (!filled || width < 12) continue;
-      const text = this.label(table.tokens[k * size + i]);
-      const room = Math.floor((width - 2) / 5.6), tiny = text.length > room - 1;
-      layer.text(x + width / 2, top + 12.5, short(text, room),
-        `mid ${tiny ? "tiny " : ""}${ink}`, pick);
+      const text = filled ? this.label(table.tokens[k * size + i]) : "", fits = sizeFor(text, width - 2);
+      if (text && fits !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${fits}`, pick);
     }
   }
 
@@ -373,7 +381,7 @@ class Stage {
     for (const [name, read, front] of this.strips.lists) {
       const ids = read(state);
       layer.text(MARGIN, y + 12, name, "strong");
-      layer.text(MARGIN + label, y - 2, ids.length && !view.hideNext ? `\u25be ${front}` : "", "strong small");
+      layer.text(MARGIN + label, y - 5, ids.length && !view.hideNext ? `\u25be ${front}` : "", "strong small");
       if (!ids.length) layer.text(MARGIN + label, y + 12, "empty", "muted");
       const width = `${state.total - 1}`.length * 6.5 + 9;
       const most = Math.floor((WIDTH - 2 * MARGIN - label - 40) / (width + 2));
@@ -406,30 +414,23 @@ class Stage {
       const signs = [...kinds].map((kind) => CHANGES.get(kind)[0]).join("");
       if (h < 14) continue; // no room: the list under the caption names them
       const wide = signs.length * 8 + 4;
-      this.over.rect(cell.x + w - wide + 5, cell.y + h - 6, wide, 12, "badge");
+      this.over.ground(cell.x + w - wide + 5, cell.y + h - 6, wide, 12, "badge");
       this.over.text(cell.x + w + 5 - wide / 2, cell.y + h + 3.5, signs, detail ? "mid sign" : "mid sign tiny");
     }
   }
 
-  /** A copy or a swap as an arrow from block to block. */
+  /** A copy or a swap as an arrow from block to block: along the gaps between the cells. */
   arrows(event) {
-    if (!event) return;
-    const { w, h } = this.layout.cell;
-    let named = false;
-    for (const effect of event.effects) {
-      if (!TWO_BLOCKS.has(effect[0])) continue;
-      const from = this.cells[effect[1]], to = this.cells[effect[2]];
-      const x1 = from.x + w / 2, y1 = from.y + h / 2, x2 = to.x + w / 2, y2 = to.y + h / 2;
-      const length = Math.hypot(x2 - x1, y2 - y1) || 1, bend = Math.min(length * 0.25, 46);
-      const mx = (x1 + x2) / 2 + ((y2 - y1) / length) * bend, my = (y1 + y2) / 2 - ((x2 - x1) / length) * bend;
-      const point = (x, y) => `${x.toFixed(1)} ${y.toFixed(1)}`;
-      const d = `M${point(x1, y1)}Q${point(mx, my)} ${point(x2, y2)}`;
+    const { w, h, gx, gy } = this.layout.cell;
+    const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
+    pairs.forEach(([, a, b], i) => {
+      const from = this.cells[a], to = this.cells[b], aside = (i % 3) * Math.min(gy / 12, 2);
+      const lane = (cell) => (cell.y + h + gy * 0.22 + aside).toFixed(1);
+      const across = from.y === to.y ? "" : `H${to.x - gx / 2 - aside}V${lane(to)}`;
+      const d = `M${from.x + w * 0.75} ${from.y + h - 3}V${lane(from)}${across}H${to.x + w * 0.25}V${to.y + h - 1}`;
       this.over.path(d, "arrow-edge");
       this.over.path(d, "arrow");
-      if (named) continue;
-      named = true;
-      this.over.pill((x1 + x2) / 4 + mx / 2, (y1 + y2) / 4 + my / 2 + 4, effect[0].replace("_", " "), "sign");
-    }
+    });
   }
 
   legend(state, event) {
