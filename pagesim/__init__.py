@@ -3,6 +3,10 @@
 The names are vLLM 0.6.4.post1's, so that its source can be read beside this.
 """
 
+from pagesim import starting as starting  # first: it looks after Ctrl-C while the rest is imported
+
+# isort: split
+
 from pagesim import workload
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.model_spec import ModelSpec

@@ -1,23 +1,27 @@
 """The `pagesim` command; each of its commands has a file in `pagesim/commands/`.
 
-Exit codes: 0 yes, 1 it ran and the answer is no, 2 bad input (one line on stderr says what and
-where).
+Exit codes: 0 yes, 1 it ran and the answer is no, 2 an input or output that cannot be used (one line
+on stderr says which and why), 130 Ctrl-C.
 """
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
-from pagesim.commands.common import example
+from pagesim.commands.common import BadInput, example
 from pagesim.commands.doctor import doctor
 from pagesim.commands.play import play
 from pagesim.commands.replay import replay
 from pagesim.commands.simulate import simulate
 from pagesim.commands.size import size
 from pagesim.commands.waste import waste
+from pagesim.starting import INTERRUPTED, started
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -39,17 +43,31 @@ for command in (doctor, play, replay, simulate, size, waste):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Errors are one line, not click's three."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name need not be text
     try:
+        started()
         code = cli.main(args=arguments, prog_name="pagesim", standalone_mode=False)
     except click.ClickException as error:
         message = " ".join(error.format_message().split())
         if isinstance(error, click.UsageError):
             message += " (see pagesim --help)"
-        click.echo(f"pagesim: {message}", err=True)
-        sys.exit(error.exit_code)
-    except click.Abort:
-        sys.exit(130)
+        _fail(message, error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # All files have been named by now, so this is the disk behind stdout. What is still in the
+        # buffer goes nowhere: Python flushes once more when it ends.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the end)
+        _fail(f"standard output: {error.strerror}", BadInput.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    click.echo(f"pagesim: {message}", err=True)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

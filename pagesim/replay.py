@@ -103,7 +103,7 @@ def _compare(
     error: Exception | None = None
     got: dict[str, Any]
     if op == "reset":
-        begin((args or {}).get("config") or player.config, where)
+        begin(_config(args, where) or player.config, where)
         got = {"state": player.state()}
     else:
         call = _bind(player, op, args, where)
@@ -138,6 +138,15 @@ def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
     except TypeError as error:
         raise TraceError(f"{where}: the args of {op!r} do not fit: {error}") from None
     return partial(run, **args)
+
+
+def _config(args: Any, where: str) -> Any:
+    """The config that a reset names, None if it names none."""
+    if args is None:
+        return None
+    if not isinstance(args, dict):
+        raise TraceError(f"{where}: the args of 'reset' must be an object, not {args!r:.80}")
+    return args.get("config")
 
 
 def _reset(player: Player, config: Any, where: str) -> None:

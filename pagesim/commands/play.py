@@ -57,7 +57,7 @@ def play(
         raise BadInput(naming(file, error)) from error
     part = run[first:last]
     with blaming(out):
-        part.to_html(out, title or file.name)
+        part.to_html(out, title or click.format_filename(file.name))
     shown = min(len(part), MAX_EVENTS)
     opened = open_it and webbrowser.open(out.resolve().as_uri())
     text = f"{out}: {shown} steps"

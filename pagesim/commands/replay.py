@@ -69,7 +69,7 @@ def replay(
             number = part or 1 + lengths.index(max(lengths))
             if not 1 <= number <= len(lengths):
                 raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
-            title = f"{file.name}, part {number} of {len(lengths)}"
+            title = f"{click.format_filename(file.name)}, part {number} of {len(lengths)}"
             with blaming(out):
                 result.runs[number - 1].to_html(out, title)
             lines.append(f"{'':<8}{out} plays {title}: {lengths[number - 1]} steps")

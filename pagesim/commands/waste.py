@@ -105,7 +105,12 @@ def _of_file(
             f"--max-len {max_len}: give more"
         )
     notes = [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []
-    return {policy: run.waste.mean()}, run.workload.source, f"Memory waste, {file.name}", notes
+    return (
+        {policy: run.waste.mean()},
+        run.workload.source,
+        f"Memory waste, {run.workload.name}",
+        notes,
+    )
 
 
 def _draw(

@@ -60,7 +60,8 @@ def load(
         requests.append(request)
     if not requests:
         raise WorkloadError(f"{name}: there is no request in this file")
-    return Workload(Path(name).name, Path(name).name, tuple(requests))
+    title = Path(name).name.encode(errors="replace").decode()  # a file's name need not be text
+    return Workload(title, title, tuple(requests))
 
 
 def _csv(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
