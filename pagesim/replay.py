@@ -150,7 +150,7 @@ def _config(args: Any, where: str) -> Any:
 
 
 def _reset(player: Player, config: Any, where: str) -> None:
-    """Begin anew with ``config``; TraceError if nothing can be made of it."""
+    """Start over with ``config``; TraceError if nothing can be made of it."""
     try:
         pools = config.get("cache", config)
         for pool in ("num_gpu_blocks", "num_cpu_blocks"):

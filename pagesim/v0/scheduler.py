@@ -1,4 +1,4 @@
-"""The scheduler: who computes in the next step, and who must make room.
+"""The scheduler: which groups compute in the next step, and which must make room.
 
 Groups wait in ``waiting``, compute in ``running``, or sit on the CPU in ``swapped``. A step begins
 with `Scheduler.schedule`; what it decided is a `SchedulerOutputs`.
@@ -105,7 +105,7 @@ class Scheduler:
         self.waiting.append(seq_group)
 
     def abort_seq_group(self, request_id: str | Iterable[str]) -> None:
-        """Drop requests from whichever queue they are in; unknown ids are none of ours."""
+        """Drop requests from whichever queue they are in; unknown ids are passed over."""
         wanted = {request_id} if isinstance(request_id, str) else set(request_id)
         for queue in (self.waiting, self.running, self.swapped):
             for seq_group in [group for group in queue if group.request_id in wanted]:
@@ -225,7 +225,7 @@ class Scheduler:
         return SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
 
     def _schedule_default(self) -> SchedulerOutputs:
-        """Prefills alone if there are any and nobody is swapped out; else everybody decodes."""
+        """Prefills alone, if no group is swapped out and one is admitted; else all decode."""
         budget = self._budget()
         budget.num_curr_seqs = len(self.running)
         out = SchedulerOutputs([], 0, 0, [], [], [], [], 0, 0, 0)
@@ -247,7 +247,7 @@ class Scheduler:
         return self._finish(out, budget)
 
     def _schedule_chunked_prefill(self) -> SchedulerOutputs:
-        """Everybody who runs first; what is left of the budget goes to prompts, cut to fit."""
+        """Running groups first; what is left of the budget goes to prompts, cut to fit."""
         budget = self._budget()
         out = SchedulerOutputs([], 0, 0, [], [], [], [], 0, 0, 0)
         chunks, decodes, preempted, swapped_out = self._schedule_running(budget, out)
@@ -273,7 +273,7 @@ class Scheduler:
         out.running_queue_size = len(self.running)
         return out
 
-    # -- who runs goes on, or makes room ---------------------------------------------------------
+    # -- running groups go on, or make room -------------------------------------------------------
 
     def _schedule_running(
         self, budget: SchedulingBudget, out: SchedulerOutputs
@@ -326,8 +326,8 @@ class Scheduler:
     ) -> None:
         """Make room for the head of ``waiting`` from less urgent groups, then sort both queues.
 
-        As in vLLM the head is whoever stands there before the sort, and the room is not kept for
-        it. A victim waits, even if it was swapped out: its blocks on the CPU never come back.
+        As in vLLM the head is the group that stands there before the sort, and the room is not
+        kept for it. A victim waits, even if it was swapped out: its blocks never come back.
         """
         waiting, running = self.waiting.copy(), by_urgency(self.running)
         if waiting:
@@ -397,7 +397,7 @@ class Scheduler:
         self.waiting.extendleft(preempted)
         self.swapped.extend(swapped_out)
 
-    # -- who was swapped out comes back ----------------------------------------------------------
+    # -- swapped groups come back ----------------------------------------------------------------
 
     def _schedule_swapped(
         self, budget: SchedulingBudget, out: SchedulerOutputs
@@ -433,10 +433,10 @@ class Scheduler:
             budget.add(new_tokens, 1)
         return chunks, decodes
 
-    # -- who waits is admitted -------------------------------------------------------------------
+    # -- waiting groups are admitted -------------------------------------------------------------
 
     def _schedule_prefills(self, budget: SchedulingBudget, out: SchedulerOutputs) -> Scheduled:
-        """Admit from the head of ``waiting`` while blocks and budget last; nobody overtakes."""
+        """Admit from the head of ``waiting`` while blocks and budget last; no group overtakes."""
         prefills: Scheduled = []
         limit = self.scheduler_config.max_model_len
         if not self._chunked:

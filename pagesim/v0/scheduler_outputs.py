@@ -67,7 +67,7 @@ class SequenceGroupMetadata:
 
 @dataclass(slots=True)
 class SchedulerOutputs:
-    """One step: who takes part, prefills first, and which blocks move before it runs.
+    """One step: the groups that take part, prefills first, and which blocks move before it runs.
 
     ``blocks_to_swap_in`` holds (CPU, GPU) and ``blocks_to_swap_out`` (GPU, CPU) pairs of indices
     into the caches; ``blocks_to_copy`` (from, to) pairs of GPU block ids, to be done in order.

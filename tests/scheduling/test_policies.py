@@ -270,7 +270,7 @@ def test_ignored_prompts_are_told_before_those_ignored_on_their_way_back() -> No
     assert not e.scheduler.has_unfinished_seqs()
 
 
-def test_a_forked_group_waits_for_a_step_in_which_it_fits_the_token_budget() -> None:
+def test_q46_a_forked_group_waits_for_a_step_in_which_it_fits_the_budget() -> None:
     """vLLM overdraws the budget and stops at an assertion, or gives the next prompt -1 tokens."""
     e = Engine(max_num_batched_tokens=4, max_num_seqs=4, enable_chunked_prefill=True)
     for name in "ab":

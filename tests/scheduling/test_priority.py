@@ -102,7 +102,7 @@ def test_the_first_sequence_of_a_victim_was_forked() -> None:
 # ---- a swap by priority loses what it moves ------------------------------------------------------
 
 
-def test_a_group_swapped_out_by_priority_waits_and_its_blocks_are_told_as_lost() -> None:
+def test_q22_a_group_swapped_out_by_priority_waits_and_its_blocks_are_lost() -> None:
     e = one_runs_and_a_more_urgent_one_comes(cpu=12, preemption_mode="swap")
     out = e.step()
     assert out.blocks_to_swap_out == []

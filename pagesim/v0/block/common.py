@@ -167,7 +167,7 @@ class ReadOnlyRefCounter:
 class CopyOnWriteTracker:
     """Remembers which block must be copied where before the next step runs.
 
-    ``refcounter`` tells who shares a block: only a block with a single owner may be written to.
+    ``refcounter`` tells how many share a block: only a block with a single owner may be written to.
     """
 
     __slots__ = ("_refcounter", "copies")
@@ -178,7 +178,7 @@ class CopyOnWriteTracker:
         self._refcounter = refcounter
 
     def is_appendable(self, block: Block) -> bool:
-        """Whether ``block`` may be written in place: it has no id yet, or nobody shares it."""
+        """Whether ``block`` may be written in place: it has no id yet, or a single owner."""
         return block.block_id is None or self._refcounter.get(block.block_id) <= 1
 
     def record_cow(self, src_block_id: int, trg_block_id: int) -> None:

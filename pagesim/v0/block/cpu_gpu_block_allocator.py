@@ -169,7 +169,7 @@ class CpuGpuBlockAllocator:
         return self.allocator_on(device).allocate_immutable_blocks(prev_block, block_token_ids)
 
     def allocate_or_get_null_block(self) -> NullBlock:
-        """The block that stands for whatever fell out of a sliding window; taken once for ever."""
+        """The block that stands for whatever fell out of a sliding window; taken once and kept."""
         if self._null_block is None:
             self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
             if self.undo.active:

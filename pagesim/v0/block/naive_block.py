@@ -62,7 +62,7 @@ class NaiveBlock:
 
     @property
     def content_hash(self) -> int | None:
-        """None: without caching nobody looks a block up by its content."""
+        """None: without caching no block is looked up by its content."""
         return None
 
     @property
@@ -72,7 +72,7 @@ class NaiveBlock:
 
     @property
     def last_accessed(self) -> float:
-        """-1: without caching nobody asks when a block was used."""
+        """-1: without caching the time of use does not matter."""
         return -1.0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
@@ -134,7 +134,7 @@ class NaiveBlockAllocator(PoolAllocator):
     # -- what only prefix caching knows ----------------------------------------------------------
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Nothing: without caching nobody asks when a block was used last."""
+        """Nothing: without caching the time of use does not matter."""
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
         """Nothing: without caching no block is used a second time."""

@@ -1,7 +1,7 @@
 """What both allocators of a device do alike: owning ids, sharing them, copying on write.
 
 Each allocator adds how an id is found (:meth:`PoolAllocator._take_id`) and what becomes of one
-that nobody needs (:meth:`PoolAllocator._give_up`).
+that has no owner left (:meth:`PoolAllocator._give_up`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PoolAllocator:
 
     @property
     def refcounter(self) -> RefCounter:
-        """Who owns how much of each block."""
+        """How many owners each block has."""
         return self._pool.refcounter
 
     @property
@@ -87,7 +87,7 @@ class PoolAllocator:
         return tuple(self._copies.copies)
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles carry ``block_id``; 0 when nobody uses it."""
+        """How many handles carry ``block_id``; 0 when it is free."""
         return self._pool.refcounter.get(block_id)
 
     def get_num_free_blocks(self) -> int:

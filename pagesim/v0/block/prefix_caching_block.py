@@ -141,7 +141,7 @@ class PrefixCachingBlock(NaiveBlock):
 
 
 class PrefixCachingBlockAllocator(PoolAllocator):
-    """The pool that remembers full blocks, and hands them out again to whoever needs the same."""
+    """The pool that remembers full blocks, and hands them out again for the same tokens."""
 
     block_class = PrefixCachingBlock
 
