@@ -27,7 +27,8 @@ def only_writer(file: FileIO, path: Path) -> Iterator[None]:
     The system takes the lock from a process that ends, however it does. Who holds it stands in a
     file beside ``path``. A file system without locks is warned of.
     """
-    note = path.with_name(f".{path.name}.writer")
+    target = Path(os.path.realpath(path))
+    note = target.with_name(f".{target.name}.writer")
     try:
         _lock(file.fileno())
     except OSError as error:

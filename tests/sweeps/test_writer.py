@@ -72,6 +72,18 @@ def test_the_second_writer_is_told_who_the_first_is(out: Path) -> None:
         assert out.read_bytes() == before
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
+def test_a_link_is_the_file(out: Path) -> None:
+    link = out.with_name("link.jsonl")
+    link.symlink_to(out)
+    with another_process(out) as first:
+        study = sweep(GRID, area, executor=Inline(), out=link)
+        with pytest.raises(
+            UsageError, match=rf"link\.jsonl is being written by process {first.pid}"
+        ):
+            study.run()
+
+
 def test_a_writer_that_was_killed_is_none_any_more(out: Path) -> None:
     with another_process(out):
         pass
