@@ -22,7 +22,9 @@ class CostModel(Protocol):
         """The length of one iteration, above 0.
 
         ``prefill_tokens``: prompt tokens computed; ``decode_batch``: sequences that get one token
-        more; ``kv_tokens``: cached tokens that these read; ``swapped_tokens``: moved in or out.
+        more, every sample for itself; ``kv_tokens``: cached tokens that all of these read, which
+        are those before a chunk of a prompt, and for a decode its own new one as well;
+        ``swapped_tokens``: moved in or out, in whole blocks.
         """
 
 

@@ -6,6 +6,7 @@ everybody the token that the model would have sampled, free who is done. One seq
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Rows
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
+from pagesim.v0.block.common import cdiv
 from pagesim.v0.block_manager import AllocStatus
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -62,9 +64,9 @@ class PagedEngine(StepwiseEngine):
         self.timeline: Timeline | None = None
         self._recording = record
         self._clock = 0.0
-        self._tokens = 0
-        """Tokens of the running groups that are cached, while an iteration runs."""
         self._next_row = 0
+        self._cached: dict[int, int] = {}
+        """By row: how far a prompt that is computed in chunks is in the cache."""
 
     def steps(
         self,
@@ -141,8 +143,6 @@ class PagedEngine(StepwiseEngine):
             outcomes.preempt(group.sampling_params.row)
         for group in out.ignored_seq_groups:
             outcomes.ignore(group.sampling_params.row)
-        if out.is_empty():
-            self._count(out)
         return len(out.ignored_seq_groups)
 
     def _compute(
@@ -156,7 +156,7 @@ class PagedEngine(StepwiseEngine):
         """The iteration itself: where the slots are meanwhile, and how long it takes."""
         for scheduled in islice(out.scheduled_seq_groups, out.num_prefill_groups):
             outcomes.schedule(scheduled.seq_group.sampling_params.row, self._clock)
-        usage = self._usage(out, log)
+        usage = self._usage(metadata, log)
         self._clock += self._seconds(metadata, out, cost_model)
         log.add(self._clock, *usage, len(self.scheduler.running))
 
@@ -180,7 +180,6 @@ class PagedEngine(StepwiseEngine):
             for other in group.seqs[1:]:
                 self._sample_too(other, place, meta.is_prompt)
             if len(data.token_ids) == place.goal:
-                self._tokens -= place.goal - 1
                 for seq in group.seqs:
                     seq.status = FINISHED
                     self.scheduler.free_seq(seq)
@@ -215,49 +214,59 @@ class PagedEngine(StepwiseEngine):
 
     # -- where the slots are, and how long it takes ----------------------------------------------
 
-    def _usage(self, out: SchedulerOutputs, log: WasteLog) -> tuple[int, int, int, int]:
+    def _usage(
+        self, metadata: list[SequenceGroupMetadata], log: WasteLog
+    ) -> tuple[int, int, int, int]:
         """Slots that are token, reserved, internal, external while this step runs."""
-        scheduler, manager = self.scheduler, self.scheduler.block_manager
-        reserved = 0
-        if (
-            out.preempted
-            or out.blocks_to_swap_in
-            or scheduler.scheduler_config.enable_chunked_prefill
-        ):
-            reserved = self._count(out)
-        else:
-            self._tokens += out.num_batched_tokens
-        block_size = manager.block_size
-        free = manager.get_num_free_gpu_blocks()
-        used = manager.num_total_gpu_blocks - free
-        internal = used * block_size - self._tokens - reserved
-        if manager.enable_caching or self._samples > 1:  # several tables may name one block
-            internal = self._empty_slots()
-        token = used * block_size - internal - reserved
+        manager = self.scheduler.block_manager
+        block_size, free = manager.block_size, manager.get_num_free_gpu_blocks()
+        used = (manager.num_total_gpu_blocks - free) * block_size
+        reserved, internal = self._later_chunks(metadata), self._empty_slots()
         external = self._homeless(log) + (free * block_size if self._head_waits() else 0)
-        return token, reserved, internal, external
+        return used - reserved - internal, reserved, internal, external
+
+    def _later_chunks(self, metadata: list[SequenceGroupMetadata]) -> int:
+        """Slots of prompts that later chunks fill. A shared one is a token once anybody has it."""
+        config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
+        if not config.enable_chunked_prefill:
+            return 0
+        block_size, tables = cache.block_size, self.scheduler.block_manager.block_tables
+        for meta in metadata:
+            if meta.is_prompt:
+                place, (data,) = meta.sampling_params, meta.seq_data.values()
+                found = len(meta.computed_block_nums) * block_size
+                self._cached[place.row] = max(
+                    found, data.num_computed_tokens + meta.token_chunk_size
+                )
+        left: dict[int, int] = {}
+        complete: list[list[int]] = []
+        for group in self.scheduler.running:
+            table = tables[group.first_seq.seq_id]
+            ids, end = table.physical_block_ids, table.num_full_slots
+            cached = self._cached[group.sampling_params.row] if group.is_prefill() else end
+            for index in range(cached // block_size, cdiv(end, block_size)):
+                start = index * block_size
+                missing = min(start + block_size, end) - max(start, cached)
+                left[ids[index]] = min(missing, left.get(ids[index], missing))
+            complete.append(ids[: cached // block_size])
+        if cache.enable_prefix_caching:
+            for ids in complete:
+                for block_id in left.keys() & ids:
+                    del left[block_id]
+        return sum(left.values())
 
     def _empty_slots(self) -> int:
-        """Slots that nothing is written to yet: they are in last blocks, which may be shared."""
-        block_size, empty = self.scheduler.cache_config.block_size, {}
+        """Slots without a token: in last blocks, which may be shared, and in the null block."""
+        manager, empty = self.scheduler.block_manager, {}
+        block_size, tables = manager.block_size, manager.block_tables
+        if (null_block_id := manager.block_allocator.null_block_id) is not None:
+            empty[null_block_id] = block_size
         for group in self.scheduler.running:
             for seq in group.seqs:
-                table = self.scheduler.block_manager.block_tables[seq.seq_id]
+                table = tables[seq.seq_id]
                 ids = table.physical_block_ids
                 empty[ids[-1]] = len(ids) * block_size - table.num_full_slots
         return sum(empty.values())
-
-    def _count(self, out: SchedulerOutputs) -> int:
-        """Count the cached tokens anew; returns the slots of prompts that later chunks fill."""
-        chunks = {s.seq_group.request_id: s.token_chunk_size for s in out.scheduled_seq_groups}
-        self._tokens = reserved = 0
-        for group in self.scheduler.running:
-            data = group.seqs[0].data
-            cached = data.get_num_computed_tokens() + chunks.get(group.request_id, 0)
-            self._tokens += cached
-            if group.is_prefill():
-                reserved += data.get_len() - cached
-        return reserved
 
     def _head_waits(self) -> bool:
         """Whether somebody is kept waiting by a lack of blocks, and not by a lack of seats."""
@@ -280,13 +289,25 @@ class PagedEngine(StepwiseEngine):
     def _seconds(
         self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs, cost_model: CostModel
     ) -> float:
-        block_size, prefills = self.scheduler.cache_config.block_size, out.num_prefill_groups
-        prompts = cached = 0
-        for meta in islice(metadata, prefills):
-            hits = min(len(meta.computed_block_nums) * block_size, meta.token_chunk_size - 1)
-            prompts += meta.token_chunk_size - hits
-            cached += hits
-        decodes = len(metadata) - prefills
-        read = self._tokens - prompts if decodes else cached
+        """How long the step takes: what each sequence computes, and what it reads for that.
+
+        Of a chunk only what is neither computed nor found in the prefix cache is computed; if
+        nothing is left, its last token, as in vLLM.
+        """
+        cache = self.scheduler.cache_config
+        window = cache.sliding_window or sys.maxsize
+        prompts = decodes = read = 0
+        for meta in metadata:
+            found = len(meta.computed_block_nums) * cache.block_size
+            for data in meta.seq_data.values():
+                start = data.num_computed_tokens
+                end = start + meta.token_chunk_size
+                if meta.is_prompt:
+                    start = min(max(start, found), end - 1)
+                    prompts += end - start
+                    read += min(start, window - 1)
+                else:
+                    decodes += 1
+                    read += min(end, window)
         moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
-        return cost_model.seconds(prompts, decodes, read, moved * block_size)
+        return cost_model.seconds(prompts, decodes, read, moved * cache.block_size)

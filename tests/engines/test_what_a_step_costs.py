@@ -1,0 +1,169 @@
+"""What engines charge for their steps is what a ledger of positions finds, in any configuration."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.engines import Outcomes, Roofline, paged_requests
+from pagesim.engines.baseline import BaselineEngine
+from pagesim.engines.fast_forward import FastForwardEngine, why_not
+from pagesim.engines.paged import PagedEngine
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.waste import WasteLog
+from pagesim.workload import Request, request
+from tests.engines.ledger import Clock, Ledger, Step, baseline_steps
+
+pytestmark = pytest.mark.ch01
+
+LONGEST, PER_HASH = 48, 4
+CONFIGURATIONS = 1000
+
+
+@pytest.fixture(autouse=True)
+def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash id stands for 4 tokens, so that short prompts can begin alike."""
+    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
+    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
+
+
+def some_requests(r: random.Random, longest_prompt: int) -> list[Request]:
+    """Prompts that begin alike, and are alike now and then; there is never enough room."""
+    requests, now = [], 0
+    for i in range(r.randint(1, 12)):
+        now += r.choice([0, 0, 0, 1, 5])
+        prompt = r.randint(1, longest_prompt)
+        ids = -(-prompt // PER_HASH)
+        alike = r.randint(0, ids)
+        hash_ids = (*range(alike), *range(100 * i + 100, 100 * i + 100 + ids - alike))
+        requests.append(Request(str(i), float(now), prompt, r.randint(1, 20), hash_ids))
+    return requests
+
+
+def paged_case(r: random.Random) -> tuple[SchedulerConfig, CacheConfig, int, list[Request]]:
+    block_size = r.choice([1, 2, 4, 8])
+    chunked, caching = r.random() < 0.6, r.random() < 0.5
+    samples = r.choice([1, 1, 1, 2, 3])
+    window = None if caching or r.random() < 0.5 else r.choice([1, 3, 6, 10])
+    mode = "swap" if samples > 1 or window else r.choice([None, "swap", "swap", "recompute"])
+    scheduler = SchedulerConfig(
+        r.choice([8, 16, 24]) if chunked else r.choice([48, 64]),
+        r.choice([1, 2, 4, 8]),
+        LONGEST,
+        enable_chunked_prefill=chunked,
+        preemption_mode=mode,
+    )
+    # As in vLLM a long prompt, and a long request that is recomputed, is let in for the blocks of
+    # its window, and then finds too few: so neither is there.
+    longest_prompt = 27 if window is None else (window // block_size + 2) * block_size
+    cache = CacheConfig(
+        block_size,
+        r.randint(48 // block_size, 150 // block_size),
+        1000,
+        enable_prefix_caching=caching,
+        sliding_window=window,
+    )
+    return scheduler, cache, samples, some_requests(r, min(longest_prompt, 27))
+
+
+def charged(engine: Any, requests: list[Request], pool: int) -> tuple[list[Step], WasteLog]:
+    clock, log, outcomes = Clock(), WasteLog(pool), Outcomes(requests)
+    engine.run(requests, log, outcomes, clock)
+    log.check()
+    return clock.asked, log
+
+
+def test_paged_engines_charge_what_a_ledger_finds() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(CONFIGURATIONS):
+        scheduler, cache, samples, requests = paged_case(random.Random(seed))
+        pool = cache.num_gpu_blocks * cache.block_size
+        engine = PagedEngine(scheduler, cache, samples=samples)
+        ledger, clock, log = Ledger(engine), Clock(), WasteLog(pool)
+        steps = engine.steps(requests, log, Outcomes(requests), clock)
+        tokens = [log.at(-1).token for _ in steps]
+        log.check()
+        assert clock.asked == ledger.steps, seed
+        assert tokens == ledger.tokens, seed
+        seen.update(ledger.seen)
+        if samples == 1 and why_not(scheduler, cache) is None:
+            fast, _ = charged(FastForwardEngine(scheduler, cache), requests, pool)
+            assert fast == ledger.steps, seed
+            seen["fast-forwarded"] += 1
+    assert min(seen.values()) > 50, seen  # or the cases would be too easy
+
+
+@pytest.mark.parametrize("name", ["max", "pow2", "oracle", "static", "token"])
+def test_baselines_charge_what_a_ledger_finds(name: str) -> None:
+    decoded = 0
+    for seed in range(60):
+        r = random.Random(seed)
+        pool, requests = r.randint(LONGEST, 200), some_requests(r, 27)
+        policy: MemoryPolicy
+        if name == "token":
+            policy = TokenPolicy(pool)
+        elif name == "static":
+            policy = StaticPolicy(pool, LONGEST)
+        else:
+            policy = ContiguousPolicy(pool, LONGEST, name)
+        clock, log, outcomes = Clock(), WasteLog(pool), Outcomes(requests)
+        engine = BaselineEngine(policy, LONGEST, r.choice([1, 3, 8]), r.choice([27, 64]))
+        engine.run(requests, log, outcomes, clock)
+        assert clock.asked == baseline_steps(requests, outcomes, log.seconds.tolist()), seed
+        decoded += sum(step[1] for step in clock.asked)
+    assert decoded > 500
+
+
+def test_a_prefix_is_found_once_and_not_with_every_chunk() -> None:
+    """Two prompts of 24 that share 8, in chunks of 8: 8 + 8 + 8 and 1 + 8 + 8 tokens.
+
+    All of the second one's first chunk was found: as in vLLM its last token is computed anyway.
+    """
+    requests = [
+        Request("a", 0.0, 24, 1, (1, 2, 3, 4, 5, 6)),
+        Request("b", 10.0, 24, 1, (1, 2, 7, 8, 9, 10)),
+    ]
+    scheduler = SchedulerConfig(8, 4, LONGEST, enable_chunked_prefill=True)
+    cache = CacheConfig(4, 40, enable_prefix_caching=True)
+    steps, _ = charged(PagedEngine(scheduler, cache), requests, 160)
+    chunks = [(8, 0, 0, 0), (8, 0, 8, 0), (8, 0, 16, 0)]
+    assert steps == [*chunks, (1, 0, 7, 0), *chunks[1:]]
+
+
+def test_samples_are_decoded_and_read_one_by_one() -> None:
+    steps, _ = charged(
+        PagedEngine(
+            SchedulerConfig(64, 8, LONGEST, preemption_mode="swap"),
+            CacheConfig(4, 40, 40),
+            samples=3,
+        ),
+        [Request("a", 0.0, 10, 3)],
+        160,
+    )
+    assert steps == [(10, 0, 0, 0), (0, 3, 33, 0), (0, 3, 36, 0)]
+
+
+def test_a_window_is_all_that_is_read() -> None:
+    steps, log = charged(
+        PagedEngine(SchedulerConfig(64, 8, LONGEST), CacheConfig(4, 40, sliding_window=6)),
+        [Request("a", 0.0, 4, 20)],
+        160,
+    )
+    assert [step[2] for step in steps] == [0, 5, *[6] * 18]
+    # Of its six blocks two fell out of the window; one slot, and the null block, hold nothing.
+    assert (log.at(-1).token, log.at(-1).internal, log.at(-1).free) == (15, 1 + 4, 35 * 4)
+
+
+def test_time_is_made_of_what_was_charged() -> None:
+    """OPT-13B on an A100: 26 GB of weights, 800 KiB a token, 1,555 GB/s, and 32 GB/s for PCIe."""
+    machine = Roofline()
+    assert machine.seconds(0, 3, 100, 16) == pytest.approx(
+        (26e9 + 100 * 800 * 1024) / 1.555e12 + 16 * 800 * 1024 / 32e9
+    )
+    computing = 4000 * 26e9 / 312e12
+    assert machine.seconds(4000, 0, 0) == pytest.approx(computing)
+    assert computing > 26e9 / 1.555e12
