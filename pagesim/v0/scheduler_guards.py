@@ -11,6 +11,9 @@ from pagesim.errors import UsageError
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.sequence import SequenceGroup, SequenceStage, SequenceStatus
 
+PREFILL = SequenceStage.PREFILL
+RUNNING, WAITING = SequenceStatus.RUNNING, SequenceStatus.WAITING
+
 
 def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
     """UsageError for a token budget that cuts a block, where chunks must end at a block's end."""
@@ -24,7 +27,7 @@ def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
 
 def check_waiting(seq_group: SequenceGroup) -> None:
     """UsageError for a group that priority swapped out: it waits, but cannot be admitted."""
-    if seq_group.first_seq.status is not SequenceStatus.WAITING:
+    if seq_group.first_seq.status is not WAITING:
         raise UsageError(
             f"group {seq_group.request_id!r} is {seq_group.first_seq.status.name} among the "
             f"waiting: policy='priority' swapped it out, and its keys and values are lost. Abort "
@@ -39,30 +42,36 @@ def check_running(
 
     ``tables`` has the ids of the sequences with blocks.
     """
-    forked, budget = False, scheduler.max_num_batched_tokens
+    forked, chunked = False, scheduler.enable_chunked_prefill
     for seq_group in running:
         seqs = seq_group.seqs
-        if seqs[0].status is not SequenceStatus.RUNNING:
+        first = seqs[0]
+        if first.status is not RUNNING:
             raise UsageError(
-                f"group {seq_group.request_id!r} is {seqs[0].status.name} among the running: "
+                f"group {seq_group.request_id!r} is {first.status.name} among the running: "
                 f"call free_finished_seq_groups() after a step in which one finishes"
             )
-        if seqs[0].data.stage is SequenceStage.PREFILL and not scheduler.enable_chunked_prefill:
+        if not chunked and first.data.stage is PREFILL:
             raise UsageError(
                 f"the prompt of group {seq_group.request_id!r} was scheduled and not computed: "
                 f"call update_num_computed_tokens() after each step"
             )
-        for seq in seqs:
-            if seq.seq_id not in tables:
-                raise UsageError(
-                    f"sequence {seq.seq_id} of group {seq_group.request_id!r} has no block table: "
-                    f"it was freed. If it ended, take it out with seq_group.remove({seq.seq_id})"
-                )
-        if len(seqs) > 1:
+        if len(seqs) > 1 or first.seq_id not in tables:
             forked = True
-            if len(seqs) > budget:
-                raise UsageError(
-                    f"group {seq_group.request_id!r} has {len(seqs)} sequences, each of which "
-                    f"takes a token a step: more than max_num_batched_tokens ({budget})"
-                )
+            _check_members(seq_group, scheduler.max_num_batched_tokens, tables)
     return forked
+
+
+def _check_members(seq_group: SequenceGroup, budget: int, tables: Container[int]) -> None:
+    name, seqs = seq_group.request_id, seq_group.seqs
+    for seq in seqs:
+        if seq.seq_id not in tables:
+            raise UsageError(
+                f"sequence {seq.seq_id} of group {name!r} has no block table: it was freed. If it "
+                f"ended, take it out with seq_group.remove({seq.seq_id})"
+            )
+    if len(seqs) > budget:
+        raise UsageError(
+            f"group {name!r} has {len(seqs)} sequences, each of which takes a token a step: more "
+            f"than max_num_batched_tokens ({budget})"
+        )
