@@ -25,6 +25,13 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     return int(value)
 
 
+def check_bool(name: str, value: Any, *others: Any) -> None:
+    """TypeError unless ``value`` is True or False, or one of ``others``."""
+    if not isinstance(value, bool) and all(value is not other for other in others):
+        words = " or ".join(map(str, (True, False, *others)))
+        raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
+
+
 def check_time(name: str, value: Any) -> float:
     """``value`` if it is a number that can be earlier or later; TypeError or UsageError if not."""
     if isinstance(value, bool) or not isinstance(value, int | float):

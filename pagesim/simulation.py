@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
 from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.baselines.contiguous import SIZINGS
-from pagesim.checks import check_int
+from pagesim.checks import check_bool, check_int
 from pagesim.engines import CostModel, Engine, Outcomes, Roofline
 from pagesim.engines.baseline import BaselineEngine
 from pagesim.engines.fast_forward import FastForwardEngine, why_not
@@ -21,6 +23,7 @@ from pagesim.errors import UsageError
 from pagesim.pool import Pool
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
+from pagesim.workload.files import load
 from pagesim.workload.request import Request, Workload
 
 if TYPE_CHECKING:
@@ -122,10 +125,10 @@ class Simulation:
 
 
 def simulate(
-    workload: Workload | Sequence[Request],
+    workload: Workload | Sequence[Request] | str | os.PathLike[str],
     *,
     policy: str | MemoryPolicy = "paged",
-    pool: Pool | int = PAPER_POOL,
+    pool: Pool | SupportsIndex = PAPER_POOL,
     block_size: int = 16,
     max_model_len: int = 2048,
     max_num_seqs: int = 256,
@@ -142,7 +145,7 @@ def simulate(
     record: bool = False,
     progress: bool | Watcher | None = None,
 ) -> Simulation:
-    """Run a workload and see where the memory goes.
+    """Run a workload, or the file that a path names, and see where the memory goes.
 
     ``policy``: "paged" (the real scheduler and block manager), one of the contiguous "max", "pow2"
     and "oracle", "static", "token", or an object of yours (:class:`pagesim.baselines.MemoryPolicy`,
@@ -161,13 +164,27 @@ def simulate(
     ``progress``: True draws a bar, None does so on a terminal, a function is called with the number
     of requests done, and of all.
 
-    UsageError or TypeError names a bad argument and its value.
+    UsageError or TypeError names a bad argument and its value; a file fails as in
+    :func:`pagesim.workload.load`.
     """
-    stream = _stream(workload, saturated)
-    if isinstance(pool, int):
-        pool = Pool(pool)
+    check_bool("saturated", saturated)
+    check_bool("record", record)
+    check_bool("fast_forward", fast_forward, None)
+    if not callable(progress):
+        check_bool("progress", progress, None)
+    check_int("block_size", block_size, 1)
+    check_int("max_model_len", max_model_len, 1)
+    check_int("max_num_seqs", max_num_seqs, 1)
+    check_int("samples", samples, 1)
+    if isinstance(warmup, bool) or not isinstance(warmup, int | float):
+        raise TypeError(f"warmup must be a number, not {warmup!r} ({type(warmup).__name__})")
     if not 0 <= warmup < 1:
         raise UsageError(f"warmup must be a part of the requests, from 0 to below 1, not {warmup}")
+    if cost_model is None:
+        cost_model = Roofline()
+    elif isinstance(cost_model, type) or not isinstance(cost_model, CostModel):
+        raise TypeError(f"cost_model must have the method seconds(…), not be {cost_model!r}")
+    stream, pool = _stream(workload, saturated), _pool(pool)
     if max_num_batched_tokens is None:
         max_num_batched_tokens = max(2048, max_model_len)
     engine: Engine
@@ -179,9 +196,11 @@ def simulate(
             enable_chunked_prefill=enable_chunked_prefill,
             preemption_mode="swap" if samples != 1 and preemption_mode is None else preemption_mode,
         )
-        num_gpu_blocks = pool.slots // check_int("block_size", block_size, 1)
         cache = CacheConfig(
-            block_size, num_gpu_blocks, num_cpu_blocks, enable_prefix_caching=enable_prefix_caching
+            block_size,
+            pool.slots // block_size,
+            num_cpu_blocks,
+            enable_prefix_caching=enable_prefix_caching,
         )
         engine = _paged_engine(scheduler, cache, samples, fast_forward, record)
     else:
@@ -201,13 +220,13 @@ def simulate(
                     f"{name}={value!r} is for policy='paged', not for {policy!r}"
                     + (hint if name == "record" else "")
                 )
-        memory = _baseline(policy, pool.slots, max_model_len) if isinstance(policy, str) else policy
+        memory = _baseline(policy, pool.slots, max_model_len)
         pool = pool if memory.pool == pool.slots else Pool(memory.pool)
         engine = BaselineEngine(memory, max_model_len, max_num_seqs, max_num_batched_tokens)
     name = policy if isinstance(policy, str) else type(policy).__name__
     log, outcomes = WasteLog(pool.slots), Outcomes(stream.requests)
     with shown(progress, len(stream), name) as told:
-        engine.run(stream.requests, log, outcomes, cost_model or Roofline(), told)
+        engine.run(stream.requests, log, outcomes, cost_model, told)
     log.check()
     log.steady(*_steady(outcomes, warmup))
     return Simulation(
@@ -221,20 +240,38 @@ def simulate(
     )
 
 
-def _stream(workload: Workload | Sequence[Request], saturated: bool) -> Workload:
+def _stream(
+    workload: Workload | Sequence[Request] | str | os.PathLike[str], saturated: bool
+) -> Workload:
+    if isinstance(workload, str | os.PathLike):
+        workload = load(workload)
+    elif isinstance(workload, bytes) or not isinstance(workload, Iterable):
+        raise TypeError(f"workload must be a Workload, Requests or a path, not {workload!r}")
     if not isinstance(workload, Workload):
         workload = Workload("requests", "given", tuple(workload))
     return workload.saturated() if saturated else workload
 
 
-def _baseline(name: str, pool: int, max_model_len: int) -> MemoryPolicy:
-    if name == "static":
+def _pool(pool: Pool | SupportsIndex) -> Pool:
+    if isinstance(pool, Pool):
+        return pool
+    if isinstance(pool, bool) or not isinstance(pool, SupportsIndex):
+        raise TypeError(f"pool must be a Pool or a number of slots, not {pool!r}")
+    return Pool(index(pool))
+
+
+def _baseline(policy: str | MemoryPolicy, pool: int, max_model_len: int) -> MemoryPolicy:
+    if policy == "static":
         return StaticPolicy(pool, max_model_len)
-    if name == "token":
+    if policy == "token":
         return TokenPolicy(pool)
-    if name in SIZINGS:
-        return ContiguousPolicy(pool, max_model_len, name)
-    raise UsageError(f"policy must be one of {', '.join(POLICIES)}, not {name!r}")
+    if isinstance(policy, str) and policy in SIZINGS:
+        return ContiguousPolicy(pool, max_model_len, policy)
+    if isinstance(policy, str):
+        raise UsageError(f"policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+    if isinstance(policy, type) or not isinstance(policy, MemoryPolicy):
+        raise TypeError(f"policy must be a name or a MemoryPolicy, not {policy!r}")
+    return policy
 
 
 def _paged_engine(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pagesim.baselines import TokenPolicy
@@ -15,7 +17,7 @@ from pagesim.model_spec import ModelSpec
 from pagesim.pool import Pool
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
 from pagesim.waste import PARTS
-from pagesim.workload import Request, Workload, gamma
+from pagesim.workload import Request, Workload, WorkloadError, gamma
 
 pytestmark = pytest.mark.ch01
 
@@ -198,3 +200,75 @@ def test_a_pool_needs_memory(memory: float, message: str) -> None:
         Pool.for_model("opt-13b", memory)
     with pytest.raises(TypeError, match="kv_gib must be a number, not '12'"):
         Pool.for_model("opt-13b", "12")  # type: ignore[arg-type]
+
+
+# -- what it takes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_path", [str, Path])
+def test_a_path_is_loaded(as_path: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,20,5\n0.5,7,9\n")
+    run = simulate(as_path(path), progress=False)
+    assert run.requests.num_finished == 2
+    assert run.workload.name == "t.csv"
+    assert simulate(as_path(path), saturated=True, progress=False).workload[1].arrival_s == 0
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
+        simulate(as_path(tmp_path / "none.csv"))
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,x,5\n")
+    with pytest.raises(WorkloadError, match=r"t\.csv:2: column prompt_tokens"):
+        simulate(as_path(path))
+
+
+def test_a_pool_is_any_whole_number_of_slots() -> None:
+    for pool in (1000, np.int64(1000), np.uint16(1000), Pool(1000)):
+        run = simulate(stream(5), pool=pool, max_model_len=256, progress=False)
+        assert type(run.pool.slots) is int
+        assert run.pool.slots == 1000
+
+
+class Thing:
+    def __repr__(self) -> str:
+        return "a thing"
+
+
+NO_SLOTS = ["15728", 1.5, None, True, 0, -3, Thing()]
+NO_COUNT = ["3", 1.5, None, True, 0, -3, Thing()]
+NO_BOOL = ["yes", 1, 0.0, Thing()]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("workload", [5, None, 1.5, b"t.csv", Thing()]),
+        ("pool", NO_SLOTS),
+        ("policy", [3, None, "fifo", Thing(), TokenPolicy, 1.5]),
+        ("cost_model", [5, "fast", Thing(), Roofline]),
+        *((name, NO_COUNT) for name in ("block_size", "max_model_len", "max_num_seqs", "samples")),
+        ("max_num_batched_tokens", ["3", 1.5, True, 0, -3, Thing()]),
+        ("num_cpu_blocks", ["3", 1.5, None, True, -3, Thing()]),
+        ("warmup", ["half", None, 1, 1.5, -0.1, float("nan"), True, Thing()]),
+        *((name, [*NO_BOOL, None]) for name in ("saturated", "record")),
+        *((name, [*NO_BOOL, None]) for name in ("enable_prefix_caching", "enable_chunked_prefill")),
+        ("fast_forward", NO_BOOL),
+        ("progress", NO_BOOL),
+        ("preemption_mode", ["swop", 3, False, Thing()]),
+    ],
+)
+def test_a_bad_argument_is_named_with_its_value(name: str, values: list[Any]) -> None:
+    for value in values:
+        keywords = {"workload": stream(3), "progress": False, name: value}
+        with pytest.raises((UsageError, TypeError)) as told:
+            simulate(keywords.pop("workload"), **keywords)
+        told_name = "slots" if name == "pool" and type(value) is int else name
+        assert told_name in str(told.value), (name, value)
+        assert (str(value) if type(value) is int else repr(value)) in str(told.value), (name, value)
+
+
+def test_a_request_that_is_none_is_named_with_its_place() -> None:
+    with pytest.raises(TypeError, match=r"requests\[0\] .* must be a Request, not 1 \(int\)"):
+        simulate([1, 2])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"requests\[1\] of workload 'w' must be a Request, not No"):
+        Workload("w", "here", (Request("a", 0.0, 1, 1), None))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="must have at least one request"):
+        simulate([])

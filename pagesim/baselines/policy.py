@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pagesim.workload.request import Request
 
 
+@runtime_checkable
 class MemoryPolicy(Protocol):
     """Keeps the cache of running requests in a pool of ``pool`` slots.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pagesim.errors import UsageError
 
 
+@runtime_checkable
 class CostModel(Protocol):
     """Anything that says how long an iteration takes. :class:`Roofline` is the one we bring."""
 

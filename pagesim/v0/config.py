@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from pagesim.checks import check_count, check_int
+from pagesim.checks import check_bool, check_count, check_int
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -31,7 +31,7 @@ class CacheConfig:
         check_int("block_size", self.block_size, 1)
         check_count("num_gpu_blocks", self.num_gpu_blocks, 0)
         check_count("num_cpu_blocks", self.num_cpu_blocks, 0)
-        _check_bool("enable_prefix_caching", self.enable_prefix_caching)
+        check_bool("enable_prefix_caching", self.enable_prefix_caching)
         _check_number("watermark", self.watermark)
         if not 0.0 <= self.watermark <= 1.0:
             raise UsageError(f"watermark must be between 0 and 1, not {self.watermark}")
@@ -71,7 +71,7 @@ class SchedulerConfig:
         check_int("max_num_seqs", self.max_num_seqs, 1)
         check_int("max_model_len", self.max_model_len, 1)
         check_int("num_lookahead_slots", self.num_lookahead_slots, 0)
-        _check_bool("enable_chunked_prefill", self.enable_chunked_prefill)
+        check_bool("enable_chunked_prefill", self.enable_chunked_prefill)
         if self.preemption_mode not in (None, "swap", "recompute"):
             raise UsageError(
                 f"preemption_mode must be 'swap', 'recompute' or None, not {self.preemption_mode!r}"
@@ -91,11 +91,6 @@ class SchedulerConfig:
                 f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
                 f"max_num_seqs ({self.max_num_seqs}): each sequence takes a token a step"
             )
-
-
-def _check_bool(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def _check_number(name: str, value: object) -> None:

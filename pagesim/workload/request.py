@@ -70,6 +70,12 @@ class Workload(Sequence[Request]):
         object.__setattr__(self, "requests", tuple(self.requests))
         if not self.requests:
             raise UsageError(f"workload {self.name!r} must have at least one request")
+        for i, request in enumerate(self.requests):
+            if not isinstance(request, Request):
+                raise TypeError(
+                    f"requests[{i}] of workload {self.name!r} must be a Request, not {request!r} "
+                    f"({type(request).__name__})"
+                )
         seen: set[str] = set()
         before = self.requests[0]
         for request in self.requests:
