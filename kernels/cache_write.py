@@ -40,6 +40,7 @@ import torch
 from kernels.attention import numerics
 from kernels.runtime import checks, fallback, mode
 from kernels.runtime.argument_checks import FP8
+from kernels.runtime.inputs import Plan
 
 triton, tl = mode.load_triton()
 
@@ -119,18 +120,23 @@ def reshape_and_cache(
     slot_mapping: torch.Tensor,
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
+    plan: Plan | None = None,
 ) -> None:
     """Write each token's key and value into its slot of the caches, in place.
 
     key, value: [T, Hkv, D] in float32, float16 or bfloat16; caches: [num_blocks, block_size, Hkv,
     D], contiguous along D only, of the same dtype (then every bit stays) or float8_e4m3fn (then
     x / scale is stored, clamped to ±448 and rounded to nearest); slot_mapping: int64 [T], -1 = skip
-    the token. k_scale, v_scale: for fp8 caches, a positive number or a float tensor [Hkv].
+    the token. k_scale, v_scale: for fp8 caches, a positive number or a float tensor [Hkv]. plan:
+    from `plan_write` or another of kernels.plan_… that was given these slots; without one they are
+    looked at in this call, which waits for the GPU.
 
     Raises ValueError or TypeError naming the argument before anything is written; a slot outside
-    the cache and two tokens for one slot are such errors. Looking at the slots waits for the GPU.
+    the cache and two tokens for one slot are such errors.
     """
-    scales = checks.check_cache_write(key, value, k_cache, v_cache, slot_mapping, k_scale, v_scale)
+    scales, _ = checks.cache_write(
+        key, value, k_cache, v_cache, slot_mapping, k_scale, v_scale, plan
+    )
     if mode.decide().mode == "reference":
         fallback.reshape_and_cache(key, value, k_cache, v_cache, slot_mapping, *scales)
         return
@@ -159,3 +165,19 @@ def reshape_and_cache(
             LINES=lines,
             FP8=k_cache.dtype == FP8,
         )
+
+
+def plan_write(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    slot_mapping: torch.Tensor,
+) -> Plan:
+    """Look at a step's slots once; the plan serves `reshape_and_cache` in every layer.
+
+    The arguments are those of one layer's write, with the same errors. Other layers may have other
+    keys, values, caches and scales of the same shapes and dtypes, but this very slot_mapping,
+    unchanged. With a plan the values of scale tensors are not looked at.
+    """
+    return checks.cache_write(key, value, k_cache, v_cache, slot_mapping)[1]

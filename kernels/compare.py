@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kernels import reference
 from kernels.runtime import checks, fallback
+from kernels.runtime.inputs import Options
 
 # A few times what was seen in the interpreter: 2e-7, 5e-4 and 2e-3.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
@@ -43,12 +44,13 @@ def assert_matches_reference(
     partition_size: int | None = None,
     num_partitions: int | None = None,
     return_lse: bool = False,
+    plan: object = None,
 ) -> float:
     """Check `out` against `reference.online_softmax_attention` of the same arguments.
 
     Takes what the kernels take, by the same keywords: query_start_loc for `paged_prefill`; k_new
-    and v_new for `fused_decode` (its context_lens as seq_lens); partitions, which must not matter;
-    with return_lse `out` is the pair (output, lse), and both are checked.
+    and v_new for `fused_decode` (its context_lens as seq_lens); partitions and a plan, which must
+    not matter; with return_lse `out` is the pair (output, lse), and both are checked.
 
     Returns the output's largest error ÷ max|V| over all sequences and heads, where max|V| is the
     largest value that the query can see in that head. Raises AssertionError naming the sequence
@@ -56,29 +58,16 @@ def assert_matches_reference(
     `TOLERANCE[q.dtype]` (`LSE_TOLERANCE`) or not a number, or if `out` has another shape or dtype
     than q. Bad arguments raise as in the kernel itself.
     """
-    count: NDArray[np.int64] | int = 1
-    if query_start_loc is not None:
-        count = checks.check_prefill(q, k_cache, v_cache, block_tables, query_start_loc, seq_lens)
-    else:
-        checks.check_decode(q, k_cache, v_cache, block_tables, seq_lens)
-    if k_new is not None and v_new is not None:
-        checks.check_new_tokens(q, k_new, v_new, k_cache.shape[2])
-        count = 0
-    options = checks.check_options(
-        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
-    )
-    checks.check_tables(block_tables, seq_lens, k_cache, sliding_window, num_queries=count)
-    arrays, keywords = fallback.reference_arguments(
-        q,
-        k_cache,
-        v_cache,
-        block_tables,
-        seq_lens,
-        options,
+    call = "decode" if query_start_loc is None else "prefill"
+    call = call if k_new is None else "fused decode"
+    options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
+    inputs = checks.paged_inputs(
+        *(call, q, k_cache, v_cache, block_tables, seq_lens, options),
         query_start_loc=query_start_loc,
         k_new=k_new,
         v_new=v_new,
     )
+    arrays, keywords = fallback.reference_arguments(inputs)
     expected_lse = np.empty(tuple(q.shape[:2]))
     expected = reference.online_softmax_attention(*arrays, **keywords, lse_out=expected_lse)
     row = "sequence" if query_start_loc is None else "query token"

@@ -13,10 +13,12 @@ in the table costs one of them, so 2 keep nothing in flight but the look-up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from kernels.runtime import mode
+from kernels.runtime.inputs import PagedInputs
 
 TILE_BYTES = 16 * 1024
 _SMALLEST, _LARGEST = 16, 128  # tl.dot takes no fewer than 16 rows; beyond 128 registers spill
@@ -61,8 +63,39 @@ def target(device: torch.device) -> str:
     return f"sm_{properties.major}{properties.minor}"
 
 
-def decode_config(chip: str, head_dim: int, group: int, element_size: int) -> Config:
-    """For one query token of `group` heads; element_size: bytes of a number in q's dtype."""
+def decode_config(inputs: PagedInputs) -> Config:
+    """For one query token, whose heads of a group are the rows of a tile."""
+    return decode_line(target(inputs.q.device), *_sizes(inputs))
+
+
+def prefill_config(inputs: PagedInputs) -> Config:
+    """For many query tokens at once: rows are tokens times heads of a group."""
+    return prefill_line(target(inputs.q.device), *_sizes(inputs))
+
+
+def constants(inputs: PagedInputs, config: Config) -> dict[str, Any]:
+    """What the kernels that go by tiles are compiled for."""
+    head_dim = inputs.q.shape[2]
+    return {
+        "GROUP": inputs.group,
+        "BLOCK_SIZE": inputs.k_cache.shape[1],
+        "HEAD_DIM": head_dim,
+        "DIMS": padded(head_dim),
+        "SOFTCAP": inputs.options.softcap,
+        "ROWS": config.rows,
+        "TILE": config.tile,
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+    }
+
+
+def padded(head_dim: int) -> int:
+    """The width of a tile: a power of two, at least the 16 that a dot takes."""
+    return max(_SMALLEST, _power_of_two(head_dim))
+
+
+def decode_line(chip: str, head_dim: int, group: int, element_size: int) -> Config:
+    """The table's line for decoding; element_size: bytes of a number in q's dtype."""
     rows = max(_SMALLEST, _power_of_two(group))
     if chip == "interpreted":
         return Config(rows, _INTERPRETED, 4, 1)
@@ -76,8 +109,8 @@ def decode_config(chip: str, head_dim: int, group: int, element_size: int) -> Co
     return Config(rows, tile, 4, stages)
 
 
-def prefill_config(chip: str, head_dim: int, group: int, element_size: int) -> Config:
-    """For many query tokens at once: rows are tokens times heads of a group."""
+def prefill_line(chip: str, head_dim: int, group: int, element_size: int) -> Config:
+    """The table's line for prefill."""
     fewest = _power_of_two(group)
     if chip == "interpreted":
         return Config(max(64, fewest), _INTERPRETED, 4, 1)
@@ -87,6 +120,10 @@ def prefill_config(chip: str, head_dim: int, group: int, element_size: int) -> C
     rows, tile = max(64, fewest), min(_tile(head_dim, element_size), values.prefill_tile)
     warps = 8 if rows > 64 or head_dim > 128 else values.prefill_warps
     return Config(rows, tile, warps, values.prefill_stages)
+
+
+def _sizes(inputs: PagedInputs) -> tuple[int, int, int]:
+    return inputs.q.shape[2], inputs.group, inputs.q.element_size()
 
 
 def _tile(head_dim: int, element_size: int) -> int:

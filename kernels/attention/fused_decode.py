@@ -29,7 +29,9 @@ import torch
 
 from kernels.attention import configs, numerics
 from kernels.attention import tile as tiles
-from kernels.runtime import checks, fallback, mode
+from kernels.runtime import checks, mode
+from kernels.runtime.fallback import attend
+from kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 
@@ -62,7 +64,7 @@ def fused_decode_kernel(
     k_block,
     k_row,
     k_head,
-    v_block,
+    v_block,  # None, as v_row: V lies as K does
     v_row,
     v_head,
     table_seq,
@@ -153,6 +155,7 @@ def fused_decode(
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
     return_lse: bool = False,
+    plan: Plan | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Decode attention over the pages and one more token; [B, Hq, D] in q's dtype.
 
@@ -164,57 +167,21 @@ def fused_decode(
     Everything else, keywords and errors too, as in `paged_attention_v1`. return_lse: True gives
     (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score).
     """
-    checks.check_decode(q, k_cache, v_cache, block_tables, context_lens, lengths="context_lens")
-    checks.check_new_tokens(q, k_new, v_new, k_cache.shape[2])
-    options = checks.check_options(
-        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
+    options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
+    inputs = checks.paged_inputs(
+        *("fused decode", q, k_cache, v_cache, block_tables, context_lens, options, plan),
+        k_new=k_new,
+        v_new=v_new,
     )
-    checks.check_tables(
-        block_tables, context_lens, k_cache, sliding_window, lengths="context_lens", num_queries=0
+    return attend(launch, inputs, return_lse)
+
+
+def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
+    """Start the kernel on checked arguments; waits for nothing."""
+    fused_decode_kernel[(inputs.q.shape[0], inputs.k_cache.shape[2])](
+        out,
+        lse,
+        *inputs.kernel_arguments,
+        *inputs.strides(out, alike=True),
+        **configs.constants(inputs, configs.decode_config(inputs)),
     )
-    if mode.decide().mode == "reference":
-        out, lse = fallback.attention(
-            q, k_cache, v_cache, block_tables, context_lens, options, k_new=k_new, v_new=v_new
-        )
-        return (out, lse) if return_lse else out
-    num_seqs, num_heads, head_dim = q.shape
-    block_size, num_kv_heads = k_cache.shape[1:3]
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(q.shape[:2], device=q.device) if return_lse else None
-    group = num_heads // num_kv_heads
-    config = configs.decode_config(configs.target(q.device), head_dim, group, q.element_size())
-    if num_seqs > 0:
-        with torch.cuda.device_of(q):
-            fused_decode_kernel[(num_seqs, num_kv_heads)](
-                out,
-                lse,
-                q,
-                k_new,
-                v_new,
-                k_cache,
-                v_cache,
-                block_tables,
-                context_lens,
-                options.alibi_slopes,
-                options.k_scale,
-                options.v_scale,
-                options.scale,
-                options.window,
-                *out.stride()[:2],
-                *q.stride()[:2],
-                *k_new.stride()[:2],
-                *v_new.stride()[:2],
-                *k_cache.stride()[:3],
-                *v_cache.stride()[:3],
-                block_tables.stride(0),
-                GROUP=group,
-                ROWS=config.rows,
-                BLOCK_SIZE=block_size,
-                HEAD_DIM=head_dim,
-                DIMS=max(16, triton.next_power_of_2(head_dim)),
-                TILE=config.tile,
-                SOFTCAP=options.softcap,
-                num_warps=config.num_warps,
-                num_stages=config.num_stages,
-            )
-    return (out, lse) if return_lse else out

@@ -15,7 +15,7 @@ Partitions have one size, so a ragged batch is split by length: a short sequence
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -23,17 +23,18 @@ from numpy.typing import NDArray
 
 from kernels.attention import configs
 from kernels.runtime.argument_checks import describe
-from kernels.runtime.checks import Options
+from kernels.runtime.inputs import Cut, PagedInputs, Plan
 
 # Programs that one multiprocessor holds at a time (each pipelines its loads through shared memory),
 # and what starting and merging one costs, in tokens that could have been read instead.
 _RESIDENT, _OVERHEAD = 2, 128
 _MAX_PARTITIONS = 256
+PARTITION_SIZE = 512  # tokens, as in vLLM
 _GRID = 65_535
 """Programs along the third axis of a CUDA grid, which is where partitions are."""
 
 
-def check_partitions(partition_size: int, num_partitions: int | None) -> None:
+def check(partition_size: int, num_partitions: int | None, plan: Plan | None = None) -> None:
     """Check v2's own two keywords: ints of at least 1; None, or as many as a grid has room for."""
     given = {"partition_size": partition_size}
     if num_partitions is not None:
@@ -45,50 +46,37 @@ def check_partitions(partition_size: int, num_partitions: int | None) -> None:
             raise ValueError(f"{name} = {value}: give at least 1")
     if num_partitions is not None and num_partitions > _GRID:
         raise ValueError(f"num_partitions = {num_partitions}: a grid has room for at most {_GRID}")
+    if plan is not None and given != {"partition_size": PARTITION_SIZE}:
+        raise ValueError(f"{list(given)[-1]} is given beside a plan: give it to plan_decode")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a call is cut: `num_partitions` of `span` tokens each, in tiles of `config`."""
-
-    span: int
-    num_partitions: int
-    config: configs.Config
-
-
-def plan(
-    lengths: NDArray[np.int64],
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    options: Options,
-    partition_size: int = 512,
-    num_partitions: int | None = None,
-) -> Plan:
-    """Choose the partitions for sequences of these lengths, in front of a checked call."""
-    chip = configs.target(q.device)
-    group = q.shape[1] // k_cache.shape[2]
-    config = configs.decode_config(chip, q.shape[2], group, q.element_size())
-    visible = np.minimum(lengths, options.window)
+def with_cut(inputs: PagedInputs, partition_size: int, num_partitions: int | None) -> PagedInputs:
+    """The same call, its plan with partitions, if it has none yet."""
+    if inputs.plan.cut is not None:
+        return inputs
+    visible = np.minimum(inputs.plan.lengths, inputs.options.window)
     longest = max(1, int(visible.max(initial=0)))
+    most = -(-longest // partition_size)
     if num_partitions is not None:
         span = -(-longest // num_partitions)
-        return Plan(span, -(-longest // span), config)  # none behind the end: it would be empty
-    most = -(-longest // partition_size)
-    if chip != "interpreted":
-        processors = torch.cuda.get_device_properties(q.device).multi_processor_count
-        seats = processors * _RESIDENT
-        return wave_plan(visible, most, k_cache.shape[2], seats, partition_size, config)
-    return Plan(partition_size, most, config)
+        cut = Cut(span, -(-longest // span))  # none behind the end: it would be empty
+    elif configs.target(inputs.q.device) == "interpreted":
+        cut = Cut(partition_size, most)
+    else:
+        processors = torch.cuda.get_device_properties(inputs.q.device).multi_processor_count
+        tile, seats = configs.decode_config(inputs).tile, processors * _RESIDENT
+        cut = wave_cut(visible, most, inputs.k_cache.shape[2], seats, partition_size, tile)
+    return replace(inputs, plan=replace(inputs.plan, cut=cut))
 
 
-def wave_plan(
+def wave_cut(
     visible: NDArray[np.int64],
     most: int,
     num_kv_heads: int,
     seats: int,
     partition_size: int,
-    config: configs.Config,
-) -> Plan:
+    tile: int,
+) -> Cut:
     """The cheapest of 1 … `most` partitions, on a chip that runs `seats` programs at a time.
 
     Two bounds on the time, in tokens: full waves of the longest program; and all work shared evenly
@@ -99,11 +87,11 @@ def wave_plan(
     counts = np.arange(1, min(most, _MAX_PARTITIONS) + 1)
     # Whole tiles, so that only a sequence's last one needs a mask; never less than asked for.
     least = max(-(-longest // counts[-1]), min(partition_size, longest))
-    spans = -(-np.maximum(-(-longest // counts), least) // config.tile) * config.tile
+    spans = -(-np.maximum(-(-longest // counts), least) // tile) * tile
     programs = num_kv_heads * (-(-visible // spans[:, None])).sum(axis=1)
     program = spans + _OVERHEAD
     waves = -(-programs // seats) * program
     shared = (num_kv_heads * visible.sum() + programs * _OVERHEAD) / seats + program
     costs = np.minimum(waves, shared) + np.where(spans < longest, _OVERHEAD, 0)
     span = int(spans[int(costs.argmin())])
-    return Plan(span, max(1, -(-longest // span)), config)
+    return Cut(span, max(1, -(-longest // span)))

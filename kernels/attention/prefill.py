@@ -34,7 +34,9 @@ import torch
 
 from kernels.attention import configs, numerics
 from kernels.attention import tile as tiles
-from kernels.runtime import checks, fallback, mode
+from kernels.runtime import checks, mode
+from kernels.runtime.fallback import attend
+from kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 
@@ -62,7 +64,7 @@ def prefill_kernel(
     k_block,
     k_row,
     k_head,
-    v_block,
+    v_block,  # None, as v_row: V lies as K does
     v_row,
     v_head,
     table_seq,
@@ -167,6 +169,7 @@ def paged_prefill(
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
     return_lse: bool = False,
+    plan: Plan | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Causal attention of each sequence's last tokens over its pages; [T, Hq, D] in q's dtype.
 
@@ -178,79 +181,22 @@ def paged_prefill(
     Everything else, keywords and errors too, as in `paged_attention_v1`, for a query at its own
     position. return_lse: True gives (output, lse), lse float32 [T, Hq] = log₂ Σ exp(score).
     """
-    num_queries = checks.check_prefill(q, k_cache, v_cache, block_tables, query_start_loc, seq_lens)
-    options = checks.check_options(
-        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
+    options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
+    inputs = checks.paged_inputs(
+        *("prefill", q, k_cache, v_cache, block_tables, seq_lens, options, plan),
+        query_start_loc=query_start_loc,
     )
-    checks.check_tables(block_tables, seq_lens, k_cache, sliding_window, num_queries=num_queries)
-    if mode.decide().mode == "reference":
-        out, lse = fallback.attention(
-            q, k_cache, v_cache, block_tables, seq_lens, options, query_start_loc=query_start_loc
-        )
-    else:
-        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-        lse = torch.empty(q.shape[:2], device=q.device) if return_lse else None
-        launch(
-            out,
-            lse,
-            q,
-            k_cache,
-            v_cache,
-            block_tables,
-            query_start_loc,
-            seq_lens,
-            options,
-            int(num_queries.max(initial=0)),
-        )
-    return (out, lse) if return_lse else out
+    return attend(launch, inputs, return_lse)
 
 
-def launch(
-    out: torch.Tensor,
-    lse: torch.Tensor | None,
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    query_start_loc: torch.Tensor,
-    seq_lens: torch.Tensor,
-    options: checks.Options,
-    most_queries: int,
-) -> None:
-    """Start the kernel on checked arguments; no sequence has more than `most_queries` queries."""
-    (_, num_heads, head_dim), (block_size, num_kv_heads) = q.shape, k_cache.shape[1:3]
-    if most_queries == 0:
-        return
-    group = num_heads // num_kv_heads
-    config = configs.prefill_config(configs.target(q.device), head_dim, group, q.element_size())
-    grid = (seq_lens.shape[0], num_kv_heads, triton.cdiv(most_queries, config.rows // group))
-    with torch.cuda.device_of(q):
-        prefill_kernel[grid](
-            out,
-            lse,
-            q,
-            k_cache,
-            v_cache,
-            block_tables,
-            query_start_loc,
-            seq_lens,
-            options.alibi_slopes,
-            options.k_scale,
-            options.v_scale,
-            options.scale,
-            options.window,
-            *out.stride()[:2],
-            *q.stride()[:2],
-            *k_cache.stride()[:3],
-            *v_cache.stride()[:3],
-            block_tables.stride(0),
-            GROUP=group,
-            ROWS=config.rows,
-            BLOCK_SIZE=block_size,
-            HEAD_DIM=head_dim,
-            DIMS=max(16, triton.next_power_of_2(head_dim)),
-            TILE=config.tile,
-            SOFTCAP=options.softcap,
-            num_warps=config.num_warps,
-            num_stages=config.num_stages,
-        )
+def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
+    """Start the kernel on checked arguments; waits for nothing."""
+    config = configs.prefill_config(inputs)
+    tiles_of_queries = triton.cdiv(int(inputs.plan.counts.max()), config.rows // inputs.group)
+    prefill_kernel[(inputs.lens.shape[0], inputs.k_cache.shape[2], tiles_of_queries)](
+        out,
+        lse,
+        *inputs.kernel_arguments,
+        *inputs.strides(out, alike=True),
+        **configs.constants(inputs, config),
+    )

@@ -46,7 +46,7 @@ def attend(
     v_ptr,
     k_block,
     k_row,
-    v_block,
+    v_block,  # None: V lies as K does, and one offset serves both
     v_row,
     scale,
     window,
@@ -60,15 +60,17 @@ def attend(
     """The running softmax of all rows, after one more tile of keys."""
     position = start + tl.arange(0, TILE)
     present = position < stop
-    if MASKED:
-        block = tl.load(table_ptr + position // BLOCK_SIZE, mask=present, other=0)
-    else:
-        block = tl.load(table_ptr + position // BLOCK_SIZE)
+    # Without a sign, / and % are a shift and a mask, and to widen costs nothing.
+    unsigned = position.to(tl.uint32)
+    page_ptr = table_ptr + unsigned // BLOCK_SIZE
+    block = tl.load(page_ptr, mask=present, other=0) if MASKED else tl.load(page_ptr)
     # 64 bits before any product: block · stride passes 2³¹ in a cache of a few GiB.
-    block = block.to(tl.int64)
-    row = (position % BLOCK_SIZE).to(tl.int64)
-    k = load_rows(k_ptr, block * k_block + row * k_row, present, HEAD_DIM, q.shape[1], MASKED)
-    v = load_rows(v_ptr, block * v_block + row * v_row, present, HEAD_DIM, q.shape[1], MASKED)
+    block = block.to(tl.uint32).to(tl.int64)
+    row = (unsigned % BLOCK_SIZE).to(tl.int64)
+    k_offset = block * k_block + row * k_row
+    v_offset = k_offset if v_block is None else block * v_block + row * v_row
+    k = load_rows(k_ptr, k_offset, present, HEAD_DIM, q.shape[1], MASKED)
+    v = load_rows(v_ptr, v_offset, present, HEAD_DIM, q.shape[1], MASKED)
 
     k = numerics.operand(k, q.dtype)
     scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale

@@ -36,7 +36,9 @@ from __future__ import annotations
 import torch
 
 from kernels.attention import numerics
-from kernels.runtime import checks, fallback, mode
+from kernels.runtime import checks, mode
+from kernels.runtime.fallback import attend
+from kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 
@@ -148,6 +150,7 @@ def paged_attention_v1(
     softcap: float = 0.0,
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
+    plan: Plan | None = None,
 ) -> torch.Tensor:
     """Attention of one query token per sequence over its pages; returns [B, Hq, D] in q's dtype.
 
@@ -159,61 +162,31 @@ def paged_attention_v1(
     score = scale·(q·k)·k_scale, then softcap·tanh(score/softcap) if softcap > 0, then
     + slope·(key position - query position). scale: 1/√D by default. alibi_slopes: float32 [Hq].
     sliding_window: number of keys seen, the query's own included; 0 = all. k_scale, v_scale: a
-    number or a float tensor [Hkv]; value = stored · scale.
+    number or a float tensor [Hkv]; value = stored · scale. plan: from `plan_decode` with this
+    step's tables and lengths; without one they are looked at in this call, which waits for the GPU.
 
     Raises ValueError or TypeError naming the argument, the value and the sequence: also for a table
-    too short for its sequence and for block ids outside the cache. Looking at tables and lengths
-    waits for the GPU.
+    too short for its sequence and for block ids outside the cache.
     """
-    checks.check_decode(q, k_cache, v_cache, block_tables, seq_lens)
-    options = checks.check_options(
-        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
+    options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
+    inputs = checks.paged_inputs(
+        "decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan
     )
-    checks.check_tables(block_tables, seq_lens, k_cache, sliding_window)
-    if mode.decide().mode == "reference":
-        return fallback.attention(q, k_cache, v_cache, block_tables, seq_lens, options)[0]
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    launch(out, q, k_cache, v_cache, block_tables, seq_lens, options)
-    return out
+    return attend(launch, inputs)
 
 
-def launch(
-    out: torch.Tensor,
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
-    options: checks.Options,
-) -> None:
-    """Start the kernel on arguments that were checked; waits for nothing (for benchmarks)."""
-    num_seqs, num_heads, head_dim = q.shape
-    block_size, num_kv_heads = k_cache.shape[1:3]
-    dims = triton.next_power_of_2(head_dim)
-    if num_seqs == 0:
-        return
-    with torch.cuda.device_of(q):
-        paged_attention_v1_kernel[(num_seqs, num_heads)](
-            out,
-            q,
-            k_cache,
-            v_cache,
-            block_tables,
-            seq_lens,
-            options.alibi_slopes,
-            options.k_scale,
-            options.v_scale,
-            options.scale,
-            options.window,
-            *out.stride()[:2],
-            *q.stride()[:2],
-            *k_cache.stride()[:3],
-            *v_cache.stride()[:3],
-            block_tables.stride(0),
-            GROUP=num_heads // num_kv_heads,
-            BLOCK_SIZE=block_size,
-            ROWS=min(triton.next_power_of_2(block_size), max(_TILE // dims, 1)),
-            HEAD_DIM=head_dim,
-            DIMS=dims,
-            SOFTCAP=options.softcap,
-        )
+def launch(out: torch.Tensor, lse: None, inputs: PagedInputs) -> None:
+    """Start the kernel on checked arguments; waits for nothing. It gives no LSE."""
+    num_seqs, num_heads, head_dim = inputs.q.shape
+    block_size, dims = inputs.k_cache.shape[1], triton.next_power_of_2(head_dim)
+    paged_attention_v1_kernel[(num_seqs, num_heads)](
+        out,
+        *inputs.kernel_arguments,
+        *inputs.strides(out),
+        GROUP=inputs.group,
+        BLOCK_SIZE=block_size,
+        ROWS=min(triton.next_power_of_2(block_size), max(_TILE // dims, 1)),
+        HEAD_DIM=head_dim,
+        DIMS=dims,
+        SOFTCAP=inputs.options.softcap,
+    )

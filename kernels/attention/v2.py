@@ -33,10 +33,11 @@ from __future__ import annotations
 
 import torch
 
-from kernels.attention import numerics
+from kernels.attention import configs, numerics, partitions
 from kernels.attention import tile as tiles
-from kernels.attention.partitions import Plan, check_partitions, plan
-from kernels.runtime import checks, fallback, mode
+from kernels.runtime import checks, mode
+from kernels.runtime.fallback import attend
+from kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 
@@ -67,7 +68,7 @@ def split_kernel(
     k_block,
     k_row,
     k_head,
-    v_block,
+    v_block,  # None, as v_row: V lies as K does
     v_row,
     v_head,
     table_seq,
@@ -214,9 +215,10 @@ def paged_attention_v2(
     softcap: float = 0.0,
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
-    partition_size: int = 512,
+    partition_size: int = partitions.PARTITION_SIZE,
     num_partitions: int | None = None,
     return_lse: bool = False,
+    plan: Plan | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """What `paged_attention_v1` gives, with the KV sequence cut into partitions.
 
@@ -224,93 +226,51 @@ def paged_attention_v2(
     partition_size: a partition has at least so many tokens. num_partitions: cut the longest
     sequence into so many, whatever their size; None takes as many as keep the chip busy (in the
     interpreter: as partition_size makes). Shorter sequences have fewer partitions of the same size.
+    With a plan both are the plan's: give them to `plan_decode`.
 
     return_lse: True gives (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score), -inf for length
     0: with it, answers over parts of a sequence can be merged.
     """
-    checks.check_decode(q, k_cache, v_cache, block_tables, seq_lens)
-    options = checks.check_options(
-        q, k_cache, scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale
+    partitions.check(partition_size, num_partitions, plan)
+    options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
+    inputs = checks.paged_inputs(
+        "decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan
     )
-    check_partitions(partition_size, num_partitions)
-    lengths = checks.check_tables(block_tables, seq_lens, k_cache, sliding_window)
-    if mode.decide().mode == "reference":
-        out, lse = fallback.attention(q, k_cache, v_cache, block_tables, seq_lens, options)
-    else:
-        planned = plan(lengths, q, k_cache, options, partition_size, num_partitions)
-        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-        lse = torch.empty(q.shape[:2], device=q.device) if return_lse else None
-        launch(out, lse, q, k_cache, v_cache, block_tables, seq_lens, options, planned)
-    return (out, lse) if return_lse else out
+    inputs = partitions.with_cut(inputs, partition_size, num_partitions)
+    return attend(launch, inputs, return_lse)
 
 
-def launch(
-    out: torch.Tensor,
-    lse: torch.Tensor | None,
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
-    options: checks.Options,
-    planned: Plan,
-) -> None:
-    """Start the kernels on arguments that were checked; waits for nothing (for benchmarks)."""
-    num_seqs, num_heads, head_dim = q.shape
-    block_size, num_kv_heads = k_cache.shape[1:3]
-    if num_seqs == 0:
-        return
-    group, parts = num_heads // num_kv_heads, planned.num_partitions
-    shared = {
-        "GROUP": group,
-        "HEAD_DIM": head_dim,
-        "DIMS": max(16, triton.next_power_of_2(head_dim)),
-    }
+def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
+    """Start the kernels on checked arguments; waits for nothing."""
+    (num_seqs, num_heads, head_dim), cut = inputs.q.shape, inputs.plan.cut
+    config = configs.decode_config(inputs)
     partial: list[torch.Tensor | None] = [None] * 3
-    if parts > 1:
-        shape = (num_seqs, num_heads, parts)
-        partial = [torch.empty((*shape, head_dim), device=q.device)]
-        partial += [torch.empty(shape, device=q.device) for _ in ("m", "ell")]
-    with torch.cuda.device_of(q):
-        split_kernel[(num_seqs, num_kv_heads, parts)](
+    if cut.num_partitions > 1:
+        shape = (num_seqs, num_heads, cut.num_partitions)
+        numbers = {"dtype": torch.float32, "device": out.device}
+        partial = [torch.empty((*shape, *more), **numbers) for more in ([head_dim], [], [])]
+    split_kernel[(num_seqs, inputs.k_cache.shape[2], cut.num_partitions)](
+        out,
+        lse,
+        *partial,
+        *inputs.kernel_arguments,
+        cut.span,
+        *inputs.strides(out, alike=True),
+        **configs.constants(inputs, config),
+    )
+    if cut.num_partitions > 1:
+        reduce_kernel[(num_seqs, num_heads)](
             out,
             lse,
             *partial,
-            q,
-            k_cache,
-            v_cache,
-            block_tables,
-            seq_lens,
-            options.alibi_slopes,
-            options.k_scale,
-            options.v_scale,
-            options.scale,
-            options.window,
-            planned.span,
+            inputs.lens,
+            inputs.options.v_scale,
+            inputs.options.window,
+            cut.span,
+            cut.num_partitions,
             *out.stride()[:2],
-            *q.stride()[:2],
-            *k_cache.stride()[:3],
-            *v_cache.stride()[:3],
-            block_tables.stride(0),
-            ROWS=planned.config.rows,
-            BLOCK_SIZE=block_size,
-            TILE=planned.config.tile,
-            SOFTCAP=options.softcap,
-            num_warps=planned.config.num_warps,
-            num_stages=planned.config.num_stages,
-            **shared,
+            GROUP=inputs.group,
+            HEAD_DIM=head_dim,
+            DIMS=configs.padded(head_dim),
+            PARTS=min(16, triton.next_power_of_2(cut.num_partitions)),
         )
-        if parts > 1:
-            reduce_kernel[(num_seqs, num_heads)](
-                out,
-                lse,
-                *partial,
-                seq_lens,
-                options.v_scale,
-                options.window,
-                planned.span,
-                parts,
-                *out.stride()[:2],
-                PARTS=min(16, triton.next_power_of_2(parts)),
-                **shared,
-            )

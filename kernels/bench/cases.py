@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from kernels import compare
-from kernels.runtime import checks, mode
+from kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 
@@ -69,10 +69,6 @@ class Inputs:
     @property
     def arguments(self) -> tuple[torch.Tensor, ...]:
         return self.q, self.k_cache, self.v_cache, self.block_tables, self.seq_lens
-
-    @property
-    def options(self) -> checks.Options:
-        return checks.check_options(self.q, self.k_cache, None, None, 0, 0.0, None, None)
 
     @property
     def cached_bytes(self) -> int:

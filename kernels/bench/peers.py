@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels.attention import v1 as attention_v1
-from kernels.attention import v2 as attention_v2
+from kernels.attention.plan import plan_decode
+from kernels.attention.v1 import paged_attention_v1
+from kernels.attention.v2 import paged_attention_v2
 from kernels.bench.cases import Inputs
 from kernels.runtime import mode
 
@@ -32,26 +33,15 @@ class Peer:
 
 
 def v1(inputs: Inputs) -> Peer:
-    """`paged_attention_v1`, its checks done before."""
-    out, options = torch.empty_like(inputs.q), inputs.options
-
-    def run() -> torch.Tensor:
-        attention_v1.launch(out, *inputs.arguments, options)
-        return out
-
-    return Peer(run)
+    """`paged_attention_v1`, planned before."""
+    plan = plan_decode(*inputs.arguments)
+    return Peer(lambda: paged_attention_v1(*inputs.arguments, plan=plan))
 
 
 def v2(inputs: Inputs) -> Peer:
-    """`paged_attention_v2`, its checks and its plan done before."""
-    out, options = torch.empty_like(inputs.q), inputs.options
-    plan = attention_v2.plan(inputs.lengths, inputs.q, inputs.k_cache, options)
-
-    def run() -> torch.Tensor:
-        attention_v2.launch(out, None, *inputs.arguments, options, plan)
-        return out
-
-    return Peer(run)
+    """`paged_attention_v2`, planned before."""
+    plan = plan_decode(*inputs.arguments)
+    return Peer(lambda: paged_attention_v2(*inputs.arguments, plan=plan))
 
 
 def sdpa(inputs: Inputs) -> Peer:

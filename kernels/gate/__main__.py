@@ -9,7 +9,9 @@ the launcher chooses for that chip. Then the machine code must satisfy the rules
 * steps from a cache pointer are 64 bits wide: block · stride passes 2³¹ in a cache of a few GiB;
 * nothing spills: a register that lives in memory costs more than it saves;
 * kernels that touch a cache load 16 bytes at a time, the most that one instruction can;
-* a program's shared memory fits the chip.
+* a program's shared memory fits the chip;
+* the main loop of paged_attention_v2 takes at most 8 instructions for a token ("a token": the
+  instructions of a thread for a tile ÷ the tile's tokens; counted for NVIDIA).
 """
 
 from __future__ import annotations
@@ -47,9 +49,9 @@ def check(case: Case, name: str) -> list[dict[str, Any]]:
             return [{**row, "kernel": "", "refused": refusal[0], "problems": []}]
         return [{**row, "kernel": "", "problems": [f"{type(error).__name__}: {said[-300:]}"]}]
     rows = []
-    for kernel, machine in built:
-        facts = machine_code.facts(machine)
-        found = problems(facts, target, name in case.narrow)
+    for kernel, machine, constants in built:
+        facts = machine_code.facts(machine, constants)
+        found = problems(facts, target, case.per_token)
         if refused:
             found.append(f"e4m3 compiles for {name}, which has none: correct TARGETS")
         rows.append(
@@ -134,16 +136,17 @@ def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """The rows as lines of text, each with its problems under it."""
     titles = f"{'target':<8}{'kernel':<28}{'case':<18}{'regs':>5}{'spills':>7}{'shared':>8}"
-    lines = [f"{titles}{'loads':>7}{'16 B':>6}{'steps':>7}  warps, stages"]
+    lines = [f"{titles}{'loads':>7}{'16 B':>6}{'steps':>7}{'a token':>9}  warps, stages"]
     for row in rows:
         start = f"{row['target']:<8}{row['kernel'] or row['launcher']:<28}{row['case']:<18}"
         if "refused" in row:
             lines.append(f"{start}refused, as it must be: {row['refused']}")
         elif "registers" in row:
             bits = sorted({bit for found in row["offset_bits"].values() for bit in found})
+            count = f"{row['per_token']:.1f}" if row["per_token"] else "-"
             lines.append(
                 f"{start}{row['registers']:>5}{row['spilled']:>7}{row['shared']:>8}{row['loads']:>7}"
-                f"{row['wide_loads']:>6}{','.join(map(str, bits)) or '-':>7}  "
+                f"{row['wide_loads']:>6}{','.join(map(str, bits)) or '-':>7}{count:>9}  "
                 f"{row['warps']}, {row['stages']}"
             )
         else:

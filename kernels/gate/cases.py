@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -16,32 +16,33 @@ from kernels.bench import cases as bench_cases
 class Case:
     """One call of a launcher: a line of the gate.
 
-    fp8: it has an e4m3 cache. narrow: targets where a program has fewer than 16 bytes a thread to
-    move, so that no load can be that wide.
+    fp8: it has an e4m3 cache. per_token: how many instructions the main loop may take for a token
+    of the KV sequence, on the targets where they are counted.
     """
 
     kernel: str
     label: str
     call: Callable[[], object]
     fp8: bool = False
-    narrow: tuple[str, ...] = ()
+    per_token: float | None = None
 
 
 def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any) -> Case:
     """An attention call; every option that names no tensor's shape goes to the launcher.
 
     heads, kv_heads, head_dim, block_size: the shapes; cache: the cache's dtype; scaled, alibi: with
-    k_scale and v_scale, with alibi_slopes.
+    k_scale and v_scale, with alibi_slopes; apart: V lies otherwise than K.
     """
     shape = {"heads": 32, "kv_heads": 8, "head_dim": 128, "block_size": 16}
     heads, kv_heads, head_dim, block_size = (options.pop(n, shape[n]) for n in shape)
     cache_dtype = options.pop("cache", dtype)
-    scaled, alibi = options.pop("scaled", False), options.pop("alibi", False)
+    scaled, alibi, apart = (options.pop(name, False) for name in ("scaled", "alibi", "apart"))
 
     def call() -> object:
         q = torch.zeros(4, heads, head_dim, dtype=getattr(torch, dtype))
         size = (16, block_size, kv_heads, head_dim)
         cache = torch.zeros(size, dtype=getattr(torch, cache_dtype))
+        values = cache.transpose(1, 2).contiguous().transpose(1, 2) if apart else cache.clone()
         tables = torch.zeros(4, 16, dtype=torch.int32)
         lens = torch.full((4,), 8 * block_size, dtype=torch.int32)
         new, more = [], []
@@ -55,7 +56,7 @@ def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any)
         if alibi:
             tensors["alibi_slopes"] = torch.ones(heads)
         launch = getattr(kernels, kernel)
-        return launch(q, *new, cache, cache.clone(), tables, *more, lens, **tensors, **options)
+        return launch(q, *new, cache, values, tables, *more, lens, **tensors, **options)
 
     return Case(kernel, label, call, fp8="float8" in cache_dtype)
 
@@ -70,8 +71,7 @@ def _cache_write(label: str, dtype: str, head_dim: int, cache: str = "", **optio
             key, key.clone(), pages, pages.clone(), slots, **scales, **options
         )
 
-    # A token's 8 heads are 2 KiB at most, and gfx942's warps make 256 threads of 4 warps.
-    return Case("reshape_and_cache", label, call, fp8=bool(cache), narrow=("gfx942",))
+    return Case("reshape_and_cache", label, call, fp8=bool(cache))
 
 
 def _copy(label: str, dtype: str) -> Case:
@@ -92,7 +92,8 @@ CASES = (
     _attention("paged_attention_v1", "D80 fp16 MHA", "float16", head_dim=80, kv_heads=32),
     _attention("paged_attention_v1", "D128 fp8", cache=FP8, scaled=True),
     _attention("paged_attention_v1", "D128 all options", **EXTRAS),
-    _attention("paged_attention_v2", "D128", num_partitions=4),
+    replace(_attention("paged_attention_v2", "D128", num_partitions=4), per_token=8.0),
+    _attention("paged_attention_v2", "D128 V apart", num_partitions=4, apart=True),
     _attention(
         "paged_attention_v2", "D80 fp16 MHA", "float16", head_dim=80, kv_heads=32, num_partitions=1
     ),

@@ -51,8 +51,10 @@ class _Driver:
 _DRIVER = _Driver()
 
 
-def compiled(name: str, target: Any, call: Callable[[], object]) -> list[tuple[str, Any]]:
-    """Run `call` and return (kernel name, compiled kernel) for each launch in it.
+def compiled(
+    name: str, target: Any, call: Callable[[], object]
+) -> list[tuple[str, Any, dict[str, Any]]]:
+    """Run `call`; (kernel name, compiled kernel, its constants) for each launch in it.
 
     name: as `kernels.attention.configs` spells the chip; target: triton's GPUTarget. What `call`
     returns is garbage: nothing was computed. Raises what the compiler raises; RuntimeError in a
@@ -65,20 +67,20 @@ def compiled(name: str, target: Any, call: Callable[[], object]) -> list[tuple[s
         )
     _DRIVER.use(name, target)
     import_module("triton").runtime.driver.set_active(_DRIVER)
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, Any, dict[str, Any]]] = []
     with _launches_compile(found), _pretended(name):
         call()
     return found
 
 
 @contextlib.contextmanager
-def _launches_compile(found: list[tuple[str, Any]]) -> Iterator[None]:
+def _launches_compile(found: list[tuple[str, Any, dict[str, Any]]]) -> Iterator[None]:
     jit: Any = import_module("triton.runtime.jit").JITFunction
     run = jit.run
 
     def build(self: Any, *arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
         kernel = run(self, *arguments, grid=grid, warmup=True, **keywords)
-        found.append((self.fn.__name__, kernel))
+        found.append((self.fn.__name__, kernel, keywords))
         return kernel
 
     jit.run = build

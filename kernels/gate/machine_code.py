@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +26,8 @@ class Facts:
     """registers: per thread (vector registers on AMD); spilled: bytes a thread keeps in memory for
     want of them (AMD: registers spilled); shared: bytes a program needs; loads: load instructions
     from global memory, wide_loads: those of 16 bytes; offset_bits: for each cache pointer, the
-    widths of all steps taken from it."""
+    widths of all steps taken from it; per_token: instructions in the main loop,
+    divided by the tokens of its tile (None: no such loop, or not counted, as for AMD)."""
 
     registers: int
     spilled: int
@@ -33,10 +35,12 @@ class Facts:
     loads: int
     wide_loads: int
     offset_bits: dict[str, list[int]]
+    per_token: float | None = None
 
 
-def facts(kernel: Any) -> Facts:
-    """Read the facts of a kernel that triton has compiled for NVIDIA or AMD."""
+def facts(kernel: Any, constants: Mapping[str, Any]) -> Facts:
+    """Read the facts of a kernel that triton has compiled, with these constants."""
+    per_token = None
     asm = kernel.asm
     offsets = {
         pointer: sorted(widths)
@@ -46,13 +50,21 @@ def facts(kernel: Any) -> Facts:
     if "ptx" in asm:
         loads = _PTX_LOAD.findall(asm["ptx"])
         wide = sum(bool(_PTX_WIDE.search(load)) for load in loads)
-        registers, spilled = _nvidia_usage(asm["cubin"])
+        said = _nvidia("cuobjdump", "-res-usage", cubin=asm["cubin"])
+        usage = re.search(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", said)
+        if usage is None:
+            raise ValueError(f"cuobjdump says nothing about registers: {said[-300:]}")
+        # The stack and local memory hold what did not fit the registers.
+        registers, spilled = int(usage[1]), int(usage[2]) + int(usage[3])
+        if "TILE" in constants and "BLOCK_SIZE" in constants:
+            loop = longest_loop(_nvidia("nvdisasm", "-c", cubin=asm["cubin"]))
+            per_token = loop / constants["TILE"]
     else:
         loads = _GCN_LOAD.findall(asm["amdgcn"])
         wide = sum(load.endswith("dwordx4") for load in loads)
         registers = _gcn(asm["amdgcn"], "vgpr_count")
         spilled = _gcn(asm["amdgcn"], "vgpr_spill_count")
-    return Facts(registers, spilled, kernel.metadata.shared, len(loads), wide, offsets)
+    return Facts(registers, spilled, kernel.metadata.shared, len(loads), wide, offsets, per_token)
 
 
 _FROM_TABLE = "loaded pointer"
@@ -88,18 +100,34 @@ def step_widths(ttir: str) -> dict[str, set[int]]:
     return widths
 
 
-def _nvidia_usage(cubin: bytes) -> tuple[int, int]:
-    """Registers a thread, and bytes of local memory a thread: what did not fit the registers."""
+_INSTRUCTION = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
+_LABEL = re.compile(r"(\.L_x_\d+):")
+_JUMP = re.compile(r"\bBRA\b.*`\((\.L_x_\d+)\)")
+
+
+def longest_loop(assembly: str) -> int:
+    """How many instructions lie between a label and the last jump back to it, at most."""
+    count, longest = 0, 0
+    labels: dict[str, int] = {}
+    for line in assembly.splitlines():
+        if label := _LABEL.match(line):
+            labels[label[1]] = count
+        elif _INSTRUCTION.match(line):
+            count += 1
+            jump = _JUMP.search(line)
+            if jump and jump[1] in labels:
+                longest = max(longest, count - labels[jump[1]])
+    return longest
+
+
+def _nvidia(tool: str, option: str, cubin: bytes) -> str:
+    """What one of the tools in triton's wheel says about machine code."""
     nvidia = Path(import_module("triton").__file__).parent / "backends" / "nvidia" / "bin"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        command = [str(nvidia / "cuobjdump"), "-res-usage", str(path)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    usage = re.search(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", said)
-    if usage is None:
-        raise ValueError(f"cuobjdump says nothing about registers: {said[-300:]}")
-    return int(usage[1]), int(usage[2]) + int(usage[3])
+        command = [str(nvidia / tool), option, str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _gcn(text: str, name: str) -> int:

@@ -31,8 +31,8 @@ TARGETS = {
 REFUSAL = re.compile(r"type fp8e4nv not supported in this architecture[^\"]*?\)")
 
 
-def problems(facts: Facts, target: Target, narrow: bool = False) -> list[str]:
-    """Which of the rules in the module's docstring this machine code breaks; `narrow`: see Case."""
+def problems(facts: Facts, target: Target, per_token: float | None = None) -> list[str]:
+    """Which of the gate's rules this machine code breaks; per_token: see `Case`."""
     found = [
         f"steps of {' and '.join(map(str, bits))} bits from {pointer}: make them 64"
         for pointer, bits in facts.offset_bits.items()
@@ -40,8 +40,10 @@ def problems(facts: Facts, target: Target, narrow: bool = False) -> list[str]:
     ]
     if facts.spilled:
         found.append(f"spills {facts.spilled}: take smaller tiles or more warps")
-    if facts.offset_bits and not facts.wide_loads and not narrow:
+    if facts.offset_bits and not facts.wide_loads:
         found.append("no 16-byte load: are the inner strides constant and divisible by 16?")
     if facts.shared > target.shared:
         found.append(f"{facts.shared} bytes of shared memory, the chip has {target.shared}")
+    if per_token and facts.per_token and facts.per_token > per_token:
+        found.append(f"{facts.per_token:.1f} instructions a token, at most {per_token} are allowed")
     return found

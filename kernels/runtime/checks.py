@@ -1,21 +1,23 @@
-"""What a launcher refuses before a kernel runs.
+"""What a launcher refuses before a kernel runs; what it lets pass, it returns as `PagedInputs`.
 
 A kernel trusts its numbers: a wrong block id reads foreign memory, and can end a Jupyter kernel
 without a word. So every launcher asks here first. ValueError (TypeError for a wrong Python type)
-names the argument, the value, and the sequence or token. Tables and lengths are copied to the CPU
-to be looked at. On a GPU that waits for the work queued there: the price of never crashing.
+names the argument, the value, and the sequence or token. Types, shapes, dtypes, strides and devices
+are looked at in every call. The contents of tables, lengths and slots are looked at on the CPU,
+which on a GPU waits for the work queued there: the price of never crashing, paid once a step where
+a plan is passed on.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from kernels.runtime import mode
 from kernels.runtime.argument_checks import (
@@ -29,179 +31,89 @@ from kernels.runtime.argument_checks import (
     finite,
     short,
 )
+from kernels.runtime.inputs import Call, Numbers, Options, PagedInputs, Plan
+from kernels.runtime.table_checks import (
+    check_groups,
+    check_sequences,
+    check_slots,
+    check_tables,
+    query_counts,
+)
 
 MAX_HEAD_DIM = 256
-_NO_WINDOW = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The keywords of a checked attention call: defaults filled in, scales as float32 [Hkv]."""
-
-    scale: float
-    alibi_slopes: torch.Tensor | None
-    sliding_window: int
-    softcap: float
-    k_scale: torch.Tensor | None
-    v_scale: torch.Tensor | None
-
-    @property
-    def window(self) -> int:
-        """The sliding window as a kernel takes it: a number of keys, more than any for all."""
-        return min(self.sliding_window or _NO_WINDOW, _NO_WINDOW)
-
-
-def check_decode(
+def paged_inputs(
+    call: Call,
     q: torch.Tensor,
     k_cache: torch.Tensor,
     v_cache: torch.Tensor,
     block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
+    lens: torch.Tensor,
+    options: Options,
+    plan: Plan | None = None,
     *,
-    lengths: str = "seq_lens",
-) -> None:
-    """Check types, shapes, dtypes, devices and strides of a decode call.
-
-    lengths: the name that seq_lens goes by in the launcher.
-    """
-    check_tensor("q", q, "[B, Hq, D]", 3, FLOATS)
-    _check_paged(q, k_cache, v_cache, block_tables, seq_lens, lengths)
-    for name, tensor in (("block_tables", block_tables), (lengths, seq_lens)):
-        if tensor.shape[0] != q.shape[0]:
-            raise ValueError(f"{name} is for {tensor.shape[0]} sequences, q is for {q.shape[0]}")
-
-
-def check_new_tokens(q: torch.Tensor, k_new: torch.Tensor, v_new: torch.Tensor, heads: int) -> None:
-    """Check the keys and values that `fused_decode` gets beside the cache, for `heads` KV heads."""
-    wanted = [q.shape[0], heads, q.shape[2]]
-    for name, tensor in (("k_new", k_new), ("v_new", v_new)):
-        check_tensor(name, tensor, "[B, Hkv, D]", 3, FLOATS)
-        if list(tensor.shape) != wanted:
-            raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {wanted}")
-    check_devices(q=q, k_new=k_new, v_new=v_new)
-    check_same_dtype(q=q, k_new=k_new, v_new=v_new)
-
-
-def check_prefill(
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    query_start_loc: torch.Tensor,
-    seq_lens: torch.Tensor,
-) -> NDArray[np.int64]:
-    """Check a prefill call like a decode call, and where its queries start; returns [B] lengths."""
-    check_tensor("q", q, "[T, Hq, D]", 3, FLOATS)
-    _check_paged(q, k_cache, v_cache, block_tables, seq_lens, "seq_lens")
-    check_tensor("query_start_loc", query_start_loc, "[B + 1]", 1, (torch.int32,))
-    check_devices(q=q, query_start_loc=query_start_loc)
-    num_seqs = seq_lens.shape[0]
-    if block_tables.shape[0] != num_seqs:
-        raise ValueError(
-            f"block_tables is for {block_tables.shape[0]} sequences, seq_lens is for {num_seqs}"
-        )
-    if query_start_loc.shape[0] != num_seqs + 1:
-        raise ValueError(
-            f"query_start_loc has {query_start_loc.shape[0]} entries, expected {num_seqs + 1}: one "
-            "for each sequence in seq_lens and the end"
-        )
-    starts = query_start_loc.cpu().numpy().astype(np.int64)
-    if starts[0] != 0 or starts[-1] != q.shape[0]:
-        raise ValueError(
-            f"query_start_loc runs from {starts[0]} to {starts[-1]}, expected 0 to {q.shape[0]}, "
-            "the number of q's tokens"
-        )
-    counts = np.diff(starts)
-    for seq, (count, length) in enumerate(zip(counts, seq_lens.cpu().tolist(), strict=True)):
-        if count < 0:
+    query_start_loc: torch.Tensor | None = None,
+    k_new: torch.Tensor | None = None,
+    v_new: torch.Tensor | None = None,
+    slot_mapping: torch.Tensor | None = None,
+) -> PagedInputs:
+    """Check an attention call; without a plan, look at its tables and make one."""
+    check_tensor("q", q, "[T, Hq, D]" if call == "prefill" else "[B, Hq, D]", 3, FLOATS)
+    _check_caches(k_cache, v_cache)
+    check_tensor("block_tables", block_tables, "[B, max_blocks]", 2, (torch.int32,))
+    lengths = "context_lens" if call == "fused decode" else "seq_lens"
+    check_tensor(lengths, lens, "[B]", 1, (torch.int32,))
+    looked_at = {"block_tables": block_tables, lengths: lens}
+    if call == "prefill":
+        check_tensor("query_start_loc", query_start_loc, "[B + 1]", 1, (torch.int32,))
+        looked_at["query_start_loc"] = query_start_loc
+    if slot_mapping is not None:
+        check_tensor("slot_mapping", slot_mapping, "[T]", 1, (torch.int64,))
+        looked_at["slot_mapping"] = slot_mapping
+    check_devices(q=q, k_cache=k_cache, v_cache=v_cache, **looked_at)
+    _check_cache_dtype("q", q, k_cache, v_cache)
+    if q.shape[2] != k_cache.shape[3]:
+        raise ValueError(f"q has head_dim {q.shape[2]}, k_cache has {k_cache.shape[3]}")
+    check_groups(q.shape[1], k_cache.shape[2])
+    if call == "prefill":
+        check_sequences(lens.shape[0], "seq_lens", block_tables=block_tables)
+        if query_start_loc.shape[0] != lens.shape[0] + 1:
             raise ValueError(
-                f"query_start_loc[{seq + 1}] = {starts[seq + 1]}: sequence {seq} would end before "
-                f"it starts, at {starts[seq]}"
+                f"query_start_loc has {query_start_loc.shape[0]} entries, expected "
+                f"{lens.shape[0] + 1}: one for each sequence in seq_lens and the end"
             )
-        if count > max(length, 0):
-            raise ValueError(
-                f"seq_lens[{seq}] = {length}: sequence {seq} has {count} query tokens, and they "
-                "count"
-            )
-    return counts
-
-
-def check_tables(
-    block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
-    k_cache: torch.Tensor,
-    sliding_window: int,
-    *,
-    lengths: str = "seq_lens",
-    num_queries: NDArray[np.int64] | int = 1,
-) -> NDArray[np.int64]:
-    """Check that every page a sequence can see is in its table, and in the cache.
-
-    num_queries: how many of a sequence's last tokens are queries; 0 if its only query follows the
-    tokens in the cache. Returns the lengths, [B].
-    """
-    num_blocks, block_size = k_cache.shape[:2]
-    tables = block_tables.cpu().numpy()
-    tokens = seq_lens.cpu().numpy().astype(np.int64)
-    pages = -(-tokens // block_size)
-    for seq in np.flatnonzero((tokens < 0) | (pages > tables.shape[1])):
-        if tokens[seq] < 0:
-            raise ValueError(
-                f"{lengths}[{seq}] = {tokens[seq]}: sequence {seq} has a negative length"
-            )
-        raise ValueError(
-            f"block_tables is too short for sequence {seq}: {lengths}[{seq}] = {tokens[seq]} needs "
-            f"{pages[seq]} blocks of {block_size}, its table has room for {tables.shape[1]}"
-        )
-    # What a window has left behind is not read, and its blocks may be long gone.
-    window = sliding_window or _NO_WINDOW
-    first = np.maximum(0, tokens - num_queries + 1 - window) // block_size
-    page = np.arange(tables.shape[1])
-    read = (page >= first[:, None]) & (page < pages[:, None])
-    for seq, entry in np.argwhere(read & ((tables < 0) | (tables >= num_blocks))):
-        raise ValueError(
-            f"block_tables[{seq}, {entry}] = {tables[seq, entry]}: sequence {seq} names a block "
-            f"outside the cache, which has blocks 0 to {num_blocks - 1}"
-        )
-    return tokens
-
-
-def check_options(
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    scale: float | None,
-    alibi_slopes: torch.Tensor | None,
-    sliding_window: int,
-    softcap: float,
-    k_scale: float | torch.Tensor | None,
-    v_scale: float | torch.Tensor | None,
-) -> Options:
-    """Check the keywords of an attention call and fill in their defaults."""
-    num_heads, head_dim = q.shape[-2:]
-    if isinstance(sliding_window, bool) or not isinstance(sliding_window, numbers.Integral):
-        raise TypeError(f"sliding_window must be an int, got {describe(sliding_window)}")
-    if sliding_window < 0:
-        raise ValueError(f"sliding_window = {sliding_window}: give a number of keys, or 0 for all")
-    if finite("softcap", softcap) < 0:
-        raise ValueError(f"softcap = {softcap}: give a positive bound, or 0 for none")
-    if alibi_slopes is not None:
-        check_tensor("alibi_slopes", alibi_slopes, "[Hq]", 1, (torch.float32,))
-        check_devices(q=q, alibi_slopes=alibi_slopes)
-        if alibi_slopes.shape[0] != num_heads:
-            raise ValueError(
-                f"alibi_slopes is for {alibi_slopes.shape[0]} heads, q has {num_heads}"
-            )
-    return Options(
-        scale=head_dim**-0.5 if scale is None else finite("scale", scale),
-        alibi_slopes=alibi_slopes,
-        sliding_window=int(sliding_window),
-        softcap=float(softcap),
-        k_scale=_head_scale("k_scale", k_scale, k_cache),
-        v_scale=_head_scale("v_scale", v_scale, k_cache),
+    else:
+        check_sequences(q.shape[0], block_tables=block_tables, **{lengths: lens})
+    if call == "fused decode":
+        _check_new_tokens(q, k_new, v_new, k_cache.shape[2])
+    inputs = PagedInputs(
+        call=call,
+        q=q,
+        k_cache=k_cache,
+        v_cache=v_cache,
+        block_tables=block_tables,
+        lens=lens,
+        options=_checked_options(q, k_cache, options),
+        query_start_loc=query_start_loc,
+        k_new=k_new,
+        v_new=v_new,
     )
+    facts = {
+        "the call": call,
+        "q": _fact(q),
+        "k_cache": _fact(k_cache),
+        "sliding_window": inputs.options.sliding_window,
+        **{name: _identity(tensor) for name, tensor in looked_at.items()},
+    }
+    if plan is None:
+        plan = _look(inputs, facts, looked_at, lengths)
+    else:
+        _check_plan(plan).require(facts)
+    return replace(inputs, plan=plan)
 
 
-def check_cache_write(
+def cache_write(
     key: torch.Tensor,
     value: torch.Tensor,
     k_cache: torch.Tensor,
@@ -209,11 +121,9 @@ def check_cache_write(
     slot_mapping: torch.Tensor,
     k_scale: float | torch.Tensor | None = None,
     v_scale: float | torch.Tensor | None = None,
-) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """Check a cache write: the tensors, and that every slot is in the cache and named once.
-
-    Returns both scales as float32 [Hkv].
-    """
+    plan: Plan | None = None,
+) -> tuple[list[torch.Tensor | None], Plan]:
+    """Check a cache write; both scales as float32 [Hkv], and the plan, made if there is none."""
     check_tensor("key", key, "[T, Hkv, D]", 3, FLOATS)
     check_tensor("value", value, "[T, Hkv, D]", 3, FLOATS)
     _check_caches(k_cache, v_cache)
@@ -232,36 +142,114 @@ def check_cache_write(
         raise ValueError(
             f"slot_mapping names {slot_mapping.shape[0]} slots for key's {key.shape[0]} tokens"
         )
-    scales = [
-        _write_scale(name, scale, k_cache)
-        for name, scale in (("k_scale", k_scale), ("v_scale", v_scale))
-    ]
-    _check_slots(slot_mapping.cpu().tolist(), k_cache.shape[0] * k_cache.shape[1])
-    return scales[0], scales[1]
+    facts = {"slot_mapping": _identity(slot_mapping), "k_cache": _fact(k_cache)}
+    scales = []
+    for name, scale in (("k_scale", k_scale), ("v_scale", v_scale)):
+        if scale is not None and k_cache.dtype != FP8:
+            raise ValueError(
+                f"{name} is given, but k_cache has dtype {short(k_cache.dtype)}: only fp8 caches "
+                f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
+            )
+        scales.append(_head_scale(name, scale, k_cache))
+        # A wrong scale is no danger, and a layer's own scales are none of a plan's business.
+        if scale is not None and plan is None:
+            _check_positive(name, scales[-1])
+    if plan is None:
+        (slots,) = _read(slot_mapping)
+        check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
+        plan = Plan(facts, tensors=(slot_mapping,))
+    else:
+        _check_plan(plan).require(facts)
+    return scales, plan
 
 
-def _check_paged(
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
+def _look(
+    inputs: PagedInputs,
+    facts: Mapping[str, Any],
+    looked_at: Mapping[str, torch.Tensor],
     lengths: str,
-) -> None:
-    """What decode and prefill have in common."""
-    _check_caches(k_cache, v_cache)
-    check_tensor("block_tables", block_tables, "[B, max_blocks]", 2, (torch.int32,))
-    check_tensor(lengths, seq_lens, "[B]", 1, (torch.int32,))
-    tensors = {"k_cache": k_cache, "v_cache": v_cache, "block_tables": block_tables}
-    check_devices(q=q, **tensors, **{lengths: seq_lens})
-    _check_cache_dtype("q", q, k_cache, v_cache)
-    (_, num_heads, head_dim), num_kv_heads = q.shape, k_cache.shape[2]
-    if head_dim != k_cache.shape[3]:
-        raise ValueError(f"q has head_dim {head_dim}, k_cache has {k_cache.shape[3]}")
-    if num_heads == 0 or num_heads % num_kv_heads:
-        raise ValueError(
-            f"q has {num_heads} heads, which is no multiple of k_cache's {num_kv_heads} KV heads"
-        )
+) -> Plan:
+    """Check the contents of tables, lengths, query starts and slots, copied to the CPU at once."""
+    found = dict(zip(looked_at, _read(*looked_at.values()), strict=True))
+    num_blocks, block_size = inputs.k_cache.shape[:2]
+    tables, tokens = found["block_tables"], found[lengths]
+    counts: Numbers | int = 0 if inputs.call == "fused decode" else 1
+    if inputs.call == "prefill":
+        counts = query_counts(found["query_start_loc"], tokens, inputs.q.shape[0])
+    window = inputs.options.sliding_window
+    check_tables(
+        tables,
+        tokens,
+        num_blocks,
+        block_size,
+        lengths=lengths,
+        sliding_window=window,
+        counts=counts,
+    )
+    if "slot_mapping" in found:
+        check_slots(found["slot_mapping"], num_blocks * block_size)
+    return Plan(facts, tables, tokens, counts, tensors=tuple(looked_at.values()))
+
+
+def _read(*tensors: torch.Tensor) -> list[Numbers]:
+    """Integer tensors on the CPU. However many they are, a GPU is waited for once."""
+    flat = torch.cat([tensor.reshape(-1).to(torch.int64) for tensor in tensors]).cpu().numpy()
+    parts = np.split(flat, np.cumsum([tensor.numel() for tensor in tensors])[:-1])
+    return [part.reshape(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
+
+
+def _fact(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """What a plan remembers of a tensor that every layer has one of."""
+    return short(tensor.dtype), list(tensor.shape), "on", str(tensor.device)
+
+
+def _identity(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """What a plan remembers of a tensor that it has looked into: torch counts its changes."""
+    version = "?" if tensor.is_inference() else tensor._version
+    where = ("at", hex(tensor.data_ptr()), "with strides", tensor.stride())
+    return *_fact(tensor), *where, "after", version, "changes in place"
+
+
+def _check_plan(plan: Plan) -> Plan:
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must come from one of kernels.plan_…, got {describe(plan)}")
+    return plan
+
+
+def _check_new_tokens(q: torch.Tensor, k_new: Any, v_new: Any, num_kv_heads: int) -> None:
+    """Check the keys and values that `fused_decode` gets beside the cache."""
+    wanted = [q.shape[0], num_kv_heads, q.shape[2]]
+    for name, tensor in (("k_new", k_new), ("v_new", v_new)):
+        check_tensor(name, tensor, "[B, Hkv, D]", 3, FLOATS)
+        if list(tensor.shape) != wanted:
+            raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {wanted}")
+    check_devices(q=q, k_new=k_new, v_new=v_new)
+    check_same_dtype(q=q, k_new=k_new, v_new=v_new)
+
+
+def _checked_options(q: torch.Tensor, k_cache: torch.Tensor, given: Options) -> Options:
+    """Check the keywords of an attention call and fill in their defaults."""
+    num_heads, head_dim = q.shape[1:]
+    window, slopes = given.sliding_window, given.alibi_slopes
+    if isinstance(window, bool) or not isinstance(window, numbers.Integral):
+        raise TypeError(f"sliding_window must be an int, got {describe(window)}")
+    if window < 0:
+        raise ValueError(f"sliding_window = {window}: give a number of keys, or 0 for all")
+    if finite("softcap", given.softcap) < 0:
+        raise ValueError(f"softcap = {given.softcap}: give a positive bound, or 0 for none")
+    if slopes is not None:
+        check_tensor("alibi_slopes", slopes, "[Hq]", 1, (torch.float32,))
+        check_devices(q=q, alibi_slopes=slopes)
+        if slopes.shape[0] != num_heads:
+            raise ValueError(f"alibi_slopes is for {slopes.shape[0]} heads, q has {num_heads}")
+    return Options(
+        scale=head_dim**-0.5 if given.scale is None else finite("scale", given.scale),
+        alibi_slopes=slopes,
+        sliding_window=int(window),
+        softcap=float(given.softcap),
+        k_scale=_head_scale("k_scale", given.k_scale, k_cache),
+        v_scale=_head_scale("v_scale", given.v_scale, k_cache),
+    )
 
 
 def _check_caches(k_cache: torch.Tensor, v_cache: torch.Tensor) -> None:
@@ -297,24 +285,6 @@ def _check_cache_dtype(
             )
 
 
-def _check_slots(slots: Sequence[int], num_slots: int) -> None:
-    writer: dict[int, int] = {}
-    for token, slot in enumerate(slots):
-        if slot == -1:
-            continue
-        if not 0 <= slot < num_slots:
-            raise ValueError(
-                f"slot_mapping[{token}] = {slot}: token {token} goes outside the cache, which has "
-                f"slots 0 to {num_slots - 1} (-1 skips a token)"
-            )
-        if slot in writer:
-            raise ValueError(
-                f"slot_mapping[{token}] = {slot}: tokens {writer[slot]} and {token} share a slot, "
-                "and programs run in no order, so either could win"
-            )
-        writer[slot] = token
-
-
 def _head_scale(
     name: str, scale: float | torch.Tensor | None, k_cache: torch.Tensor
 ) -> torch.Tensor | None:
@@ -330,19 +300,8 @@ def _head_scale(
     return scale.to(torch.float32)
 
 
-def _write_scale(
-    name: str, scale: float | torch.Tensor | None, k_cache: torch.Tensor
-) -> torch.Tensor | None:
-    """A scale to divide by, on the way into an fp8 cache."""
-    checked = _head_scale(name, scale, k_cache)
-    if checked is None:
-        return None
-    if k_cache.dtype != FP8:
-        raise ValueError(
-            f"{name} is given, but k_cache has dtype {short(k_cache.dtype)}: only fp8 caches "
-            f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
-        )
-    for head, number in enumerate(checked.tolist()):
+def _check_positive(name: str, scale: torch.Tensor) -> None:
+    """Check a scale to divide by, on the way into an fp8 cache."""
+    for head, number in enumerate(scale.tolist()):
         if not (math.isfinite(number) and number > 0):
             raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")
-    return checked

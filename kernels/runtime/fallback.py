@@ -7,7 +7,8 @@ the same way into NumPy. NumPy has no bfloat16 and no float8: numbers to compute
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from kernels import reference
 from kernels.runtime import mode
 from kernels.runtime.argument_checks import FP8
-from kernels.runtime.checks import Options
+from kernels.runtime.inputs import PagedInputs
 
 
 def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
@@ -27,25 +28,14 @@ def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
     return (host.float() if narrow else host).numpy()
 
 
-def reference_arguments(
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
-    options: Options,
-    *,
-    query_start_loc: torch.Tensor | None = None,
-    k_new: torch.Tensor | None = None,
-    v_new: torch.Tensor | None = None,
-) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]]:
+def reference_arguments(inputs: PagedInputs) -> tuple[tuple[NDArray[Any], ...], dict[str, Any]]:
     """Positional and keyword arguments for the reference, of a checked call.
 
-    query_start_loc makes it a prefill call, k_new and v_new a fused one. Only the blocks that the
-    tables name come along, renumbered: a cache of many GiB stays put.
+    Only the blocks that the tables name come along, renumbered: a cache of many GiB stays put.
     """
-    num_blocks, block_size = k_cache.shape[:2]
-    tables, lengths = to_numpy(block_tables), to_numpy(seq_lens)
+    plan, num_blocks, block_size = inputs.plan, *inputs.k_cache.shape[:2]
+    assert plan is not None
+    tables, lengths = plan.tables, plan.lengths
     # Entries past a sequence's end, and those a window has left behind, may be anything: give them
     # a block that exists, they are not read.
     sane = np.where((tables >= 0) & (tables < num_blocks), tables, 0)
@@ -53,47 +43,51 @@ def reference_arguments(
     used, renumbered = np.unique(sane, return_inverse=True)
     if num_blocks == 0:
         used = used[:0]
-    rows = torch.from_numpy(used.astype(np.int64)).to(k_cache.device)
-    k_rows, v_rows = (to_numpy(_take(cache, rows)) for cache in (k_cache, v_cache))
+    rows = torch.from_numpy(used).to(inputs.q.device)
+    k_rows, v_rows = (to_numpy(_take(cache, rows)) for cache in (inputs.k_cache, inputs.v_cache))
     tables = renumbered.reshape(tables.shape)
-    keywords: dict[str, Any] = {
-        "scale": options.scale,
-        "sliding_window": options.sliding_window,
-        "softcap": options.softcap,
+    keywords = {
+        name: to_numpy(value) if isinstance(value, torch.Tensor) else value
+        for name in (field.name for field in fields(inputs.options))
+        for value in [getattr(inputs.options, name)]
     }
-    for name in ("alibi_slopes", "k_scale", "v_scale"):
-        tensor = getattr(options, name)
-        keywords[name] = None if tensor is None else to_numpy(tensor)
-    if query_start_loc is not None:
-        tables, lengths = reference.one_row_per_query(to_numpy(query_start_loc), tables, lengths)
-    if k_new is not None and v_new is not None:
+    if inputs.call == "prefill":
+        starts = np.concatenate([[0], np.cumsum(plan.counts)])
+        tables, lengths = reference.one_row_per_query(starts, tables, lengths)
+    elif inputs.call == "fused decode":
+        new = [to_numpy(tensor) for tensor in (inputs.k_new, inputs.v_new)]
         scales = [keywords.pop(name) for name in ("k_scale", "v_scale")]
         k_rows, v_rows, tables, lengths = reference.with_new_tokens(
-            to_numpy(k_new), to_numpy(v_new), k_rows, v_rows, tables, lengths, *scales
+            *new, k_rows, v_rows, tables, lengths, *scales
         )
-    return (to_numpy(q), k_rows, v_rows, tables, lengths), keywords
+    return (to_numpy(inputs.q), k_rows, v_rows, tables, lengths), keywords
 
 
-def attention(
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    seq_lens: torch.Tensor,
-    options: Options,
-    **others: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attention by `reference.online_softmax_attention`: output in q's dtype, and LSE.
+def attend(
+    launch: Callable[[torch.Tensor, torch.Tensor | None, PagedInputs], None],
+    inputs: PagedInputs,
+    return_lse: bool = False,
+) -> Any:
+    """Answer a checked attention call: by its kernel, or by the reference where there is no triton.
 
-    others: what makes it a prefill or a fused call, see `reference_arguments`.
+    Returns the output in q's dtype, with return_lse also LSE, float32.
     """
-    mode.announce_reference()
-    arrays, keywords = reference_arguments(
-        q, k_cache, v_cache, block_tables, seq_lens, options, **others
-    )
-    lse = np.empty(tuple(q.shape[:2]))
-    out = reference.online_softmax_attention(*arrays, **keywords, lse_out=lse)
-    return torch.from_numpy(out).to(q), torch.from_numpy(lse).float().to(q.device)
+    q = inputs.q
+    if mode.decide().mode == "reference":
+        mode.announce_reference()
+        arrays, keywords = reference_arguments(inputs)
+        numbers = np.empty(tuple(q.shape[:2]))
+        answer = reference.online_softmax_attention(*arrays, **keywords, lse_out=numbers)
+        out, lse = torch.from_numpy(answer).to(q), torch.from_numpy(numbers).float().to(q.device)
+    else:
+        out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+        lse = None
+        if return_lse:
+            lse = torch.empty(q.shape[:2], dtype=torch.float32, device=q.device)
+        if q.numel() > 0:
+            with torch.cuda.device_of(q):
+                launch(out, lse, inputs)
+    return (out, lse) if return_lse else out
 
 
 def online_softmax(x: torch.Tensor) -> torch.Tensor:

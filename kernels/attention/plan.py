@@ -1,0 +1,90 @@
+"""Plan once a step, run once a layer.
+
+A launcher must see tables and lengths before it trusts them, and on a GPU that means to wait. A
+model of 28 layers would wait 28 times for the same answer. So ask once and pass it on:
+
+    plan = kernels.plan_decode(q, k_cache, v_cache, block_tables, seq_lens, slot_mapping=slots)
+    for layer in model:                                                       # no more waiting
+        kernels.reshape_and_cache(key, value, k_cache, v_cache, slots, plan=plan)
+        out = kernels.paged_attention_v2(q, k_cache, v_cache, block_tables, seq_lens, plan=plan)
+
+The arguments are those of one layer's call, with the same errors. Other layers bring other q and
+caches, of the same shapes and dtypes, but the very tables, lengths and slots that were looked at,
+unchanged (torch counts changes in place). Anything else is a ValueError that names both sides.
+Layers with different sliding windows need a plan for each window.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.attention import partitions
+from kernels.runtime import checks
+from kernels.runtime.inputs import Options, Plan
+
+
+def plan_decode(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    seq_lens: torch.Tensor,
+    *,
+    sliding_window: int = 0,
+    partition_size: int = partitions.PARTITION_SIZE,
+    num_partitions: int | None = None,
+    slot_mapping: torch.Tensor | None = None,
+) -> Plan:
+    """A plan for `paged_attention_v1` and `paged_attention_v2`, whose arguments it takes.
+
+    slot_mapping: the step's slots, int64 [T]; with them the plan serves `reshape_and_cache` too.
+    """
+    partitions.check(partition_size, num_partitions)
+    options = Options(sliding_window=sliding_window)
+    inputs = checks.paged_inputs(
+        *("decode", q, k_cache, v_cache, block_tables, seq_lens, options),
+        slot_mapping=slot_mapping,
+    )
+    return partitions.with_cut(inputs, partition_size, num_partitions).plan
+
+
+def plan_prefill(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    query_start_loc: torch.Tensor,
+    seq_lens: torch.Tensor,
+    *,
+    sliding_window: int = 0,
+    slot_mapping: torch.Tensor | None = None,
+) -> Plan:
+    """A plan for `paged_prefill`; slot_mapping as in `plan_decode`."""
+    options = Options(sliding_window=sliding_window)
+    return checks.paged_inputs(
+        *("prefill", q, k_cache, v_cache, block_tables, seq_lens, options),
+        query_start_loc=query_start_loc,
+        slot_mapping=slot_mapping,
+    ).plan
+
+
+def plan_fused_decode(
+    q: torch.Tensor,
+    k_new: torch.Tensor,
+    v_new: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_tables: torch.Tensor,
+    context_lens: torch.Tensor,
+    *,
+    sliding_window: int = 0,
+    slot_mapping: torch.Tensor | None = None,
+) -> Plan:
+    """A plan for `fused_decode`; slot_mapping as in `plan_decode`."""
+    options = Options(sliding_window=sliding_window)
+    return checks.paged_inputs(
+        *("fused decode", q, k_cache, v_cache, block_tables, context_lens, options),
+        k_new=k_new,
+        v_new=v_new,
+        slot_mapping=slot_mapping,
+    ).plan

@@ -1,0 +1,139 @@
+r"""A call's arguments as one value, and what the host found out about them once a step.
+
+    public function --> checks --> PagedInputs --> launch      (the kernel)
+                                        |     \--> fallback    (no triton)
+                                        v      \-> compare     (is the answer right?)
+                                      Plan
+
+A kernel must not be started on a wrong block id: tables and lengths are copied to the host and
+checked first. On a GPU that copy waits for all work queued there. Yet all layers of a model share
+them: a `Plan` holds what one look has found, and a call that brings one along does not look again.
+
+Nothing here needs torch: `kernels.simt` passes NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+Call = Literal["decode", "prefill", "fused decode", "cache write"]
+NO_WINDOW = 2**31 - 1
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The keywords that all attention kernels share, as `paged_attention_v1` explains them.
+
+    Checked, defaults are filled in and k_scale and v_scale are float32 [Hkv] or None.
+    """
+
+    scale: float | None = None
+    alibi_slopes: torch.Tensor | None = None
+    sliding_window: int = 0
+    softcap: float = 0.0
+    k_scale: float | torch.Tensor | None = None
+    v_scale: float | torch.Tensor | None = None
+
+    @property
+    def window(self) -> int:
+        """The sliding window as a kernel takes it: a number of keys, more than any for all."""
+        return min(self.sliding_window or NO_WINDOW, NO_WINDOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Into how many partitions `paged_attention_v2` cuts a sequence, of `span` tokens each."""
+
+    span: int
+    num_partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one look at a step's tables, lengths and slots has found; serves all of its layers.
+
+    made_for: the arguments it holds for, by name; tables, lengths: block_tables and seq_lens on the
+    CPU; counts: query tokens of each sequence; cut: v2's partitions, if they were chosen.
+    """
+
+    made_for: Mapping[str, Any]
+    tables: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    lengths: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    counts: Numbers | int = 1
+    cut: Cut | None = None
+    # Kept alive, or another tensor could get the address that made_for knows it by.
+    tensors: tuple[torch.Tensor, ...] = ()
+
+    def require(self, facts: Mapping[str, Any]) -> None:
+        """Raise ValueError, naming both sides, unless the plan was made for these arguments."""
+        for name, here in facts.items():
+            there = self.made_for.get(name)
+            if here != there:
+                raise ValueError(
+                    f"plan was made for {name} = {_told(there)}, this call has {_told(here)}: a "
+                    "plan serves the layers of one step, make one for each"
+                )
+
+    def __repr__(self) -> str:
+        return f"Plan({', '.join(f'{k} = {_told(v)}' for k, v in self.made_for.items())})"
+
+
+@dataclass(frozen=True, slots=True)
+class PagedInputs:
+    """The tensors of a checked attention call, its options, and its plan.
+
+    lens: seq_lens, or what fused_decode calls context_lens. Only a prefill has query_start_loc,
+    only a fused decode k_new and v_new.
+    """
+
+    call: Call
+    q: Any
+    k_cache: Any
+    v_cache: Any
+    block_tables: Any
+    lens: Any
+    options: Options = Options()
+    query_start_loc: Any = None
+    k_new: Any = None
+    v_new: Any = None
+    plan: Plan | None = None
+
+    @property
+    def group(self) -> int:
+        """Query heads that share a KV head."""
+        return int(self.q.shape[1] // self.k_cache.shape[2])
+
+    @property
+    def kernel_arguments(self) -> list[Any]:
+        """What every attention kernel takes after its outputs, in its order."""
+        given = (self.q, self.k_new, self.v_new, self.k_cache, self.v_cache, self.block_tables)
+        tensors = [t for t in (*given, self.query_start_loc, self.lens) if t is not None]
+        options = self.options
+        scales = [options.alibi_slopes, options.k_scale, options.v_scale]
+        return [*tensors, *scales, options.scale, options.window]
+
+    def strides(self, out: torch.Tensor, *, alike: bool = False) -> list[int | None]:
+        """Steps in elements from one token, sequence, block, row or head to the next.
+
+        Of out, q, the new tokens, K, V and the table, in this order. alike: V's steps from block to
+        block and from row to row are None where they are K's, so that one offset serves both.
+        """
+        rows = [t for t in (out, self.q, self.k_new, self.v_new) if t is not None]
+        steps = [step for tensor in rows for step in tensor.stride()[:2]]
+        k, v = (cache.stride()[:3] for cache in (self.k_cache, self.v_cache))
+        if alike and k[:2] == v[:2]:
+            v = (None, None, v[2])
+        return [*steps, *k, *v, self.block_tables.stride(0)]
+
+
+def _told(fact: Any) -> str:
+    return " ".join(map(str, fact)) if isinstance(fact, tuple) else str(fact)
