@@ -89,6 +89,15 @@ class State:
         """Blocks of all pools."""
         return sum(self.pools.values())
 
+    def pool_of(self, block: int) -> str:
+        """The name of the pool that a block belongs to."""
+        end = 0
+        for name, size in self.pools.items():
+            end += size
+            if block < end:
+                return name
+        raise IndexError(f"there is no block {block}: there are {end}")
+
     @property
     def num_gpu_blocks(self) -> int:
         """Blocks of the pool "GPU"."""

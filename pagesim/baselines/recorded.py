@@ -18,8 +18,9 @@ from pagesim.checks import check_int
 from pagesim.engines.paged_requests import prompt_of
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
-from pagesim.timeline.file import FORMAT
-from pagesim.timeline.reader import MAX_BLOCKS, Reader
+from pagesim.timeline.edition1 import FORMAT_1, Edition1
+from pagesim.timeline.header import MAX_BLOCKS
+from pagesim.timeline.reader import Reader
 from pagesim.timeline.run import Timeline
 from pagesim.v0.block.common import FreeBlockIds
 from pagesim.workload.request import Request, Workload
@@ -164,16 +165,18 @@ class _RecordedRows(ContiguousPolicy):
         while self._waiting:
             self._ignore()
         header = {
-            "format": FORMAT,
+            "format": FORMAT_1,
             "block_size": self._unit,
             "num_gpu_blocks": self._num_units,
             "num_cpu_blocks": 0,
             "events": len(self._events),
             "state": {"free": [list(range(self._num_units)), []]},
         }
-        reader = Reader(header, "contiguous memory")
+        old = Edition1(header, "contiguous memory")
+        reader = Reader(old.header, "contiguous memory")
         for number, words in enumerate(self._events):
-            reader.event(words, f"contiguous memory, event {number}")
+            where = f"contiguous memory, event {number}"
+            reader.event(old.event(words, where), where)
         return Timeline(reader.log, stop=len(reader.log))
 
     def _note(self, event: str, name: str | None, **words: Any) -> None:

@@ -23,7 +23,7 @@ def places(names: Iterable[Any]) -> dict[Any, int]:
 
 def names_in(header: Mapping[str, Any], state: Mapping[str, Any]) -> list[int | str]:
     """The sequences of a state in the order of first appearance: the header's, then the rest."""
-    return [*header.get("sequences", ()), *(name for name, _, _ in state["tables"])]
+    return [*header.get("sequences", ()), *(table[0] for table in state["tables"])]
 
 
 def color_of(place: int) -> str:

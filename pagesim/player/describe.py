@@ -19,29 +19,30 @@ def describe(header: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
     Small caches are told table by table, of large ones it gives the counts.
     """
-    gpu, cpu = header["num_gpu_blocks"], header["num_cpu_blocks"]
-    pools = f"{gpu} GPU and {_count(cpu, 'CPU block')}" if cpu else _count(gpu, "GPU block")
-    sentences = [f"A cache of {pools} with {_count(header['block_size'], 'slot')} each."]
+    *others, (name, size) = [[name, size] for name, size in header["pools"] if size] or [["", 0]]
+    pools = [f"{size} {name}" for name, size in others] + [_count(size, f"{name} block".strip())]
+    slots = _count(header["block_size"], "slot")
+    sentences = [f"A cache of {' and '.join(pools)} with {slots} each."]
     tables = state["tables"]
     if not tables:
         sentences.append("No sequence holds a block.")
     elif len(tables) <= MAX_NAMED:
-        sentences += [_table(name, ids, tokens) for name, ids, tokens in tables]
+        sentences += [_table(*table[:3]) for table in tables]
     else:
-        held = len({block for _, ids, _tokens in tables for block in ids})
+        held = len({block for table in tables for block in table[1]})
         sentences.append(f"{len(tables)} sequences hold {_count(held, 'block')} between them.")
     shared = [block for block, count in state["refs"] if count > 1]
     if shared:
         sentences.append(f"Shared: {_list(shared)}.")
-    waiting = [*state["evictor"][0], *state["evictor"][1]]
-    if waiting:
-        sentences.append(f"Cached, but used by nobody: {_list(waiting)}.")
-    for name, ids, count in (("GPU", state["free"][0], gpu), ("CPU", state["free"][1], cpu)):
+    cached = set(state["cached"])
+    if idle := [block for ids in state["lists"] for block in ids if block in cached]:
+        sentences.append(f"Cached, but without an owner: {_list(idle)}.")
+    for place, ((name, _), ids) in enumerate(zip(header["lists"], state["lists"], strict=True)):
         if ids:
-            sentences.append(f"Free on the {name}: {len(ids)}; the next taken is {ids[0]}.")
-        elif count:
-            sentences.append(f"Nothing is free on the {name}.")
-    for queue, names in state.get("queues", {}).items():
+            sentences.append(f"{name}: {_count(len(ids), 'block')}, {ids[0]} in front.")
+        elif place == 0:
+            sentences.append(f"{name}: empty.")
+    for queue, names in zip(header["queues"], state["queues"], strict=True):
         if names:
             sentences.append(f"{queue.capitalize()}: {_names(names, state)}.")
     return " ".join(sentences)

@@ -92,12 +92,19 @@ def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str
     return "".join([head, f"<title>{words}</title>", hatch, ground, *sheet.parts(), "</svg>"])
 
 
+def _two_pools(header: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The first pool, and the others as one: their names and sizes."""
+    (name, size), *others = header["pools"] or [["", 0]]
+    return [(name, size), (", ".join(n for n, _ in others), sum(size for _, size in others))]
+
+
 def _fill(state: Mapping[str, Any], block_size: int) -> dict[int, int]:
     """Block → slots with tokens; a cached block is full."""
     found = {block: block_size for block in state["cached"]}
-    for _, ids, tokens in state["tables"]:
+    for _, ids, tokens, *written in state["tables"]:
+        count = written[0] if written else len(tokens)
         for k, block in enumerate(ids):
-            here = max(0, min(len(tokens) - k * block_size, block_size))
+            here = max(0, min(count - k * block_size, block_size))
             found[block] = max(found.get(block, 0), here)
     if state.get("null") is not None:
         found[state["null"]] = 0
@@ -115,17 +122,17 @@ def _pattern(name: str, d: str, *, turned: bool = False) -> str:
 def _looks(header: Mapping[str, Any], state: Mapping[str, Any]) -> dict[int | str, Look]:
     """Sequence → its colour and pattern."""
     found = places(names_in(header, state))
-    names = (name for name, _, _ in state["tables"])
+    names = (table[0] for table in state["tables"])
     return {name: (color_of(found[name]), pattern_of(found[name])) for name in names}
 
 
 def _sequences(
     sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], y: float
 ) -> float:
-    gpu, fill = header["num_gpu_blocks"], _fill(state, header["block_size"])
+    (_, first), fill = _two_pools(header)[0], _fill(state, header["block_size"])
     tables, refs = state["tables"], dict(state["refs"])
     looks = _looks(header, state)
-    for name, ids, tokens in tables[:MAX_LINES]:
+    for name, ids, tokens, *_ in tables[:MAX_LINES]:
         look = looks[name]
         _fill_with(sheet, MARGIN, y, 11, 13, look)
         sheet.rect(MARGIN, y, 11, 13, edge=0.9)
@@ -134,7 +141,7 @@ def _sequences(
         for place, block in enumerate(ids[:MAX_CHIPS]):
             x = MARGIN + 114 + place * 26
             _cell(sheet, x, y - 2, 25, 17, fill.get(block, 0) / header["block_size"], [look],
-                  cpu=block >= gpu, shared=refs.get(block, 0) > 1)  # fmt: skip
+                  cpu=block >= first, shared=refs.get(block, 0) > 1)  # fmt: skip
             sheet.text(x + 12.5, y + 11, str(block), look=HALO, anchor="middle")
         if len(ids) > MAX_CHIPS:
             sheet.text(MARGIN + 116 + MAX_CHIPS * 26, y + 11, f"+{len(ids) - MAX_CHIPS}")
@@ -174,7 +181,7 @@ def _fill_with(sheet: _Sheet, x: float, y: float, w: float, h: float, look: Look
 
 
 def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], top: float) -> float:
-    gpu, cpu = int(header["num_gpu_blocks"]), int(header["num_cpu_blocks"])
+    (gpu_name, gpu), (cpu_name, cpu) = _two_pools(header)
     room = WIDTH - MARGIN - LEFT
     for cell in CELLS:
         w, h, gap, named = cell
@@ -185,14 +192,14 @@ def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], t
             break
     owners: dict[int, list[Look]] = {}
     looks = _looks(header, state)
-    for name, ids, _tokens in state["tables"]:
+    for name, ids, *_ in state["tables"]:
         for block in dict.fromkeys(ids):
             owners.setdefault(block, []).append(looks[name])
     fill, refs = _fill(state, header["block_size"]), dict(state["refs"])
     start = LEFT + (columns - right) * (w + gap) - gap + 24
     for heading, x, first, count, across in (
-        ("GPU pool", LEFT, 0, gpu, columns - right),
-        ("CPU pool", start, gpu, cpu, right),
+        (f"{gpu_name} pool", LEFT, 0, gpu, columns - right),
+        (f"{cpu_name} pool", start, gpu, cpu, right),
     ):
         if count:
             sheet.text(x, top - 12, heading, look=BOLD)
@@ -213,18 +220,18 @@ def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], t
 
 
 def _strips(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], y: float) -> float:
-    lists = [("GPU free list", state["free"][0]), ("CPU free list", state["free"][1])]
-    lists += [("GPU evictor", state["evictor"][0]), ("CPU evictor", state["evictor"][1])]
+    names = [name for name, _ in header["lists"]]
+    lists = list(zip(names, state["lists"], strict=True))
     for name, ids in lists:
-        if not ids and (name != "GPU free list" or not header["num_gpu_blocks"]):
+        if not ids and name != names[0]:
             continue
         shown = ", ".join(map(str, ids[:20])) or "empty"
         more = f" and {len(ids) - 20} more" if len(ids) > 20 else ""
         sheet.text(MARGIN, y, f"{name}:", look=BOLD)
         sheet.text(MARGIN + 104, y, shown + more)
         y += 18
-    queues = state.get("queues", {})
-    for queue, names in queues.items() if any(queues.values()) else ():
+    queues = zip(header["queues"], state["queues"], strict=True)
+    for queue, names in queues if any(state["queues"]) else ():
         words = [_short(request_text(name, state), 18) for name in names[:10]]
         more = f" and {len(names) - 10} more" if len(names) > 10 else ""
         sheet.text(MARGIN, y, f"{queue}:", look=BOLD)

@@ -3,18 +3,20 @@
 ``FORMAT.md`` in this folder describes the file.
 """
 
-from pagesim.timeline.effects import Effect, Event, Move, Queues, Scheduled, TableChange
+from pagesim.effects import Effect, Event, Mark, Move, Opened, Scheduled, TableChange, Tokens
+from pagesim.state import Queues, State, TableState
+from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.file import load
 from pagesim.timeline.questions import Question
-from pagesim.timeline.reader import TimelineError
 from pagesim.timeline.recorder import record
 from pagesim.timeline.run import Timeline
-from pagesim.timeline.state import State, TableState
 
 __all__ = [
     "Effect",
     "Event",
+    "Mark",
     "Move",
+    "Opened",
     "Question",
     "Queues",
     "Scheduled",
@@ -23,6 +25,7 @@ __all__ = [
     "TableState",
     "Timeline",
     "TimelineError",
+    "Tokens",
     "load",
     "record",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from pagesim.timeline.effects import Effect, Event, Name, Scheduled
+from pagesim.effects import Effect, Event, Name, Scheduled
+from pagesim.state import State
 
 
 def say(name: Name) -> str:
@@ -31,20 +32,22 @@ def tokens(count: int) -> str:
 class _Told:
     """The effects of an event, sorted by what they are."""
 
-    def __init__(self, event: Event) -> None:
-        self.effects = event.effects
+    def __init__(self, event: Event, state: State) -> None:
+        self.effects, self.state = event.effects, state
         self._of: dict[str, list[Effect]] = {}
         for effect in event.effects:
             self._of.setdefault(effect.kind, []).append(effect)
         null = {effect.block for effect in self.of("null") if effect.index is None}
         made = {effect.to for effect in self.effects if effect.to is not None} | null
+        self.source = {effect.block: effect.list for effect in self.of("take")}
+        """The lists from which blocks were taken."""
         self.evicted = self.ids("evict")
         self.fresh = [block for block in self.ids("take") if block not in {*self.evicted, *made}]
         """Taken from the free list, and neither for a copy or a swap nor to be the null block."""
         self.merged = [
             (before.block, effect.block)
             for before, effect in pairwise(self.effects)
-            if before.kind == "return" and effect.kind == "hit" and effect.table is None
+            if before.kind == "free" and effect.kind == "hit" and not effect.count
         ]
         """Blocks that became full, and the ones that hold the same already."""
 
@@ -57,14 +60,35 @@ class _Told:
     @property
     def kept(self) -> list[int]:
         """Blocks that lost an owner and still have one."""
-        owned = ("take", "share", "hit", "unshare", "return")
+        owned = ("take", "share", "hit", "unshare", "free")
         last = {effect.block: effect.kind for effect in self.effects if effect.kind in owned}
         return [block for block in self.ids("unshare") if last[block] == "unshare"]
 
+    @property
+    def pool(self) -> str:
+        """The pool that content moves to."""
+        return self.state.pool_of(self.of("move")[0].to or 0)
 
-def caption(event: Event) -> str:
-    """One sentence about an event, from its kind and its effects alone."""
-    told = _Told(event)
+    @property
+    def origin(self) -> str:
+        """Where the fresh blocks came from: 'the front of the free list'."""
+        name = self.source[self.fresh[0]] or "free list"
+        word = name.removeprefix(f"{self.state.pool_of(self.fresh[0])} ")
+        return f"the {word}" if name in self.state.sorted_lists else f"the front of the {word}"
+
+    @property
+    def was_last_resort(self) -> bool:
+        """Whether what was evicted came from another list than that of the free blocks."""
+        first = next(iter(self.state.lists), None)
+        return not self.evicted or self.source.get(self.evicted[0], "") != first
+
+
+def caption(event: Event, state: State) -> str:
+    """One sentence about an event, from its kind and its effects alone.
+
+    ``state`` is any of the run's: pools and lists are called by its names.
+    """
+    told = _Told(event, state)
     who = "" if event.subject is None else say(event.subject)
     if event.kind == "failed":
         whose = f" for {who}" if who else ""
@@ -73,13 +97,14 @@ def caption(event: Event) -> str:
     if who or event.kind in _OF_NOBODY:
         parts = _PARTS.get(event.kind, _any_call)(who, told, event)
     else:
-        parts = [_ASKED.get(event.kind, f"{event.kind} is called"), *_what_happened(told)]
+        asked = _ASKED.get(event.kind, f"{event.kind} is called")
+        parts = [asked, _known(told, event), *_what_happened(told)]
     text = "; ".join(part for part in parts if part)
     return f"{text if who else text[:1].upper() + text[1:]}."
 
 
 def _any_call(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who}: {event.kind}", *_what_happened(told)]
+    return [f"{who}: {event.kind}", _known(told, event), *_what_happened(told)]
 
 
 def _allocate(who: str, told: _Told, event: Event) -> list[str]:
@@ -88,7 +113,7 @@ def _allocate(who: str, told: _Told, event: Event) -> list[str]:
 
 def _placed(head: str, told: _Told, event: Event) -> list[str]:
     """What a prompt needs and gets; ``head`` says whose it is."""
-    count = sum(len(effect.tokens) for effect in (*told.of("write"), *told.of("hit")))
+    count = sum(effect.count for effect in (*told.of("write"), *told.of("hit")))
     changed = [change for change in event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
     need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
@@ -100,12 +125,12 @@ def _placed(head: str, told: _Told, event: Event) -> list[str]:
 
 def _append(who: str, told: _Told, event: Event) -> list[str]:
     writes = told.of("write")
-    count = sum(len(effect.tokens) for effect in writes)
+    count = sum(effect.count for effect in writes)
     parts = [*_nulls(who, told), *_copies(who, told), *_evicted(told, f" by {who}")]
     if told.fresh and count:
         full = told.fresh[0] in [effect.block for effect in writes]
         why = "the last one is full" if full else "room is reserved for what comes next"
-        parts.append(f"{who} takes {blocks(told.fresh)} from the front of the free list: {why}")
+        parts.append(f"{who} takes {blocks(told.fresh)} from {told.origin}: {why}")
     elif told.fresh:
         parts.append(f"{who} reserves {blocks(told.fresh)} for the tokens to come")
     if count and not told.of("copy") and not told.of("take"):
@@ -128,14 +153,12 @@ def _free(who: str, told: _Told, event: Event) -> list[str]:
 
 
 def _swap(who: str, told: _Told, event: Event) -> list[str]:
-    out = told.of("swap_out")
-    moved = out or told.of("swap_in")
+    moved = told.of("move")
     if not moved:
         return [f"{who or 'nobody'} has nothing to move"]
     pairs = ", ".join(f"{effect.block} → {effect.to}" for effect in moved[:6])
     more = f" and {len(moved) - 6} more" if len(moved) > 6 else ""
-    where = "the CPU" if out else "the GPU"
-    parts = [f"{f'{who} moves' if who else 'the blocks move'} to {where}: {pairs}{more}"]
+    parts = [f"{f'{who} moves' if who else 'the blocks move'} to the {told.pool}: {pairs}{more}"]
     if told.kept:
         stay = "stays where it is" if len(told.kept) == 1 else "stay where they are"
         parts.append(f"{blocks(told.kept)} {stay} for those that share {_it(told.kept)}")
@@ -163,8 +186,8 @@ def _admit(who: str, told: _Told, event: Event) -> list[str]:
 
 def _preempt(who: str, told: _Told, event: Event) -> list[str]:
     head = f"{who} is preempted to make room"
-    if told.of("swap_out"):
-        where = "it waits on the CPU"
+    if told.of("move"):
+        where = f"it waits on the {told.pool}"
         if any(move.enters and move.queue == "waiting" for move in event.moves):
             where = "its keys and values are lost, vLLM 0.6.4 orders no move"
         return [f"{head}: {where}", *_swap(who, told, event)]
@@ -226,11 +249,20 @@ def _update(who: str, told: _Told, event: Event) -> list[str]:
 def _what_happened(told: _Told) -> list[str]:
     shared = told.ids("share")
     gained = f"{blocks(shared)} gain{'s' * (len(shared) == 1)} an owner" if shared else ""
-    full = told.ids("promote")
+    full = told.ids("cache")
     found = f"{blocks(full)} can be found by content now" if full else ""
     parts = [*_copies("", told), gained, *_hits(told), *_taken(told)]
+    exist = [block for block in told.ids("computed") if block not in told.ids("free")]
+    verb = "is" if len(exist) == 1 else "are"
     parts += [*_nulls("", told), *_given_back(told), found]
+    parts.append(f"{blocks(exist)} {verb} computed" if exist else "")
     return [part for part in parts if part]
+
+
+def _known(told: _Told, event: Event) -> str:
+    """Tokens that come later than their slots."""
+    count = sum(len(given.token_ids) for given in event.tokens)
+    return f"{tokens(count)} became known" if count and not told.of("write") else ""
 
 
 def _copies(who: str, told: _Told) -> list[str]:
@@ -261,7 +293,7 @@ def _taken(told: _Told) -> list[str]:
     parts = []
     if told.fresh:
         verb = "is" if len(told.fresh) == 1 else "are"
-        parts.append(f"{blocks(told.fresh)} {verb} taken from the front of the free list")
+        parts.append(f"{blocks(told.fresh)} {verb} taken from {told.origin}")
     return parts + _evicted(told)
 
 
@@ -270,7 +302,8 @@ def _evicted(told: _Told, by: str = "") -> list[str]:
         return []
     gave = "gives up its" if len(told.evicted) == 1 else "give up their"
     verb = "is" if len(told.evicted) == 1 else "are"
-    head = f"no block was free, so {blocks(told.evicted)} {gave} cached content"
+    why = "no block was free, so " if told.was_last_resort else ""
+    head = f"{why}{blocks(told.evicted)} {gave} cached content"
     return [f"{head} and {verb} taken{by}" if set(told.evicted) <= set(told.ids("take")) else head]
 
 
@@ -284,7 +317,7 @@ def _hits(told: _Told) -> list[str]:
 
 def _full(who: str, told: _Told) -> list[str]:
     parts = []
-    if promoted := told.ids("promote"):
+    if promoted := told.ids("cache"):
         parts.append(f"{blocks(promoted)} became full and can be found by content now")
     for own, cached in told.merged:
         parts.append(
@@ -295,7 +328,7 @@ def _full(who: str, told: _Told) -> list[str]:
 
 
 def _given_back(told: _Told) -> list[str]:
-    parts, returned = [], told.ids("return")
+    parts, returned = [], told.ids("free")
     if len(returned) == 1:
         parts.append(f"{blocks(returned)} has no owner left and waits to be taken again")
     elif returned:
@@ -315,6 +348,7 @@ def _it(ids: list[int]) -> str:
 _PARTS = {
     "allocate": _allocate,
     "append_slots": _append,
+    "allocate_slots": _append,
     "append_token_ids": _append,
     "ensure_num_empty_slots": _append,
     "fork": _fork,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pagesim.effects import Name, is_name, show
 from pagesim.errors import UsageError
-from pagesim.timeline.effects import QUEUES, Name, Queues, is_name, show
-from pagesim.timeline.reader import MAX_BLOCKS
-from pagesim.timeline.state import State, TableState, fill_of
+from pagesim.state import Queues, State, TableState
+from pagesim.timeline.header import MAX_BLOCKS
 from pagesim.timeline.tap import tokens_of
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
@@ -16,6 +16,8 @@ from pagesim.v0.block.pool_allocator import PoolAllocator
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import SequenceGroup
+
+QUEUES = ("waiting", "running", "swapped")
 
 
 def capture(
@@ -44,20 +46,21 @@ def capture(
     total = 1 + max((max(pool.all_block_ids, default=-1) for pool in pools), default=-1)
     caches = [pool for pool in pools if isinstance(pool, PrefixCachingBlockAllocator)]
     num_cpu_blocks = 0 if cpu is None else cpu.get_num_total_blocks()
+    sizes = {"GPU": total - num_cpu_blocks} | ({"CPU": num_cpu_blocks} if num_cpu_blocks else {})
+    lists: dict[str, tuple[int, ...]] = {}
+    for name, pool in zip(sizes, pools, strict=False):
+        lists[f"{name} free list"] = pool.free_block_ids
+        if isinstance(pool, PrefixCachingBlockAllocator):
+            lists[f"{name} evictor"] = tuple(pool.evictor.free_table)
     return State(
         block_size=gpu.block_size,
-        num_gpu_blocks=total - num_cpu_blocks,
-        num_cpu_blocks=num_cpu_blocks,
+        pools=sizes,
         caching=bool(caches),
         tables={name: _table(table, null) for name, table in tables.items()},
         ref_counts=dict.fromkeys(range(total), 0)
         | {block: count for pool in pools for block, count in pool.ref_counts.items()},
-        free_gpu=gpu.free_block_ids,
-        free_cpu=() if cpu is None else cpu.free_block_ids,
-        evictor_gpu=_evictor(gpu),
-        evictor_cpu=_evictor(cpu),
+        lists=lists,
         cached=frozenset().union(*(pool.cached_block_ids for pool in caches)),
-        touched=caches[0].touched_block_ids if caches else frozenset(),
         computed=frozenset(
             block
             for pool in caches
@@ -75,7 +78,7 @@ def _queues(scheduler: Scheduler) -> tuple[Queues, dict[Name, Name]]:
     live = [list(getattr(scheduler, queue)) for queue in QUEUES]
     names = (tuple(request_of(group) for group in queue) for queue in live)
     firsts = {request_of(group): group.first_seq.seq_id for queue in live for group in queue}
-    return Queues(*names), firsts
+    return Queues(zip(QUEUES, names, strict=True)), firsts
 
 
 def request_of(group: SequenceGroup) -> Name:
@@ -86,8 +89,4 @@ def request_of(group: SequenceGroup) -> Name:
 
 def _table(table: BlockTable, null: int | None) -> TableState:
     block_ids, tokens = tuple(table.physical_block_ids), tuple(tokens_of(table))
-    return TableState(block_ids, tokens, fill_of(block_ids, len(tokens), table.block_size, null))
-
-
-def _evictor(pool: PoolAllocator | None) -> tuple[int, ...]:
-    return tuple(pool.evictor.free_table) if isinstance(pool, PrefixCachingBlockAllocator) else ()
+    return TableState.of(block_ids, tokens, table.block_size, null)

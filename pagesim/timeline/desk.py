@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
-from pagesim.timeline.capture import request_of
-from pagesim.timeline.effects import DECISIONS, ENTER, LEAVE, QUEUES, SCHEDULED
+from pagesim.effects import DECISIONS, ENTER, LEAVE, SCHEDULED
+from pagesim.state import Queues
+from pagesim.timeline.capture import QUEUES, request_of
 from pagesim.timeline.log import Waiter
 from pagesim.timeline.tap import Tap
 from pagesim.v0.scheduler import Scheduler
@@ -53,6 +55,8 @@ class Desk:
 
         They come into the run by an event of their own: what was recorded before knew none of them.
         """
+        log = self.tap.log
+        log.begin(replace(log.start, queues=Queues((queue, ()) for queue in QUEUES)))
         if self.scheduler.has_unfinished_seqs():
             self.read()
             self.tap.close("record", lambda: None)

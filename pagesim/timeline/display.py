@@ -6,7 +6,8 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from pagesim.files import replacing
-from pagesim.timeline.file import header, packed, state_as_dict
+from pagesim.timeline.file import header, packed
+from pagesim.timeline.header import state_as_dict
 
 if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline

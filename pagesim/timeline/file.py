@@ -13,17 +13,18 @@ from itertools import islice
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from pagesim.effects import show
 from pagesim.files import replacing
 from pagesim.jsonl import numbered_objects
-from pagesim.timeline.effects import Name, Queues, show
+from pagesim.timeline.checked import TimelineError
+from pagesim.timeline.edition1 import FORMAT_1, Edition1
+from pagesim.timeline.header import FORMAT, LINKED, SORTED, state_as_dict
 from pagesim.timeline.lines import as_json
-from pagesim.timeline.reader import Reader, TimelineError
-from pagesim.timeline.state import State
+from pagesim.timeline.reader import Reader
 
 if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
 
-FORMAT = "pagesim-timeline/1"
 PIECE = 1_000
 """Lines that are packed at once: a call of the compressor costs more than a line."""
 
@@ -64,32 +65,14 @@ def header(run: Timeline) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "block_size": state.block_size,
-        "num_gpu_blocks": state.num_gpu_blocks,
-        "num_cpu_blocks": state.num_cpu_blocks,
+        "pools": [list(pool) for pool in state.pools.items()],
+        "lists": [[n, SORTED if n in state.sorted_lists else LINKED] for n in state.lists],
+        "queues": list(state.queues),
         "caching": state.caching,
         "events": len(run),
         "first": run.first,
         **run.notes.as_dict(),
         "state": state_as_dict(state),
-    }
-
-
-def state_as_dict(state: State) -> dict[str, Any]:
-    """A state in the words of the file."""
-    return {
-        "tables": [
-            [name, list(table.block_ids), list(table.token_ids)]
-            for name, table in state.tables.items()
-        ],
-        "free": [list(state.free_gpu), list(state.free_cpu)],
-        "refs": [[block, count] for block, count in state.ref_counts.items() if count],
-        "evictor": [list(state.evictor_gpu), list(state.evictor_cpu)],
-        "cached": sorted(state.cached),
-        "touched": sorted(state.touched),
-        "computed": sorted(state.computed),
-        "null": state.null_block,
-        "queues": _queues(state.queues),
-        **({"requests": [list(pair) for pair in state.requests.items()]} if state.requests else {}),
     }
 
 
@@ -100,22 +83,16 @@ def load(path: str | PathLike[str]) -> Timeline:
     name = fspath(path)
     numbered = numbered_objects(name, TimelineError)
     number, first = next(numbered, (1, {}))
-    if first.get("format") != FORMAT:
+    if first.get("format") not in (FORMAT, FORMAT_1):
         raise TimelineError(
             f"{name}:{number}: format must be {FORMAT!r}, not {show(first.get('format'))}"
         )
-    reader = Reader(first, f"{name}:1")
+    old = Edition1(first, f"{name}:{number}") if first["format"] == FORMAT_1 else None
+    reader = Reader(old.header if old else first, f"{name}:{number}")
     for number, words in numbered:
-        reader.event(words, f"{name}:{number}")
+        where = f"{name}:{number}"
+        reader.event(old.event(words, where) if old else words, where)
     found, promised = len(reader.log), reader.num_events
     if found != promised:
         raise TimelineError(f"{name}:{number}: the file ends after {found} of {promised} events")
     return Timeline(reader.log, stop=len(reader.log), first=reader.first, notes=reader.notes)
-
-
-def _queues(queues: Queues) -> dict[str, list[Name]]:
-    return {
-        "waiting": list(queues.waiting),
-        "running": list(queues.running),
-        "swapped": list(queues.swapped),
-    }

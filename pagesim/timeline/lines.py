@@ -11,28 +11,40 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from pagesim.timeline.captions import caption
-from pagesim.timeline.effects import (
+from pagesim.effects import (
     CLOSE,
     COPY,
     EFFECTS,
     ENTER,
+    FREE,
     HIT,
+    LEAVE,
+    MARK,
+    MOVE,
     NULL,
     OPEN,
     PATCH,
-    QUEUES,
     SCHEDULED,
-    SWAP_IN,
-    SWAP_OUT,
+    TAKE,
+    TOKENS,
     WRITE,
 )
-from pagesim.timeline.log import Log
+from pagesim.timeline.captions import caption
+from pagesim.timeline.log import ON, Log, Row
 
-KEYS = ("effects", "opened", "tables", "closed", "queues", "scheduled")
-"""What an event may have, in the order of its line."""
-KEY_OF = ("effects",) * PATCH + ("tables", "opened", "closed", "queues", "queues", "scheduled")
+KEY_OF = dict.fromkeys(range(len(EFFECTS)), "effects") | {
+    OPEN: "opened",
+    TOKENS: "tokens",
+    PATCH: "tables",
+    CLOSE: "closed",
+    LEAVE: "queues",
+    ENTER: "queues",
+    SCHEDULED: "scheduled",
+    MARK: "marks",
+}
 """Where a row belongs, by its kind."""
+KEYS = ("opened", "tokens", "effects", "tables", "closed", "queues", "scheduled", "marks")
+"""What an event may have, in the order of its line."""
 REMEMBERED = 10_000
 """How many of each kind of text are kept: more than a step's batch needs."""
 
@@ -45,6 +57,16 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def is_plain_write(rows: list[Row]) -> bool:
+    """Whether an event only writes tokens, as they come, into one block."""
+    return (
+        len(rows) == 2
+        and rows[0][0] == TOKENS
+        and rows[1][0] == WRITE
+        and rows[0][2:] == rows[1][2:]
+    )
+
+
 class Lines:
     """Turns the events of a log into lines of text."""
 
@@ -52,31 +74,35 @@ class Lines:
         self._log = log
         self._json = lru_cache(REMEMBERED)(as_json)
         self._scheduled = lru_cache(REMEMBERED)(self._computes)
-        self._writes: dict[Write, tuple[str, str]] = {}
+        self._lists, self._queues = [*map(as_json, log.lists)], [*map(as_json, log.queues)]
+        self._writes: dict[Write, tuple[str, str, str]] = {}
 
     def events(self, first: int, last: int) -> Iterator[str]:
         """The lines of the events ``first`` … ``last - 1``."""
         log = self._log
         for index, (kind, subject, step, rows) in enumerate(log.records(first, last), first):
-            if len(rows) == 1 and rows[0][0] == WRITE and index not in log.errors:
-                _, block, table, start, count = rows[0]
+            if is_plain_write(rows) and index not in log.errors:
+                _, block, table, start, count = rows[1]
                 same = kind, subject, block, table, count
-                head, tail = self._writes.get(same) or self._around_tokens(index, same)
-                text = f"{head}{_list(log.tokens(table, start, count))}]]"
+                head, middle, tail = self._writes.get(same) or self._around(index, same)
+                text = f"{head}{start},{_list(log.tokens(table, start, count))}{middle}{start}"
+                text = f"{text},{count}]]"
             else:
                 text, tail = self._head(index, kind, subject, rows), self._tail(index)
             yield f'{text},"step":{step}{tail}' if step >= 0 else f"{text}{tail}"
 
-    def _around_tokens(self, index: int, same: Write) -> tuple[str, str]:
-        """The line of an event that only writes, before its tokens and behind its step."""
-        kind, subject, block, table, _ = same
-        head = f'{self._call(kind, subject)},"effects":[["write",{block},{self._table(table)},'
+    def _around(self, index: int, same: Write) -> tuple[str, str, str]:
+        """The line of an event that only writes, around its position, tokens and step."""
+        kind, subject, block, number, _ = same
+        table = self._table(number)
+        head = f'{self._call(kind, subject)},"tokens":[[{table},'
         if len(self._writes) >= REMEMBERED:
             self._writes.clear()
-        self._writes[same] = head, self._tail(index)
+        middle = f']],"effects":[["write",{block},{table},'
+        self._writes[same] = head, middle, self._tail(index)
         return self._writes[same]
 
-    def _head(self, index: int, kind: int, subject: int, rows: list[list[int]]) -> str:
+    def _head(self, index: int, kind: int, subject: int, rows: list[Row]) -> str:
         words: dict[str, list[str]] = {}
         for row in rows:
             words.setdefault(KEY_OF[row[0]], []).append(self._row(*row))
@@ -94,32 +120,41 @@ class Lines:
         return f'{{"event":{self._json(self._log.kinds[kind])},"of":{self._json(name)}'
 
     def _tail(self, index: int) -> str:
-        return f',"caption":{as_json(caption(self._log.read(index)))}}}\n'
+        return f',"caption":{as_json(caption(self._log.read(index), self._log.start))}}}\n'
 
     def _row(self, kind: int, a: int, b: int, c: int, d: int) -> str:
         """A row in the words of the file: see :class:`Log` for what its numbers are."""
         log = self._log
         if kind < PATCH:
             text = f'["{EFFECTS[kind]}",{a}'
+            if kind == TAKE:
+                return f"{text},{self._lists[b]}]"
+            if kind == FREE:
+                return f"{text},{self._lists[b]},{c}]"
             if kind in (WRITE, HIT):
-                return f"{text},{self._table(b)},{_list(log.tokens(b, c, d))}]"
+                return f"{text},{self._table(b)},{c},{d}]"
             if kind == COPY:
                 return f"{text},{b},{c}]"
-            if kind in (SWAP_OUT, SWAP_IN):
+            if kind == MOVE:
                 return f"{text},{b}]"
             if kind == NULL:
                 return f"{text},{self._table(b)},{'null' if b < 0 else c}]"
             return f"{text}]"
+        if kind == TOKENS:
+            return f"[{self._table(b)},{c},{_list(log.tokens(b, c, d))}]"
         if kind == PATCH:
             return f"[{self._table(b)},{a},{_list(log.ids(c, d))}]"
         if kind == OPEN:
-            return f"[{self._table(b)},{_list(log.tokens(b, 0, d))}]"
+            text = f"[{self._table(b)},{_list(log.tokens(b, 0, d))}"
+            return f"{text}]" if a == d else f"{text},{a}]"
         if kind == CLOSE:
             return self._table(b)
         if kind == SCHEDULED:
             return self._scheduled(a, b, c, d)
+        if kind == MARK:
+            return as_json([log.subjects[a], ON[b], log.numbers(c, d)])
         request, sequence = map(self._json, log.names((b, d)))
-        text = f'["{"enter" if kind == ENTER else "leave"}","{QUEUES[a]}",{c},{request}'
+        text = f'["{"enter" if kind == ENTER else "leave"}",{self._queues[a]},{c},{request}'
         return f"{text}]" if d < 0 else f"{text},{sequence}]"
 
     def _computes(self, tokens: int, request: int, is_prompt: int, sequence: int) -> str:

@@ -9,43 +9,48 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pagesim.errors import UsageError
-from pagesim.timeline.effects import (
-    BLOCK_PAIRS,
-    CLOSE,
+from pagesim.effects import (
     COPY,
     EFFECTS,
     ENTER,
+    FREE,
     HIT,
+    LEAVE,
+    MARK,
+    MOVE,
     NULL,
     OPEN,
     PATCH,
-    QUEUES,
     SCHEDULED,
+    TAKE,
+    TOKENS,
     WRITE,
     Effect,
     Event,
+    Mark,
     Move,
     Name,
+    Opened,
     Scheduled,
     TableChange,
+    Tokens,
 )
-from pagesim.timeline.state import State
+from pagesim.errors import UsageError
+from pagesim.state import State
 
-FAILED = "failed"
 APPEND_SLOTS = 0
 """The code of the most frequent kind of event."""
 EVENT, ROW = 3, 5
 """Numbers of an event, and of a row."""
 FLUSH = 16_384
+ON = ("blocks", "slots")
+"""What a mark's numbers are on."""
 
 Row = tuple[int, int, int, int, int]
-Record = tuple[int, int, int, list[list[int]]]
+Record = tuple[int, int, int, list[Row]]
+"""An event as it is written: kind, subject, step (-1 is none), and its rows."""
 Waiter = tuple[int, int]
 """A place in a queue: the codes of a request and of its first sequence, -1 if that is unknown."""
 
@@ -80,30 +85,39 @@ class Log:
 
     ``rows`` holds five numbers for each effect, one behind the other: its kind, and
 
-    take return share unshare promote evict    block
-    write hit                                  block, table, first position, number of tokens
-    copy swap_out swap_in                      block, to, owners
-    null                                       block, table, entry
-    PATCH                                      entry, table, place in ``patches``, number of ids
-    OPEN CLOSE                                 -, table, -, number of tokens
-    LEAVE ENTER                                queue, request, place, first sequence
-    SCHEDULED                                  tokens, request, whether a prompt, first sequence
+    TAKE                                block, list
+    FREE                                block, list, place
+    SHARE UNSHARE CACHE EVICT COMPUTED  block
+    WRITE HIT                           block, table, first position, number of positions
+    COPY MOVE                           block, to, owners
+    NULL                                block, table, entry
+    PATCH                               entry, table, place in ``patches``, number of ids
+    OPEN                                written slots, table, -, number of tokens
+    CLOSE                               -, table
+    TOKENS                              -, table, first position, number of tokens
+    LEAVE ENTER                         queue, request, place, first sequence
+    SCHEDULED                           tokens, request, whether a prompt, first sequence
+    MARK                                name, whether on slots, place in the marks, how many
+
+    Lists and queues are counted as ``start`` names them.
     """
 
     def __init__(self, start: State) -> None:
-        self.start = start
+        self.begin(start)
         self.first_lives = list(range(len(start.tables)))
         """The numbers of the tables in ``start``."""
         self.kinds: list[str] = ["append_slots"]
         self._kind_codes: dict[str, int] = {"append_slots": APPEND_SLOTS}
         self.tables: list[TableLog] = []
-        self._events = array("q")
+        self._events = array("i")
         self._rows = array("i")
         self._open_events: list[int] = []
         self.open_rows: list[int] = []
         """The numbers of the newest rows, not in their column yet: lists grow faster."""
         self._closed_rows = 0
         self.patches = array("i")
+        self._marked = array("q"), array("d")
+        """The ids of all marks, and their numbers."""
         self.errors: dict[int, tuple[str, str]] = {}
         self._steps: tuple[list[int], list[int]] = ([], [])
         """Events at which another step of the scheduler begins, and its number, -1 for none."""
@@ -114,6 +128,11 @@ class Log:
 
     def __len__(self) -> int:
         return (len(self._events) + len(self._open_events)) // EVENT
+
+    def begin(self, start: State) -> None:
+        """Say in which state the log begins; what it names is counted by rows."""
+        self.start = start
+        self.lists, self.queues = tuple(start.lists), tuple(start.queues)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -152,17 +171,24 @@ class Log:
         request, sequence = waiter
         return self._requests[request], None if sequence < 0 else self.subjects[sequence]
 
-    def first_queues(self) -> tuple[list[Waiter], ...]:
+    def first_queues(self) -> list[list[Waiter]]:
         """The queues in which the log begins."""
-        queues, sequence_of = self.start.queues, self.start.requests.get
-        return tuple(
-            [self.waiter(request, sequence_of(request)) for request in getattr(queues, queue)]
-            for queue in QUEUES
-        )
+        sequence_of = self.start.requests.get
+        return [
+            [self.waiter(request, sequence_of(request)) for request in queue]
+            for queue in self.start.queues.values()
+        ]
 
     def move(self, kind: int, queue: int, waiter: Waiter, place: int) -> None:
-        """A request leaves (LEAVE) or enters (ENTER) one of the QUEUES at a place."""
+        """A request leaves (LEAVE) or enters (ENTER) a queue at a place."""
         self.row(kind, queue, waiter[0], place, waiter[1])
+
+    def mark_numbers(self, name: str, on_slots: bool, numbers: Mapping[int, float]) -> None:
+        """Put numbers on blocks, or on slots, in the event that is being recorded."""
+        ids, values = self._marked
+        self.row(MARK, self.subject_code(name), on_slots, len(ids), len(numbers))
+        ids.extend(numbers.keys())
+        values.extend(numbers.values())
 
     def begin_step(self, number: int | None) -> None:
         """The events from here on belong to a step of the scheduler, or to none."""
@@ -203,19 +229,21 @@ class Log:
 
     # -- taking back -----------------------------------------------------------------------------
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> tuple[int, int, int, int]:
         """A place to come back to with :meth:`cut`. No event is being recorded."""
-        return len(self), len(self.patches), len(self.tables)
+        return len(self), len(self.patches), len(self.tables), len(self._marked[0])
 
-    def cut(self, mark: tuple[int, int, int]) -> None:
+    def cut(self, mark: tuple[int, int, int, int]) -> None:
         """Forget all that was recorded since ``mark``."""
-        events, patches, tables = mark
+        events, patches, tables, marked = mark
         self._close_open_events()
         self.open_rows.clear()
         del self._rows[self._start_of(events) :]
         del self._events[EVENT * events :]
         self._closed_rows = len(self._rows)
         del self.patches[patches:]
+        for column in self._marked:
+            del column[marked:]
         del self.tables[tables:]
         while self.errors and next(reversed(self.errors)) >= events:
             self.errors.popitem()
@@ -226,54 +254,41 @@ class Log:
     def nbytes(self) -> int:
         """Bytes of memory that the columns and the tokens take."""
         self._close_open_events()
-        columns = (self._events, self._rows, self.patches, *(life.tokens for life in self.tables))
+        columns = (self._events, self._rows, self.patches, *self._marked)
+        tokens = (life.tokens for life in self.tables)
         names = (*self._steps, self._requests, self._request_codes)
-        return sum(map(sys.getsizeof, (*columns, *self.tables, *names)))
+        return sum(map(sys.getsizeof, (*columns, *tokens, *self.tables, *names)))
 
-    def columns(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The events ``first`` … ``last - 1`` [n, 3] (kind, subject, end), and their rows [m, 5].
-
-        An ``end`` counts the numbers of all rows up to the end of the event.
-        """
-        self._close_open_events()
-        events = np.array(self._events[EVENT * first : EVENT * last], dtype=np.int64)
-        start = self._start_of(first)
-        rows = np.array(self._rows[start : self._start_of(last)], dtype=np.int64)
-        return events.reshape(-1, EVENT), rows.reshape(-1, ROW)
+    def columns(self, first: int, last: int) -> tuple[array[int], array[int]]:
+        """The numbers of the events ``first`` … ``last - 1``, and those of their rows."""
+        start = self.start_of(first)
+        return self._events[EVENT * first : EVENT * last], self._rows[start : self._start_of(last)]
 
     def start_of(self, index: int) -> int:
         """Where the numbers of an event's rows begin."""
         self._close_open_events()
         return self._start_of(index)
 
-    def kind_of(self, index: int) -> str:
-        """The kind of one event."""
+    def rows(self, first: int, last: int) -> Iterator[Row]:
+        """The rows of the events ``first`` … ``last - 1``, in order."""
         self._close_open_events()
-        return self.kinds[self._events[EVENT * index]]
-
-    def rows_of(self, index: int) -> Iterator[Row]:
-        """The rows of one event, in order."""
-        self._close_open_events()
-        numbers = iter(self._rows[self._start_of(index) : self._start_of(index + 1)])
+        numbers = iter(self._rows[self._start_of(first) : self._start_of(last)])
         return zip(numbers, numbers, numbers, numbers, numbers, strict=True)
 
     def records(self, first: int, last: int) -> Iterator[Record]:
-        """The events ``first`` … ``last - 1``: kind, subject, step (-1 is none), rows of each."""
+        """The events ``first`` … ``last - 1``."""
         for start in range(first, last, FLUSH):
-            stop = min(start + FLUSH, last)
-            events, columns = self.columns(start, stop)
-            ends = (events[:, 2] - self._start_of(start)) // ROW
-            steps = map(self._step, range(start, stop))
-            rows, at = columns.tolist(), 0
-            for (kind, subject, _), end, step in zip(
-                events.tolist(), ends.tolist(), steps, strict=True
-            ):
-                yield kind, subject, step, rows[at:end]
+            stop, begin = min(start + FLUSH, last), self.start_of(start)
+            events, rows, at = self.columns(start, stop)[0], list(self.rows(start, stop)), 0
+            columns = (events[column::EVENT] for column in range(EVENT))
+            for index, kind, subject, end in zip(range(start, stop), *columns, strict=True):
+                end = (end - begin) // ROW
+                yield kind, subject, self._step(index), rows[at:end]
                 at = end
 
-    def tokens(self, table: int, start: int, count: int) -> array[int]:
-        """The tokens of a WRITE, HIT or OPEN row; none for a handle in no table."""
-        return self.tables[table].tokens[start : start + count] if table >= 0 else array("q")
+    def tokens(self, table: int, first: int, count: int) -> list[int]:
+        """The tokens of a TOKENS or OPEN row."""
+        return self.tables[table].tokens[first : first + count].tolist()
 
     def _event(self, index: int) -> tuple[int, int]:
         self._close_open_events()
@@ -295,45 +310,48 @@ class Log:
         """The block ids of a PATCH row."""
         return self.patches[place : place + count].tolist()
 
+    def numbers(self, place: int, count: int) -> tuple[tuple[int, float], ...]:
+        """What a MARK row says: (id, number) each."""
+        ids, values = self._marked
+        end = place + count
+        return tuple(zip(ids[place:end], values[place:end], strict=True))
+
     def read(self, index: int) -> Event:
         """One event as an object, without its caption."""
         kind_code, subject = self._event(index)
-        effects: list[Effect] = []
-        tables: list[TableChange] = []
-        opened: list[tuple[Name, tuple[int, ...]]] = []
-        closed: list[Name] = []
-        moves: list[Move] = []
-        scheduled: list[Scheduled] = []
-        for row in self.rows_of(index):
-            kind, a, table, c, d = row
-            if kind < PATCH:
-                effects.append(self._effect(row))
-            elif kind == PATCH:
-                name, ids = self.tables[table].name, tuple(self.ids(c, d))
-                tables.append(TableChange(name, a, ids))
-            elif kind == OPEN:
-                life = self.tables[table]
-                opened.append((life.name, tuple(life.tokens[:d])))
-            elif kind == CLOSE:
-                closed.append(self.tables[table].name)
-            elif kind == SCHEDULED:
-                scheduled.append(Scheduled(*self.names((table, d)), a, bool(c)))
-            else:
-                moves.append(Move(kind == ENTER, QUEUES[a], c, *self.names((table, d))))
+        told: dict[str, list[object]] = {}
+        for row in self.rows(index, index + 1):
+            key, value = self._value(row)
+            told.setdefault(key, []).append(value)
         called, error = self.errors.get(index, (None, None))
         return Event(
             kind=self.kinds[kind_code],
             subject=None if subject < 0 else self.subjects[subject],
-            effects=tuple(effects),
-            tables=tuple(tables),
-            opened=tuple(opened),
-            closed=tuple(closed),
-            moves=tuple(moves),
-            scheduled=tuple(scheduled),
             step=None if (step := self._step(index)) < 0 else step,
             called=called,
             error=error,
+            **{key: tuple(values) for key, values in told.items()},  # type: ignore[arg-type]
         )
+
+    def _value(self, row: Row) -> tuple[str, object]:
+        """What a row says, and the field of the event that it belongs to."""
+        kind, a, b, c, d = row
+        if kind < PATCH:
+            return "effects", self._effect(row)
+        if kind in (LEAVE, ENTER):
+            return "moves", Move(kind == ENTER, self.queues[a], c, *self.names((b, d)))
+        if kind == SCHEDULED:
+            return "scheduled", Scheduled(*self.names((b, d)), a, bool(c))
+        if kind == MARK:
+            return "marks", Mark(str(self.subjects[a]), ON[b], self.numbers(c, d))
+        life = self.tables[b]
+        if kind == PATCH:
+            return "tables", TableChange(life.name, a, tuple(self.ids(c, d)))
+        if kind == OPEN:
+            return "opened", Opened(life.name, tuple(life.tokens[:d]), a)
+        if kind == TOKENS:
+            return "tokens", Tokens(life.name, c, tuple(life.tokens[c : c + d]))
+        return "closed", life.name
 
     def _step(self, index: int) -> int:
         starts, numbers = self._steps
@@ -342,15 +360,20 @@ class Log:
 
     def _effect(self, row: Row) -> Effect:
         kind, block, b, c, d = row
-        word = EFFECTS[kind]
-        if kind in BLOCK_PAIRS:
-            return Effect(word, block, to=b, owners=c if kind == COPY else None)
-        if kind not in (WRITE, HIT, NULL) or b < 0:
-            return Effect(word, block)
-        life = self.tables[b]
-        if kind == NULL:
-            return Effect(word, block, table=life.name, index=c)
-        return Effect(word, block, table=life.name, tokens=tuple(life.tokens[c : c + d]))
+        word, table = EFFECTS[kind], None
+        if kind == TAKE:
+            return Effect(word, block, list=self.lists[b])
+        if kind == FREE:
+            return Effect(word, block, list=self.lists[b], place=c)
+        if kind == COPY:
+            return Effect(word, block, to=b, owners=c)
+        if kind == MOVE:
+            return Effect(word, block, to=b)
+        if kind in (WRITE, HIT, NULL):
+            table = None if b < 0 else self.tables[b].name
+        if kind in (WRITE, HIT):
+            return Effect(word, block, table=table, first=c, count=d)
+        return Effect(word, block, table=table, index=None if table is None else c)
 
     def __iter__(self) -> Iterator[Event]:
         return map(self.read, range(len(self)))

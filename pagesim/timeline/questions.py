@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pagesim.checks import check_int
+from pagesim.effects import MAX_NAME, Effect, Event, is_text, show
 from pagesim.errors import UsageError
-from pagesim.timeline.effects import BLOCK_PAIRS, EFFECTS, MAX_NAME, Effect, Event, is_text, show
 
 if TYPE_CHECKING:
+    from pagesim.state import State
     from pagesim.timeline.run import Timeline
-    from pagesim.timeline.state import State
-
-PAIRS = frozenset(EFFECTS[kind] for kind in BLOCK_PAIRS)
-SWAPS = PAIRS - {"copy"}
 
 
 def _of(*kinds: str) -> Callable[[Event], list[int | None]]:
@@ -28,17 +25,17 @@ def _to(*kinds: str) -> Callable[[Event], list[int | None]]:
 
 ANSWERS: dict[str, Callable[[Event], list[int | None]]] = {
     "taken": _of("take"),
-    "returned": _of("return"),
-    "unused": _of("return"),  # only those without a token
+    "returned": _of("free"),
+    "unused": _of("free"),  # only those without a token
     "written": _of("write"),
     "shared": _of("share"),
     "copied": _of("copy"),
     "copied to": _to("copy"),
-    "swapped": _of(*SWAPS),
-    "swapped to": _to(*SWAPS),
+    "swapped": _of("move"),
+    "swapped to": _to("move"),
     "found": _of("hit"),
     "evicted": _of("evict"),
-    "cached": _of("promote"),
+    "cached": _of("cache"),
 }
 """What can be asked for: the words of ``Question.answer``."""
 
@@ -61,7 +58,7 @@ class Question:
     ``written``        tokens are written into them
     ``shared``         one owner more
     ``copied``         their content is copied (to ``copied to``)
-    ``swapped``        their content crosses between GPU and CPU (to ``swapped to``)
+    ``swapped``        their content moves to another pool (to ``swapped to``)
     ``found``          found by their content (a hit of the prefix cache)
     ``evicted``        they leave the cache
     ``cached``         they became full and can be found from now on

@@ -5,45 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pagesim.timeline.effects import (
+from pagesim.effects import (
+    BACK,
+    CACHE,
     CLOSE,
     COPY,
     EFFECTS,
     ENTER,
     EVICT,
+    FREE,
+    FRONT,
     HIT,
     LEAVE,
+    MOVE,
     NULL,
     OPEN,
-    PROMOTE,
-    QUEUES,
-    RETURN,
     SCHEDULED,
     SHARE,
-    SWAP_IN,
-    SWAP_OUT,
     TAKE,
+    TOKENS,
     UNSHARE,
     WRITE,
     Name,
-    Queues,
-    is_name,
-    is_text,
     show,
 )
-from pagesim.timeline.log import EVENT, ROW, Log, TableLog
+from pagesim.timeline.checked import Checked
+from pagesim.timeline.header import read_state
+from pagesim.timeline.log import EVENT, ON, ROW, Log, TableLog
 from pagesim.timeline.notes import notes_from
-from pagesim.timeline.replayer import Machine
-from pagesim.timeline.state import State, TableState, fill_of
+from pagesim.timeline.seek import MutableState
 
-MAX_BLOCKS, MAX_EVENTS, MAX_NUMBERS = 2_000_000, 10_000_000, 200_000_000
+MAX_EVENTS = 10_000_000
 LIFE = 50
 """What a table costs, counted in numbers."""
-LENGTHS = {WRITE: 4, HIT: 4, COPY: 4, NULL: 4, SWAP_OUT: 3, SWAP_IN: 3}
-
-
-class TimelineError(ValueError):
-    """The file is no timeline, or a damaged one; says which line of which file, and why."""
+PARTS = {TAKE: 3, FREE: 4, WRITE: 5, HIT: 5, COPY: 4, MOVE: 3, NULL: 4}
+"""How many parts an effect has, if not two."""
+MAX_MARK = 1e300
 
 
 class Reader:
@@ -53,301 +50,184 @@ class Reader:
     """
 
     def __init__(self, header: Mapping[str, Any], where: str) -> None:
-        self._where = where
-        self._numbers = 0
+        check = self._check = Checked(where)
         self._lives: dict[Name, TableLog] = {}
-        self.first = self._int(header.get("first", 0), "first")
-        self.num_events = self._int(header.get("events"), "events")
+        self.first = check.integer(header.get("first", 0), "first")
+        self.num_events = check.integer(header.get("events"), "events")
         try:
             self.notes = notes_from(header)
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise self._error(f"title, tokens or questions are unfit: {show(error)}") from None
-        start = self._state(header)
+            raise check.error(f"title, tokens or questions are unfit: {show(error)}") from None
+        start = read_state(header, check)
         self.log = Log(start)
         for name, table in start.tables.items():
             self._begin(name).write(0, list(table.token_ids))
-        self._machine = Machine.from_start(self.log, range(len(start.tables)))
-        self._evicted: set[int] = set()
+        self._now = MutableState.from_start(self.log, range(len(start.tables)))
+        self._items = {
+            "opened": self._open,
+            "tokens": self._tokens,
+            "effects": self._effect,
+            "tables": self._change,
+            "closed": self._close,
+            "queues": self._move,
+            "scheduled": self._scheduled,
+            "marks": self._mark,
+        }
 
     def event(self, words: Mapping[str, Any], where: str) -> None:
         """Add one event. TimelineError, naming ``where``, if it cannot be."""
-        self._where = where
-        if len(self.log) >= MAX_EVENTS:
-            raise self._error(f"more than {MAX_EVENTS} events")
-        kind, subject = self._text(words.get("event"), "event"), words.get("of")
-        self._evicted.clear()
-        self._count(EVENT)
-        for name, tokens in self._pairs(words, "opened"):
-            life = self._begin(self._name(name))
-            life.write(0, self._ints(tokens, "tokens"))
-            self.log.row(OPEN, b=life.number, d=len(life.tokens))
-            self._machine.num_tokens[life.number] = len(life.tokens)
-            self._machine.tables[life.number] = []
-        for effect in self._list(words.get("effects", []), "effects"):
-            self._count(ROW)
-            self._effect(self._list(effect, "effect"))
-        for change in self._list(words.get("tables", []), "tables"):
-            self._count(ROW)
-            self._change(self._list(change, "table change"))
-        for name in self._list(words.get("closed", []), "closed"):
-            life = self._life(name)
-            del self._lives[life.name]
-            self._apply(CLOSE, b=life.number)
-        for move in self._moves(words.get("queues", [])):
-            self._count(ROW)
-            self._move(self._list(move, "queue's change"))
-        for computing in self._list(words.get("scheduled", []), "scheduled"):
-            self._count(ROW)
-            self._scheduled(self._list(computing, "scheduled"))
+        check, log = self._check, self.log
+        check.where = where
+        if len(log) >= MAX_EVENTS:
+            raise check.error(f"more than {MAX_EVENTS} events")
+        kind, subject = check.text(words.get("event"), "event"), words.get("of")
+        check.count(EVENT)
+        for key, read in self._items.items():
+            for item in check.items(words.get(key, []), key):
+                check.count(ROW)
+                read(item)
         if "error" in words:
-            called = self._text(words.get("called"), "called")
-            self.log.errors[len(self.log)] = called, self._text(words["error"], "error")
-        self.log.begin_step(self._int(words["step"], "step") if "step" in words else None)
-        name = None if subject is None else self._name(subject)
-        self.log.event(self.log.kind_code(kind), self.log.subject_code(name))
-        self._machine.after(kind)
-
-    # -- effects ---------------------------------------------------------------------------------
-
-    def _effect(self, effect: Sequence[Any]) -> None:
-        if not effect or effect[0] not in EFFECTS:
-            raise self._error(f"unknown effect {show(effect)}")
-        kind = EFFECTS.index(effect[0])
-        if len(effect) != LENGTHS.get(kind, 2):
-            raise self._error(f"{effect[0]} must have {LENGTHS.get(kind, 2)} parts: {show(effect)}")
-        block = self._block(effect[1])
-        if problem := self._problem(kind, block):
-            raise self._error(f"{effect[0]} {block}: {problem}")
-        if kind in (WRITE, HIT):
-            tokens = self._ints(effect[3], "tokens")
-            if effect[2] is None:
-                self._apply(kind, block, -1, 0, len(tokens))
-                return
-            life = self._lives.get(self._name(effect[2])) or self._begin(effect[2])
-            start = self._machine.num_tokens.get(life.number, 0)
-            life.write(start, tokens)
-            self._apply(kind, block, life.number, start, len(tokens))
-        elif kind == COPY:
-            self._apply(kind, block, self._block(effect[2]), self._int(effect[3], "owners"))
-        elif kind in (SWAP_OUT, SWAP_IN):
-            self._apply(kind, block, self._block(effect[2]))
-        elif kind == NULL and effect[2] is not None:
-            life, index = self._life(effect[2]), self._int(effect[3], "entry")
-            self._apply(kind, block, life.number, index)
-        else:
-            self._apply(kind, block)
-        if kind == EVICT:
-            self._evicted.add(block)
-        elif kind == TAKE:
-            self._evicted.discard(block)
-
-    def _problem(self, kind: int, block: int) -> str | None:
-        """Why this cannot happen to the block as it is now, None if it can."""
-        machine = self._machine
-        device, owners = block >= machine.num_gpu_blocks, machine.refs[block]
-        waits = block in machine.evictor[device]
-        stack = machine.free[device]
-        if kind == TAKE and block not in self._evicted and (not stack or stack[-1] != block):
-            return "it is not at the front of its free list"
-        if kind == RETURN and owners != 1:
-            return f"it has {owners} owners, not 1"
-        if kind in (SHARE, PROMOTE, WRITE) and owners < 1:
-            return "nobody owns it"
-        if kind == UNSHARE and owners < 2:
-            return f"it has {owners} owners, not 2 or more"
-        if kind == HIT and not (owners or waits):
-            return "it is not cached"
-        if kind == EVICT and not waits:
-            return "it does not wait in the evictor"
-        return None
-
-    def _change(self, change: Sequence[Any]) -> None:
-        if len(change) != 3:
-            raise self._error(f"a table change must be [name, entry, ids], not {show(change)}")
-        name, start = self._name(change[0]), self._int(change[1], "entry")
-        life = self._lives.get(name) or self._begin(name)
-        ids = self._ints(change[2], "ids")
-        for block in ids:
-            self._block(block)
-        if start > len(self._machine.tables.get(life.number, ())):
-            raise self._error(f"table {show(name)} has no entry {start} to begin at")
-        self.log.patch(life, start, ids)
-        self._machine.tables.setdefault(life.number, [])[start:] = ids
-        self._machine.add_tokens(life.number, 0)
-
-    def _moves(self, given: Any) -> list[Any]:
-        """The changes of the queues; given whole, all of them leave and come anew."""
-        if not isinstance(given, dict):
-            return self._list(given, "queues")
-        whole = self._queues(given)
-        moves: list[Any] = []
-        for queue, waiters in zip(QUEUES, self._machine.queues, strict=True):
-            moves += [["leave", queue, 0, self.log.names(waiter)[0]] for waiter in waiters]
-            names = enumerate(getattr(whole, queue))
-            moves += [["enter", queue, place, request] for place, request in names]
-        return moves
-
-    def _move(self, move: Sequence[Any]) -> None:
-        if not 4 <= len(move) <= 5 or move[0] not in ("enter", "leave") or move[1] not in QUEUES:
-            raise self._error(
-                f"a queue's change must be [enter or leave, queue, place, request, sequence], "
-                f"not {show(move)}"
-            )
-        number, place = QUEUES.index(move[1]), self._int(move[2], "place")
-        request, sequence = self._name(move[3]), self._name(move[4]) if move[4:] else None
-        waiter, queue = self.log.waiter(request, sequence), self._machine.queues[number]
-        if move[0] == "enter":
-            if place > len(queue):
-                raise self._error(f"the {move[1]} queue has no place {place} to enter at")
-            self._enter(ENTER, number, waiter, place)
-            return
-        if place >= len(queue) or queue[place][0] != waiter[0]:
-            raise self._error(f"request {show(request)} is not at place {place} of {move[1]}")
-        self._enter(LEAVE, number, queue[place], place)
-
-    def _enter(self, kind: int, queue: int, waiter: tuple[int, int], place: int) -> None:
-        self.log.move(kind, queue, waiter, place)
-        self._machine.step(self.log, (kind, queue, waiter[0], place, waiter[1]))
-
-    def _scheduled(self, words: Sequence[Any]) -> None:
-        if len(words) != 4 or type(words[3]) is not bool:
-            raise self._error(
-                f"scheduled must be [request, sequence, tokens, is it a prompt], not {show(words)}"
-            )
-        sequence = None if words[1] is None else self._name(words[1])
-        request, first = self.log.waiter(self._name(words[0]), sequence)
-        self.log.row(SCHEDULED, self._int(words[2], "tokens"), request, words[3], first)
+            called = check.text(words.get("called"), "called")
+            log.errors[len(log)] = called, check.text(words["error"], "error")
+        log.begin_step(check.integer(words["step"], "step") if "step" in words else None)
+        name = None if subject is None else check.name(subject)
+        log.event(log.kind_code(kind), log.subject_code(name))
 
     def _apply(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
         self.log.row(kind, a, b, c, d)
-        self._machine.step(self.log, (kind, a, b, c, d))
+        self._now.step(self.log, (kind, a, b, c, d))
 
-    # -- values ----------------------------------------------------------------------------------
+    # -- effects ---------------------------------------------------------------------------------
 
-    def _state(self, header: Mapping[str, Any]) -> State:
-        sizes = {}
-        for key, least in (("block_size", 1), ("num_gpu_blocks", 0), ("num_cpu_blocks", 0)):
-            sizes[key] = self._int(header.get(key), key, least)
-        self._total = sizes["num_gpu_blocks"] + sizes["num_cpu_blocks"]
-        if self._total > MAX_BLOCKS or sizes["block_size"] > MAX_BLOCKS:
-            raise self._error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
-        words = header.get("state")
-        if not isinstance(words, dict):
-            raise self._error(f"state must be an object, not {show(words)}")
-        null = None if words.get("null") is None else self._block(words["null"])
-        tables: dict[Name, TableState] = {}
-        for entry in self._list(words.get("tables", []), "tables"):
-            if len(self._list(entry, "table")) != 3 or self._name(entry[0]) in tables:
-                raise self._error(f"a table must be [name of its own, ids, tokens]: {show(entry)}")
-            ids = tuple(self._block(block) for block in self._list(entry[1], "ids"))
-            tokens = tuple(self._ints(entry[2], "tokens"))
-            if len(tokens) > len(ids) * sizes["block_size"]:
-                raise self._error(f"table {show(entry[0])} has more tokens than slots")
-            fill = fill_of(ids, len(tokens), sizes["block_size"], null)
-            tables[entry[0]] = TableState(ids, tokens, fill)
-        refs = dict.fromkeys(range(self._total), 0)
-        for block, count in self._pairs(words, "refs"):
-            refs[self._block(block)] = self._int(count, "count", 1)
-        free = self._two(words, "free", sizes["num_gpu_blocks"])
-        evictor = self._two(words, "evictor", sizes["num_gpu_blocks"])
-        idle = [*free[0], *free[1], *evictor[0], *evictor[1]]
-        if len(set(idle)) != len(idle) or any(refs[block] for block in idle):
-            raise self._error("a block is in two places at once")
-        return State(
-            **sizes,
-            caching=header.get("caching") is True,
-            tables=tables,
-            ref_counts=refs,
-            free_gpu=free[0],
-            free_cpu=free[1],
-            evictor_gpu=evictor[0],
-            evictor_cpu=evictor[1],
-            cached=frozenset(map(self._block, self._list(words.get("cached", []), "cached"))),
-            touched=frozenset(map(self._block, self._list(words.get("touched", []), "touched"))),
-            computed=frozenset(map(self._block, self._list(words.get("computed", []), "computed"))),
-            null_block=null,
-            queues=self._queues(words.get("queues", {})),
-            requests={
-                self._name(request): self._name(sequence)
-                for request, sequence in self._pairs(words, "requests")
-            },
-        )
+    def _effect(self, given: Any) -> None:
+        check, effect = self._check, self._check.items(given, "effect")
+        if not effect or effect[0] not in EFFECTS:
+            raise check.error(f"unknown effect {show(effect)}")
+        kind = EFFECTS.index(effect[0])
+        word, block, *more = check.parts(effect, effect[0], PARTS.get(kind, 2))
+        if problem := self._problem(kind, check.block(block), more):
+            raise check.error(f"{word} {block}: {problem}")
+        if kind in (TAKE, FREE):
+            self._apply(kind, block, self.log.lists.index(more[0]), *more[1:])
+        elif kind in (WRITE, HIT):
+            table = -1 if more[0] is None else self._life(more[0]).number
+            first, count = (check.integer(number, "position") for number in more[1:])
+            self._apply(kind, block, table, first, count)
+        elif kind in (COPY, MOVE):
+            owners = check.integer(more[1], "owners") if kind == COPY else 0
+            self._apply(kind, block, check.block(more[0]), owners)
+        elif kind == NULL and more[0] is not None:
+            self._apply(kind, block, self._life(more[0]).number, check.integer(more[1], "entry"))
+        else:
+            self._apply(kind, block)
 
-    def _two(
-        self, words: Mapping[str, Any], key: str, num_gpu_blocks: int
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        both = self._list(words.get(key, [[], []]), key)
-        if len(both) != 2:
-            raise self._error(f"{key} must be [GPU ids, CPU ids], not {show(both)}")
-        gpu, cpu = (tuple(map(self._block, self._list(ids, key))) for ids in both)
-        if any(block >= num_gpu_blocks for block in gpu) or any(b < num_gpu_blocks for b in cpu):
-            raise self._error(f"{key} has a block in the wrong pool")
-        return gpu, cpu
+    def _problem(self, kind: int, block: int, more: Sequence[Any]) -> str | None:
+        """Why this cannot happen to the block as it is now, None if it can."""
+        now, owners = self._now, self._now.refs[block]
+        if kind in (TAKE, FREE) and more[0] not in self.log.lists:
+            return f"there is no list {show(more[0])}"
+        if kind == TAKE and block not in now.lists[self.log.lists.index(more[0])]:
+            return f"it is not in the {more[0]}"
+        if kind == FREE and (type(more[1]) is not int or more[1] not in (FRONT, BACK)):
+            return f"it goes to place 0 or -1 of a list, not to {show(more[1])}"
+        if kind == FREE and owners != 1:
+            return f"it has {owners} owners, not 1"
+        if kind in (SHARE, CACHE, WRITE) and owners < 1:
+            return "it has no owner"
+        if kind == UNSHARE and owners < 2:
+            return f"it has {owners} owners, not 2 or more"
+        if kind in (HIT, EVICT) and block not in now.cached:
+            return "it is not cached"
+        if kind == HIT and not owners and not any(block in waiting for waiting in now.lists):
+            return "it has no owner and waits in no list"
+        return None
 
-    def _queues(self, words: Any) -> Queues:
-        if not isinstance(words, dict):
-            raise self._error(f"queues must be an object, not {show(words)}")
-        names = (tuple(map(self._name, self._list(words.get(key, []), key))) for key in QUEUES)
-        return Queues(*names)
+    def _mark(self, given: Any) -> None:
+        check = self._check
+        name, on, given_pairs = check.parts(given, "a mark", 3)
+        pairs = check.pairs(given_pairs, "a mark's numbers")
+        check.count(2 * len(pairs))
+        if on not in ON:
+            raise check.error(f"a mark is on blocks or slots, not on {show(on)}")
+        total = check.num_blocks * (1 if on == "blocks" else self.log.start.block_size)
+        for place, number in pairs:
+            if type(place) is not int or not 0 <= place < total:
+                raise check.error(f"{show(place)} is none of the {total} {on}")
+            if type(number) not in (int, float) or not abs(number) < MAX_MARK:
+                raise check.error(f"a mark must be a number, not {show(number)}")
+        self.log.mark_numbers(check.text(name, "a mark's name"), on == "slots", dict(pairs))
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    def _open(self, given: Any) -> None:
+        check = self._check
+        name, tokens, *more = check.parts(given, "opened", 2, 3)
+        life = self._begin(check.name(name))
+        life.write(0, check.integers(tokens, "tokens"))
+        num_slots = check.integer(more[0], "written slots") if more else len(tokens)
+        self._apply(OPEN, num_slots, life.number, 0, len(tokens))
+
+    def _tokens(self, given: Any) -> None:
+        check = self._check
+        name, first, tokens = check.parts(given, "tokens", 3)
+        life = self._life(name)
+        known = self._now.num_tokens[life.number]
+        if check.integer(first, "position") != known:
+            raise check.error(f"{known} tokens of table {show(name)} are known, not {first}")
+        life.write(known, check.integers(tokens, "tokens"))
+        self._apply(TOKENS, -1, life.number, known, len(tokens))
+
+    def _change(self, given: Any) -> None:
+        check, log = self._check, self.log
+        name, start, given_ids = check.parts(given, "a table's change", 3)
+        life, ids = self._life(name), check.blocks(given_ids, "ids")
+        check.count(len(ids))
+        if check.integer(start, "entry") > len(self._now.tables[life.number]):
+            raise check.error(f"table {show(name)} has no entry {start} to begin at")
+        log.patch(life, start, list(ids))
+        self._now.tables[life.number][start:] = ids
+
+    def _close(self, name: Any) -> None:
+        life = self._life(name)
+        del self._lives[life.name]
+        self._apply(CLOSE, b=life.number)
 
     def _begin(self, name: Name) -> TableLog:
-        self._count(LIFE)
+        self._check.count(LIFE)
         if name in self._lives:
-            raise self._error(f"table {show(name)} is there already")
+            raise self._check.error(f"table {show(name)} is there already")
         self._lives[name] = life = self.log.new_table(name)
         return life
 
     def _life(self, name: Any) -> TableLog:
-        life = self._lives.get(self._name(name))
-        if life is None or life.number not in self._machine.tables:
-            raise self._error(f"there is no table {show(name)}")
+        life = self._lives.get(self._check.name(name))
+        if life is None:
+            raise self._check.error(f"there is no table {show(name)}")
         return life
 
-    def _name(self, value: Any) -> Name:
-        if is_name(value):
-            self._count(len(value) if isinstance(value, str) else 1)
-            return value  # type: ignore[no-any-return]
-        raise self._error(f"a name must be a number or a short string, not {show(value)}")
+    # -- queues ----------------------------------------------------------------------------------
 
-    def _text(self, value: Any, name: str) -> str:
-        if not value or not is_text(value):
-            raise self._error(f"{name} must be a text, not {show(value)}")
-        self._count(len(value))
-        return value  # type: ignore[no-any-return]
+    def _move(self, given: Any) -> None:
+        check, log = self._check, self.log
+        what, queue, place, request, *more = check.parts(given, "a queue's change", 4, 5)
+        if what not in ("enter", "leave") or queue not in log.queues:
+            raise check.error(f"a request can enter or leave one of {show(log.queues)}")
+        number = log.queues.index(queue)
+        waiters = self._now.queues[number]
+        waiter = log.waiter(check.name(request), check.name(more[0]) if more else None)
+        check.integer(place, "place")
+        if what == "enter" and place > len(waiters):
+            raise check.error(f"the {queue} queue has no place {place} to enter at")
+        if what == "leave":
+            if place >= len(waiters) or waiters[place][0] != waiter[0]:
+                raise check.error(f"request {show(request)} is not at place {place} of {queue}")
+            waiter = waiters[place]
+        self._apply(ENTER if what == "enter" else LEAVE, number, waiter[0], place, waiter[1])
 
-    def _int(self, value: Any, name: str, least: int = 0) -> int:
-        if type(value) is not int or not least <= value < 2**31:
-            raise self._error(f"{name} must be an integer of at least {least}, not {show(value)}")
-        return value
-
-    def _block(self, value: Any) -> int:
-        if type(value) is not int or not 0 <= value < self._total:
-            raise self._error(f"block {show(value)} is not one of the {self._total}")
-        return value
-
-    def _list(self, value: Any, name: str) -> list[Any]:
-        if not isinstance(value, list):
-            raise self._error(f"{name} must be a list, not {show(value)}")
-        return value
-
-    def _count(self, numbers: int) -> None:
-        """Note that so many numbers, or letters, are going to be kept in memory."""
-        self._numbers += numbers
-        if self._numbers > MAX_NUMBERS:
-            raise self._error(f"the run is too large: more than {MAX_NUMBERS} numbers and letters")
-
-    def _ints(self, value: Any, name: str) -> list[int]:
-        numbers = self._list(value, name)
-        self._count(len(numbers))
-        if not all(type(number) is int and -(2**63) <= number < 2**63 for number in numbers):
-            raise self._error(f"{name} must be integers: {show(numbers)}")
-        return numbers
-
-    def _pairs(self, words: Mapping[str, Any], key: str) -> list[Any]:
-        pairs = self._list(words.get(key, []), key)
-        if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-            raise self._error(f"{key} must be pairs: {show(pairs)}")
-        return pairs
-
-    def _error(self, problem: str) -> TimelineError:
-        return TimelineError(f"{self._where}: {problem}")
+    def _scheduled(self, given: Any) -> None:
+        check = self._check
+        request, name, tokens, is_prompt = check.parts(given, "scheduled", 4)
+        if type(is_prompt) is not bool:
+            raise check.error(f"scheduled ends with true for a prompt, not {show(is_prompt)}")
+        waiter = self.log.waiter(check.name(request), None if name is None else check.name(name))
+        self._apply(SCHEDULED, check.integer(tokens, "tokens"), waiter[0], is_prompt, waiter[1])

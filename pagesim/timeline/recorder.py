@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pagesim.effects import Name
 from pagesim.timeline import hooks
 from pagesim.timeline.capture import capture
 from pagesim.timeline.desk import Desk
-from pagesim.timeline.effects import Name
 from pagesim.timeline.log import Log
 from pagesim.timeline.run import Timeline
 from pagesim.timeline.tap import TAPS, Tap

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, overload
+from typing import overload
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pagesim.effects import OPEN, Event, Name, is_name
 from pagesim.errors import UsageError
+from pagesim.state import State
 from pagesim.timeline.captions import caption
-from pagesim.timeline.effects import (
-    BLOCK_PAIRS,
-    CALLS,
-    DECISIONS,
-    EFFECTS,
-    LEAVE,
-    OPEN,
-    PATCH,
-    WRITE,
-    Event,
-    Name,
-    is_name,
-)
 from pagesim.timeline.lines import Lines
-from pagesim.timeline.log import FAILED, ROW, Log
+from pagesim.timeline.log import Log
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
-from pagesim.timeline.replayer import Replayer
-from pagesim.timeline.state import State
+from pagesim.timeline.search import Search
+from pagesim.timeline.seek import Seeker
 from pagesim.timeline.tap import TAPS, Tap
 from pagesim.v0.block.block_table import BlockTable
 
@@ -58,7 +44,7 @@ class Timeline:
         """Title, words for the tokens and questions: see :meth:`annotate`."""
         self.first = first
         """The number of this run's first event in the run it was cut from."""
-        self._replayer = Replayer(log)
+        self._seeker = Seeker(log)
 
     def __len__(self) -> int:
         return (len(self._log) if self._stop is None else self._stop) - self._start
@@ -82,10 +68,10 @@ class Timeline:
                 first=self.first + start,
                 notes=self.notes.piece(start, stop),
             )
-            piece._replayer = self._replayer
+            piece._seeker = self._seeker
             return piece
         event = self._log.read(self._start + range(len(self))[index])
-        return replace(event, caption=caption(event))
+        return replace(event, caption=caption(event, self._log.start))
 
     def __iter__(self) -> Iterator[Event]:
         return (self[i] for i in range(len(self)))
@@ -97,8 +83,8 @@ class Timeline:
         The order decides their colours, in the player as in the figures.
         """
         log = self._log
-        _, rows = log.columns(0, self._start + len(self))
-        began = [*log.first_lives, *rows[rows[:, 0] == OPEN, 2].tolist()]
+        rows = log.rows(0, self._start + len(self))
+        began = [*log.first_lives, *(row[2] for row in rows if row[0] == OPEN)]
         return list(dict.fromkeys(log.tables[number].name for number in began))
 
     def at(self, index: int) -> State:
@@ -106,7 +92,7 @@ class Timeline:
         steps = range(len(self) + 1)
         if not -len(steps) <= index < len(steps):
             raise IndexError(f"step {index} is not in this run: it has the steps 0 to {steps[-1]}")
-        return self._replayer.state(self._start + steps[index])
+        return self._seeker.state(self._start + steps[index])
 
     def find(
         self,
@@ -120,14 +106,15 @@ class Timeline:
         ``kind`` is an event's ("append_slots", "failed") or an effect's ("copy"). With several
         conditions all of them hold. UsageError for a kind that does not exist.
         """
-        found = np.ones(len(self), dtype=bool)
+        search = Search(self._log, self._start, self._start + len(self))
+        found = set(range(len(self)))
         if block is not None:
-            found &= self._of_block(block)
+            found &= search.of_block(block)
         if sequence is not None:
-            found &= self._of_sequence(sequence)
+            found &= search.of_sequence(sequence)
         if kind is not None:
-            found &= self._of_kind(kind)
-        return np.flatnonzero(found).tolist()
+            found &= search.of_kind(kind)
+        return sorted(found)
 
     def label(self, table: BlockTable, name: Name) -> None:
         """Call a table of this recording by a name of its own, from its beginning.
@@ -168,7 +155,7 @@ class Timeline:
 
         A piece of a run shares the memory of the whole.
         """
-        return self._log.nbytes + self._replayer.nbytes
+        return self._log.nbytes + self._seeker.nbytes
 
     def lines(self) -> Iterator[str]:
         """The events as the lines of a file: see ``FORMAT.md``."""
@@ -196,48 +183,3 @@ class Timeline:
 
     def __repr__(self) -> str:
         return f"Timeline({len(self)} events)"
-
-    # -- searching the columns -------------------------------------------------------------------
-
-    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return self._log.columns(self._start, self._start + len(self))
-
-    def _events_where(self, wanted: Callable[[NDArray[np.int64]], Any]) -> NDArray[np.bool_]:
-        """Which events have a row that is ``wanted``; it is given the columns of the rows."""
-        events, rows = self._columns()
-        at = self._log.start_of(self._start) + ROW * np.flatnonzero(wanted(rows.T))
-        found = np.zeros(len(self), dtype=bool)
-        found[np.searchsorted(events[:, 2], at, side="right")] = True
-        return found
-
-    def _of_block(self, block: int) -> NDArray[np.bool_]:
-        def concerned(columns: NDArray[np.int64]) -> Any:
-            kinds, a, b = columns[:3]
-            return (kinds < PATCH) & ((a == block) | (np.isin(kinds, BLOCK_PAIRS) & (b == block)))
-
-        return self._events_where(concerned)
-
-    def _of_sequence(self, sequence: Name) -> NDArray[np.bool_]:
-        lives = [i for i, life in enumerate(self._log.tables) if life.name == sequence]
-
-        def concerned(columns: NDArray[np.int64]) -> Any:
-            kinds, table = columns[0], columns[2]
-            tables = (kinds >= WRITE) & (kinds < LEAVE) & ~np.isin(kinds, BLOCK_PAIRS)
-            return tables & np.isin(table, lives)
-
-        subjects = self._columns()[0][:, 1]
-        known = [i for i, name in enumerate(self._log.subjects) if name == sequence]
-        concerned_by = self._events_where(concerned)
-        concerned_by[np.isin(subjects, known)] = True
-        return concerned_by
-
-    def _of_kind(self, kind: str) -> NDArray[np.bool_]:
-        kinds = self._columns()[0][:, 0]
-        codes = [i for i, word in enumerate(self._log.kinds) if word == kind]
-        found = np.asarray(np.isin(kinds, codes), dtype=bool)
-        if kind in EFFECTS:
-            found |= self._events_where(lambda columns: columns[0] == EFFECTS.index(kind))
-        elif not codes and kind not in (*CALLS, *DECISIONS, FAILED):
-            known = ", ".join(sorted({*EFFECTS, *CALLS, *DECISIONS, FAILED, *self._log.kinds}))
-            raise UsageError(f"kind {kind!r} does not exist: there are {known}")
-        return found

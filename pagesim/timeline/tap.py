@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from pagesim.effects import CACHE, CLOSE, FAILED, HIT, MAX_NAME, OPEN, TOKENS, WRITE, Name
 from pagesim.errors import UsageError
-from pagesim.timeline.effects import CLOSE, HIT, MAX_NAME, OPEN, PROMOTE, WRITE, Name
-from pagesim.timeline.log import FAILED, ROW, Log, TableLog
-from pagesim.timeline.state import TableState
+from pagesim.state import TableState
+from pagesim.timeline.log import ROW, Log, TableLog
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.undo import UndoLog
 from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
@@ -83,7 +83,7 @@ class Tap:
         life = self.lives[table] = self.log.new_table("")
         self._begun.append((table, life))
         life.write(0, tokens)
-        self.log.row(OPEN, b=life.number, d=len(tokens))
+        self.log.row(OPEN, len(tokens), life.number, d=len(tokens))
         return life
 
     def finish(self, table: BlockTable) -> None:
@@ -105,7 +105,8 @@ class Tap:
         """
         log = self.log
         added = {name: table for name, table in known.items() if table not in self.lives}
-        log.start = replace(log.start, tables={**log.start.tables, **{n: states[n] for n in added}})
+        tables = {**log.start.tables, **{name: states[name] for name in added}}
+        log.begin(replace(log.start, tables=tables))
         for name, table in added.items():
             self._free_name(name)
             log.first_lives.append(self._know(name, table).number)
@@ -161,6 +162,16 @@ class Tap:
         self._give(table, name).lives.append(life)
         life.write(0, tokens_of(table))
         return life
+
+    def write(self, life: TableLog, start: int, tokens: list[int]) -> None:
+        """The tokens of a table from position ``start`` on."""
+        life.write(start, tokens)
+        if tokens:
+            self.log.row(TOKENS, b=life.number, c=start, d=len(tokens))
+
+    def list_of(self, block: int, what: str) -> int:
+        """The number of the "free list" or the "evictor" that a block belongs to."""
+        return self.log.lists.index(f"{self.log.start.pool_of(block)} {what}")
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -229,7 +240,7 @@ class Tap:
         """
         rows = self.rows
         place = len(rows)
-        if place > first and rows[place - ROW] == PROMOTE:
+        if place > first and rows[place - ROW] == CACHE:
             place -= ROW
         elif place > first and rows[place - ROW] == HIT:
             place -= 2 * ROW
@@ -238,7 +249,7 @@ class Tap:
         rows[place:place] = WRITE, block, number, start, count
 
 
-Mark = tuple[tuple[int, int, int], dict[BlockTable, TableLog]]
+Mark = tuple[tuple[int, int, int, int], dict[BlockTable, TableLog]]
 
 
 def tokens_of(table: BlockTable) -> list[int]:

@@ -102,12 +102,17 @@ def test_a_long_name_does_not_break_the_page(player: Page) -> None:
 
 def test_a_made_up_file_cannot_either(page: Page, tmp_path: Path) -> None:
     """Names where the format has kinds and numbers; as one who does not use pagesim writes it."""
-    state = {"tables": [], "free": [[0, 1], []], "refs": [], "evictor": [[], []]}
-    state |= {"cached": [], "touched": [], "computed": [], "null": None, "queues": {}}
-    sizes = {"block_size": 4, "num_gpu_blocks": 2, "num_cpu_blocks": 0, "caching": False}
-    head = {"format": "pagesim-timeline/1", **sizes, "events": 2, "first": 0, "state": state}
+    state = {"tables": [], "lists": [[0, 1]], "refs": []}
+    state |= {"cached": [], "computed": [], "null": None, "queues": []}
+    sizes = {"block_size": 4, "pools": [["GPU", 2]], "lists": [["free", "linked"]]}
+    head = {"format": "pagesim-timeline/2", **sizes, "events": 2, "first": 0, "state": state}
     events = [
-        {"event": PAYLOADS[0], "of": PAYLOADS[1], "effects": [["take", 0]], "caption": PAYLOADS[2]},
+        {
+            "event": PAYLOADS[0],
+            "of": PAYLOADS[1],
+            "effects": [["take", 0, "free"]],
+            "caption": PAYLOADS[2],
+        },
         {"event": "x", "of": None, "effects": [[PAYLOADS[0], 0]], "caption": ""},
     ]
     text = "\n".join(json.dumps(line) for line in (head, *events)) + "\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pagesim.timeline.file import state_as_dict
+from pagesim.timeline.header import state_as_dict
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 

@@ -72,8 +72,8 @@ def test_ten_thousand_steps_work(
     page.key("END")
     assert page.step == 10_000
     assert page.console() == []
-    free = json.loads(page.js("return JSON.stringify(pagesimPlayer.state().free)"))
-    assert free == [list(run.at(-1).free_gpu), list(run.at(-1).free_cpu)]
+    lists = json.loads(page.js("return JSON.stringify(pagesimPlayer.state().lists)"))
+    assert lists == [list(ids) for ids in run.at(-1).lists.values()]
 
 
 def test_a_page_costs_few_bytes_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.timeline.file import state_as_dict
+from pagesim.timeline.header import state_as_dict
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 

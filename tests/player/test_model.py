@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.player import samples
+from tests.timeline import applier
 
+GPU = samples.GPU
 RUNS = {
     "sharing": samples.sharing(),
     "caching": samples.caching(),
@@ -50,26 +53,29 @@ def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
 
 def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
     head, events = samples.sharing()
-    events[3]["effects"][0] = ["take", 5]
+    events[3]["effects"][0] = ["take", 6, "GPU free list"]
     run = "const run = await begin(given.data); return [run.steps, run.problem];"
     steps, problem = node(run, samples.text_of(head, events))
     assert steps == 3
-    assert problem == "line 5: block 5 is taken, but it is not first in the free list"
+    assert problem == "line 5: block 6 is taken, but it is not in the GPU free list"
 
 
 @pytest.mark.parametrize(
     ("effect", "said"),
     [
-        (["take", 99], "block 99 does not exist"),
-        (["take", "0"], 'block "0" does not exist'),
-        (["return", 0], "block 0 is returned, but has 0 owners"),
-        (["share", 0], "block 0 is shared, but nobody owns it"),
+        (["take", 99, GPU], "block 99 does not exist"),
+        (["take", "0", GPU], 'block "0" does not exist'),
+        (["take", 0, "queue"], "there is no such list"),
+        (["free", 0, GPU, 0], "block 0 is freed, but has 0 owners"),
+        (["free", 0, "queue", 0], "block 0 is freed to a list that does not exist"),
+        (["share", 0], "block 0 is shared, but it has no owner"),
         (["unshare", 0], "block 0 is unshared, but has 0 owners"),
-        (["hit", 0, 1, []], "block 0 is hit, but it is not cached"),
-        (["evict", 0], "block 0 is evicted, but it is in no evictor"),
+        (["hit", 0, 1, 0, 2], "block 0 is hit, but it is not cached"),
+        (["evict", 0], "block 0 is evicted, but it is not cached"),
         (["constructor", 0], 'the effect "constructor" is not known'),
         (["copy", 0, -1, 1], "block -1 does not exist"),
-        (["write", 0, 1, 5], "tokens is no list"),
+        (["write", 0, 1, 0, 2], "there is no table 1"),
+        (["write", 0, None, -1, 2], "a position is no number"),
     ],
 )
 def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
@@ -83,8 +89,11 @@ def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
     [
         ({"format": "other/1"}, 'line 1: format is "other/1"'),
         ({"block_size": 0}, "line 1: block_size is 0"),
-        ({"num_gpu_blocks": 10**9}, "the player shows at most 65536"),
-        ({"num_cpu_blocks": -1}, "line 1: num_cpu_blocks is -1"),
+        ({"pools": [["GPU", 10**9]]}, "the player shows at most 65536"),
+        ({"pools": [["CPU", -1]]}, "line 1: pool CPU has -1 blocks"),
+        ({"pools": None}, "line 1: pools is no list"),
+        ({"lists": [[5, "linked"]]}, "line 1: lists have no names"),
+        ({"queues": [5]}, "line 1: queues have no names"),
         ({"state": None}, "line 1: no state"),
     ],
 )
@@ -117,9 +126,9 @@ def test_search_by_block_sequence_and_kind(node: Any) -> None:
 def test_a_block_is_found_where_something_moves_to_it(node: Any) -> None:
     """In every recording the target is taken in the same event; a file need not say it so."""
     events = [
-        samples.event("allocate", 0, ["take", 0], ["take", 1], ["take", 2]),
+        samples.event("allocate", 0, *samples.take(0, 1, 2)),
         *(samples.event(kind, 0, [kind, *pair]) for kind, pair in
-          (("copy", (0, 1)), ("swap_out", (0, 3)), ("swap_in", (3, 2)))),
+          (("copy", (0, 1, 1)), ("move", (0, 3)), ("move", (3, 2)))),
     ]  # fmt: skip
     text = samples.text_of(samples.header(3, 1, 2, events), events)
     assert node(SEARCH, text, asked=["#0", "#1", "#2", "#3"]) == [[0, 1, 2], [0, 1], [0, 3], [2, 3]]
@@ -137,3 +146,29 @@ def test_a_block_is_described(node: Any) -> None:
     )
     assert own.startswith("Block 1 (GPU): owned by s0 (logical block 1), 1 owner")
     assert free == "Block 5 (GPU): free since before the recording; number 3 in the free list."
+
+
+V1 = Path(__file__).parents[1] / "data" / "timelines2" / "v1_by_hand.jsonl"
+
+
+def test_a_run_of_v1(node: Any) -> None:
+    """One list, a null block, no CPU, tokens after their slots: the same states as the format's."""
+    order = list(range(26))
+    random.Random(1).shuffle(order)
+    expected = list(applier.states(V1))
+    assert node(STATES, V1.read_text(), order=order) == [expected[i] for i in order]
+    code = """
+    const run = await begin(given.data), label = (t) => `<${t}>`;
+    const asked = [[7, 3], [14, 7], [18, 4], [24, 0]];
+    return asked.map(([step, id]) => player.describeBlock(run, run.at(step), id, label));
+    """
+    assert node(code, V1.read_text()) == [
+        "Block 3 (GPU): owned by a (logical block 2), 1 owner, since step 3; "
+        "2 of 2 slots filled: <5>.",
+        "Block 7 (GPU): free since before the recording; number 2 in the free list.",
+        "Block 4 (GPU): unused since step 15; number 3 in the free list. "
+        "Its content is cached, its values are computed.",
+        "Block 0 (GPU): the null block; it stands where a block left the sliding window.",
+    ]
+    evicts = "const run = await begin(given.data); return player.questionFor(run, run.at(21), 21);"
+    assert node(evicts, V1.read_text())["answers"] == [5]

@@ -66,7 +66,7 @@ def test_every_word_finds_its_blocks() -> None:
     assert Question(4, "?", "copied to").blocks(run) == (pair.to,)
     assert Question(3, "?", "shared").blocks(run) == (0, 1)
     for at, effects in ((5, out), (6, back)):
-        moved = [effect for effect in effects if effect.kind.startswith("swap")]
+        moved = [effect for effect in effects if effect.kind == "move"]
         assert Question(at, "?", "swapped").blocks(run) == tuple(e.block for e in moved)
         assert Question(at, "?", "swapped to").blocks(run) == tuple(e.to for e in moved)
     caching = pagesim.SelfAttnBlockSpaceManager(2, 3, 0, watermark=0.0, enable_caching=True)

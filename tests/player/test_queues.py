@@ -40,7 +40,7 @@ def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
         ([["enter", "running", 5, "r9"]], "the queue running has no place 5"),
         ([["enter", "constructor", 0, "r9"]], "a queue changes that does not exist"),
         ([["enter", "running", 0, {}]], "a queue changes that does not exist"),
-        (["enter"], "a queue's change is no list"),
+        (["enter"], '"queues" is no list'),
     ],
 )
 def test_a_change_that_cannot_be_ends_the_run_and_is_told(
@@ -58,9 +58,7 @@ def test_the_still_picture_and_the_words_name_who_waits() -> None:
     assert describe(head, state).endswith("Waiting: s1 r1. Running: s0 r0.")
     picture = static_svg(head, state, "x")
     assert "waiting:</text>" in picture and ">s1 r1</text>" in picture
-    long = state | {
-        "queues": {"waiting": [f"r{i}" for i in range(200)], "running": [], "swapped": []}
-    }
+    long = state | {"queues": [[f"r{i}" for i in range(200)], [], []]}
     assert " and 192 more." in describe(head, long)
     assert " and 190 more</text>" in static_svg(head, long, "x")
     assert "waiting" not in static_svg(*_still(samples.many(3)), "x")

@@ -89,11 +89,11 @@ def test_words() -> None:
     found = samples.states(head, events)
     assert describe(head, found[0]) == (
         "A cache of 6 GPU and 3 CPU blocks with 2 slots each. No sequence holds a block. "
-        "Free on the GPU: 6; the next taken is 0. Free on the CPU: 3; the next taken is 6."
+        "GPU free list: 6 blocks, 0 in front. CPU free list: 3 blocks, 6 in front. Running: s0, b."
     )
     assert "s0 has 3 tokens in blocks 0, 1." in describe(head, found[3])
     assert "Shared: block 0." in describe(head, found[3])
     caching, events = samples.caching()
     end = describe(caching, samples.states(caching, events)[8])
-    assert "Cached, but used by nobody: blocks 1, 0, 2." in end
-    assert "Nothing is free on the GPU." in end
+    assert "Cached, but without an owner: blocks 1, 0, 2." in end
+    assert "GPU free list: empty." in end

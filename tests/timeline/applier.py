@@ -14,94 +14,64 @@ def states(path: Path) -> Iterator[dict[str, Any]]:
     data = path.read_bytes()
     text = gzip.decompress(data) if path.suffix == ".gz" else data
     header, *events = map(json.loads, text.splitlines())
-    assert header["format"] == "pagesim-timeline/1"
+    assert header["format"] == "pagesim-timeline/2"
     assert header["events"] == len(events)
-    size, num_gpu = header["block_size"], header["num_gpu_blocks"]
-    state: dict[str, Any] = header["state"]
-    tables = {name: [ids, tokens] for name, ids, tokens in state["tables"]}
-    free, evictor = state["free"], state["evictor"]
-    refs = {block: count for block, count in state["refs"]}
-    cached, touched, computed = (set(state[key]) for key in ("cached", "touched", "computed"))
-    requests = dict(state.pop("requests", []))
-    while True:
-        queued = [
-            name for queue in ("waiting", "running", "swapped") for name in state["queues"][queue]
-        ]
-        firsts = [[name, requests[name]] for name in dict.fromkeys(queued) if name in requests]
-        yield {
-            **state,
-            **({"requests": firsts} if firsts else {}),
-            "tables": [[name, *table] for name, table in tables.items()],
-            "refs": [[block, count] for block, count in sorted(refs.items()) if count],
-            "cached": sorted(cached),
-            "touched": sorted(touched),
-            "computed": sorted(
-                block
-                for block in computed.union(*evictor)
-                if refs.get(block) or block in evictor[block >= num_gpu]
-            ),
-            "slots": size,
-        }
-        if not events:
-            return
-        event = events.pop(0)
-        evicted = set()
-        for name, tokens in event.get("opened", []):
-            tables[name] = [[], list(tokens)]
-        for kind, block, *more in event.get("effects", []):
-            device = int(block >= num_gpu)
+    orders, state = dict(header["lists"]), header["state"]
+    lists = dict(zip(orders, state["lists"], strict=True))
+    queues = dict(zip(header["queues"], state["queues"], strict=True))
+    tables = {t[0]: [t[1], t[2], t[3] if t[3:] else len(t[2])] for t in state["tables"]}
+    refs, requests = dict(map(tuple, state["refs"])), dict(map(tuple, state.get("requests", [])))
+    cached, computed = set(state["cached"]), set(state["computed"])
+    for event in [None, *events]:
+        for name, tokens, *written in event.get("opened", []) if event else []:
+            tables[name] = [[], list(tokens), written[0] if written else len(tokens)]
+        for name, first, tokens in event.get("tokens", []) if event else []:
+            assert first == len(tables[name][1])
+            tables[name][1] += tokens
+        for kind, block, *more in event.get("effects", []) if event else []:
             if kind == "take":
-                if block not in evicted:
-                    assert free[device].pop(0) == block
+                lists[more[0]].remove(block)
                 refs[block] = 1
                 computed.discard(block)
-            elif kind == "return":
-                assert refs[block] == 1
-                refs[block] = 0
-                if block in cached:
-                    evictor[device].append(block)
-                else:
-                    free[device].insert(0, block)
-            elif kind == "share":
-                refs[block] += 1
-            elif kind == "unshare":
-                refs[block] -= 1
+            elif kind == "free":
+                assert refs.pop(block) == 1
+                lists[more[0]].insert(0 if more[1] == 0 else len(lists[more[0]]), block)
+            elif kind in ("share", "unshare"):
+                refs[block] += 1 if kind == "share" else -1
                 assert refs[block] > 0
             elif kind in ("write", "hit"):
-                name, tokens = more
-                if name is not None:
-                    tables.setdefault(name, [[], []])[1] += tokens
-                if kind == "hit":
-                    refs[block] = refs.get(block, 0) + 1
-                    if refs[block] == 1:
-                        evictor[device].remove(block)
-                        computed.add(block)
-            elif kind == "promote":
-                cached.add(block)
-                if not device:
-                    touched.add(block)
-            elif kind == "evict":
-                evictor[device].remove(block)
-                cached.remove(block)
-                evicted.add(block)
+                if kind == "hit" and not refs.get(block):
+                    next(ids for ids in lists.values() if block in ids).remove(block)
+                refs[block] = refs.get(block, 0) + (kind == "hit")
+                if more[0] is not None:
+                    tables[more[0]][2] = max(tables[more[0]][2], more[1] + more[2])
+            elif kind in ("cache", "evict"):
+                (cached.add if kind == "cache" else cached.remove)(block)
+            elif kind == "computed":
+                computed.add(block)
             elif kind == "null":
                 state["null"] = block
             else:
-                assert kind in ("copy", "swap_out", "swap_in"), kind
-        for name, start, ids in event.get("tables", []):
-            table = tables.setdefault(name, [[], []])
-            table[0] = table[0][:start] + ids
-        for name in event.get("closed", []):
+                assert kind in ("copy", "move"), kind
+        for name, entry, ids in event.get("tables", []) if event else []:
+            tables[name][0][entry:] = ids
+        for name in event.get("closed", []) if event else []:
             del tables[name]
-        if event["event"] == "mark_blocks_as_computed":
-            computed |= touched
-            touched.clear()
-        changes = event.get("queues", [])
-        if isinstance(changes, dict):
-            state["queues"], changes = changes, []
-        for what, queue, place, request, *first in changes:
+        for what, queue, place, request, *first in event.get("queues", []) if event else []:
             if what == "enter":
-                state["queues"][queue].insert(place, request)
+                queues[queue].insert(place, request)
                 requests |= {request: first[0]} if first else {}
             else:
-                assert state["queues"][queue].pop(place) == request
+                assert queues[queue].pop(place) == request
+        queued = dict.fromkeys(name for names in queues.values() for name in names)
+        firsts = [[name, requests[name]] for name in queued if name in requests]
+        yield json.loads(json.dumps({
+            "tables": [[n, ids, t, w][: 3 + (w != len(t))] for n, (ids, t, w) in tables.items()],
+            "lists": [sorted(lists[n]) if orders[n] == "sorted" else lists[n] for n in orders],
+            "refs": [[block, count] for block, count in sorted(refs.items()) if count],
+            "cached": sorted(cached),
+            "computed": sorted(b for b in computed if refs.get(b) or b in cached),
+            "null": state["null"],
+            "queues": list(queues.values()),
+            **({"requests": firsts} if firsts else {}),
+        }))  # fmt: skip

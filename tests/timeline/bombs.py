@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pagesim
-from pagesim.timeline import file
+from pagesim.timeline.header import FORMAT
 
 MIB = 2**20
 LIMIT = 1536 * MIB
 
 
 def header(num_gpu_blocks: int, events: int = 1, **words: object) -> bytes:
-    state = {"free": [[], []], **words}
-    line = {"format": file.FORMAT, "block_size": 1, "num_gpu_blocks": num_gpu_blocks}
-    return json.dumps({**line, "num_cpu_blocks": 0, "events": events, "state": state}).encode()
+    line = {"format": FORMAT, "block_size": 1, "pools": [["GPU", num_gpu_blocks]]}
+    more = {"lists": [["free list", "linked"]], "events": events, "state": words}
+    return json.dumps({**line, **more}).encode()
 
 
 def bombs() -> Iterator[tuple[str, list[bytes]]]:
@@ -37,7 +37,7 @@ def bombs() -> Iterator[tuple[str, list[bytes]]]:
     yield "too many blocks", [header(2_000_001, 0), b"\n"]
     line = b'{"event":"e","x":"' + b" " * 16 * MIB + b'"}\n'
     yield "line after line of nothing", [header(1, 8), b"\n", *[line] * 8]
-    free = header(100_000, 20_000, free=[list(range(100_000)), []])
+    free = header(100_000, 20_000, lists=[list(range(100_000))])
     yield "a huge pool and a long run", [free, b"\n", b'{"event":"e"}\n' * 20_000]
 
 

@@ -37,7 +37,7 @@ def check(run: pagesim.Timeline, path: Path) -> None:
     """Every event and state can be had, searched and saved; no block is in two places."""
     for step in range(len(run) + 1):
         state = run.at(step)
-        idle = [*state.free_gpu, *state.free_cpu, *state.evictor_gpu, *state.evictor_cpu]
+        idle = [block for ids in state.lists.values() for block in ids]
         assert len(set(idle)) == len(idle)
         assert not any(state.ref_counts[block] for block in idle)
         assert min(state.ref_counts.values(), default=0) >= 0

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pagesim
 from pagesim import Device, SequenceStatus
-from pagesim.timeline import Event
+from pagesim.effects import Name
+from pagesim.timeline import Effect, Event
 
 LOGPROB = pagesim.Logprob(0.0)
 
@@ -64,18 +65,37 @@ def take_until(manager: pagesim.SelfAttnBlockSpaceManager, left: int) -> None:
         allocator.allocate_mutable_block(None, Device.GPU)
 
 
+def in_queues(
+    waiting: Iterable[Name] = (), running: Iterable[Name] = (), swapped: Iterable[Name] = ()
+) -> dict[str, tuple[Name, ...]]:
+    """The queues of a state."""
+    return {"waiting": tuple(waiting), "running": tuple(running), "swapped": tuple(swapped)}
+
+
 def words(event: Event) -> list[tuple[object, ...]]:
     """The effects of an event as short tuples: what matters to each kind."""
     told: list[tuple[object, ...]] = []
     for effect in event.effects:
         more: tuple[object, ...] = ()
         if effect.kind in ("write", "hit"):
-            more = effect.table, *effect.tokens
+            more = effect.table, *_tokens(event, effect)
         elif effect.kind == "copy":
             more = effect.to, effect.owners
-        elif effect.kind in ("swap_out", "swap_in"):
+        elif effect.kind in ("move",):
             more = (effect.to,)
         elif effect.kind == "null":
             more = effect.table, effect.index
         told.append((effect.kind, effect.block, *more))
     return told
+
+
+def _tokens(event: Event, effect: Effect) -> tuple[int, ...]:
+    """The tokens that are written, or found, by an effect."""
+    first = effect.first or 0
+    known = {
+        given.first + k: token
+        for given in event.tokens
+        if given.table == effect.table
+        for k, token in enumerate(given.token_ids)
+    }
+    return tuple(known[k] for k in range(first, first + effect.count) if k in known)

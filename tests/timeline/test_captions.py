@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from pagesim.timeline import Effect, Event, TableChange
+from pagesim.effects import CALLS, DECISIONS, EFFECTS
+from pagesim.timeline import Effect, Event, State, TableChange
 from pagesim.timeline.captions import blocks, caption
-from pagesim.timeline.effects import CALLS, DECISIONS, EFFECTS
 from tests.timeline.runs import SOURCES, recorded
 
 KINDS = [*CALLS, *DECISIONS, "failed", "something else"]
@@ -34,7 +34,7 @@ def test_of_random_runs(kind: str) -> None:
                 assert (f"s{who}" if isinstance(who, int) else who) in text
             if "front of the free list" in text:
                 before = run.at(i)
-                fronts = {*before.free_gpu, *before.free_cpu, *_returned(event)}
+                fronts = {*before.free_gpu, *before.free_cpu, *_freed(event)}
                 taken = r"blocks? ([\d, and]+?) (?:(?:is|are) taken )?from the front"
                 for named in re.findall(taken, text):
                     assert {int(word) for word in re.findall(r"\d+", named)} <= fronts, text
@@ -46,25 +46,26 @@ def test_of_random_runs(kind: str) -> None:
                 assert all(fill[block] < size for block in into)
 
 
-def _returned(event: Event) -> set[int]:
-    return {effect.block for effect in event.effects if effect.kind == "return"}
+def _freed(event: Event) -> set[int]:
+    return {effect.block for effect in event.effects if effect.kind == "free"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_the_effects_are(kind: str) -> None:
     """A file may combine any kind with any effects."""
     rng = random.Random(kind)
+    state = State(2, {"GPU": 6, "CPU": 3}, True, {}, {}, {"list": ()})
     for _ in range(300):
         effects = []
         for word in rng.choices(EFFECTS, k=rng.randrange(5)):
-            to = rng.randrange(9) if word in ("copy", "swap_out", "swap_in") else None
+            to = rng.randrange(9) if word in ("copy", "move") else None
             owners = 2 if word == "copy" else None
             index = rng.choice([None, 1]) if word == "null" else None
             effects.append(Effect(word, rng.randrange(9), to=to, owners=owners, index=index))
         tables = (TableChange("t", 0, (1,)),) * rng.randrange(3)
         subject = rng.choice([None, 1, "t"])
         event = Event(kind, subject, tuple(effects), tables, called="x", error="y")
-        assert re.fullmatch(r"\S.*\.", caption(event))
+        assert re.fullmatch(r"\S.*\.", caption(event, state))
 
 
 def test_lists_of_blocks() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import pagesim
 from pagesim import Device, NoFreeBlocksError, SequenceStatus, Timeline, record
+from pagesim.timeline import Opened
 from tests.timeline.scenes import (
     arrive,
     become,
@@ -120,7 +121,7 @@ def test_fork_and_copy_on_write() -> None:
         grow(manager, child, 7)
     caption = "s2 shares blocks 0 and 1 with its parent: nothing is copied."
     assert told(run, 0) == ("fork", 2, [("share", 0), ("share", 1)], caption)
-    assert run[0].opened == ((2, (*PROMPT, 5)),)
+    assert run[0].opened == (Opened(2, (*PROMPT, 5), 5),)
     assert told(run, 1) == (
         "append_slots",
         1,
@@ -151,7 +152,7 @@ def test_free_with_shared_blocks() -> None:
     assert told(run, 0) == (
         "free",
         2,
-        [("unshare", 0), ("return", 2)],
+        [("unshare", 0), ("free", 2)],
         "s2 gives its blocks back; block 2 has no owner left and waits to be taken again; "
         "block 0 stays, for others use it.",
     )
@@ -159,7 +160,7 @@ def test_free_with_shared_blocks() -> None:
     assert told(run, 1) == (
         "free",
         1,
-        [("return", 0), ("return", 1)],
+        [("free", 0), ("free", 1)],
         "s1 gives its blocks back; "
         "blocks 0 and 1 have no owner left: they return one by one, in this order.",
     )
@@ -173,18 +174,18 @@ def test_swap_out_and_in() -> None:
         manager.swap_out(group)
         become(group, SequenceStatus.SWAPPED)
         manager.swap_in(group)
-    out = [("return", 0), ("return", 1), ("take", 4), ("take", 5)]
-    back = [("return", 4), ("return", 5), ("take", 1), ("take", 0)]
+    out = [("free", 0), ("free", 1), ("take", 4), ("take", 5)]
+    back = [("free", 4), ("free", 5), ("take", 1), ("take", 0)]
     assert told(run, 0) == (
         "swap_out",
         1,
-        [*out, ("swap_out", 0, 4), ("swap_out", 1, 5)],
+        [*out, ("move", 0, 4), ("move", 1, 5)],
         "s1 moves to the CPU: 0 → 4, 1 → 5.",
     )
     assert told(run, 1) == (
         "swap_in",
         1,
-        [*back, ("swap_in", 4, 1), ("swap_in", 5, 0)],
+        [*back, ("move", 4, 1), ("move", 5, 0)],
         "s1 moves to the GPU: 4 → 1, 5 → 0.",
     )
 
@@ -199,13 +200,13 @@ def test_swap_of_what_others_share() -> None:
     assert told(run, 0) == (
         "swap_out",
         1,
-        [("unshare", 0), ("take", 4), ("promote", 4), ("swap_out", 0, 4)],
+        [("unshare", 0), ("take", 4), ("cache", 4), ("move", 0, 4)],
         "s1 moves to the CPU: 0 → 4; block 0 stays where it is for those that share it.",
     )
     assert told(run, 1) == (
         "swap_in",
         1,
-        [("return", 4), ("hit", 0, None), ("swap_in", 4, 0)],
+        [("free", 4), ("computed", 4), ("hit", 0, None), ("move", 4, 0)],
         "s1 moves to the GPU: 4 → 0; "
         "block 0 holds the same tokens behind the same prefix and is used again.",
     )
@@ -228,7 +229,7 @@ def test_hit_and_promote() -> None:
         grow(manager, seq, 8)
         for _ in range(2):
             manager.mark_blocks_as_computed(new_group(9, tokens=[1]), 1)
-    assert words(run[0]) == [("take", 0), ("write", 0, 1, *PROMPT), ("promote", 0)]
+    assert words(run[0]) == [("take", 0), ("write", 0, 1, *PROMPT), ("cache", 0)]
     assert told(run, 1) == (
         "allocate",
         2,
@@ -239,7 +240,7 @@ def test_hit_and_promote() -> None:
     assert told(run, 2) == (
         "append_slots",
         2,
-        [("write", 1, 2, 8), ("promote", 1)],
+        [("write", 1, 2, 8), ("cache", 1)],
         "s2 writes 1 token into block 1, which had room; "
         "block 1 became full and can be found by content now.",
     )
@@ -247,11 +248,11 @@ def test_hit_and_promote() -> None:
     assert told(run, 3) == (
         "mark_blocks_as_computed",
         None,
-        [],
+        [("computed", 0), ("computed", 1)],
         "The step has run: the blocks that were cached in it now hold their keys and values.",
     )
-    assert run.at(3).touched == {0, 1} and not run.at(3).computed
-    assert run.at(4).computed == {0, 1} and not run.at(4).touched
+    assert not run.at(3).computed
+    assert run.at(4).computed == {0, 1}
 
 
 def test_promotion_of_what_is_cached_already() -> None:
@@ -263,7 +264,7 @@ def test_promotion_of_what_is_cached_already() -> None:
     assert told(run) == (
         "append_slots",
         2,
-        [("write", 1, 2, 4), ("return", 1), ("hit", 0, None)],
+        [("write", 1, 2, 4), ("free", 1), ("hit", 0, None)],
         "s2 writes 1 token into block 1, which had room; what s2 wrote into block 1 is cached in "
         "block 0 already, which it uses instead.",
     )
@@ -280,7 +281,7 @@ def test_copy_that_turns_out_to_be_cached() -> None:
     with record(manager) as run:
         grow(manager, child, 4, 5)
     effects = [("take", 2), ("take", 3), ("unshare", 1), ("copy", 1, 3, 2), ("write", 3, 3, 4)]
-    assert words(run[0]) == [*effects, ("return", 3), ("hit", 0, None), ("write", 2, 3, 5)]
+    assert words(run[0]) == [*effects, ("free", 3), ("hit", 0, None), ("write", 2, 3, 5)]
     assert run[0].caption == (
         "block 1 is shared by 2 tables: s3 copies it to 3 before writing; "
         "s3 takes block 2 from the front of the free list: the last one is full; "
@@ -301,7 +302,7 @@ def test_evict() -> None:
         "s2 arrives with 1 token, which needs 1 block; "
         "no block was free, so block 1 gives up its cached content and is taken.",
     )
-    effects = [("evict", 0), ("take", 0), ("write", 1, 2, 9, 9, 9), ("promote", 1)]
+    effects = [("evict", 0), ("take", 0), ("write", 1, 2, 9, 9, 9), ("cache", 1)]
     assert told(run, 1) == (
         "append_slots",
         2,
@@ -325,7 +326,7 @@ def test_a_sliding_window() -> None:
         "block 6 becomes the null block: s1 has a sliding window; "
         "s1 takes block 7 from the front of the free list: the last one is full.",
     )
-    null = [("return", 0), ("null", 6, 1, 0), ("return", 1), ("null", 6, 1, 1)]
+    null = [("free", 0), ("null", 6, 1, 0), ("free", 1), ("null", 6, 1, 1)]
     assert told(run, 1) == (
         "append_slots",
         1,
@@ -391,14 +392,14 @@ def test_blocks_in_no_table() -> None:
         allocator.fork_blocks([])
     assert [(event.kind, words(event)) for event in run] == [
         ("allocate_mutable_block", [("take", 0)]),
-        ("allocate_immutable_block", [("take", 1), ("write", 1, None), ("promote", 1)]),
+        ("allocate_immutable_block", [("take", 1), ("write", 1, None), ("cache", 1)]),
         ("fork", [("share", 0)]),
         ("cow_block_if_not_appendable", [("take", 2), ("unshare", 0), ("copy", 0, 2, 2)]),
-        ("promote_to_immutable_block", [("return", 0), ("hit", 1, None)]),
-        ("free", [("return", 2)]),
+        ("promote_to_immutable_block", [("free", 0), ("hit", 1, None)]),
+        ("free", [("free", 2)]),
         ("allocate_or_get_null_block", [("take", 2), ("null", 2, None, None)]),
         ("fork_blocks", [("share", 1)]),
-        ("full_block", [("take", 4), ("write", 4, None), ("promote", 4)]),
+        ("full_block", [("take", 4), ("write", 4, None), ("cache", 4)]),
         ("fork_blocks", []),
     ]
     assert {event.subject for event in run} == {None}

@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.effects import Move
+from pagesim.state import Queues
 from pagesim.timeline import Question, Timeline, file, lines, log
-from pagesim.timeline.effects import Move, Queues
+from pagesim.timeline.header import state_as_dict
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
 from tests.timeline.words import event_as_dict
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
+KINDS = ("free list", "evictor")
 
 
 def assert_equal(one: Timeline, other: Timeline) -> None:
@@ -66,7 +69,7 @@ def test_a_failed_call_with_a_write_keeps_its_error(tmp_path: Path) -> None:
         json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()
     ]
     at = next(i for i, event in enumerate(events) if len(event.get("effects", ())) == 1)
-    assert events[at]["effects"][0][0] == "write"
+    assert (events[at]["effects"][0][0], len(events[at]["tokens"])) == ("write", 1)
     events[at] |= {"called": "fork", "error": "no"}
     text = "".join(json.dumps(line) + "\n" for line in (head, *events))
     (tmp_path / "run.jsonl").write_text(text)
@@ -98,15 +101,16 @@ def test_the_header(tmp_path: Path) -> None:
     run[7:30].save(tmp_path / "run.jsonl")
     header = json.loads((tmp_path / "run.jsonl").read_bytes().splitlines()[0])
     assert {key: header[key] for key in list(header) if key != "state"} == {
-        "format": "pagesim-timeline/1",
+        "format": "pagesim-timeline/2",
         "block_size": 4,
-        "num_gpu_blocks": 24,
-        "num_cpu_blocks": 16,
+        "pools": [["GPU", 24], ["CPU", 16]],
+        "lists": [[f"{pool} {what}", "linked"] for pool in ("GPU", "CPU") for what in KINDS],
+        "queues": [],
         "caching": True,
         "events": 23,
         "first": 7,
     }
-    assert header["state"] == json.loads(json.dumps(file.state_as_dict(run.at(7))))
+    assert header["state"] == json.loads(json.dumps(state_as_dict(run.at(7))))
     assert pagesim.load(tmp_path / "run.jsonl")[3:].first == 10
 
 
@@ -184,14 +188,19 @@ def test_names_are_data(name: str | int, tmp_path: Path) -> None:
 
 
 def test_a_scheduler_s_words_are_kept(tmp_path: Path) -> None:
-    """Also of a file by another hand, which gives its queues whole and no first sequences."""
+    """Also of a file by another hand, which gives no first sequences."""
     run = recorded("manager-naive", 0, 12)
     run.save(tmp_path / "run.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()]
-    queues = {"waiting": [5, "six"], "running": [1], "swapped": []}
+    queues = [
+        ["enter", "waiting", 0, 5],
+        ["enter", "waiting", 1, "six"],
+        ["enter", "running", 0, 1],
+    ]
     lines[1] = {"event": "admit", "of": 5, "step": 3, "queues": queues, "caption": ""}
     lines[2:] = [{"event": "finish", "of": 1, "step": 4, "future key": [{}]}]
-    lines[0] |= {"events": 2, "another future key": None}
+    lines[0] |= {"events": 2, "queues": ["waiting", "running"], "another future key": None}
+    lines[0]["state"]["queues"] = [[], []]
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     run = pagesim.load(tmp_path / "run.jsonl")
     assert [(event.kind, event.subject, event.step) for event in run] == [
@@ -203,8 +212,9 @@ def test_a_scheduler_s_words_are_kept(tmp_path: Path) -> None:
         Move(True, "waiting", 1, "six"),
         Move(True, "running", 0, 1),
     )
-    assert run.at(0).queues == Queues()
-    assert run.at(2) == replace(run.at(0), queues=Queues((5, "six"), (1,), ()))
+    assert run.at(0).queues == {"waiting": (), "running": ()}
+    queues = Queues(waiting=(5, "six"), running=(1,))
+    assert run.at(2) == replace(run.at(0), queues=queues)
     run.save(tmp_path / "again.jsonl")
     assert_equal(pagesim.load(tmp_path / "again.jsonl"), run)
 

@@ -8,8 +8,8 @@ import pytest
 
 import pagesim
 from pagesim import Event, Timeline, record
+from pagesim.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.errors import UsageError
-from pagesim.timeline.effects import CALLS, DECISIONS, EFFECTS
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import arrive, grow, new_manager, new_table
 
@@ -21,7 +21,9 @@ def concerns_block(event: Event, block: int) -> bool:
 def concerns_sequence(event: Event, name: object) -> bool:
     names = {event.subject, *event.closed}
     names |= {effect.table for effect in event.effects} | {change.table for change in event.tables}
-    return name is not None and name in names | {opened for opened, _ in event.opened}
+    return name is not None and name in names | {opened.table for opened in event.opened} | {
+        given.table for given in event.tokens
+    }
 
 
 def has_kind(event: Event, kind: str) -> bool:

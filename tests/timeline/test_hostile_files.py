@@ -11,24 +11,28 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.timeline import TimelineError, reader
+from pagesim.timeline import TimelineError, checked, reader
 from tests.timeline import hostile
 from tests.timeline.hostile import changed, places, some, try_to_load, without, write
 from tests.timeline.runs import recorded
 
 SMALL: dict[str, Any] = {
-    "format": "pagesim-timeline/1",
-    **{"block_size": 2, "num_gpu_blocks": 4, "num_cpu_blocks": 2, "caching": True},
+    "format": "pagesim-timeline/2",
+    "block_size": 2,
+    "pools": [["GPU", 4], ["CPU", 2]],
+    "lists": [["free", "linked"], ["evictor", "linked"], ["CPU free", "sorted"]],
+    "queues": ["waiting", "running", "swapped"],
+    "caching": True,
     "events": 0,
     "title": "T",
     "tokens": {"7": "cat"},
     "questions": [{"at": 0, "ask": "which?", "answer": [1], "why": "because"}],
     "state": {
         "tables": [["s", [0], [7]]],
-        "free": [[1, 2], [4, 5]],
+        "lists": [[1, 2], [3], [4, 5]],
         "refs": [[0, 1]],
-        "evictor": [[3], []],
         "cached": [3],
+        "queues": [[], [], []],
     },
 }
 
@@ -97,15 +101,20 @@ def test_every_value_replaced_by_wrong_ones(
 def test_every_value_of_a_small_file_replaced(wrong: Any, tmp_path: Path) -> None:
     event = {
         **{"event": "append_slots", "of": "s", "step": 1, "called": "x", "error": "y"},
-        "opened": [["new", [1]]],
+        "opened": [["new", [1]], ["late", [1], 2]],
+        "tokens": [["s", 1, [8]], ["late", 1, [5]]],
         "effects": [
-            *(["write", 0, "s", [8]], ["take", 1], ["copy", 0, 1, 2], ["share", 1]),
-            *(["unshare", 1], ["evict", 3], ["take", 3], ["null", 3, "s", 0], ["swap_out", 0, 4]),
-            *(["promote", 0], ["hit", 0, None, []], ["unshare", 0], ["take", 4], ["return", 4]),
+            *(["write", 0, "s", 1, 1], ["take", 1, "free"], ["copy", 0, 1, 2], ["share", 1]),
+            *(["unshare", 1], ["evict", 3], ["take", 3, "evictor"], ["null", 3, "s", 0]),
+            *(["move", 0, 4], ["cache", 0], ["hit", 0, None, 0, 0], ["unshare", 0]),
+            *(["take", 4, "CPU free"], ["computed", 4], ["free", 4, "CPU free", 0]),
+            *(["free", 3, "free", -1], ["null", 2, None, None]),
         ],
         "tables": [["new", 0, [1]]],
         "closed": ["new"],
-        "queues": {"waiting": ["a"], "running": [], "swapped": [1]},
+        "queues": [["enter", "waiting", 0, "a", 1], ["leave", "waiting", 0, "a"]],
+        "scheduled": [["a", 1, 7, True], ["b", None, 1, False]],
+        "marks": [["weight", "slots", [[0, 0.5], [11, 1]]], ["read", "blocks", [[5, 2]]]],
     }
     lines = small(event)
     assert try_to_load(write(tmp_path / "x.jsonl", lines)) == ""
@@ -113,39 +122,55 @@ def test_every_value_of_a_small_file_replaced(wrong: Any, tmp_path: Path) -> Non
         try_to_load(write(tmp_path / "x.jsonl", changed(lines, at, wrong)))
 
 
+def one(*effects: list[Any]) -> list[dict[str, Any]]:
+    """An event with these effects."""
+    return [{"event": "e", "effects": list(effects)}]
+
+
 EVENTS = {
-    "take what is not in front": [{"event": "e", "effects": [["take", 2]]}],
-    "take twice": [{"event": "e", "effects": [["take", 1], ["take", 1]]}],
-    "take what was evicted before": [
-        {"event": "e", "effects": [["evict", 3]]},
-        {"event": "e", "effects": [["take", 3]]},
-    ],
-    "take what was evicted, twice": [
-        {"event": "e", "effects": [["evict", 3], ["take", 3], ["take", 3]]}
-    ],
-    "take what is not in front, beside an evicted one": [
-        {"event": "e", "effects": [["evict", 3], ["take", 2]]}
-    ],
-    "take what is owned": [{"event": "e", "effects": [["take", 0]]}],
-    "return what is free": [{"event": "e", "effects": [["return", 1]]}],
-    "return what is shared": [{"event": "e", "effects": [["share", 0], ["return", 0]]}],
-    "unshare the last": [{"event": "e", "effects": [["unshare", 0]]}],
-    "share what is free": [{"event": "e", "effects": [["share", 1]]}],
-    "hit what is free": [{"event": "e", "effects": [["hit", 1, "s", [1]]]}],
-    "evict what is owned": [{"event": "e", "effects": [["evict", 0]]}],
-    "write where nobody owns": [{"event": "e", "effects": [["write", 1, "s", [1]]]}],
-    "no such block": [{"event": "e", "effects": [["take", 6]]}],
-    "a negative block": [{"event": "e", "effects": [["take", -1]]}],
-    "no such effect": [{"event": "e", "effects": [["steal", 1]]}],
-    "an effect without a block": [{"event": "e", "effects": [["take"]]}],
-    "an effect without a name": [{"event": "e", "effects": [[]]}],
-    "an effect with too much": [{"event": "e", "effects": [["take", 1, 1]]}],
-    "null in an unknown table": [{"event": "e", "effects": [["null", 0, "t", 0]]}],
+    "take what is in another list": one(["take", 3, "free"]),
+    "take from a list that is not there": one(["take", 1, "queue"]),
+    "take from no list": one(["take", 1, None]),
+    "take twice": one(["take", 1, "free"], ["take", 1, "free"]),
+    "take what is owned": one(["take", 0, "free"]),
+    "free what is free": one(["free", 1, "free", 0]),
+    "free what is shared": one(["share", 0], ["free", 0, "free", 0]),
+    "free to a list that is not there": one(["free", 0, "queue", 0]),
+    "free to the middle": one(["free", 0, "free", 1]),
+    "free to no place": one(["free", 0, "free", False]),
+    "unshare the last": one(["unshare", 0]),
+    "share what is free": one(["share", 1]),
+    "cache what is free": one(["cache", 1]),
+    "hit what is not cached": one(["hit", 0, "s", 0, 1]),
+    "hit what was evicted": one(["evict", 3], ["hit", 3, "s", 0, 1]),
+    "evict what is not cached": one(["evict", 0]),
+    "write where it has no owner": one(["write", 1, "s", 0, 1]),
+    "write into an unknown table": one(["write", 0, "t", 0, 1]),
+    "write at a negative position": one(["write", 0, "s", -1, 1]),
+    "no such block": one(["take", 6, "free"]),
+    "a negative block": one(["take", -1, "free"]),
+    "no such effect": one(["steal", 1]),
+    "an effect of edition 1": one(["return", 0]),
+    "an effect without a block": one(["take"]),
+    "an effect without a name": one([]),
+    "an effect with too much": one(["take", 1, "free", 1]),
+    "null in an unknown table": one(["null", 0, "t", 0]),
     "close an unknown table": [{"event": "e", "closed": ["t"]}],
     "close twice": [{"event": "e", "closed": ["s", "s"]}],
     "open what is there": [{"event": "e", "opened": [["s", []]]}],
+    "a gap in the tokens": [{"event": "e", "tokens": [["s", 2, [1]]]}],
+    "tokens that are known": [{"event": "e", "tokens": [["s", 0, [1]]]}],
+    "tokens of an unknown table": [{"event": "e", "tokens": [["t", 0, [1]]]}],
+    "a change of an unknown table": [{"event": "e", "tables": [["t", 0, [0]]]}],
     "a gap in a table": [{"event": "e", "tables": [["s", 2, [0]]]}],
     "a table of nothing that exists": [{"event": "e", "tables": [["s", 0, [9]]]}],
+    "a mark on a block that is not there": [{"event": "e", "marks": [["m", "blocks", [[6, 1]]]]}],
+    "a mark on a slot that is not there": [{"event": "e", "marks": [["m", "slots", [[12, 1]]]]}],
+    "a mark on what is no place": [{"event": "e", "marks": [["m", "tables", [[0, 1]]]]}],
+    "a mark of a text": [{"event": "e", "marks": [["m", "slots", [[0, "1"]]]]}],
+    "a mark without an end": [{"event": "e", "marks": [["m", "slots", [[0, float("inf")]]]]}],
+    "a mark of no number": [{"event": "e", "marks": [["m", "slots", [[0, float("nan")]]]]}],
+    "a mark without a name": [{"event": "e", "marks": [["", "slots", [[0, 1]]]]}],
     "no event": [{"of": "s"}],
     "an event of many letters": [{"event": "e" * 10_001}],
     "an event without letters": [{"event": ""}],
@@ -160,10 +185,20 @@ def test_what_cannot_happen(what: str, tmp_path: Path) -> None:
 
 
 HEADERS = {
-    "another format": {"format": "pagesim-timeline/2"},
+    "another format": {"format": "pagesim-timeline/3"},
     "no size": {"block_size": 0},
-    "10**12 blocks": {"num_gpu_blocks": 10**12},
-    "2**30 blocks": {"num_cpu_blocks": 2**30},
+    "10**12 blocks": {"pools": [["GPU", 10**12]]},
+    "2**30 blocks in all": {"pools": [["GPU", 2**30], ["CPU", 2]]},
+    "no pools": {"pools": None},
+    "two pools of one name": {"pools": [["GPU", 4], ["GPU", 2]]},
+    "a pool without a name": {"pools": [["", 6]]},
+    "many pools": {"pools": [[f"{i}", 0] for i in range(1001)]},
+    "no lists": {"lists": None},
+    "two lists of one name": {"lists": [["a", "linked"], ["a", "linked"], ["b", "linked"]]},
+    "a list in no order": {"lists": [["a", "heap"], ["b", "linked"], ["c", "linked"]]},
+    "a list more": {"lists": [[name, "linked"] for name in "abcd"]},
+    "a queue that is no name": {"queues": ["waiting", "running", 3]},
+    "a queue less": {"queues": ["waiting", "running"]},
     "10**9 events": {"events": 10**9},
     "fewer events": {"events": 0},
     "no state": {"state": None},
@@ -172,12 +207,11 @@ HEADERS = {
 STATES = {
     "a table twice": {"tables": [["s", [0], []], ["s", [0], []]]},
     "more tokens than slots": {"tables": [["s", [0], [1, 2, 3]]]},
-    "a block free twice": {"free": [[1, 1], []]},
-    "a block free and owned": {"free": [[0], []]},
-    "a block free and in the evictor": {"free": [[3], []]},
-    "a CPU block on the GPU": {"free": [[4], []]},
-    "a GPU block on the CPU": {"free": [[], [1]]},
-    "three pools": {"free": [[], [], []]},
+    "more written than slots": {"tables": [["s", [0], [1], 3]]},
+    "a block free twice": {"lists": [[1, 1], [], []]},
+    "a block in two lists": {"lists": [[1], [], [1]]},
+    "a block free and owned": {"lists": [[0], [], []]},
+    "a list less": {"lists": [[], []]},
     "a count of 0": {"refs": [[0, 0]]},
     "a null block that does not exist": {"null": 6},
 }
@@ -231,11 +265,12 @@ def test_deep_nesting(tmp_path: Path) -> None:
         {"event": "e" * 1000},
         {"event": "e", "of": "s" * 1000},
         {"event": "e", "effects": [["share", 0], ["unshare", 0]] * 100},
-        {"event": "e", "effects": [["write", 0, "s", [1] * 1000]]},
+        {"event": "e", "opened": [["t", [1] * 1000]], "closed": ["t"]},
+        {"event": "e", "marks": [["m", "slots", [[0, 1]] * 100]]},
         {"event": "e", "tables": [["s", 0, [0]]] * 100},
         {"event": "e", "opened": [["t", []]], "closed": ["t"]},
         {"event": "e", "called": "c", "error": "e" * 1000},
-        {"event": "e", "queues": {"waiting": ["s"] * 100}},
+        {"event": "e", "queues": [["enter", "waiting", 0, "s"]] * 10},
     ],
     ids=lambda event: str(event)[:40],
 )
@@ -245,10 +280,10 @@ def test_whatever_is_kept_is_counted(
     """A file that unpacks to ever more events is refused before they fill the memory."""
     path = write(tmp_path / "x.jsonl", small(*[event] * 500))
     assert try_to_load(path) == ""
-    monkeypatch.setattr(reader, "MAX_NUMBERS", 1000)
+    monkeypatch.setattr(checked, "MAX_NUMBERS", 1000)
     assert "the run is too large" in try_to_load(path)
     monkeypatch.setattr(reader, "MAX_EVENTS", 1)
-    monkeypatch.setattr(reader, "MAX_NUMBERS", 10**6)
+    monkeypatch.setattr(checked, "MAX_NUMBERS", 10**6)
     assert try_to_load(path).endswith(":3: more than 1 events")
 
 
@@ -263,7 +298,7 @@ def test_markup_is_text(tmp_path: Path) -> None:
 def test_the_error_is_a_value_error(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{}")
     with pytest.raises(
-        ValueError, match=r"x\.jsonl:1: format must be 'pagesim-timeline/1'"
+        ValueError, match=r"x\.jsonl:1: format must be 'pagesim-timeline/2'"
     ) as info:
         pagesim.load(tmp_path / "x.jsonl")
     assert type(info.value) is TimelineError

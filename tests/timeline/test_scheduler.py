@@ -10,12 +10,12 @@ import pytest
 
 import pagesim
 from pagesim import record
+from pagesim.effects import DECISIONS, Move, Scheduled
 from pagesim.replay import replay_file
-from pagesim.timeline import Event, Queues, Timeline
-from pagesim.timeline.effects import DECISIONS, Move, Scheduled
+from pagesim.timeline import Event, Timeline
 from tests.scheduling.engine import Engine
 from tests.timeline.runs import SchedulerRun
-from tests.timeline.scenes import words
+from tests.timeline.scenes import in_queues, words
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -54,8 +54,8 @@ def test_a_step_is_its_decisions_and_then_who_computes() -> None:
     assert words(run[1])[:2] == [("take", 2), ("write", 2, 1, 1000, 1001, 1002, 1003)]
     assert run[3].scheduled == tuple(Scheduled(name, i, 7, True) for i, name in enumerate("abc"))
     assert run[7].scheduled == tuple(Scheduled(name, i, 1, False) for i, name in enumerate("abc"))
-    assert run.at(0).queues == Queues(("a", "b", "c"), (), ())
-    assert run.at(2).queues == Queues(("c",), ("a", "b"), ())
+    assert run.at(0).queues == in_queues(("a", "b", "c"), (), ())
+    assert run.at(2).queues == in_queues(("c",), ("a", "b"), ())
     assert run.at(2).requests == {"a": 0, "b": 1, "c": 2}
 
 
@@ -68,7 +68,7 @@ def test_preempted_to_be_recomputed() -> None:
     (at,) = run.find(kind="preempt")
     event = run[at]
     assert (event.subject, event.step) == (2, 3)
-    assert words(event) == [("return", 4), ("return", 5)] and event.closed == (2,)
+    assert words(event) == [("free", 4), ("free", 5)] and event.closed == (2,)
     assert route(event) == ["-running 2 c", "+waiting 0 c"]
     assert event.caption == (
         "s2 is preempted to make room: its blocks are freed, it is recomputed "
@@ -109,14 +109,14 @@ def test_preempted_to_the_cpu_and_brought_back() -> None:
         e.step(finish="ab")
         e.step()
     (out,) = run.find(kind="preempt")
-    assert [word for word in words(run[out]) if word[0] == "swap_out"] == [
-        ("swap_out", 4, 8),
-        ("swap_out", 5, 9),
+    assert [word for word in words(run[out]) if word[0] == "move"] == [
+        ("move", 4, 8),
+        ("move", 5, 9),
     ]
     assert route(run[out]) == ["-running 2 c", "+swapped 0 c"]
     assert "it waits on the CPU; s2 moves to the CPU: 4 → 8, 5 → 9." in run[out].caption
     (back,) = run.find(kind="resume")
-    assert run.find(kind="swap_in") == [back] and run[back].subject == 2
+    assert run.find(kind="move") == [out, back] and run[back].subject == 2
     assert route(run[back]) == ["-swapped 0 c", "+running 0 c"]
     assert run[back].caption.startswith("s2 goes on, for there is room again; s2 moves to the GPU")
 
@@ -174,7 +174,7 @@ def test_who_can_never_fit_is_ignored() -> None:
     assert kinds(run)[:4] == [("arrive", 0), ("arrive", 1), ("ignore", 0), ("ignore", 1)]
     assert run[0].caption == "s0 arrives as request huge; it waits, number 1 in the queue."
     assert run[2].caption == "s0 can never be scheduled: it is too long, and is given up."
-    assert run.at(-1).queues == Queues()
+    assert run.at(-1).queues == in_queues()
 
 
 def test_aborted_in_any_queue_by_one_call() -> None:
@@ -191,7 +191,7 @@ def test_aborted_in_any_queue_by_one_call() -> None:
     ]
     assert [words(event) for event in run[first:]] == [
         [],
-        *([("return", block) for block in blocks] for blocks in ((0, 1, 6), (2, 3, 7), (8, 9))),
+        *([("free", block) for block in blocks] for blocks in ((0, 1, 6), (2, 3, 7), (8, 9))),
     ]
     assert run[first].caption == "s3, which was waiting, is aborted and leaves."
     with record(e.scheduler) as nothing:
@@ -214,7 +214,7 @@ def test_finished_requests_leave_with_what_they_still_hold() -> None:
     assert kinds(run) == [("finish", 0), ("free", 9), ("finish", 2)]
     assert [route(event) for event in run] == [["-running 0 a"], [], ["-running 1 c"]]
     assert [len(event.closed) for event in run] == [1, 1, 1]
-    assert run.at(-1).queues == Queues((), ("b",), ())
+    assert run.at(-1).queues == in_queues((), ("b",), ())
 
 
 # -- when it is known, and by whom ---------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_recorded_in_the_middle_of_its_life() -> None:
     e.add("w", 5)
     with record(e.scheduler) as run:
         e.step()
-    assert run.at(0).queues == Queues(("w",), ("a", "b"), ("c",))
+    assert run.at(0).queues == in_queues(("w",), ("a", "b"), ("c",))
     assert run.at(0).requests == {"w": 3, "a": 0, "b": 1, "c": 2}
     assert [event.step for event in run] == [1] * len(run)
 
@@ -240,10 +240,10 @@ def test_a_manager_s_recording_learns_of_the_scheduler_by_an_event() -> None:
         with record(e.scheduler) as inner:
             e.step()
         e.step()
-    assert (outer[3].kind, outer.at(3).queues) == ("record", Queues())
-    assert outer.at(4).queues == inner.at(0).queues == Queues((), ("a", "b", "c"), ())
+    assert (outer[3].kind, outer.at(3).queues) == ("record", in_queues())
+    assert outer.at(4).queues == inner.at(0).queues == in_queues((), ("a", "b", "c"), ())
     assert "record" not in [event.kind for event in inner]
-    assert outer.at(-1).queues == Queues(("c",), ("a", "b"), ())
+    assert outer.at(-1).queues == in_queues(("c",), ("a", "b"), ())
     with record(e.scheduler) as whole, record(e.scheduler.block_manager) as again:
         e.step()
     assert list(whole) == list(again) and whole.at(0) == again.at(0)

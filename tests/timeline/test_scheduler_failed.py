@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pagesim import Timeline, UsageError, record
-from pagesim.timeline import Queues
 from pagesim.timeline.capture import capture
 from tests.scheduling.engine import Engine
 from tests.timeline.runs import SchedulerRun
+from tests.timeline.scenes import in_queues
 
 Errors = (RuntimeError, ValueError, KeyboardInterrupt)
 
@@ -133,7 +133,7 @@ def test_what_is_undone_was_more_than_a_little() -> None:
 
 
 def test_states_that_were_asked_for_before_stay_right() -> None:
-    """The replayer's own place and its kept copies are not behind what was forgotten."""
+    """The seeker's own place and its kept copies are not behind what was forgotten."""
     for seed in range(40):
         source = SchedulerRun(seed)
         with record(source.subject) as run:
@@ -163,7 +163,7 @@ def test_stopped_when_all_was_decided(monkeypatch: pytest.MonkeyPatch) -> None:
             e.scheduler.schedule()
         assert [event.kind for event in run] == ["admit", "schedule"]
         assert run.at(-1) == live(e)
-    assert run.at(-1).queues == Queues((), ("a",), ())
+    assert run.at(-1).queues == in_queues((), ("a",), ())
 
 
 def _interrupted(*_: object) -> None:
@@ -183,4 +183,4 @@ def test_other_calls_that_fail_are_named_as_calls() -> None:
         ("add_seq_group", None),
         ("add_seq_group", 0),
     ]
-    assert run.at(-1).queues == Queues(("a",), (), ())
+    assert run.at(-1).queues == in_queues(("a",), (), ())

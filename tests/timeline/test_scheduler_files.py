@@ -1,4 +1,4 @@
-"""Queues and steps in a file: whole or by their changes, and none believed that cannot be."""
+"""Queues and steps in a file: told by their changes, and none believed that cannot be."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.timeline import Queues
 from tests.timeline import hostile
 from tests.timeline.hostile import changed, places, some, try_to_load, write
+from tests.timeline.scenes import in_queues
 from tests.timeline.test_hostile_files import SMALL
 
-QUEUES = {"waiting": ["x", "y"], "running": [5], "swapped": []}
+QUEUES = [["x", "y"], [5], []]
 HEADER = SMALL | {"state": SMALL["state"] | {"queues": QUEUES, "requests": [["x", 1], [5, 2]]}}
 
 
@@ -31,17 +31,18 @@ GOOD = file(
     {"event": "schedule", "of": None, "step": 1,
      "scheduled": [["x", 1, 7, True], [5, None, 1, False]]},
     {"event": "finish", "of": 2, "step": 1, "queues": [["leave", "running", 0, 5]]},
-    {"event": "record", "queues": {"waiting": ["y", "x"], "running": [], "swapped": ["z"]}},
+    {"event": "record", "queues": [["leave", "running", 0, "x"], ["enter", "waiting", 1, "x"],
+                                   ["enter", "swapped", 0, "z"]]},
 )  # fmt: skip
 
 
 def test_states_and_steps(tmp_path: Path) -> None:
     run = pagesim.load(write(tmp_path / "x.jsonl", GOOD))
     assert [run.at(i).queues for i in range(5)] == [
-        Queues(("x", "y"), (5,), ()),
-        *[Queues(("y",), (5, "x"), ())] * 2,
-        Queues(("y",), ("x",), ()),
-        Queues(("y", "x"), (), ("z",)),
+        in_queues(("x", "y"), (5,), ()),
+        *[in_queues(("y",), (5, "x"), ())] * 2,
+        in_queues(("y",), ("x",), ()),
+        in_queues(("y", "x"), (), ("z",)),
     ]
     assert [run.at(i).requests for i in range(4)] == [*[{"x": 1, 5: 2}] * 3, {"x": 1}]
     assert [event.step for event in run] == [1, 1, 1, None]
@@ -60,9 +61,9 @@ BAD = {
     "leaves where it is not": (["leave", "waiting", 1, "x"], "'x' is not at place 1 of waiting"),
     "leaves an empty queue": (["leave", "swapped", 0, "x"], "'x' is not at place 0 of swapped"),
     "enters behind the end": (["enter", "swapped", 1, "z"], "swapped queue has no place 1"),
-    "no such queue": (["enter", "sleeping", 0, "z"], "a queue's change must be"),
-    "no such change": (["jumps", "waiting", 0, "x"], "a queue's change must be"),
-    "too short": (["leave", "waiting", 0], "a queue's change must be"),
+    "no such queue": (["enter", "sleeping", 0, "z"], "can enter or leave one of"),
+    "no such change": (["jumps", "waiting", 0, "x"], "can enter or leave one of"),
+    "too short": (["leave", "waiting", 0], "a queue's change must have 4 parts"),
     "no name": (["enter", "waiting", 0, 1.5], "a name must be"),
     "no place": (["enter", "waiting", -1, "z"], "place must be an integer of at least 0"),
     "no list": ("leave", "queue's change must be a list"),

@@ -87,19 +87,19 @@ def test_a_piece_of_a_run_is_that_part_of_it(kind: str) -> None:
 
 def test_kept_copies_change_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long runs keep copies on the way, huge pools fewer: both made to happen in a short run."""
-    from pagesim.timeline import replayer
+    from pagesim.timeline import seek
 
     for seed, (every, kept) in enumerate([(1, 2**30), (7, 2**30), (3, 20_000), (1, 1)]):
-        monkeypatch.setattr(replayer, "EVERY", every)
-        monkeypatch.setattr(replayer, "MAX_KEPT", kept)
+        monkeypatch.setattr(seek, "EVERY", every)
+        monkeypatch.setattr(seek, "MAX_KEPT", kept)
         run, states = watched(ManagerRun(seed, True), 150)
         for _ in range(3):
             random.Random(seed).shuffle(states)
             for step, live in states:
                 assert comparable(run.at(step)) == comparable(live)
-        assert run._replayer.nbytes < kept + 200_000
+        assert run._seeker.nbytes < kept + 200_000
         if kept == 20_000:
-            assert len(run._replayer._kept) < len(run) // every // 2
+            assert len(run._seeker._kept) < len(run) // every // 2
 
 
 def test_the_allocator_of_a_manager_shows_its_tables_under_the_ids_of_the_sequences() -> None:

@@ -296,12 +296,12 @@ class Player {
   describeTable(name) {
     const table = this.state.tables.get(name);
     let stands = "";
-    for (const key of QUEUES) {
-      const request = this.state.queues[key].find((one) => this.state.first(one) === name);
+    for (const [key, names] of this.state.queues) {
+      const request = names.find((one) => this.state.first(one) === name);
       if (request !== undefined) stands = ` Its request ${request} is ${key}.`;
     }
     if (!table) return `${nameText(name)} holds no blocks at this step.${stands}`;
-    const tokens = table.tokens.slice(Math.max(table.filled - 12, 0), table.filled).map(this.label);
+    const tokens = table.tokens.slice(Math.max(table.known - 12, 0), table.known).map(this.label);
     const ids = table.ids.length ? short(table.ids.join(", "), 90) : "none";
     return `${nameText(name)}: ${plural(table.filled, "token")} in ${plural(table.ids.length, "block")} (${ids}); `
       + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`;

@@ -3,18 +3,21 @@
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
 const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
 const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
-const CACHED = 1, TOUCHED = 2, COMPUTED = 4;
-const QUEUES = ["waiting", "running", "swapped"];
+const CACHED = 1, COMPUTED = 2;
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
 
 /**
  * Everything at one step. A table is never changed but replaced, and its tokens are an array that
- * only grows (`filled` says how much of it counts), so copying a state is cheap.
+ * only grows (`known` says how much of it counts, `filled` how many slots are written), so copying a
+ * state is cheap. A list is an array with its front at the end, where most blocks come and go.
  */
 class State {
   static begin(header) {
     const s = new State(), given = header.state;
     const total = header.num_gpu_blocks + header.num_cpu_blocks;
+    s.poolNames = header.pool_names;
+    s.listNames = header.lists.map(([name]) => name);
+    s.sorted = header.lists.map(([, order]) => order === "sorted");
     s.blockSize = header.block_size;
     s.numGpu = header.num_gpu_blocks;
     s.total = total;
@@ -22,21 +25,20 @@ class State {
     s.flags = new Uint8Array(total);
     s.tables = new Map();
     s.slots = { token: 0, internal: 0, reserved: 0 };
-    s.free = pair(given.free, "free").map((ids) => ids.map((id) => s.block(id)).reverse());
-    s.evictor = pair(given.evictor, "evictor").map((ids) => new Set(ids.map((id) => s.block(id))));
+    const lists = list(given.lists ?? [], "lists");
+    s.lists = s.listNames.map((name, i) => list(lists[i] ?? [], name).map((id) => s.block(id)).reverse());
     for (const [id, count] of list(given.refs ?? [], "refs")) {
       s.refs[s.block(id)] = isCount(count) ? count : wrong(`refs: ${count} owners`);
     }
-    for (const [key, flag] of [["cached", CACHED], ["touched", TOUCHED], ["computed", COMPUTED]]) {
+    for (const [key, flag] of [["cached", CACHED], ["computed", COMPUTED]]) {
       for (const id of list(given[key] ?? [], key)) s.flags[s.block(id)] |= flag;
     }
     s.nullBlock = given.null == null ? null : s.block(given.null);
-    s.queues = queues(given.queues);
+    const queues = list(given.queues ?? [], "queues");
+    s.queues = new Map(header.queues.map((name, i) => [name, list(queues[i] ?? [], name).filter(isName)]));
     s.requests = new Map(list(given.requests ?? [], "requests").filter((row) => list(row, "requests").every(isName)));
-    for (const [name, ids, tokens] of list(given.tables ?? [], "tables")) {
-      if (!isName(name)) wrong("tables: a name is neither a number nor a string");
-      const its = list(ids, "a table").map((id) => s.block(id));
-      s.put(name, its, list(tokens, "tokens").slice(), tokens.length);
+    for (const [name, ids, tokens, written] of list(given.tables ?? [], "tables")) {
+      s.open(name, tokens, written, list(ids, "a table").map((id) => s.block(id)));
     }
     for (const table of s.tables.values()) s.fillFrom(table, 0);
     for (let id = 0; id < total; id++) {
@@ -52,8 +54,7 @@ class State {
     s.tables = new Map(this.tables);
     s.requests = new Map(this.requests);
     s.slots = { ...this.slots };
-    s.free = this.free.map((ids) => ids.slice());
-    s.evictor = this.evictor.map((ids) => new Set(ids));
+    s.lists = this.lists.map((ids) => ids.slice());
     return s;
   }
 
@@ -62,10 +63,31 @@ class State {
   }
 
   pool(id) { return id < this.numGpu ? 0 : 1; }
-  evictable(id) { return this.evictor[this.pool(id)].has(id); }
-  isComputed(id) { return this.refs[id] ? (this.flags[id] & COMPUTED) > 0 : this.evictable(id); }
-  freeIds(pool) { return this.free[pool].slice().reverse(); }
-  put(name, ids, tokens, filled) { this.tables.set(name, { name, ids, tokens, filled }); }
+  /** Whether a block that has no owner is still found by its content. */
+  isIdle(id) { return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0; }
+  isComputed(id) { return (this.flags[id] & COMPUTED) > 0 && (this.refs[id] > 0 || (this.flags[id] & CACHED) > 0); }
+  /** The blocks of a list, front first. */
+  idsIn(i) { return this.sorted[i] ? this.lists[i].slice().sort((a, b) => a - b) : this.lists[i].slice().reverse(); }
+  /** Where a block waits: {list, name, rank}, or null. */
+  placeOf(id) {
+    const i = this.lists.findIndex((ids) => ids.includes(id));
+    return i < 0 ? null : { list: i, name: this.listNames[i], rank: this.idsIn(i).indexOf(id) + 1 };
+  }
+  put(table, change) { this.tables.set(table.name, { ...table, ...change }); }
+  table(name) { return this.tables.get(name) ?? wrong(`there is no table ${JSON.stringify(name)}`); }
+
+  open(name, given, written, ids = []) {
+    if (!isName(name)) wrong("a name is neither a number nor a string");
+    const tokens = list(given, "tokens").slice();
+    this.put({ name, ids, tokens, known: tokens.length, filled: isCount(written) ? written : tokens.length });
+  }
+
+  /** A block leaves a list; whether it was in it. */
+  leave(i, id) {
+    const ids = this.lists[i] ?? wrong("there is no such list"), at = ids.lastIndexOf(id);
+    if (at >= 0) ids.splice(at, 1);
+    return at >= 0;
+  }
 
   /** What a table says about its blocks: at the start, and when it was not seen before. */
   fillFrom(table, sign = 1) {
@@ -78,7 +100,7 @@ class State {
     });
   }
 
-  /** Add (or with -1 take away) what a GPU block contributes to the curve. */
+  /** Add (or with -1 take away) what a block of the first pool contributes to the curve. */
   count(id, sign) {
     if (id >= this.numGpu || this.refs[id] === 0) return;
     const fill = this.fill[id];
@@ -89,32 +111,36 @@ class State {
     }
   }
 
-  /** Tokens go behind those a table holds. Replaying a step writes the same values again. */
-  append(name, tokens) {
-    if (name === null || tokens.length === 0) return;
-    if (!isName(name)) wrong("a name is neither a number nor a string");
-    const table = this.tables.get(name) ?? { ids: [], tokens: [], filled: 0 };
-    for (let i = 0; i < tokens.length; i++) table.tokens[table.filled + i] = tokens[i];
-    this.put(name, table.ids, table.tokens, table.filled + tokens.length);
+  /** The tokens of a table from a position on. Replaying a step writes the same values again. */
+  know(name, first, tokens) {
+    const table = this.table(name);
+    if (first !== table.known) wrong(`${table.known} tokens of a table are known, not ${first}`);
+    for (let i = 0; i < list(tokens, "tokens").length; i++) table.tokens[first + i] = tokens[i];
+    this.put(table, { known: first + tokens.length });
   }
 
-  /** From its entry k on the table holds `ids`; tokens without a slot are gone. */
+  /** Positions of a table are written into a block, or found in it. */
+  write(b, name, first, count) {
+    if (!isCount(first) || !isCount(count)) wrong("a position is no number");
+    const held = name === null ? this.fill[b] + count : first % this.blockSize + count;
+    this.fill[b] = Math.max(this.fill[b], Math.min(held, this.blockSize));
+    if (name === null) return;
+    const table = this.table(name);
+    if (first + count > table.filled) this.put(table, { filled: first + count });
+  }
+
+  /** From its entry k on the table holds `ids`. */
   retable(name, k, ids) {
-    if (!isName(name) || !isCount(k)) wrong("a table's name or entry is no number");
+    const table = this.table(name);
     for (const id of list(ids, "a table's ids")) this.block(id);
-    const old = this.tables.get(name) ?? { ids: [], tokens: [], filled: 0 };
-    if (k > old.ids.length) wrong(`a table has ${old.ids.length} entries, none at ${k}`);
-    const now = old.ids.slice(0, k).concat(ids);
-    let { tokens, filled } = old;
-    const room = now.length * this.blockSize;
-    if (filled > room) { tokens = tokens.slice(0, room); filled = room; }
-    this.put(name, now, tokens, filled);
+    if (!isCount(k) || k > table.ids.length) wrong(`a table has ${table.ids.length} entries, none at ${k}`);
+    this.put(table, { ids: table.ids.slice(0, k).concat(ids) });
   }
 
   /** A request leaves a queue, or enters it at a place. */
   move([what, queue, place, request, first]) {
-    if (!QUEUES.includes(queue) || !isName(request)) wrong("a queue changes that does not exist");
-    const names = this.queues[queue].slice();
+    if (!this.queues.has(queue) || !isName(request)) wrong("a queue changes that does not exist");
+    const names = this.queues.get(queue).slice();
     if (what === "leave") {
       if (names[place] !== request) wrong(`${nameText(request)} leaves ${queue}, but it is not there`);
       names.splice(place, 1);
@@ -123,8 +149,11 @@ class State {
       names.splice(place, 0, request);
       if (isName(first)) this.requests.set(request, first);
     }
-    this.queues = { ...this.queues, [queue]: names };
+    this.queues = new Map(this.queues).set(queue, names);
   }
+
+  /** Whether a sequence has blocks outside of the first pool. */
+  isAway(name) { return this.tables.get(name)?.ids.some((id) => id >= this.numGpu) ?? false; }
 
   /** The sequence that stands for a request: its first one, if that is known. */
   first(request) { return this.requests.get(request) ?? request; }
@@ -133,106 +162,80 @@ class State {
   toJSON() {
     const having = (flag) => [...this.flags.keys()].filter((id) => this.flags[id] & flag);
     const computed = [...this.flags.keys()].filter((id) => this.isComputed(id));
-    const queued = [...new Set(QUEUES.flatMap((key) => this.queues[key]))];
+    const queues = [...this.queues.values()], queued = [...new Set(queues.flat())];
     const requests = queued.filter((name) => this.requests.has(name)).map((name) => [name, this.first(name)]);
+    const written = (t) => (t.filled === t.known ? [] : [t.filled]);
     return {
-      tables: [...this.tables.values()].map((t) => [t.name, t.ids, t.tokens.slice(0, t.filled)]),
-      free: [this.freeIds(0), this.freeIds(1)],
+      tables: [...this.tables.values()].map((t) => [t.name, t.ids, t.tokens.slice(0, t.known), ...written(t)]),
+      lists: this.lists.map((_, i) => this.idsIn(i)),
       refs: [...this.refs.entries()].filter(([, count]) => count > 0),
-      evictor: this.evictor.map((ids) => [...ids]),
       cached: having(CACHED),
-      touched: having(TOUCHED),
       computed,
       null: this.nullBlock,
-      queues: this.queues,
+      queues,
       ...(requests.length ? { requests } : {}),
     };
   }
 }
 
-function pair(value, what) {
-  const both = value ?? [[], []];
-  if (!Array.isArray(both) || both.length !== 2 || !both.every(Array.isArray)) {
-    wrong(`${what} is no pair of lists`);
-  }
-  return both;
-}
-
-function queues(value) {
-  const found = { waiting: [], running: [], swapped: [] };
-  for (const key of QUEUES) found[key] = list(value?.[key] ?? [], key).filter(isName);
-  return found;
-}
-
 // One function an effect: (state, block, rest of the effect, number of the step).
 const EFFECTS = new Map(Object.entries({
-  take(s, b, _, step) {
-    const ids = s.free[s.pool(b)];
-    if (s.refs[b]) wrong(`block ${b} is taken, but it has an owner`);
-    if (s.evicted.delete(b)) { /* it was on no free list */ }
-    else if (ids.at(-1) !== b) wrong(`block ${b} is taken, but it is not first in the free list`);
-    else ids.pop();
+  take(s, b, [name], step) {
+    if (!s.leave(s.listNames.indexOf(name), b)) wrong(`block ${b} is taken, but it is not in the ${name}`);
     s.refs[b] = 1;
     s.fill[b] = 0;
     s.taken[b] = step;
     s.flags[b] &= ~COMPUTED;
   },
-  return(s, b, _, step) {
-    if (s.refs[b] !== 1) wrong(`block ${b} is returned, but has ${s.refs[b]} owners`);
+  free(s, b, [name, place], step) {
+    const ids = s.lists[s.listNames.indexOf(name)] ?? wrong(`block ${b} is freed to a list that does not exist`);
+    if (s.refs[b] !== 1) wrong(`block ${b} is freed, but has ${s.refs[b]} owners`);
     s.refs[b] = 0;
     s.freed[b] = step;
-    if (s.flags[b] & CACHED) s.evictor[s.pool(b)].add(b);
-    else s.free[s.pool(b)].push(b);
+    if (place === 0) ids.push(b);
+    else ids.unshift(b);
   },
   share(s, b) {
-    if (s.refs[b] < 1) wrong(`block ${b} is shared, but nobody owns it`);
+    if (s.refs[b] < 1) wrong(`block ${b} is shared, but it has no owner`);
     s.refs[b] += 1;
   },
   unshare(s, b) {
     if (s.refs[b] < 2) wrong(`block ${b} is unshared, but has ${s.refs[b]} owners`);
     s.refs[b] -= 1;
   },
-  write(s, b, [name, tokens]) {
-    s.append(name, list(tokens, "tokens"));
-    s.fill[b] = Math.min(s.fill[b] + tokens.length, s.blockSize);
-  },
+  write(s, b, [name, first, count]) { s.write(b, name, first, count); },
   copy(s, a, [b]) { s.fill[s.block(b)] = s.fill[a]; },
-  swap_out(s, a, [b]) { s.fill[s.block(b)] = s.fill[a]; },
-  swap_in(s, a, [b]) { s.fill[s.block(b)] = s.fill[a]; },
-  promote(s, b) {
-    s.flags[b] |= b < s.numGpu ? CACHED | TOUCHED : CACHED; // only the GPU's are ever computed
+  move(s, a, [b]) { s.fill[s.block(b)] = s.fill[a]; },
+  cache(s, b) {
+    s.flags[b] |= CACHED;
     s.fill[b] = s.blockSize;
   },
-  hit(s, b, [name, tokens], step) {
+  hit(s, b, [name, first, count], step) {
     if (!(s.flags[b] & CACHED)) wrong(`block ${b} is hit, but it is not cached`);
     if (s.refs[b] === 0) {
-      if (!s.evictor[s.pool(b)].delete(b)) wrong(`block ${b} is hit, but it is in no evictor`);
-      s.flags[b] |= COMPUTED;
+      if (!s.lists.some((_, i) => s.leave(i, b))) wrong(`block ${b} is hit, but it is in no list`);
       s.taken[b] = step;
     }
     s.refs[b] += 1;
+    s.write(b, name ?? null, first, count);
     s.fill[b] = s.blockSize;
-    s.append(name ?? null, list(tokens ?? [], "tokens"));
   },
   evict(s, b) {
-    if (!s.evictor[s.pool(b)].delete(b)) wrong(`block ${b} is evicted, but it is in no evictor`);
+    if (!(s.flags[b] & CACHED)) wrong(`block ${b} is evicted, but it is not cached`);
     s.flags[b] &= ~CACHED;
-    s.evicted.add(b);
   },
+  computed(s, b) { s.flags[b] |= COMPUTED; },
   null(s, b) { s.nullBlock = b; },
 }));
 
-const TWO_BLOCKS = new Set(["copy", "swap_out", "swap_in"]);
+const TWO_BLOCKS = new Set(["copy", "move"]);
 
 /** The blocks an effect names. */
 const blocksOf = (effect) => (TWO_BLOCKS.has(effect[0]) ? [effect[1], effect[2]] : [effect[1]]);
 
 function apply(s, event, step) {
-  s.evicted = new Set();
-  for (const [name, tokens] of event.opened) {
-    if (!isName(name)) wrong("a name is neither a number nor a string");
-    s.put(name, [], list(tokens, "tokens").slice(), tokens.length);
-  }
+  for (const [name, tokens, written] of event.opened) s.open(name, tokens, written);
+  for (const [name, first, tokens] of event.tokens) s.know(name, first, tokens);
   for (const effect of event.effects) {
     const [kind, b, ...rest] = effect;
     const doing = EFFECTS.get(kind) ?? wrong(`the effect ${JSON.stringify(kind)} is not known`);
@@ -244,13 +247,7 @@ function apply(s, event, step) {
   for (const [name, k, ids] of event.tables) s.retable(name, k, ids);
   for (const [name] of event.opened) s.fillFrom(s.tables.get(name));
   for (const name of event.closed) s.tables.delete(name);
-  if (event.event === "mark_blocks_as_computed") {
-    for (let id = 0; id < s.total; id++) {
-      if (s.flags[id] & TOUCHED) s.flags[id] = (s.flags[id] & ~TOUCHED) | COMPUTED;
-    }
-  }
-  if (Array.isArray(event.queues)) for (const move of event.queues) s.move(list(move, "a queue's change"));
-  else if (event.queues) s.queues = queues(event.queues);
+  for (const move of event.queues) s.move(move);
 }
 
 /** A whole run: any step is reached from the keyframe before it. */
@@ -261,6 +258,7 @@ class Run {
     this.requests = new Map();
     this.most = { tables: 0, rows: 0, length: 0, queued: 0 };
     this.share = [];
+    this.inUse = new Set(); // the lists that a block ever waits in
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
     for (const name of known) this.place(name);
     const state = State.begin(header);
@@ -297,12 +295,11 @@ class Run {
       rows += Math.max(table.ids.length, 1);
       this.most.length = Math.max(this.most.length, table.ids.length);
     }
-    for (const key of QUEUES) {
-      for (const name of s.queues[key]) {
-        this.requests.set(name, s.first(name));
-      }
-      this.most.queued = Math.max(this.most.queued, s.queues[key].length);
+    for (const names of s.queues.values()) {
+      for (const name of names) this.requests.set(name, s.first(name));
+      this.most.queued = Math.max(this.most.queued, names.length);
     }
+    s.lists.forEach((ids, i) => { if (ids.length) this.inUse.add(i); });
     this.most.tables = Math.max(this.most.tables, s.tables.size);
     this.most.rows = Math.max(this.most.rows, rows);
     this.share.push([s.slots.token, s.slots.internal, s.slots.reserved]);
@@ -333,7 +330,7 @@ class Run {
     return state;
   }
 
-  /** Percent of the GPU's slots at a step, in the order token, internal, reserved, free. */
+  /** Percent of the first pool's slots at a step, in the order token, internal, reserved, free. */
   percent(step) {
     const all = this.header.num_gpu_blocks * this.header.block_size || 1;
     const used = this.share[step].map((slots) => (100 * slots) / all);
@@ -342,7 +339,7 @@ class Run {
 }
 
 const namesIn = (event) => [
-  event.of, ...event.closed, ...event.tables.map((row) => row[0]),
+  event.of, ...event.closed, ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
   ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
 ];
 

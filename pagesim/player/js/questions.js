@@ -4,10 +4,10 @@
 const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
 const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
 const ANSWERS = new Map(Object.entries({
-  taken: from("take"), returned: from("return"), written: from("write"), shared: from("share"),
-  copied: from("copy"), "copied to": to("copy"), swapped: from("swap_out", "swap_in"),
-  "swapped to": to("swap_out", "swap_in"), found: from("hit"), evicted: from("evict"), cached: from("promote"),
-  unused: (event, s) => from("return")(event).filter((id) => s.fill[id] === 0),
+  taken: from("take"), returned: from("free"), written: from("write"), shared: from("share"),
+  copied: from("copy"), "copied to": to("copy"), swapped: from("move"),
+  "swapped to": to("move"), found: from("hit"), evicted: from("evict"), cached: from("cache"),
+  unused: (event, s) => from("free")(event).filter((id) => s.fill[id] === 0),
 }));
 const MANY = 6; // more blocks than this nobody should have to name
 
@@ -58,8 +58,8 @@ function answersTo(question, event, s) {
 const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
 
 function promised(event) {
-  const writes = event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && Array.isArray(e[3]));
-  const count = writes.reduce((sum, e) => sum + e[3].length, 0);
+  const writes = event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4]));
+  const count = writes.reduce((sum, e) => sum + e[4], 0);
   return count ? `, ${plural(count, "token")}` : "";
 }
 
@@ -100,24 +100,23 @@ function whyTaken(s, event, b) {
   }
   const before = event.effects.findIndex((effect) => effect[0] === "take");
   const earlier = event.effects.slice(0, before);
+  const [, , list] = event.effects[before], word = listWord(s, list), { rank } = s.placeOf(b) ?? { rank: 0 };
   if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
-    return `No block is free, so the evictor gives up ${b} and forgets what it held`
-      + `${[...s.evictor[s.pool(b)]][0] === b ? "; it has waited longest" : ""}.`;
+    return (list === s.listNames[0] ? `Block ${b} stands at the front of the ${word}: it forgets what it held`
+      : `No block is free, so the ${word} gives up ${b} and forgets what it held`)
+      + `${rank === 1 ? "; it has waited longest" : ""}.`;
   }
-  if (earlier.some((effect) => effect[0] === "return" && effect[1] === b)) {
+  if (earlier.some((effect) => effect[0] === "free" && effect[1] === b)) {
     return `Block ${b} is given back in this very step, so it is taken first.`;
   }
-  if (s.freed[b]) {
-    return `Block ${b} was freed last (step ${s.freed[b]}), so it is taken first: the free list is a stack.`;
-  }
-  return `Block ${b} stands at the front of the free list, and the front is taken first.`;
+  const last = s.freed[b] && s.freed[b] === Math.max(...s.idsIn(s.listNames.indexOf(list)).map((id) => s.freed[id]));
+  if (last) return `Block ${b} was freed last (step ${s.freed[b]}), so it stands at the front of the ${word}.`;
+  return `Block ${b} stands at ${rank === 1 ? "the front" : `place ${rank}`} of the ${word}.`;
 }
 
 /** Why a wrong choice could not be it. */
 function whereIs(s, id) {
   if (s.refs[id]) return `block ${id} is in use`;
-  if (s.evictable(id)) return `block ${id} waits in the evictor`;
-  const ids = s.free[s.pool(id)];
-  const rank = ids.length - ids.lastIndexOf(id);
-  return `block ${id} is number ${rank} in the ${s.pool(id) ? "CPU" : "GPU"} free list`;
+  const place = s.placeOf(id);
+  return place ? `block ${id} is number ${place.rank} in the ${place.name}` : `block ${id} waits in no list`;
 }

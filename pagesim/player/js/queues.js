@@ -1,7 +1,7 @@
 // The scheduler's queues: who waits, who runs, who was swapped out.
 
 /** The changes of the queues in an event, as a list. */
-const movesOf = (event) => (Array.isArray(event?.queues) ? event.queues : []);
+const movesOf = (event) => event?.queues ?? [];
 
 /** The queues as rows of chips, front first; who computes has a number of tokens. */
 function drawQueues(stage, state, event, view, top) {
@@ -9,21 +9,21 @@ function drawQueues(stage, state, event, view, top) {
   const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
   const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
   const brief = run.most.queued > 10; // many: sequences alone; who is chosen is told with its request
-  QUEUES.forEach((key, row) => {
-    const names = state.queues[key], y = top + row * QUEUE;
+  [...state.queues].forEach(([key, names], row) => {
+    const y = top + row * QUEUE;
     under.text(MARGIN, y + 12, key, "strong");
     if (names.length > 1) under.text(left - 8, y + 12, `${names.length}`, "end muted");
     if (!names.length) under.text(left, y + 12, "empty", "muted");
     let x = left, i = 0;
     for (; i < names.length; i++) {
       const first = state.first(names[i]), hit = { seq: first };
-      const computes = key === "running" && tokens.has(names[i]);
+      const computes = tokens.has(names[i]);
       const name = brief ? nameText(first) : requestText(names[i], first);
       const text = short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
       const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
       if (x + width > WIDTH - MARGIN - more) break;
       stage.swatch(x, y, 11, 16, "", run.look(first), hit);
-      if (key === "swapped") under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);
+      if (state.isAway(first)) under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);
       under.rect(x, y, width, 16, i ? "thin" : "thick", "transparent", hit);
       under.text(x + 15, y + 12, text, computes ? "strong" : "", hit);
       if (entered.has(`${key} ${i}`)) over.rect(x - 2, y - 2, width + 4, 20, "frame");

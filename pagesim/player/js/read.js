@@ -1,6 +1,6 @@
 // Reading the file: its text becomes a header and events, or a message.
 
-const FORMAT = "pagesim-timeline/1";
+const FORMAT = "pagesim-timeline/2";
 const MAX_BYTES = 256 * 1024 * 1024; // more is a bomb, or no notebook output
 const MAX_BLOCKS = 65536;
 
@@ -87,11 +87,19 @@ function parseLine(line, number) {
 
 function checkHeader(header) {
   if (header.format !== FORMAT) wrong(`line 1: format is ${JSON.stringify(header.format)}, not "${FORMAT}"`);
-  for (const key of ["block_size", "num_gpu_blocks", "num_cpu_blocks"]) {
-    if (!isCount(header[key])) wrong(`line 1: ${key} is ${JSON.stringify(header[key])}`);
-  }
+  if (!isCount(header.block_size)) wrong(`line 1: block_size is ${JSON.stringify(header.block_size)}`);
   if (header.block_size < 1) wrong("line 1: block_size is 0");
-  const total = header.num_gpu_blocks + header.num_cpu_blocks;
+  header.queues = list(header.queues ?? [], "line 1: queues");
+  for (const key of ["pools", "lists"]) {
+    for (const pair of list(header[key], `line 1: ${key}`)) list(pair, `line 1: ${key}`);
+    if (!header[key].every(([name]) => typeof name === "string")) wrong(`line 1: ${key} have no names`);
+  }
+  if (!header.queues.every((name) => typeof name === "string")) wrong("line 1: queues have no names");
+  let total = 0; // the first pool is drawn at the left, all others beside it
+  for (const [name, size] of header.pools) total += isCount(size) ? size : wrong(`line 1: pool ${name} has ${size} blocks`);
+  header.num_gpu_blocks = header.pools[0]?.[1] ?? 0;
+  header.num_cpu_blocks = total - header.num_gpu_blocks;
+  header.pool_names = [header.pools[0]?.[0] ?? "", header.pools.slice(1).map(([name]) => name).join(", ")];
   if (total > MAX_BLOCKS) wrong(`line 1: ${total} blocks, the player shows at most ${MAX_BLOCKS}`);
   if (header.state === null || typeof header.state !== "object") wrong("line 1: no state");
   return header;
@@ -101,12 +109,14 @@ function checkEvent(event, number) {
   if (typeof event.event !== "string") wrong(`line ${number}: "event" is no string`);
   event.of = isName(event.of) ? event.of : null;
   event.caption = typeof event.caption === "string" ? event.caption : "";
-  for (const key of ["effects", "tables", "opened", "closed", "scheduled"]) {
+  for (const key of ["effects", "tables", "opened", "tokens", "closed", "queues", "scheduled", "marks"]) {
     event[key] = list(event[key] ?? [], `line ${number}: "${key}"`);
   }
   for (const row of event.effects) list(row, `line ${number}: an effect`);
-  for (const row of [...event.tables, ...event.opened]) list(row, `line ${number}: a table`);
+  for (const row of [...event.tables, ...event.opened, ...event.tokens]) list(row, `line ${number}: a table`);
+  for (const row of event.queues) list(row, `line ${number}: "queues"`);
   for (const row of event.scheduled) list(row, `line ${number}: "scheduled"`);
+  for (const row of event.marks) list(list(row, `line ${number}: "marks"`)[2], `line ${number}: "marks"`);
   event.line = number;
   return event;
 }

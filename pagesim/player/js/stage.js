@@ -45,14 +45,10 @@ class Stage {
 
   /** Which lists there are, and how many rows each may take. */
   planStrips() {
-    const { header, most } = this.run, cpu = header.num_cpu_blocks > 0;
-    const lists = [["GPU free list", (s) => s.freeIds(0), "next"]];
-    if (cpu) lists.push(["CPU free list", (s) => s.freeIds(1), "next"]);
-    if (header.caching) {
-      lists.push(["GPU evictor", (s) => [...s.evictor[0]], "oldest"]);
-      if (cpu) lists.push(["CPU evictor", (s) => [...s.evictor[1]], "oldest"]);
-    }
-    const queued = most.queued ? 3 * QUEUE + 6 : 0;
+    const { header, most, inUse } = this.run;
+    const lists = header.lists.map(([name, order], i) => [name, (s) => s.idsIn(i), order === "sorted" ? "" : i ? "front" : "next"])
+      .filter((_, i) => i === 0 || inUse.has(i));
+    const queued = most.queued ? header.queues.length * QUEUE + 6 : 0;
     return { lists, height: lists.length * 32 + queued + 8 };
   }
 
@@ -70,8 +66,8 @@ class Stage {
         this.node.appendChild(svg("text", at)).textContent = text;
       });
     }
-    if (run.header.num_gpu_blocks) title(layout.poolsX, "GPU pool");
-    if (run.header.num_cpu_blocks) title(layout.cpuX, "CPU pool");
+    if (run.header.num_gpu_blocks) title(layout.poolsX, `${run.header.pool_names[0]} pool`);
+    if (run.header.num_cpu_blocks) title(layout.cpuX, `${run.header.pool_names[1]} pool`);
     if (layout.cell.detail || layout.cell.h < 9) return;
     for (const cell of this.cells) { // too small for ids: at least where each row begins
       const first = cell.id < run.header.num_gpu_blocks ? layout.poolsX : layout.cpuX;
@@ -87,7 +83,7 @@ class Stage {
   pools() {
     const { cell, poolsX, cpuX } = this.layout, gpu = this.run.header.num_gpu_blocks;
     const total = gpu + this.run.header.num_cpu_blocks;
-    const groups = ["GPU pool", "CPU pool"].map((name) => svg("g", { role: "group", "aria-label": name }));
+    const groups = this.run.header.pool_names.map((name) => svg("g", { role: "group", "aria-label": `${name} pool` }));
     for (let id = 0; id < total; id++) {
       const cpu = id >= gpu, index = cpu ? id - gpu : id, columns = cpu ? cell.c : cell.g;
       const x = (cpu ? cpuX : poolsX) + (index % columns) * (cell.w + cell.gx);
@@ -119,7 +115,7 @@ class Stage {
   }
 
   paintCell(cell, state, owners, selected) {
-    const { id } = cell, refs = state.refs[id], waiting = refs === 0 && state.evictable(id);
+    const { id } = cell, refs = state.refs[id], waiting = state.isIdle(id);
     const isNull = id === state.nullBlock;
     const fill = refs || waiting ? state.fill[id] : 0;
     const cached = state.flags[id] & CACHED, computed = state.isComputed(id);
@@ -220,7 +216,7 @@ class Stage {
       const faded = view.selected?.kind === "seq" && view.selected.value !== table.name;
       this.swatch(MARGIN, y + 4, 11, 10, "swatch", look, hit);
       if (away) layer.rect(MARGIN, y + 4, 11, 10, "swatch", "url(#ps-hatch)", hit);
-      const more = `: ${plural(table.filled, "token")}${away ? ", on the CPU" : ""}`;
+      const more = `: ${plural(table.filled, "token")}${away ? `, on the ${state.poolNames[1]}` : ""}`;
       layer.text(MARGIN + 16, y + 13, short(nameText(table.name), 40 - more.length) + more,
         `strong name${view.selected?.value === table.name ? " picked" : ""}`, hit);
       if (!table.ids.length) layer.text(x + 4, y + NAME + 12, "no blocks", "muted");
@@ -234,7 +230,7 @@ class Stage {
         if (here && cpu) layer.rect(x, y, slot * here, ROW, "hatched", "url(#ps-hatch)", pick);
         if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
         layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
-        for (let i = 0; i < here; i++) {
+        for (let i = 0; i < here && k * size + i < table.known; i++) {
           const text = this.label(table.tokens[k * size + i]), fits = sizeFor(text, slot - 2);
           if (fits === null) continue;
           if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, fits);
@@ -333,7 +329,8 @@ class Stage {
       const filled = k * size + i < table.filled;
       const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
       layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
-      const text = filled ? this.label(table.tokens[k * size + i]) : "", fits = sizeFor(text, width - 2);
+      const known = filled && k * size + i < table.known;
+      const text = known ? this.label(table.tokens[k * size + i]) : "", fits = sizeFor(text, width - 2);
       if (text && fits !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${fits}`, pick);
     }
   }
@@ -380,7 +377,7 @@ class Stage {
     let y = HEAD + this.layout.body + 14;
     for (const [name, read, front] of this.strips.lists) {
       const ids = read(state);
-      layer.text(MARGIN, y + 12, name, "strong");
+      layer.text(MARGIN, y + 12, short(name, 15), "strong");
       layer.text(MARGIN + label, y - 5, ids.length && !view.hideNext ? `\u25be ${front}` : "", "strong small");
       if (!ids.length) layer.text(MARGIN + label, y + 12, "empty", "muted");
       const width = `${state.total - 1}`.length * 6.5 + 9;
@@ -443,7 +440,7 @@ class Stage {
     };
     const box = (className, fill = "none") => (bx, by) => layer.rect(bx, by, 12, 11, className, fill);
     entry("fill: slots with tokens", (bx, by) => { layer.rect(bx, by + 5, 12, 6, "grey"); box("thin")(bx, by); });
-    if (this.run.header.num_cpu_blocks) entry("hatched: CPU", (bx, by) => {
+    if (this.run.header.num_cpu_blocks) entry(`hatched: ${this.run.header.pool_names[1]}`, (bx, by) => {
       box("grey")(bx, by);
       box("thin", "url(#ps-hatch)")(bx, by);
     });

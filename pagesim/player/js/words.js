@@ -2,10 +2,10 @@
 
 // How a change is called, and the sign that stands for it where there is no room for the word.
 const CHANGES = new Map(Object.entries({
-  take: ["+", "taken"], return: ["\u2212", "returned"], share: ["&", "shared"],
+  take: ["+", "taken"], free: ["\u2212", "returned"], share: ["&", "shared"],
   unshare: ["~", "given up by one"], write: ["\u270e", "written"], copy: ["\u21d2", "copied"],
-  swap_out: ["\u2193", "swapped out"], swap_in: ["\u2191", "swapped in"],
-  promote: ["\u2605", "now cached"], hit: ["\u25ce", "found in the cache"],
+  move: ["\u21c4", "moved to another pool"], computed: ["\u2713", "computed"],
+  cache: ["\u2605", "now cached"], hit: ["\u25ce", "found in the cache"],
   evict: ["\u2715", "forgotten"], null: ["\u2205", "out of the window"],
 }));
 
@@ -20,21 +20,24 @@ function requestText(request, first) {
 
 const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}\u2026` : text);
 
+/** A list without the name of its pool: the GPU free list is the free list. */
+function listWord(s, name) {
+  const pool = s.poolNames.find((one) => one && name.startsWith(`${one} `));
+  return pool ? name.slice(pool.length + 1) : name;
+}
+
 /** Who owns a block, which tokens it holds, since when: the line under the picture. */
 function describeBlock(run, s, id, label) {
-  const where = `Block ${id} (${s.pool(id) ? "CPU" : "GPU"})`;
+  const where = `Block ${id} (${s.poolNames[s.pool(id)]})`;
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
   const marks = [];
   if (s.flags[id] & CACHED) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
-  const tail = marks.length ? ` ${marks.join(", ")}.` : "";
+  const said = marks.join(", "), tail = said && ` ${said[0].toUpperCase()}${said.slice(1)}.`;
   if (id === s.nullBlock) return `${where}: the null block; it stands where a block left the sliding window.`;
-  if (s.refs[id] === 0 && s.evictable(id)) {
-    return `${where}: nobody uses it ${since(s.freed[id])}; it waits in the evictor.${tail}`;
-  }
   if (s.refs[id] === 0) {
-    const rank = s.free[s.pool(id)].length - s.free[s.pool(id)].lastIndexOf(id);
-    return `${where}: free ${since(s.freed[id])}; number ${rank} in the free list.`;
+    const place = s.placeOf(id), stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
+    return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;
   }
   const owners = [];
   let tokens = null;
@@ -42,7 +45,7 @@ function describeBlock(run, s, id, label) {
     const k = table.ids.indexOf(id);
     if (k < 0) continue;
     owners.push(`${nameText(table.name)} (logical block ${k})`);
-    tokens ??= table.tokens.slice(k * s.blockSize, Math.min((k + 1) * s.blockSize, table.filled));
+    tokens ??= table.tokens.slice(k * s.blockSize, Math.min((k + 1) * s.blockSize, table.known));
   }
   const who = owners.length ? owners.join(", ") : "a handle in no table";
   const what = tokens?.length ? `: ${tokens.map(label).join(" ")}` : "";

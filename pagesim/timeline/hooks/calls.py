@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pagesim.timeline.effects import (
+from pagesim.effects import (
+    MOVE,
     NULL,
-    SWAP_IN,
-    SWAP_OUT,
+    TOKENS,
     WRITE,
 )
 from pagesim.timeline.hooks import pools as _pools  # noqa: F401 (events wrap its hooks)
@@ -35,9 +35,8 @@ def _swap(plain: Any) -> Any:
     ) -> dict[int, int]:
         mapping: dict[int, int] = plain(self, blocks, src_device, dst_device)
         if (tap := TAPS.get(self.undo)) is not None:
-            kind = SWAP_OUT if src_device is Device.GPU else SWAP_IN
             for source, target in mapping.items():
-                tap.log.row(kind, source, target)
+                tap.log.row(MOVE, source, target)
         return mapping
 
     return swap
@@ -114,13 +113,15 @@ def _append_slots(plain: Any) -> Any:
         except OverflowError:
             return slowly(tap, self, seq, num_lookahead_slots)  # it says which token
         rows = tap.rows
+        begin = len(rows)
+        rows += (TOKENS, -1, life.number, full, count)
         first = len(rows)
         tap.open = True
         try:
             copies = plain(self, seq, num_lookahead_slots)
         except BaseException as error:
             tap.open = False
-            tap.fail(first, "append_slots", partial(_seq, tap, self, seq), error)
+            tap.fail(begin, "append_slots", partial(_seq, tap, self, seq), error)
             raise
         tap.open = False
         block_ids, index = table._blocks.ids, full // block_size

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.timeline.effects import (
+from pagesim.effects import (
+    BACK,
+    CACHE,
+    COMPUTED,
     COPY,
     EVICT,
+    FREE,
+    FRONT,
     HIT,
-    PROMOTE,
-    RETURN,
     SHARE,
     TAKE,
     UNSHARE,
 )
 from pagesim.timeline.hooks.registry import hook
 from pagesim.timeline.log import ROW
-from pagesim.timeline.tap import TAPS
+from pagesim.timeline.tap import TAPS, Tap
 from pagesim.v0.block.common import BlockIdPool
 from pagesim.v0.block.pool_allocator import PoolAllocator
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
@@ -29,7 +32,7 @@ def _take(plain: Any) -> Any:
     def take(self: BlockIdPool) -> int:
         block_id: int = plain(self)
         if (tap := TAPS.get(self.undo)) is not None:
-            tap.log.row(TAKE, block_id)
+            tap.log.row(TAKE, block_id, tap.list_of(block_id, "free list"))
         return block_id
 
     return take
@@ -46,15 +49,44 @@ def _share(plain: Any) -> Any:
     return share
 
 
-@hook(BlockIdPool, "release", "drop_owner")
+@hook(BlockIdPool, "release")
 def _release(plain: Any) -> Any:
     def release(self: BlockIdPool, block_id: int) -> int:
         count: int = plain(self, block_id)
         if (tap := TAPS.get(self.undo)) is not None:
-            tap.log.row(UNSHARE if count else RETURN, block_id)
+            _give_up(tap, block_id, count, "free list", FRONT)
         return count
 
     return release
+
+
+@hook(BlockIdPool, "drop_owner")
+def _drop_owner(plain: Any) -> Any:
+    def drop_owner(self: BlockIdPool, block_id: int) -> int:
+        count: int = plain(self, block_id)
+        if (tap := TAPS.get(self.undo)) is not None:
+            _give_up(tap, block_id, count, "evictor", BACK)
+        return count
+
+    return drop_owner
+
+
+def _give_up(tap: Tap, block_id: int, count: int, what: str, place: int) -> None:
+    if count:
+        tap.log.row(UNSHARE, block_id)
+    else:
+        tap.log.row(FREE, block_id, tap.list_of(block_id, what), place)
+
+
+@hook(PrefixCachingBlockAllocator, "_give_up")
+def _computed(plain: Any) -> Any:
+    def give_up(self: PrefixCachingBlockAllocator, block: Any, block_id: int) -> None:
+        plain(self, block, block_id)
+        waits = block_id in self.evictor and not self._computed[block_id]
+        if waits and (tap := TAPS.get(self.undo)) is not None:
+            tap.log.row(COMPUTED, block_id)  # what waits in the evictor counts as computed
+
+    return give_up
 
 
 @hook(PoolAllocator, "cow_block_if_not_appendable")
@@ -79,7 +111,7 @@ def _promote(plain: Any) -> Any:
     def _register(self: PrefixCachingBlockAllocator, content: Any, block_id: int) -> None:
         plain(self, content, block_id)
         if (tap := TAPS.get(self.undo)) is not None:
-            tap.log.row(PROMOTE, block_id)
+            tap.log.row(CACHE, block_id)
 
     return _register
 
@@ -103,7 +135,7 @@ def _evicted(plain: Any) -> Any:
         block_id: int = plain(self)
         if (tap := TAPS.get(self.undo)) is not None:
             tap.log.row(EVICT, block_id)
-            tap.log.row(TAKE, block_id)
+            tap.log.row(TAKE, block_id, tap.list_of(block_id, "evictor"))
         return block_id
 
     return _evict
@@ -136,6 +168,8 @@ def _mark(plain: Any) -> Any:
         if tap is None or tap.open or not self.touched_block_ids:
             plain(self, block_ids)  # as it is most often: nothing is there to be marked
         else:
+            for block_id in sorted(self.touched_block_ids):
+                tap.log.row(COMPUTED, block_id)
             tap.run("mark_blocks_as_computed", lambda: None, plain, self, block_ids)
 
     return mark_blocks_as_computed

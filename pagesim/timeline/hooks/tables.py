@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pagesim.checks import check_token_ids
-from pagesim.timeline.effects import (
+from pagesim.effects import (
     NULL,
     WRITE,
 )
@@ -49,7 +49,7 @@ def _allocate(plain: Any) -> Any:
             return
         tokens = check_token_ids("token_ids", token_ids)
         life = tap.writing = tap.lives.get(self) or tap.begin(self, [])
-        life.write(0, tokens)
+        tap.write(life, 0, tokens)
         tap.position = 0
         plain(self, tokens, device)
         tap.writing = None
@@ -86,8 +86,8 @@ def append_noted(
     index = kept = full // table.block_size
     if table._max_block_sliding_window is not None:
         kept = min(table._num_dropped_blocks, index)
+    tap.write(life, full, tokens)
     first = tap.first = len(tap.rows)
-    life.write(full, tokens)
     tap.writing, tap.position, tap.end = life, full, full + len(tokens)
     result = call(*args, **kwargs)
     tap.writing = None

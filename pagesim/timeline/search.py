@@ -1,0 +1,92 @@
+"""Finds events by the columns of their log: with NumPy, or without it in a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from pagesim.effects import (
+    CALLS,
+    CLOSE,
+    COPY,
+    DECISIONS,
+    EFFECTS,
+    FAILED,
+    HIT,
+    MOVE,
+    NULL,
+    OPEN,
+    PATCH,
+    TOKENS,
+    WRITE,
+    Name,
+)
+from pagesim.errors import UsageError
+from pagesim.timeline.log import EVENT, ROW, Log
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # type: ignore[assignment]
+
+A, B = 1, 2
+"""The columns of a row that may name a block or a table, behind the kind."""
+OF_A_TABLE = (WRITE, HIT, NULL, PATCH, OPEN, CLOSE, TOKENS)
+
+
+class Search:
+    """Events ``first`` … ``last - 1`` of a log, found by what they do and whom they concern."""
+
+    def __init__(self, log: Log, first: int, last: int) -> None:
+        self._log, self._first, self._last = log, first, last
+
+    def of_block(self, block: int) -> set[int]:
+        """The events with an effect on a block."""
+        effects = range(len(EFFECTS))
+        return self._rows(effects, A, [block]) | self._rows((COPY, MOVE), B, [block])
+
+    def of_sequence(self, name: Name) -> set[int]:
+        """The events that concern a table or sequence, or do something to it."""
+        log = self._log
+        lives = [i for i, life in enumerate(log.tables) if life.name == name]
+        subjects = [i for i, subject in enumerate(log.subjects) if subject == name]
+        return self._rows(OF_A_TABLE, B, lives) | self._events(1, subjects)
+
+    def of_kind(self, kind: str) -> set[int]:
+        """The events that are of a kind, or have an effect of it. UsageError if there is none."""
+        codes = [i for i, word in enumerate(self._log.kinds) if word == kind]
+        if kind in EFFECTS:
+            return self._rows((EFFECTS.index(kind),), A, None) | self._events(0, codes)
+        known = {*EFFECTS, *CALLS, *DECISIONS, FAILED, *self._log.kinds}
+        if kind not in known:
+            raise UsageError(f"kind {kind!r} does not exist: there are {', '.join(sorted(known))}")
+        return self._events(0, codes)
+
+    def _events(self, column: int, values: Collection[int]) -> set[int]:
+        """The events with one of these numbers in a column."""
+        events, _ = self._log.columns(self._first, self._last)
+        if numpy is None:
+            wanted = set(values)
+            return {i for i, value in enumerate(events[column::EVENT]) if value in wanted}
+        found = numpy.isin(numpy.array(events[column::EVENT]), list(values))
+        return set(numpy.flatnonzero(found).tolist())
+
+    def _rows(
+        self, kinds: Collection[int], column: int, values: Collection[int] | None
+    ) -> set[int]:
+        """The events with a row of these kinds, and one of these numbers in a column."""
+        events, rows = self._log.columns(self._first, self._last)
+        begin, ends = self._log.start_of(self._first), events[2::EVENT]
+        if numpy is not None:
+            found = numpy.isin(numpy.array(rows[::ROW]), list(kinds))
+            if values is not None:
+                found &= numpy.isin(numpy.array(rows[column::ROW]), list(values))
+            at: Any = begin + ROW * numpy.flatnonzero(found)
+            return set(numpy.searchsorted(numpy.array(ends), at, side="right").tolist())
+        these, wanted, hits, at = set(kinds), set(values or ()), set(), 0
+        for event, end in enumerate(ends):
+            while begin + at < end:
+                if rows[at] in these and (values is None or rows[at + column] in wanted):
+                    hits.add(event)
+                at += ROW
+        return hits
