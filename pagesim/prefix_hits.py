@@ -54,10 +54,10 @@ def cache_hits(
     """How many full blocks of a trace's prompts a prefix-caching pool finds again.
 
     The real allocator takes the prompts one after the other, in order of arrival; each gives its
-    blocks back before the next comes, and what nobody uses is evicted when room is needed, the
-    least recently used first. Answers are left out, for a trace has no ids of them, and so is that
-    a server works on many requests at a time. ``num_blocks`` must hold the longest prompt; None is
-    endless room.
+    blocks back before the next comes, and unused blocks are evicted when room is needed, the
+    least recently used first. Answers are left out, because a trace has no ids of them; so are the
+    many requests that a server works on at a time. ``num_blocks`` must hold the longest prompt;
+    None is endless room.
 
     A hash id is written as one token into a block of one slot, not as 512 into one of 512. A block
     is equal to another if all tokens up to its end are, so both ways make the same blocks equal;

@@ -287,7 +287,7 @@ def _paged_engine(
     if record:
         reason = "record=True wants every step"
     if fast_forward and reason is not None:
-        raise UsageError(f"fast_forward=True cannot be: {reason}. Leave it away")
+        raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
     if reason is None and fast_forward is not False:
         return FastForwardEngine(scheduler, cache)
     return PagedEngine(scheduler, cache, record=record, samples=samples)

@@ -5,7 +5,7 @@ or free.
 * reserved: a request holds it, and its output will still use it;
 * internal: a request holds it and will never use it (paged: the empty slots of its last block);
 * external: granted beyond what was asked, or free while the head of the queue waits in vain;
-* free: nobody holds it, and nobody waits for it.
+* free: no request holds it, and none waits for it.
 
 Source of the words: "Efficient Memory Management for Large Language Model Serving with
 PagedAttention" (SOSP '23), section 3.1 and Figure 2, where free space is part of "external".

@@ -4,7 +4,7 @@ They differ in how long a stretch a request asks for, not knowing its output (se
 
 * "max": the longest that the model allows;
 * "pow2": its prompt, and the output rounded up to a power of two (so at most twice too much);
-* "oracle": its prompt and output, which nobody can know.
+* "oracle": its prompt and output, which no server can know.
 """
 
 from __future__ import annotations

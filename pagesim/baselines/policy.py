@@ -12,7 +12,7 @@ class MemoryPolicy(Protocol):
     """Keeps the cache of running requests in a pool of ``pool`` slots.
 
     The engine calls :meth:`step` once an iteration, then :meth:`admit` for the head of the queue
-    until it is refused, reads :meth:`usage`, and calls :meth:`release` for whoever has finished.
+    until it is refused, reads :meth:`usage`, and calls :meth:`release` for each that has finished.
     None of these may take longer the more requests run, as far as the policy allows: sums are kept,
     not taken again.
     """

@@ -102,7 +102,7 @@ class _RecordedRows(ContiguousPolicy):
     # -- what the engine tells -------------------------------------------------------------------
 
     def step(self) -> None:
-        """A new step begins, and everybody in memory writes a token."""
+        """A new step begins, and every request in memory writes a token."""
         super().step()
         self._step += 1
         self._computed.clear()
@@ -139,7 +139,7 @@ class _RecordedRows(ContiguousPolicy):
         return True
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Asked once a step, when it is settled who computes."""
+        """Asked once a step, when it is settled which requests compute."""
         batch = [[name, self._rows[name], *does] for name, does in self._computed.items()]
         self._note("schedule", None, scheduled=batch)
         return super().usage(head_waits)

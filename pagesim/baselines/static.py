@@ -1,7 +1,7 @@
 """Static batching: a batch of rows as long as the longest sequence, from its start to its end.
 
-What serving looked like before iterations were scheduled: nobody joins a batch that has begun, and
-whoever finishes early keeps its row until the last one is done.
+What serving looked like before iterations were scheduled: no request joins a batch that has begun,
+and one that finishes early keeps its row until the last one is done.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pagesim.workload.request import Request
 class StaticPolicy:
     """As many rows of ``max_model_len`` slots as the pool has room for, all or nothing.
 
-    A finished request's tokens are of no use to anybody, so its whole row counts as internal. Slots
+    A finished request's tokens are of no use, so its whole row counts as internal. Slots
     that are no row (the rest of the pool, rows that a running batch began without) are external
     while someone waits.
     """
@@ -40,7 +40,7 @@ class StaticPolicy:
         return True
 
     def step(self) -> None:
-        """Whoever still runs stores one token more; a batch with members has begun."""
+        """Each running request stores one token more; a batch with members has begun."""
         self._begun = self._in_batch > 0
         self._token += self._running
         self._reserved -= self._running

@@ -2,8 +2,8 @@
 
 LightLLM's answer to paging is a page of one token. Nothing is reserved and nothing is rounded, so a
 slot is a token or it is free. What remains is to know when a newcomer fits: LightLLM forecasts the
-peak of the batch from the length that each request may reach, and lets nobody in for whom the pool
-would ever be too small. So nothing is ever taken back.
+peak of the batch from the length that each request may reach, and admits a request only if the pool
+will never be too small. So nothing is ever taken back.
 
 Source: LightLLM, ``docs/TokenAttention.md`` and ``lightllm/server/router/req_queue.py`` (its first
 releases; later ones can also pause requests). There the length a request may reach is the one its
@@ -22,8 +22,8 @@ from pagesim.workload.request import Request
 def peak_tokens(requests: list[tuple[int, int]]) -> int:
     """The most tokens ever held at once by requests of (tokens held, tokens to come).
 
-    Usage peaks just before someone leaves. When the one with ``k`` tokens to come has them all, so
-    has everybody with less to come, and is gone; the others have grown by ``k``.
+    Usage peaks just before a request leaves. When the one with ``k`` tokens to come has them all,
+    those with fewer to come have theirs, and are gone; the others have grown by ``k``.
     """
     peak = staying = 0
     for size, (held, to_come) in enumerate(sorted(requests, key=lambda r: -r[1]), start=1):

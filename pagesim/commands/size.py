@@ -69,7 +69,7 @@ def size(context: click.Context, /, as_json: bool, **options: Any) -> None:
     """Say how many blocks, tokens and sequences the KV cache of a model holds.
 
     The flags are vLLM's. All figures are one GPU's, of the one that has the most to keep. A value
-    like 38.48GiB was rounded by whoever printed it, so the answer is a range. Exit code 2 when the
+    like 38.48GiB was rounded when it was printed, so the answer is a range. Exit code 2 when the
     model cannot be dealt out so, or when not one block fits.
     """
     from pagesim.errors import UsageError

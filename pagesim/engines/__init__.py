@@ -15,8 +15,8 @@ An engine is any object with one method, :meth:`Engine.run`. What it must keep t
 * Free slots are external while the head of the queue waits because it does not fit, and free
   otherwise; a head that waits for a seat in the batch (``max_num_seqs``) makes nothing external.
 * A request whose prompt and output together are longer than ``max_model_len`` is ignored, whatever
-  the policy; so is one that this policy could never hold, even alone. What is neither finished nor
-  ignored at the end was stuck (swapped out for good); a baseline leaves nobody so.
+  the policy; so is one that this policy could never hold, even alone. A request that is neither
+  finished nor ignored at the end is stuck: swapped out for good. No baseline has such requests.
 * The batch is the number of requests that are running, and hold memory, while the iteration lasts;
   one that only waits for others to be prefilled counts, one that is swapped out does not.
 * Slots that belong to no block (a pool that is no multiple of the block size) are external.

@@ -1,7 +1,7 @@
 """The iteration loop over a baseline's memory: first come, first served, an iteration at a time.
 
-As in Orca, newcomers are prefilled in the same iteration in which the others decode, and whoever is
-done leaves at once. Nobody overtakes the head of the queue, and nobody is thrown out of memory.
+As in Orca, new requests are prefilled in the same iteration in which the others decode, and a
+finished request leaves at once. No request overtakes the head of the queue or is preempted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class BaselineEngine:
         cost_model: CostModel,
         progress: Progress = no_progress,
     ) -> None:
-        """Serve ``requests`` to the end. UsageError if the policy refuses one for ever."""
+        """Serve ``requests`` to the end. UsageError if the policy never admits one."""
         policy, num_requests = self.policy, len(requests)
         leaving: defaultdict[int, list[int]] = defaultdict(list)
         clock, head, iteration, batch, done = 0.0, 0, 0, 0, 0

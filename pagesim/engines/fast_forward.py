@@ -3,8 +3,8 @@
 In a decoding step every running sequence grows by one token, and nothing has to be done for it
 unless it needs a block. A sequence needs one every ``block_size`` steps, always in the same residue
 class of steps, and it is known when it will finish. So a step touches only the sequences in one of
-``block_size`` buckets, and those whose last step it is. Whether somebody must be preempted is seen
-from two numbers, the free blocks and the size of the bucket; a step in which somebody must is
+``block_size`` buckets, and those that end in this step. Whether a sequence must be preempted is
+seen from two numbers, the free blocks and the size of the bucket; a step with a preemption is
 played sequence by sequence, in the scheduler's order.
 
 Block ids, their order, tables, times and counts are those of `pagesim.engines.paged`.
@@ -51,7 +51,7 @@ class FastForwardEngine(StepwiseEngine):
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
         if (reason := why_not(scheduler_config, cache_config)) is not None:
-            raise UsageError(f"fast_forward=True cannot be: {reason}. Leave it away")
+            raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         self._swaps = scheduler_config.preemption_mode == "swap"
@@ -67,9 +67,9 @@ class FastForwardEngine(StepwiseEngine):
         self._length: dict[int, int] = {}
         """Row -> tokens so far, of those that wait after a preemption or are swapped out."""
         self._needing: defaultdict[int, dict[int, None]] = defaultdict(dict)
-        """By step modulo block size: who needs a block then, in the order of the queue."""
+        """By step modulo block size: the rows that need a block then, in the order of the queue."""
         self._leaving: dict[int, dict[int, None]] = {}
-        """By step: whose last one it is, in the order of the queue."""
+        """By step: the rows that end with it, in the order of the queue."""
         self._steps = 0
         """Decoding steps so far."""
         self._cached = 0
@@ -133,7 +133,7 @@ class FastForwardEngine(StepwiseEngine):
                     self._steps = step
                     self._cached += batch
                 elif not moved:
-                    if not preempted:  # cannot be: can_ever_serve() let in nobody who is too long
+                    if not preempted:  # cannot be: can_ever_serve() let in no such request
                         raise RuntimeError(f"row {(swapped or waiting)[0]} can never go on")
                     continue
             external, num_free = homeless, len(free)
@@ -165,7 +165,7 @@ class FastForwardEngine(StepwiseEngine):
         """See :meth:`StepwiseEngine.tables`; a sequence's id is its row."""
         return {row: ids.copy() for row, ids in self._tables.items()}
 
-    # -- who comes and goes ----------------------------------------------------------------------
+    # -- requests come and go --------------------------------------------------------------------
 
     def _admit(self, goal: list[int], requests: Rows[Request]) -> list[tuple[int, int]]:
         """Give blocks to the head of the queue as long as it fits; returns rows and lengths."""
@@ -201,12 +201,12 @@ class FastForwardEngine(StepwiseEngine):
         self._cached -= goal - 1
         self._free.returned += self._tables.pop(row)
 
-    # -- who must make room, and who returns -----------------------------------------------------
+    # -- requests are preempted, and return ------------------------------------------------------
 
     def _decode_scarcely(self, step: int, goal: list[int]) -> tuple[list[int], int]:
-        """A step in which somebody finds no free block: one by one, as the scheduler does it.
+        """A step in which a sequence finds no free block: one by one, as the scheduler does it.
 
-        Returns who was preempted, and how many blocks were moved to the CPU.
+        Returns the preempted rows, and how many blocks were moved to the CPU.
         """
         free, need = self._free, self._needing[step % self.cache_config.block_size]
         queue, preempted, moved = deque(self._running), [], 0

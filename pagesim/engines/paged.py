@@ -1,7 +1,7 @@
 """The paged policy: the real scheduler and block manager, every token stepped.
 
-What vLLM's engine does around its scheduler is here a loop: let arrivals wait, schedule, give
-everybody the token that the model would have sampled, free who is done. One sequence a request.
+What vLLM's engine does around its scheduler is here a loop: queue the arrivals, schedule, append
+the tokens that a model would have sampled, free what is finished. One sequence a request.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class PagedEngine(StepwiseEngine):
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
     did before 0.6.4; such a group can be preempted by swapping only.
 
-    Blocks that nobody uses and the prefix cache still knows count as free: anybody may take them.
-    The blocks of the watermark are external while somebody waits for them. ``timeline`` is what
+    Cached blocks that no sequence uses count as free: they are evicted when blocks are needed.
+    The blocks of the watermark are external while a request waits for them. ``timeline`` is what
     happened to the pages, if ``record`` asks for it.
 
     As in vLLM a request that was swapped out half way in a chunked prefill never comes back if what
@@ -89,11 +89,9 @@ class PagedEngine(StepwiseEngine):
                     done += self._note(out, outcomes)
                     idle = out.is_empty() and not (out.preempted or out.ignored_seq_groups)
                 if idle and (self._next_row == len(requests) or self.scheduler.waiting):
-                    progress(
-                        done
-                    )  # nobody comes, or whoever comes would wait behind a head for ever
+                    progress(done)  # none arrives, or they would wait behind a head that never goes
                     return
-                if idle:  # nobody is there but those on the CPU who can never go on
+                if idle:  # what is left is on the CPU, and can never go on
                     self._clock = requests[self._next_row].arrival_s
                     log.add(self._clock, 0, 0, 0, self._homeless(log), 0)
                 elif not out.is_empty():
@@ -113,9 +111,9 @@ class PagedEngine(StepwiseEngine):
     # -- an iteration ----------------------------------------------------------------------------
 
     def _arrive(self, requests: Rows[Request], outcomes: Outcomes) -> int:
-        """Let those wait who are there by now; returns how many are ignored.
+        """Queue the requests that have arrived by now; returns how many are ignored.
 
-        A step admits ``max_num_seqs`` at most and looks at nobody behind the head of the queue, so
+        A step admits ``max_num_seqs`` at most and does not look behind the head of the queue, so
         no more need to stand there, with all their tokens. A timeline shows them all.
         """
         scheduler, ignored = self.scheduler, 0
@@ -138,7 +136,7 @@ class PagedEngine(StepwiseEngine):
         return ignored
 
     def _note(self, out: SchedulerOutputs, outcomes: Outcomes) -> int:
-        """Write down who lost its place, and who is ignored; returns how many those are."""
+        """Write down which requests are preempted and ignored; returns how many are ignored."""
         for group in self._preempted(out):
             outcomes.preempt(group.sampling_params.row)
         for group in out.ignored_seq_groups:
@@ -163,7 +161,7 @@ class PagedEngine(StepwiseEngine):
     def _sample(
         self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs, outcomes: Outcomes
     ) -> int:
-        """Everything scheduled is computed; whoever may sample gets a token, and leaves if done."""
+        """What was scheduled is computed; a complete prompt or decode gets a token, and may end."""
         finished = 0
         for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
             group = scheduled.seq_group
@@ -226,7 +224,7 @@ class PagedEngine(StepwiseEngine):
         return used - reserved - internal, reserved, internal, external
 
     def _later_chunks(self, metadata: list[SequenceGroupMetadata]) -> int:
-        """Slots of prompts that later chunks fill. A shared one is a token once anybody has it."""
+        """Slots of prompts that later chunks fill, unless another sequence has filled them."""
         config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
         if not config.enable_chunked_prefill:
             return 0
@@ -269,7 +267,7 @@ class PagedEngine(StepwiseEngine):
         return sum(empty.values())
 
     def _head_waits(self) -> bool:
-        """Whether somebody is kept waiting by a lack of blocks, and not by a lack of seats."""
+        """Whether a request waits for lack of blocks, and not for lack of seats."""
         scheduler = self.scheduler
         if len(scheduler.running) >= scheduler.scheduler_config.max_num_seqs:
             return False

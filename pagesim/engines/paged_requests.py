@@ -19,7 +19,7 @@ class Place:
     row: int
     goal: int
     token: int
-    """What the model samples for this request: equal to nobody else's."""
+    """What the model samples for this request: no other one gets the same token."""
 
 
 def prompt_of(request: Request, row: int) -> list[int]:
@@ -40,7 +40,7 @@ def can_ever_serve(
     A longer one could grow until vLLM preempts it and then ignores it; its end is told beforehand.
     ``samples`` share the blocks that the prompt fills. Swapped to the CPU and back, nothing is
     shared any more: so each must have room for all its blocks. A chunked prompt that fills the pool
-    to its last block would preempt itself for ever. Decoding, each sample takes a token a step.
+    to its last block would preempt itself again and again. A decode takes a token a sample.
     """
     if request.output_tokens > 1 and samples > config.max_num_batched_tokens:
         return False

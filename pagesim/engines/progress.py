@@ -14,7 +14,7 @@ Watcher = Callable[[int, int], None]
 
 
 def no_progress(done: int) -> None:
-    """For runs that nobody watches."""
+    """For runs without a watcher."""
 
 
 @contextmanager
