@@ -7,13 +7,13 @@ from pagesim import starting as starting  # first: it looks after Ctrl-C while t
 
 # isort: split
 
-from pagesim import workload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.model_spec import ModelSpec
 from pagesim.player.explore import explore
 from pagesim.pool import Pool
-from pagesim.simulation import Simulation, simulate
-from pagesim.sweeps import CellResult, Sweep, simulate_cell, sweep
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import RefCounter
@@ -26,7 +26,22 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
+if TYPE_CHECKING:
+    from pagesim import workload
+    from pagesim.simulation import Simulation, simulate
+    from pagesim.sweeps import CellResult, Sweep, simulate_cell, sweep
+
 __version__ = "0.1.0"
+
+# What counts with NumPy is imported when it is asked for: all the rest works without it.
+_LATER = {
+    "CellResult": "pagesim.sweeps",
+    "Simulation": "pagesim.simulation",
+    "Sweep": "pagesim.sweeps",
+    "simulate": "pagesim.simulation",
+    "simulate_cell": "pagesim.sweeps",
+    "sweep": "pagesim.sweeps",
+}
 
 __all__ = [
     "AllocStatus",
@@ -67,3 +82,17 @@ __all__ = [
     "sweep",
     "workload",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "workload":
+        return import_module("pagesim.workload")
+    if name not in _LATER:
+        raise AttributeError(f"module 'pagesim' has no attribute {name!r}")
+    value = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

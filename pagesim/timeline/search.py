@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from importlib import import_module
 from typing import Any
 
 from pagesim.effects import (
@@ -24,14 +25,17 @@ from pagesim.effects import (
 from pagesim.errors import UsageError
 from pagesim.timeline.log import EVENT, ROW, Log
 
-try:
-    import numpy
-except ImportError:
-    numpy = None  # type: ignore[assignment]
-
 A, B = 1, 2
 """The columns of a row that may name a block or a table, behind the kind."""
 OF_A_TABLE = (WRITE, HIT, NULL, PATCH, OPEN, CLOSE, TOKENS)
+
+
+def with_numpy() -> Any:
+    """NumPy, or None where it is not installed."""
+    try:
+        return import_module("numpy")
+    except ImportError:
+        return None
 
 
 class Search:
@@ -39,6 +43,7 @@ class Search:
 
     def __init__(self, log: Log, first: int, last: int) -> None:
         self._log, self._first, self._last = log, first, last
+        self._numpy = with_numpy()
 
     def of_block(self, block: int) -> set[int]:
         """The events with an effect on a block."""
@@ -65,7 +70,7 @@ class Search:
     def _events(self, column: int, values: Collection[int]) -> set[int]:
         """The events with one of these numbers in a column."""
         events, _ = self._log.columns(self._first, self._last)
-        if numpy is None:
+        if (numpy := self._numpy) is None:
             wanted = set(values)
             return {i for i, value in enumerate(events[column::EVENT]) if value in wanted}
         found = numpy.isin(numpy.array(events[column::EVENT]), list(values))
@@ -77,7 +82,7 @@ class Search:
         """The events with a row of these kinds, and one of these numbers in a column."""
         events, rows = self._log.columns(self._first, self._last)
         begin, ends = self._log.start_of(self._first), events[2::EVENT]
-        if numpy is not None:
+        if (numpy := self._numpy) is not None:
             found = numpy.isin(numpy.array(rows[::ROW]), list(kinds))
             if values is not None:
                 found &= numpy.isin(numpy.array(rows[column::ROW]), list(values))

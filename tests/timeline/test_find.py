@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ import pagesim
 from pagesim import Event, Timeline, record
 from pagesim.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.errors import UsageError
+from pagesim.timeline import search
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import arrive, grow, new_manager, new_table
 
@@ -55,6 +57,20 @@ def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
                     {*run.find(block=block)} & {*run.find(sequence=name)} & {*run.find(kind=word)}
                 )
             assert run.find() == list(range(len(run)))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_without_numpy_the_same_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = recorded(kind, 3, 80)
+    for run in (whole, whole[9:-7]):
+        asked: list[dict[str, Any]] = [{"block": block} for block in range(-1, 24)]
+        asked += [{"sequence": name} for name in (*run.at(-1).tables, 1, "t0", "nobody")]
+        asked += [{"kind": word} for word in (*EFFECTS, *CALLS, *DECISIONS, "failed")]
+        expected = [run.find(**words) for words in asked]
+        monkeypatch.setattr(search, "with_numpy", lambda: None)
+        assert [run.find(**words) for words in asked] == expected
+        monkeypatch.undo()
+        assert sum(map(len, expected)) > 100
 
 
 def test_find_while_it_is_recorded() -> None:

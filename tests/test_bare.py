@@ -1,0 +1,57 @@
+"""pagesim where NumPy, tqdm, matplotlib and click are not installed: the same runs and files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pagesim
+from tests import bare
+
+ROOT = Path(__file__).parents[1]
+
+
+def child(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *args],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_same_runs_searches_and_files(tmp_path: Path) -> None:
+    done = child(str(Path(bare.__file__)), str(tmp_path))
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = json.loads(done.stdout)
+    assert said == {"found": bare.found(tmp_path), "there": []}
+    assert said["found"]["events"] > 40 and all(said["found"]["loaded"])
+    assert sum(map(len, said["found"]["searches"])) > 100
+
+
+@pytest.mark.parametrize("module", ["numpy", "tqdm", "matplotlib", "click"])
+def test_importing_pagesim_loads_none_of_them(module: str) -> None:
+    done = child("-c", f"import sys, pagesim; print({module!r} in sys.modules)")
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_what_needs_numpy_comes_when_it_is_asked_for() -> None:
+    done = child("-c", "from pagesim import *; print(sweep, simulate, workload.Request)")
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("simulate", "sweep", "workload", "Simulation"):
+        assert name in dir(pagesim) and getattr(pagesim, name) is getattr(pagesim, name)
+    with pytest.raises(AttributeError, match="no attribute 'simulator'"):
+        pagesim.simulator  # noqa: B018
+
+
+def test_what_needs_numpy_says_so() -> None:
+    hidden = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.bare import Hide; "
+    done = child("-c", f"{hidden}sys.meta_path.insert(0, Hide()); import pagesim; pagesim.simulate")
+    assert done.stderr.strip().splitlines()[-1] == "ModuleNotFoundError: No module named 'numpy'"
