@@ -24,7 +24,8 @@ pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
-TARGETS = {*STEPS, "help", "lab", "bench", "nightly", "e2e-setup", "site", "check"}
+SETUPS = ["e2e-setup", "web-setup"]
+TARGETS = {*STEPS, *SETUPS, "help", "lab", "bench", "nightly", "web", "site", "check"}
 
 
 def read(name: str) -> str:

@@ -13,42 +13,32 @@ import html
 from functools import lru_cache
 from pathlib import Path
 
-from pagesim.player.lean import lean_script, lean_style
-from pagesim.player.pack import pack
-
-HERE = Path(__file__).parent
-# One script: player.js, and before it its parts in this order; none needs a later one to load.
-PARTS = ("read", "model", "words", "questions", "sheet", "queues", "stage", "curve", "controls")
-
-
-def sources() -> list[Path]:
-    """The files that make up the script, in their order."""
-    return [*(HERE / "js" / f"{name}.js" for name in PARTS), HERE / "player.js"]
+BUNDLE = Path(__file__).parent / "bundle"
+"""What `make web` makes of js/ and player.css; nothing else of the player is in a page."""
 
 
 @lru_cache(maxsize=1)
 def script() -> str:
-    """The player's script as a page carries it."""
-    text = "".join(source.read_text(encoding="utf-8") for source in sources())
-    return lean_script(f'(() => {{\n"use strict";\n{text}}})();\n')
+    """The player's script as a page carries it, without the line that says where it comes from."""
+    return _bundled("player.js").split("\n", 1)[1]
 
 
 @lru_cache(maxsize=1)
 def loader() -> str:
     """What unpacks the script, so that a page carries a third of it."""
-    return lean_script((HERE / "js" / "load.js").read_text(encoding="utf-8"))
+    return _bundled("load.js")
 
 
 @lru_cache(maxsize=1)
 def packed_script() -> str:
-    """The script, gzipped, in letters; the same ones each time."""
-    return base64.b64encode(gzip.compress(script().encode(), 9, mtime=0)).decode("ascii")
+    """The script as it stands in a page."""
+    return _packed(script().encode())
 
 
 @lru_cache(maxsize=1)
 def style() -> str:
     """The player's style as a page carries it."""
-    return lean_style((HERE / "player.css").read_text(encoding="utf-8"))
+    return _bundled("player.css")
 
 
 def policy() -> str:
@@ -64,7 +54,6 @@ def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
     ``alt`` says in words what there is to see, for those without a script or without eyes.
     """
     words = html.escape(alt)
-    data = base64.b64encode(pack(gzip.decompress(jsonl_gz).decode())).decode("ascii")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
@@ -72,10 +61,19 @@ def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
         f"<title>{html.escape(title)}</title>\n<style>{style()}</style>\n</head>\n<body>\n"
         f'<main class="pagesim-player" aria-label="{words}"></main>\n'
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
-        f'<template id="pagesim-timeline">{data}</template>\n'
+        f'<template id="pagesim-timeline">{_packed(gzip.decompress(jsonl_gz))}</template>\n'
         f'<template id="pagesim-script">{packed_script()}</template>\n'
         f"<script>{loader()}</script>\n</body>\n</html>\n"
     )
+
+
+def _bundled(name: str) -> str:
+    return (BUNDLE / name).read_text(encoding="utf-8").rstrip("\n")
+
+
+def _packed(data: bytes) -> str:
+    """Gzipped, in letters; the same ones each time."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
 
 
 def _sha256(text: str) -> str:

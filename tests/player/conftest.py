@@ -1,8 +1,9 @@
-"""Runs the player's script without a page: its model, its words, its reading, under node."""
+"""Runs the player's modules without a page: its model, its words, its reading, under node."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import shutil
 import subprocess
@@ -12,38 +13,39 @@ from typing import Any
 
 import pytest
 
-from pagesim.player.pack import pack
-from pagesim.player.page import script
-
 Node = Callable[..., Any]
 
+JS = Path(__file__).parents[2] / "pagesim" / "player" / "js"
+MODULES = ("read", "model", "text", "questions")  # those that need no document
+
 FRAME = """
-const player = require(process.argv[2]);
-const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
+import { readFileSync } from "node:fs";
+const modules = await Promise.all(process.argv.slice(2).map((path) => import(path)));
+const player = Object.assign({}, ...modules);
+const given = JSON.parse(readFileSync(0, "utf8"));
 const begin = async (data) => new player.Run(player.parse(await player.unpack(data)));
-(async () => { %s })().then((value) => console.log(JSON.stringify(value)));
+console.log(JSON.stringify(await (async () => { %s })()));
 """
 
 
 @pytest.fixture(scope="session")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Node:
+def node() -> Node:
     """``node(code, text)``: what ``code`` returns; ``begin(given.data)`` reads ``text``."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed: the player's model is not run without a browser")
-    module = tmp_path_factory.mktemp("player") / "player.cjs"
-    module.write_text(script(), encoding="utf-8")
 
     def call(code: str, text: str = "", **given: Any) -> Any:
-        data = base64.b64encode(pack(text)).decode()
-        return _call(program, module, code, {"data": data, **given})
+        data = base64.b64encode(gzip.compress(text.encode(), 1)).decode()
+        return _call(program, code, {"data": data, **given})
 
     return call
 
 
-def _call(program: str, module: Path, code: str, given: dict[str, Any]) -> Any:
+def _call(program: str, code: str, given: dict[str, Any]) -> Any:
+    paths = [(JS / f"{name}.js").as_uri() for name in MODULES]
     done = subprocess.run(
-        [program, "-e", FRAME % code, "-", str(module)],
+        [program, "--input-type=module", "-e", FRAME % code, "-", *paths],
         input=json.dumps(given),
         capture_output=True,
         text=True,

@@ -1,38 +1,35 @@
-// The controls: moving, searching, following, predicting.
+// The controls: moving, searching, following.
+
+import { button, html } from "./html.js";
+import { WIDTH } from "./layout.js";
+import { TWO_BLOCKS, blocksOf, namesIn, search } from "./model.js";
+import { Curve, shares } from "./occupancy.js";
+import { Predict } from "./predict.js";
+import { movesOf, wayOf } from "./queues.js";
+import { isCount } from "./read.js";
+import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
+import { Stage } from "./view.js";
 
 const SPEEDS = [900, 300, 80]; // milliseconds a step
 const SPEED_NAMES = ["slow", "normal", "fast"];
 const PLAY = "\u25b6 Play", PAUSE = "\u25ae\u25ae Pause";
 const JUMP = 50; // steps of PageUp and PageDown
 
-/** An HTML element; strings among the children become text nodes, never markup. */
-function html(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (typeof value === "function") node.addEventListener(key, value);
-    else if (value !== null && value !== false) node.setAttribute(key, value === true ? "" : value);
-  }
-  node.append(...children);
-  return node;
-}
-
-const button = (action, text, label, click) => html("button",
-  { type: "button", "data-action": action, "aria-label": label, title: label, click }, text);
-
-class Player {
+export class Player {
   constructor(root, run, storage) {
     Object.assign(this, { root, run, storage, step: 0, selected: null, hovered: null, timer: 0,
-      speed: 1, predict: false, question: null, picks: [], asked: 0, right: 0, found: null });
+      speed: 1, found: null, state: null });
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
     this.label = (token) => String(has(token) ? labels[token] : token);
+    this.predict = new Predict(this);
     this.stage = new Stage(run, this.label);
     this.curve = new Curve(run, (step) => this.go(step));
     this.build();
     this.listen();
     root.dataset.steps = run.steps;
     const kept = storage.read();
-    this.setPredict(kept.predict === true);
+    this.predict.set(kept.predict === true);
     this.go(Math.min(isCount(kept.step) ? kept.step : 0, run.steps));
   }
 
@@ -45,26 +42,12 @@ class Player {
     this.playButton = button("play", PLAY, "play (Space)", () => this.play());
     this.speeds = SPEED_NAMES.map((name, i) => button(`speed-${i + 1}`, name, `play ${name}`,
       () => this.setSpeed(i)));
-    this.predictButton = button("predict", "Predict", "ask before each step which block it is about",
-      () => this.setPredict(!this.predict));
-    this.score = html("span", { class: "ps-score", "aria-live": "polite" });
     this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
       placeholder: "block 7, a name, evict \u2026", input: () => { this.found = null; },
       keydown: (event) => { if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1); } });
     this.message = html("span", { class: "ps-message", role: "status" });
     this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
     this.changes = html("p", { class: "ps-changes" });
-    this.answer = html("input", { type: "text", inputmode: "numeric", class: "ps-answer", "aria-label": "block",
-      input: () => this.pick((this.answer.value.match(/\d+/g) ?? []).map(Number)),
-      keydown: (event) => { if (event.key === "Enter" && this.picks.length) this.reply(this.picks); } });
-    this.ask = html("span", { class: "ps-ask" });
-    this.hint = html("span", { class: "ps-hint" });
-    this.doneButton = button("done", "Done", "these are all of them", () => this.reply(this.picks));
-    this.noneButton = button("none", "None", "no block at all", () => this.reply([]));
-    this.asking = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask, " ", this.hint, " ",
-      this.answer, this.doneButton, this.noneButton,
-      button("skip", "Skip", "see it without an answer", () => this.leaveQuestion(true)));
-    this.feedback = html("p", { class: "ps-feedback", "aria-live": "polite", hidden: true });
     this.detail = html("span", { class: "ps-detail" });
     this.jumps = html("span", { class: "ps-jumps", hidden: true },
       button("sel-prev", "\u25c0 its event", "previous event of what is selected", () => this.jumpSelected(-1)),
@@ -97,14 +80,15 @@ class Player {
         html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
       ),
       bar(
-        ...steps, this.predictButton, this.score,
+        ...steps, this.predict.button, this.predict.score,
         html("span", { class: "ps-space" }),
         this.query,
         button("search-prev", "\u25c0", "previous match", () => this.find(-1)),
         button("search-next", "\u25b6", "next match", () => this.find(1)),
         this.message,
       ),
-      html("div", { class: "ps-said" }, this.feedback, this.caption, this.changes, this.asking),
+      html("div", { class: "ps-said" }, this.predict.feedback, this.caption, this.changes,
+        this.predict.node),
       this.stage.node,
       html("p", { class: "ps-about" }, this.detail, this.jumps),
       this.curve.node,
@@ -148,22 +132,17 @@ class Player {
   /** Show a step without asking anything. */
   go(step) {
     this.stop();
-    this.closeQuestion();
-    this.feedback.hidden = true;
+    this.predict.close();
     this.show(Number.isFinite(step) ? Math.min(Math.max(Math.round(step), 0), this.run.steps) : this.step);
-    this.openQuestion();
+    this.predict.open();
   }
 
   /** One step on, unless a question about it is open. Whether the step was made. */
   next() {
-    if (this.question) {
-      this.hint.textContent = "Choose a block first, or skip:";
-      return false;
-    }
-    if (this.step >= this.run.steps) return false;
-    this.feedback.hidden = true;
+    if (this.predict.waits() || this.step >= this.run.steps) return false;
+    this.predict.close();
     this.show(this.step + 1);
-    this.openQuestion();
+    this.predict.open();
     return true;
   }
 
@@ -180,13 +159,15 @@ class Player {
     this.curve.draw(step);
     this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}`;
     this.tell(step ? run.events[step - 1] : null);
-    this.storage.write({ step, predict: this.predict });
+    this.keep();
     this.drawMs = performance.now() - begun;
   }
 
+  keep() { this.storage.write({ step: this.step, predict: this.predict.on }); }
+
   redraw() {
-    this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict,
-      picks: this.picks });
+    this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict.on,
+      picks: this.predict.picks });
     this.hover(this.hovered);
   }
 
@@ -256,7 +237,7 @@ class Player {
       return;
     }
     if (event.key === " " && target.tagName === "BUTTON") return;
-    if (this.question && /^[0-9]$/.test(event.key)) this.answer.focus(); // the digit goes there
+    if (this.predict.question && /^[0-9]$/.test(event.key)) this.predict.input.focus(); // the digit goes there
     const moves = {
       ArrowRight: () => this.next(), ArrowLeft: () => this.go(this.step - 1),
       PageDown: () => this.go(this.step + JUMP), PageUp: () => this.go(this.step - JUMP),
@@ -309,7 +290,7 @@ class Player {
 
   choose(hit) {
     if (!hit) { this.select(null); return; }
-    if (this.question && "block" in hit) { this.pickOne(hit.block); return; }
+    if (this.predict.question && "block" in hit) { this.predict.choose(hit.block); return; }
     const kind = "block" in hit ? "block" : "seq", value = hit[kind];
     const again = this.selected?.kind === kind && this.selected.value === value;
     this.select(again ? null : { kind, value });
@@ -340,94 +321,12 @@ class Player {
 
   jump(matches, direction, what = "") {
     const here = this.step - 1;
-    let k = direction > 0 ? matches.findIndex((i) => i > here) : matches.findLastIndex((i) => i < here);
+    const k = direction > 0 ? matches.findIndex((i) => i > here) : matches.findLastIndex((i) => i < here);
     if (!matches.length) this.message.textContent = "nothing found";
     else if (k < 0) this.message.textContent = direction > 0 ? "no later match" : "no earlier match";
     else {
       this.go(matches[k] + 1);
       this.message.textContent = `${what}${k + 1} of ${matches.length}`;
     }
-  }
-
-  // -- predict -----------------------------------------------------------------------------------
-
-  setPredict(on) {
-    this.predict = on;
-    this.root.dataset.predict = on ? "on" : "off";
-    this.predictButton.setAttribute("aria-pressed", on);
-    this.closeQuestion();
-    this.feedback.hidden = true;
-    this.score.textContent = on || this.asked ? `${this.right} of ${this.asked} right` : "";
-    if (!this.state) return;
-    this.redraw();
-    this.openQuestion();
-    this.storage.write({ step: this.step, predict: on });
-  }
-
-  /** In predict mode, ask about the step that comes next, if there is something to ask. */
-  openQuestion() {
-    const question = this.predict ? questionFor(this.run, this.state, this.step) : null;
-    if (!question) return;
-    this.stop();
-    this.question = question;
-    this.root.dataset.asking = this.step;
-    const many = wantsMany(question);
-    this.ask.textContent = `Before step ${this.step + 1}: ${question.ask}`;
-    this.hint.textContent = many ? "Click all of them, or type their numbers:" : "Click it, or type its number:";
-    this.answer.value = "";
-    this.doneButton.hidden = !many;
-    this.noneButton.hidden = !question.none;
-    this.asking.hidden = false;
-  }
-
-  closeQuestion() {
-    this.question = null;
-    this.picks = [];
-    delete this.root.dataset.asking;
-    this.asking.hidden = true;
-  }
-
-  /** The blocks chosen so far; they are framed. */
-  pick(ids) {
-    this.picks = [...new Set(ids)];
-    this.redraw();
-  }
-
-  pickOne(id) {
-    if (!wantsMany(this.question)) { this.reply([id]); return; }
-    this.pick(this.picks.includes(id) ? this.picks.filter((other) => other !== id) : [...this.picks, id]);
-    this.answer.value = this.picks.join(", ");
-  }
-
-  leaveQuestion(shown) {
-    const { question } = this;
-    this.closeQuestion();
-    this.show(this.step + 1);
-    if (shown) this.say("", `It is ${solution(question)}. ${question.why}`);
-    this.openQuestion();
-  }
-
-  reply(ids) {
-    const { question, state } = this;
-    if (!question) return;
-    if (ids.some((id) => id >= state.total)) {
-      this.hint.textContent = `There are the blocks 0 to ${state.total - 1}:`;
-      return;
-    }
-    const right = isRight(question, ids), what = solution(question);
-    const astray = ids.find((id) => !question.answers.includes(id));
-    const where = astray === undefined ? `it is ${what}` : `${whereIs(state, astray)}; it is ${what}`;
-    this.asked += 1;
-    this.right += right;
-    this.say(right ? "right" : "wrong", `${right ? `Right: ${what}` : `Wrong: ${where}`}. ${question.why}`);
-    this.leaveQuestion(false);
-    this.score.textContent = `${this.right} of ${this.asked} right`;
-    this.root.focus({ preventScroll: true });
-  }
-
-  say(result, text) {
-    this.feedback.dataset.result = result;
-    this.feedback.textContent = `${{ right: "\u2713 ", wrong: "\u2717 " }[result] ?? ""}${text}`;
-    this.feedback.hidden = false;
   }
 }

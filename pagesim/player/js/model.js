@@ -1,8 +1,11 @@
 // The model: the state of the pages at any step.
 
+import { isCount, isName, list, message, wrong } from "./read.js";
+import { nameText } from "./text.js";
+
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
-const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
-const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
+export const COLORS = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2"];
+export const PATTERNS = ["", "M0 0L5 5M5 0L0 5", "M0 2.5H5", "M0 0L5 5", "M0 2.5H5M2.5 0V5", "M2.5 0V5"];
 const CACHED = 1, COMPUTED = 2;
 const KEYFRAME = 32; // events between two copies of the state: how far a scrub must replay
 
@@ -11,7 +14,7 @@ const KEYFRAME = 32; // events between two copies of the state: how far a scrub 
  * only grows (`known` says how much of it counts, `filled` how many slots are written), so copying a
  * state is cheap. A list is an array with its front at the end, where most blocks come and go.
  */
-class State {
+export class State {
   static begin(header) {
     const s = new State(), given = header.state;
     const total = header.num_gpu_blocks + header.num_cpu_blocks;
@@ -65,6 +68,7 @@ class State {
   pool(id) { return id < this.numGpu ? 0 : 1; }
   /** Whether a block that has no owner is still found by its content. */
   isIdle(id) { return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0; }
+  isCached(id) { return (this.flags[id] & CACHED) > 0; }
   isComputed(id) { return (this.flags[id] & COMPUTED) > 0 && (this.refs[id] > 0 || (this.flags[id] & CACHED) > 0); }
   /** The blocks of a list, front first. */
   idsIn(i) { return this.sorted[i] ? this.lists[i].slice().sort((a, b) => a - b) : this.lists[i].slice().reverse(); }
@@ -228,10 +232,10 @@ const EFFECTS = new Map(Object.entries({
   null(s, b) { s.nullBlock = b; },
 }));
 
-const TWO_BLOCKS = new Set(["copy", "move"]);
+export const TWO_BLOCKS = new Set(["copy", "move"]);
 
 /** The blocks an effect names. */
-const blocksOf = (effect) => (TWO_BLOCKS.has(effect[0]) ? [effect[1], effect[2]] : [effect[1]]);
+export const blocksOf = (effect) => (TWO_BLOCKS.has(effect[0]) ? [effect[1], effect[2]] : [effect[1]]);
 
 function apply(s, event, step) {
   for (const [name, tokens, written] of event.opened) s.open(name, tokens, written);
@@ -251,7 +255,7 @@ function apply(s, event, step) {
 }
 
 /** A whole run: any step is reached from the keyframe before it. */
-class Run {
+export class Run {
   constructor({ header, events, problem }) {
     Object.assign(this, { header, problem, events: [], keyframes: [] });
     this.places = new Map(); // sequence → its place in the order of first appearance
@@ -338,13 +342,13 @@ class Run {
   }
 }
 
-const namesIn = (event) => [
+export const namesIn = (event) => [
   event.of, ...event.closed, ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
   ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
 ];
 
 /** What the search box says → the indices of the events it means. */
-function search(run, query) {
+export function search(run, query) {
   const text = query.trim(), low = text.toLowerCase();
   const number = /^(?:block\s*|#)(\d+)$/i.exec(text);
   const names = [...run.places.keys()].filter((name) => `${name}` === text || `s${name}` === text);

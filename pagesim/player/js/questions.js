@@ -1,5 +1,9 @@
 // Questions: which blocks a step is about to change, asked before it is made.
 
+import { blocksOf } from "./model.js";
+import { isCount } from "./read.js";
+import { listWord, nameText, plural } from "./text.js";
+
 // What can be asked for → the blocks of the event that answer it: pagesim/timeline/questions.py.
 const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
 const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
@@ -9,7 +13,7 @@ const ANSWERS = new Map(Object.entries({
   "swapped to": to("move"), found: from("hit"), evicted: from("evict"), cached: from("cache"),
   unused: (event, s) => from("free")(event).filter((id) => s.fill[id] === 0),
 }));
-const MANY = 6; // more blocks than this nobody should have to name
+const MANY = 6; // more blocks than this need not be named
 
 // What the player asks by itself: which block a call takes, which ones a leaving sequence returns.
 const TAKES = ["append_slots", "append_token_ids", "ensure_num_empty_slots", "allocate", "admit", "resume",
@@ -17,12 +21,14 @@ const TAKES = ["append_slots", "append_token_ids", "ensure_num_empty_slots", "al
 const RETURNS = ["free", "finish", "abort"];
 const DECISIONS = ["admit", "preempt", "resume", "ignore"]; // whom they concern is half of the answer
 
+const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
+
 /**
  * The question before event i, in state s, or null: {ask, answers, which, none, why}. The answers are
  * those blocks of the event that fit; `which` is all, in order, or any one of them; `none`: no block
  * may be the answer.
  */
-function questionFor(run, s, i) {
+export function questionFor(run, s, i) {
   const event = run.events[i];
   if (!event) return null;
   const asked = Array.isArray(run.header.questions) ? run.header.questions : [];
@@ -55,8 +61,6 @@ function answersTo(question, event, s) {
   return { answers, which: which === "in order" || which === "all" ? which : "any", why };
 }
 
-const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
-
 function promised(event) {
   const writes = event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4]));
   const count = writes.reduce((sum, e) => sum + e[4], 0);
@@ -70,19 +74,20 @@ function blocksText(ids) {
 }
 
 /** Whether the blocks that a reader chose answer a question. */
-function isRight({ answers, which }, chosen) {
+export function isRight({ answers, which }, chosen) {
   if (which === "any" && answers.length) return chosen.length === 1 && answers.includes(chosen[0]);
   if (chosen.length !== answers.length) return false;
   return chosen.every((id, k) => (which === "in order" ? answers[k] === id : answers.includes(id)));
 }
 
 /** Whether a reader must say when all blocks are chosen. */
-const wantsMany = ({ answers, which, none }) => which !== "any" && (none || answers.length > 1);
+export const wantsMany = ({ answers, which, none }) => which !== "any" && (none || answers.length > 1);
 
 /** The answer, as it is told to whoever did not find it. */
-function solution({ answers, which }) {
+export function solution({ answers, which }) {
   if (!answers.length) return "no block";
-  if (which !== "any") return blocksText(answers) + (which === "in order" && answers.length > 1 ? ", in this order" : "");
+  const order = which === "in order" && answers.length > 1 ? ", in this order" : "";
+  if (which !== "any") return blocksText(answers) + order;
   return answers.map((id) => `block ${id}`).slice(0, MANY).join(" or ");
 }
 
@@ -102,9 +107,9 @@ function whyTaken(s, event, b) {
   const earlier = event.effects.slice(0, before);
   const [, , list] = event.effects[before], word = listWord(s, list), { rank } = s.placeOf(b) ?? { rank: 0 };
   if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
-    return (list === s.listNames[0] ? `Block ${b} stands at the front of the ${word}: it forgets what it held`
-      : `No block is free, so the ${word} gives up ${b} and forgets what it held`)
-      + `${rank === 1 ? "; it has waited longest" : ""}.`;
+    const who = list === s.listNames[0] ? `Block ${b} stands at the front of the ${word}: it`
+      : `No block is free, so the ${word} gives up ${b} and`;
+    return `${who} forgets what it held${rank === 1 ? "; it has waited longest" : ""}.`;
   }
   if (earlier.some((effect) => effect[0] === "free" && effect[1] === b)) {
     return `Block ${b} is given back in this very step, so it is taken first.`;
@@ -115,7 +120,7 @@ function whyTaken(s, event, b) {
 }
 
 /** Why a wrong choice could not be it. */
-function whereIs(s, id) {
+export function whereIs(s, id) {
   if (s.refs[id]) return `block ${id} is in use`;
   const place = s.placeOf(id);
   return place ? `block ${id} is number ${place.rank} in the ${place.name}` : `block ${id} waits in no list`;

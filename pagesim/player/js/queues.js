@@ -1,10 +1,13 @@
 // The scheduler's queues: who waits, who runs, who was swapped out.
 
+import { MARGIN, QUEUE, WIDTH } from "./layout.js";
+import { nameText, requestText, short } from "./text.js";
+
 /** The changes of the queues in an event, as a list. */
-const movesOf = (event) => event?.queues ?? [];
+export const movesOf = (event) => event?.queues ?? [];
 
 /** The queues as rows of chips, front first; who computes has a number of tokens. */
-function drawQueues(stage, state, event, view, top) {
+export function drawQueues(stage, state, event, view, top) {
   const { under, over, run } = stage, left = MARGIN + 92;
   const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
   const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
@@ -38,7 +41,7 @@ function drawQueues(stage, state, event, view, top) {
 }
 
 /** How an event changes the queues, in words. */
-function wayOf(event) {
+export function wayOf(event) {
   const queuesOf = (what) => [...new Set(movesOf(event).filter((move) => move[0] === what).map((move) => move[1]))];
   const from = queuesOf("leave").join(", "), to = queuesOf("enter").join(", ");
   if (!from && !to) return "";

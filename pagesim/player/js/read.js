@@ -4,14 +4,16 @@ const FORMAT = "pagesim-timeline/2";
 const MAX_BYTES = 256 * 1024 * 1024; // more is a bomb, or no notebook output
 const MAX_BLOCKS = 65536;
 
-class TimelineError extends Error {}
+export class TimelineError extends Error {}
 
-const wrong = (text) => { throw new TimelineError(text); };
-const isCount = (x) => Number.isSafeInteger(x) && x >= 0;
-const isName = (x) => Number.isSafeInteger(x) || typeof x === "string";
-const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is no list`));
+export const wrong = (text) => { throw new TimelineError(text); };
+export const isCount = (x) => Number.isSafeInteger(x) && x >= 0;
+export const isName = (x) => Number.isSafeInteger(x) || typeof x === "string";
+export const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is no list`));
+export const message = (error) => (error instanceof Error ? error.message : String(error));
 
-async function unpack(base64) {
+/** A gzipped file in base64 → its text. */
+export async function unpack(base64) {
   const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const stream = new DecompressionStream("gzip"); // fed by hand: a Blob would take a detour
   const writer = stream.writable.getWriter(), reader = stream.readable.getReader();
@@ -29,36 +31,11 @@ async function unpack(base64) {
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) { bytes.set(chunk, at); at += chunk.length; }
-  const end = bytes.indexOf(10);
-  const text = (part) => new TextDecoder("utf-8", { fatal: true }).decode(part);
-  const first = parseLine(text(bytes.subarray(0, end < 0 ? bytes.length : end)), 1);
-  return first.shapes ? unfold(first, bytes.subarray(end + 1)) : text(bytes);
-}
-
-/** The inverse of pack.py: shapes and columns of numbers → the lines of the file. */
-function unfold({ shapes, columns }, bytes) {
-  let at = 0;
-  const [lines, numbers, counts, items] = columns.map((length) => {
-    const column = new Uint32Array(length);
-    for (let shift = 0; shift < 32; shift += 8) {
-      for (let i = 0; i < length; i++) column[i] |= bytes[at++] << shift;
-    }
-    return column;
-  });
-  const parts = shapes.map((shape) => shape.split(/([\x01\x02]|\x03.)/));
-  let number = 0, count = 0, item = 0;
-  return Array.from(lines, (shape) => {
-    const seen = [];
-    return parts[shape].map((part) => {
-      if (part === "\x01") { seen.push(numbers[number]); return numbers[number++]; }
-      if (part === "\x02") return `[${items.subarray(item, item += counts[count++]).join()}]`;
-      return part[0] === "\x03" ? seen[part.charCodeAt(1) - 48] : part;
-    }).join("");
-  }).join("\n");
+  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 }
 
 /** Text → {header, events, problem}: a damaged line ends the events and becomes the problem. */
-function parse(text) {
+export function parse(text) {
   const lines = text.split("\n");
   const header = checkHeader(parseLine(lines[0], 1));
   const events = [];
@@ -96,7 +73,9 @@ function checkHeader(header) {
   }
   if (!header.queues.every((name) => typeof name === "string")) wrong("line 1: queues have no names");
   let total = 0; // the first pool is drawn at the left, all others beside it
-  for (const [name, size] of header.pools) total += isCount(size) ? size : wrong(`line 1: pool ${name} has ${size} blocks`);
+  for (const [name, size] of header.pools) {
+    total += isCount(size) ? size : wrong(`line 1: pool ${name} has ${size} blocks`);
+  }
   header.num_gpu_blocks = header.pools[0]?.[1] ?? 0;
   header.num_cpu_blocks = total - header.num_gpu_blocks;
   header.pool_names = [header.pools[0]?.[0] ?? "", header.pools.slice(1).map(([name]) => name).join(", ")];
@@ -120,5 +99,3 @@ function checkEvent(event, number) {
   event.line = number;
   return event;
 }
-
-const message = (error) => (error instanceof Error ? error.message : String(error));

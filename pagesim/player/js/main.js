@@ -1,8 +1,9 @@
 /*
  * The player: steps through a timeline file, forwards and backwards. Without a dependency.
  *
- * This is where it starts, with its theme, its memory and its hooks; the parts it is made of are in
- * js/: reading, model, words, picture, queues, curve, controls. A page carries all of them as one script.
+ * This is where it starts, with its theme, its memory and its hooks. read.js and model.js know the file,
+ * layout.js where things stand, view.js, queues.js and occupancy.js draw, controls.js listens. A page
+ * carries all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -23,6 +24,11 @@
  *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms,
  *                            draw_ms}, mount_ms from the page's script to the first picture, unpacking included
  */
+
+import { Player } from "./controls.js";
+import { html } from "./html.js";
+import { Run } from "./model.js";
+import { message, parse, unpack } from "./read.js";
 
 /** Where the step is kept: an iframe that was scrolled away begins again. */
 function keeper(text) {
@@ -94,10 +100,6 @@ async function mount(root, text, begun) {
   fit(root);
 }
 
-if (typeof document === "undefined") {
-  module.exports = { parse, unpack, Run, State, search, questionFor, isRight, COLORS, PATTERNS, describeBlock, TimelineError };
-} else {
-  const data = document.getElementById("pagesim-timeline").content;
-  const begun = Number(document.currentScript.dataset.begun);
-  mount(document.querySelector(".pagesim-player"), data.textContent.trim(), begun);
-}
+const data = document.getElementById("pagesim-timeline").content;
+const begun = Number(document.currentScript.dataset.begun);
+mount(document.querySelector(".pagesim-player"), data.textContent.trim(), begun);

@@ -1,7 +1,14 @@
 // The occupancy of the whole run.
 
+import { MARGIN, WIDTH } from "./layout.js";
+import { svg } from "./svg.js";
+import { plural } from "./text.js";
+
+const SHARES = new Map([["token", "token"], ["internal", "internal (partly filled)"],
+  ["reserved", "reserved (no token yet)"], ["free", "free"]]);
+
 /** The occupancy of the GPU pool over the whole run, to read and to click on. */
-class Curve {
+export class Curve {
   constructor(run, go) {
     Object.assign(this, { run, left: 92, top: 4, width: WIDTH - 92 - MARGIN, height: 62 });
     this.node = svg("svg", { viewBox: `0 0 ${WIDTH} 84`, class: "ps-curve", role: "img" });
@@ -71,10 +78,7 @@ class Curve {
   }
 }
 
-const SHARES = new Map([["token", "token"], ["internal", "internal (partly filled)"],
-  ["reserved", "reserved (no token yet)"], ["free", "free"]]);
-
-function shares(run, step) {
+export function shares(run, step) {
   const names = [...SHARES.keys()];
   return run.percent(step).map((part, i) => `${names[i]} ${part.toFixed(1)} %`).join(", ");
 }

@@ -1,7 +1,7 @@
 // Words: what a block is, and what happened to it.
 
 // How a change is called, and the sign that stands for it where there is no room for the word.
-const CHANGES = new Map(Object.entries({
+export const CHANGES = new Map(Object.entries({
   take: ["+", "taken"], free: ["\u2212", "returned"], share: ["&", "shared"],
   unshare: ["~", "given up by one"], write: ["\u270e", "written"], copy: ["\u21d2", "copied"],
   move: ["\u21c4", "moved to another pool"], computed: ["\u2713", "computed"],
@@ -9,29 +9,29 @@ const CHANGES = new Map(Object.entries({
   evict: ["\u2715", "forgotten"], null: ["\u2205", "out of the window"],
 }));
 
-const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-const nameText = (name) => (typeof name === "number" ? `s${name}` : name);
+export const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+export const nameText = (name) => (typeof name === "number" ? `s${name}` : name);
 /** A request beside its first sequence; its name alone where they are called alike. */
-function requestText(request, first) {
+export function requestText(request, first) {
   const name = nameText(first);
   return `${request}` === `${first}` || nameText(request) === name || `${request}` === name
     ? name : `${name} ${nameText(request)}`;
 }
 
-const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}\u2026` : text);
+export const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}\u2026` : text);
 
 /** A list without the name of its pool: the GPU free list is the free list. */
-function listWord(s, name) {
+export function listWord(s, name) {
   const pool = s.poolNames.find((one) => one && name.startsWith(`${one} `));
   return pool ? name.slice(pool.length + 1) : name;
 }
 
 /** Who owns a block, which tokens it holds, since when: the line under the picture. */
-function describeBlock(run, s, id, label) {
+export function describeBlock(run, s, id, label) {
   const where = `Block ${id} (${s.poolNames[s.pool(id)]})`;
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
   const marks = [];
-  if (s.flags[id] & CACHED) marks.push("its content is cached");
+  if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
   const said = marks.join(", "), tail = said && ` ${said[0].toUpperCase()}${said.slice(1)}.`;
   if (id === s.nullBlock) return `${where}: the null block; it stands where a block left the sliding window.`;

@@ -1,0 +1,25 @@
+// Makes what a page carries: `make web`, after a change of js/ or of player.css. It needs esbuild.
+
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const target = process.argv[2] ?? `${here}bundle`;
+
+/** Names and contents of all sources: tests/player/test_bundle.py takes the same sum. */
+const sum = createHash("sha256");
+for (const name of [...readdirSync(`${here}js`).sort().map((file) => `js/${file}`), "player.css"]) {
+  sum.update(`${name}\n`).update(readFileSync(`${here}${name}`));
+}
+const banner = `/* made by \`make web\` from sources with the sum ${sum.digest("hex")} */`;
+
+for (const [source, made, options] of [
+  ["js/main.js", "player.js", { bundle: true, format: "iife", banner: { js: banner } }],
+  ["js/load.js", "load.js", {}],
+  ["player.css", "player.css", {}],
+]) {
+  buildSync({ entryPoints: [here + source], outfile: `${target}/${made}`, target: "es2022", charset: "utf8",
+    minify: true, legalComments: "none", ...options });
+}

@@ -1,0 +1,15 @@
+// Elements of the page.
+
+/** An HTML element; strings among the children become text nodes, never markup. */
+export function html(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(key, value);
+    else if (value !== null && value !== false) node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+export const button = (action, text, label, click) => html("button",
+  { type: "button", "data-action": action, "aria-label": label, title: label, click }, text);

@@ -1,0 +1,87 @@
+// Drawing tools: nodes that are used again from step to step.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(tag, attributes = {}) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
+}
+
+/**
+ * Nodes of one kind that are used again from step to step. An attribute is written only when it
+ * changes, surplus nodes leave the page: the same step always gives the same markup.
+ */
+export class Recycler {
+  constructor(parent, tag, anchor = null) {
+    Object.assign(this, { parent, tag, anchor, nodes: [], used: 0, shown: 0 });
+  }
+
+  next(attributes, hit = null) {
+    let node = this.nodes[this.used];
+    if (!node) {
+      node = this.nodes[this.used] = svg(this.tag);
+      node.now = {};
+    }
+    if (this.used === this.shown) {
+      this.parent.insertBefore(node, this.anchor);
+      this.shown += 1;
+    }
+    this.used += 1;
+    for (const key in attributes) {
+      if (node.now[key] !== attributes[key]) node.setAttribute(key, node.now[key] = attributes[key]);
+    }
+    node.hit = hit;
+    return node;
+  }
+
+  done() {
+    while (this.shown > this.used) this.nodes[--this.shown].remove();
+    this.used = 0;
+  }
+}
+
+/** How large a text may be written into a width: normal "", small " tiny", or not at all null. */
+export const sizeFor = (text, width) => (text.length * 6.7 <= width ? "" : text.length * 5.5 <= width ? " tiny" : null);
+
+/** A sheet that is drawn anew at each step: rectangles below paths below texts. */
+export class Layer {
+  constructor(parent, className) {
+    const group = (name) => parent.appendChild(svg("g", { class: `${className} ${name}` }));
+    this.kinds = {
+      rect: new Recycler(group("rects"), "rect"),
+      path: new Recycler(group("paths"), "path"),
+      ground: new Recycler(group("grounds"), "rect"),
+      text: new Recycler(group("texts"), "text"),
+    };
+  }
+
+  rect(x, y, width, height, className, fill = "none", hit = null) {
+    this.kinds.rect.next({ x, y, width, height, class: className, fill }, hit);
+  }
+
+  path(d, className, stroke = "none", fill = "none") {
+    this.kinds.path.next({ d, class: className, stroke, fill });
+  }
+
+  text(x, y, text, className = "", hit = null) {
+    const node = this.kinds.text.next({ x, y, class: className }, hit);
+    if (node.now.text !== text) node.textContent = node.now.text = text;
+  }
+
+  /** Text on a ground of paper, readable on fills and hatches. */
+  pill(x, y, text, className = "", hit = null) {
+    const width = 6.4 * text.length + 5;
+    this.ground(x - width / 2, y - 9.5, width, 12.5, "pill", hit);
+    this.text(x, y, text, `mid ${className}`, hit);
+  }
+
+  /** A ground for a text: above the paths, unlike `rect`. */
+  ground(x, y, width, height, className, hit = null) {
+    this.kinds.ground.next({ x, y, width, height, class: className }, hit);
+  }
+
+  done() {
+    for (const kind of Object.values(this.kinds)) kind.done();
+  }
+}

@@ -1,0 +1,180 @@
+// The block tables, left of the pools: in full as in the figures, or a line each.
+
+import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
+import { namesIn } from "./model.js";
+import { sizeFor } from "./svg.js";
+import { nameText, plural, short } from "./text.js";
+
+/** Whether a block, or one of its owners, is what the reader follows. */
+export function isSelected(selected, id, owners) {
+  if (selected.kind === "block") return selected.value === id;
+  return owners.some((owner) => owner.name === selected.value);
+}
+
+export function drawTables(stage, state, event, changed, view) {
+  if (!stage.layout.full) { tablesInLines(stage, state, event, changed, view); return; }
+  const plugs = tablesInFull(stage, state, changed, view);
+  if (plugs.length) wires(stage, plugs, view);
+}
+
+/** The left side as in the figures: slots with their tokens, then the block table. */
+function tablesInFull(stage, state, changed, view) {
+  const { under: layer, run } = stage, { slot, size, left } = stage.layout;
+  const x = MARGIN + 18, tableX = left - 66, plugs = [];
+  let y = HEAD, rows = 0;
+  for (const table of state.tables.values()) rows += table.ids.length;
+  for (const table of state.tables.values()) {
+    const look = run.look(table.name), { color, ink } = look, hit = { seq: table.name };
+    const away = table.ids.some((id) => id >= state.numGpu);
+    const faded = view.selected?.kind === "seq" && view.selected.value !== table.name;
+    stage.swatch(MARGIN, y + 4, 11, 10, "swatch", look, hit);
+    if (away) layer.rect(MARGIN, y + 4, 11, 10, "swatch", "url(#ps-hatch)", hit);
+    const more = `: ${plural(table.filled, "token")}${away ? `, on the ${state.poolNames[1]}` : ""}`;
+    layer.text(MARGIN + 16, y + 13, short(nameText(table.name), 40 - more.length) + more,
+      `strong name${view.selected?.value === table.name ? " picked" : ""}`, hit);
+    if (!table.ids.length) layer.text(x + 4, y + NAME + 12, "no blocks", "muted");
+    y += NAME;
+    table.ids.forEach((id, k) => {
+      const cpu = id >= state.numGpu, dropped = id === state.nullBlock;
+      const here = dropped ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
+      const pick = { block: id };
+      layer.text(MARGIN + 4, y + 12, `${k}`, "muted");
+      if (here) layer.rect(x, y, slot * here, ROW, faded ? "dim" : "", color, pick);
+      if (here && cpu) layer.rect(x, y, slot * here, ROW, "hatched", "url(#ps-hatch)", pick);
+      if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
+      layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
+      for (let i = 0; i < here && k * size + i < table.known; i++) {
+        const text = stage.label(table.tokens[k * size + i]), fits = sizeFor(text, slot - 2);
+        if (fits === null) continue;
+        if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, fits);
+        else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${fits}`, pick);
+      }
+      if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
+      layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
+      layer.rect(tableX, y, 34, ROW, faded ? "thin dim" : "thin", dropped ? "none" : color, pick);
+      if (cpu) layer.rect(tableX, y, 34, ROW, "thin", "url(#ps-hatch)", pick);
+      layer.rect(tableX + 34, y, 32, ROW, "thin", "transparent", pick);
+      if (cpu) layer.pill(tableX + 17, y + 12.5, `${id}`, "strong", pick);
+      else layer.text(tableX + 17, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
+      layer.text(tableX + 50, y + 12.5, `${here}`, "mid", pick);
+      if (changed.has(id) && !changed.has(table.ids[k - 1])) { // one frame around neighbours
+        let n = 1;
+        while (k + n < table.ids.length && changed.has(table.ids[k + n])) n++;
+        stage.over.rect(tableX - 2.5, y - 2, 71, n * ROW + 4, "frame");
+      }
+      if (view.selected?.kind === "block" && view.selected.value === id) {
+        layer.rect(tableX - 1, y, 68, ROW, "chosen");
+      }
+      const wired = rows <= 12 || (view.selected && isSelected(view.selected, id, [table]));
+      if (wired && stage.layout.cell.detail === 2 && !dropped) {
+        plugs.push({ id, color, x: tableX + 66, y: y + ROW / 2 });
+      }
+      y += ROW;
+    });
+    y += table.ids.length ? GAP : GAP + ROW;
+  }
+  if (!state.tables.size) layer.text(MARGIN, HEAD + 14, "no sequence holds a block", "muted");
+  return plugs;
+}
+
+/** Arrows from table entries to their blocks, along the gaps between the rows of cells. */
+function wires(stage, plugs, view) {
+  const lane = Math.min(44 / plugs.length, 8), taken = new Map();
+  plugs.forEach((plug, i) => {
+    const cell = stage.cells[plug.id], nth = taken.get(plug.id) ?? 0;
+    taken.set(plug.id, nth + 1);
+    const x = plug.x + 8 + i * lane, down = cell.x + stage.layout.cell.w / 2 - 8 + nth * 12;
+    const over = cell.y - 9 - ((i * 2.5) % 7.5);
+    const d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${cell.y - 4}`;
+    const dim = view.selected && view.selected.kind === "block" && view.selected.value !== plug.id;
+    stage.under.path(d, dim ? "wire-edge dim" : "wire-edge");
+    stage.under.path(d, dim ? "wire dim" : "wire", plug.color);
+    stage.under.path(`M${down - 3.5} ${cell.y - 6}h7l-3.5 5z`, "plug");
+  });
+}
+
+/** Many sequences: a line each; those that this step concerns are always among them. */
+function tablesInLines(stage, state, event, changed, view) {
+  const { lines } = stage.layout, tables = [...state.tables.values()];
+  const wanted = new Set(event ? namesIn(event) : []);
+  if (view.selected?.kind === "seq") wanted.add(view.selected.value);
+  let shown = tables;
+  if (tables.length > lines) {
+    const late = tables.slice(lines).filter((t) => wanted.has(t.name)).slice(-Math.min(lines, 3));
+    shown = [...tables.slice(0, lines - late.length), ...late];
+  }
+  let y = HEAD + 2;
+  for (const table of shown) {
+    line(stage, table, y, state, wanted.has(table.name), changed, view);
+    y += LINE;
+  }
+  const rest = tables.length - shown.length;
+  const count = rest > 0 ? `and ${plural(rest, "more sequence")}; those of this step are always shown`
+    : tables.length ? "" : "no sequence holds a block";
+  y = HEAD + Math.max(shown.length, 1) * LINE + 12;
+  stage.under.text(MARGIN, y, count, "muted");
+  slots(stage, state, event, view, y + (count ? 22 : 4));
+}
+
+/** Under the lines, one logical block with its tokens: what this step wrote, or what is chosen. */
+function slots(stage, state, event, view, y) {
+  const { under: layer, run } = stage, size = state.blockSize;
+  const wrote = event?.effects.findLast((e) => (e[0] === "write" || e[0] === "hit") && e[2] !== null);
+  const name = view.selected?.kind === "seq" ? view.selected.value : wrote?.[2] ?? event?.of;
+  const table = state.tables.get(name);
+  if (!table?.ids.length) return;
+  let k = table.ids.findLastIndex((id, i) => i * size < table.filled);
+  if (wrote && name === wrote[2] && table.ids.includes(wrote[1])) k = table.ids.lastIndexOf(wrote[1]);
+  if (view.selected?.kind === "block" && table.ids.includes(view.selected.value)) {
+    k = table.ids.indexOf(view.selected.value);
+  }
+  if (k < 0) return;
+  const { color, ink } = run.look(name), pick = { block: table.ids[k] };
+  const columns = Math.ceil(size / stage.layout.slotRows), width = Math.min(398 / columns, 50);
+  layer.text(MARGIN, y, `${short(nameText(name), 20)}: logical block ${k} \u2192 block ${table.ids[k]}`, "strong");
+  for (let i = 0; i < size && width >= 4; i++) {
+    const filled = k * size + i < table.filled;
+    const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
+    layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
+    const known = filled && k * size + i < table.known;
+    const text = known ? stage.label(table.tokens[k * size + i]) : "", fits = sizeFor(text, width - 2);
+    if (text && fits !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${fits}`, pick);
+  }
+}
+
+function line(stage, table, y, state, concerned, changed, view) {
+  const { under: layer, run } = stage, size = state.blockSize;
+  const look = run.look(table.name), hit = { seq: table.name };
+  const away = table.ids.some((id) => id >= state.numGpu);
+  stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
+  layer.rect(MARGIN, y + 2, 11, 12, "swatch", away ? "url(#ps-hatch)" : "none", hit);
+  const picked = view.selected?.value === table.name ? " picked" : "";
+  layer.text(MARGIN + 16, y + 12, short(nameText(table.name), 9), `strong name${picked}`, hit);
+  layer.text(MARGIN + 118, y + 12, `${table.filled}`, "end muted", hit);
+  const width = 26, most = 10, left = MARGIN + 126;
+  const gap = table.ids.length > most ? table.ids.length - (most - 1) : 0;
+  const kept = gap ? [...table.ids.slice(0, 3), null, ...table.ids.slice(-(most - 4))] : table.ids;
+  let fills = "", thin = "", thick = "";
+  kept.forEach((id, i) => {
+    const x = left + i * (width + 1);
+    if (id === null) { layer.text(x + width / 2, y + 12, `+${gap}`, "mid muted"); return; }
+    const k = gap && i > 3 ? table.ids.length - (kept.length - i) : i;
+    const here = id === state.nullBlock ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
+    const high = Math.round((150 * here) / size) / 10;
+    if (high) fills += `M${x} ${y + 16}v${-high}h${width}v${high}z`;
+    const edge = `M${x} ${y + 1}h${width}v15h${-width}z`;
+    if (state.refs[id] > 1) thick += edge;
+    else thin += edge;
+    layer.text(x + width / 2, y + 12.5, `${id}`, "mid small halo");
+    if (changed.has(id) && concerned) stage.over.rect(x - 2, y - 1, width + 4, 19, "frame");
+    if (view.selected?.kind === "block" && view.selected.value === id) stage.over.rect(x, y + 1, width, 15, "chosen");
+  });
+  const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
+  layer.path(fills, faded, "none", look.color);
+  layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");
+  layer.path(thin, "thin");
+  layer.path(thick, "thick");
+  // One place to click for the whole line: which block it is, the pointer's x says.
+  const at = (x) => kept[Math.floor((x - left) / (width + 1))];
+  layer.rect(left, y, kept.length * (width + 1), 17, "", "transparent", { at });
+}
