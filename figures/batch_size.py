@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from figures import chart, style
 from figures.compare import Panel, Row, body_of, draw_panels
-from pagesim.paper import Comparison
+from pagesim.studies.paper import Comparison
 
-# Parts of a published batch: what tests/test_paper.py holds our ShareGPT runs to.
+# Parts of a published batch: what tests/studies/test_paper.py holds our ShareGPT runs to.
 WITHIN = {"max": 0.12, "pow2": 0.12, "oracle": 0.12, "paged": 0.20}
 SHAREGPT = "ShareGPT, all requests waiting from the start"
 ALPACA = "Alpaca, 30 requests a second: on two machines, no bound claimed"
@@ -35,7 +35,7 @@ def batch_size(
     title: str | None = None,
     notes: Iterable[str] = (),
 ) -> Figure:
-    """Draw `pagesim.paper.figure_13a()` and `figure_13b()`; ``notes`` stand under the picture."""
+    """Draw `studies.paper.figure_13a()` and `figure_13b()`; ``notes`` stand under the picture."""
     panels = _panels(sharegpt, alpaca)
     with mpl.rc_context(style.RC):
         figure, axes, y = chart.page(

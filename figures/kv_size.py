@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from figures import chart, style
 from figures.style import Box
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing import ModelSpec
 
 BAR, PITCH, LEGEND = 13.0, 19.0, 24.0
 NAME, VALUE, KEPT = 88.0, 56.0, 176.0

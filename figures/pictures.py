@@ -26,9 +26,9 @@ from figures.scenes import NAMES, forked_and_swapped
 from figures.sharing import sharing, sharing_alt_text
 from figures.snapshot import read_snapshot
 from figures.thread_map import thread_map, thread_map_alt
-from pagesim import paper
-from pagesim.model_presets import PRESETS
 from pagesim.simulation import PAPER_POOL, simulate
+from pagesim.sizing import PRESETS
+from pagesim.studies import paper
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pagesim.files import check_output, replacing
-from pagesim.prefix_hits import cache_hits, hit_curve, ids_seen_before
+from pagesim.studies.prefix_hits import cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Workload, load
 from pagesim.workload.request import HASH_BLOCK_TOKENS
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from figures import chart, style
 from figures.chart import Scale
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing import ModelSpec
 
 LABELS, PLOT, ROW = 100.0, 214.0, 13.0
 LEFT, RIGHT = chart.MARGIN + LABELS, chart.WIDTH - chart.MARGIN - 18

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 
 from figures import chart, style
 from figures.compare import Panel, Row, body_of, draw_panels
-from pagesim.paper import Comparison
+from pagesim.studies.paper import Comparison
 
 PARALLEL, BEAM = "parallel sampling", "beam search"
-# Points of percent: what tests/test_paper.py holds samples of these data sets to.
+# Points of percent: what tests/studies/test_paper.py holds samples of these data sets to.
 WITHIN = {"alpaca": 3.0, "sharegpt": 3.0}
 NAMES = {"alpaca": "Alpaca", "sharegpt": "ShareGPT"}
 HOW_TO_READ = (
@@ -30,7 +30,7 @@ HOW_TO_READ = (
 def sharing(
     figures: Mapping[str, Comparison], *, title: str | None = None, notes: Iterable[str] = ()
 ) -> Figure:
-    """Draw ``{dataset: pagesim.paper.figure_15(dataset)}``; ``notes`` stand under the picture.
+    """Draw ``{dataset: studies.paper.figure_15(dataset)}``; ``notes`` stand under the picture.
 
     ValueError when there is no data set.
     """
@@ -55,7 +55,7 @@ def sharing_alt_text(figures: Mapping[str, Comparison], notes: Iterable[str] = (
 def _panels(figures: Mapping[str, Comparison]) -> list[Panel]:
     """Samples first, on one scale for all data sets; then the beam searches, on another."""
     if not figures:
-        raise ValueError("there is no data set to draw: give pagesim.paper.figure_15() of one")
+        raise ValueError("there is no data set to draw: give studies.paper.figure_15() of one")
     panels = []
     for kind, said in ((PARALLEL, PARALLEL), (BEAM, f"{BEAM}: reported only")):
         rows = {dataset: _rows(dataset, kind, found) for dataset, found in figures.items()}

@@ -11,9 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import NoFreeBlocksError, UsageError
-from pagesim.model_spec import ModelSpec
 from pagesim.player.explore import explore
-from pagesim.pool import Pool
+from pagesim.sizing import ModelSpec, Pool
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import RefCounter
@@ -29,18 +28,18 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 if TYPE_CHECKING:
     from pagesim import workload
     from pagesim.simulation import Simulation, simulate
-    from pagesim.sweeps import CellResult, Sweep, simulate_cell, sweep
+    from pagesim.studies.sweep import CellResult, Sweep, simulate_cell, sweep
 
 __version__ = "0.1.0"
 
 # What counts with NumPy is imported when it is asked for: all the rest works without it.
 _LATER = {
-    "CellResult": "pagesim.sweeps",
+    "CellResult": "pagesim.studies.sweep",
     "Simulation": "pagesim.simulation",
-    "Sweep": "pagesim.sweeps",
+    "Sweep": "pagesim.studies.sweep",
     "simulate": "pagesim.simulation",
-    "simulate_cell": "pagesim.sweeps",
-    "sweep": "pagesim.sweeps",
+    "simulate_cell": "pagesim.studies.sweep",
+    "sweep": "pagesim.studies.sweep",
 }
 
 __all__ = [

@@ -20,7 +20,7 @@ from pagesim.engines.fast_forward import FastForwardEngine, why_not
 from pagesim.engines.paged import PagedEngine
 from pagesim.engines.progress import Watcher, shown
 from pagesim.errors import UsageError
-from pagesim.pool import Pool
+from pagesim.sizing.pool import Pool
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload.files import load

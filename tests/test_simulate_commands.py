@@ -64,10 +64,10 @@ def test_waste_of_a_file(capsys: pytest.CaptureFixture[str], trace: Path, policy
 def test_waste_of_the_papers_preset(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pagesim import paper
+    from pagesim.studies import paper
 
     whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # the runs of tests/test_paper.py
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
     value = answer(capsys, "waste", "--preset", "paper-figure-2")
     assert list(value["policies"]) == ["max", "pow2", "oracle", "paged"]
     assert "SOSP '23" in value["source"]
@@ -104,10 +104,10 @@ def test_waste_draws_what_it_says(
 def test_the_calibration_is_in_the_picture_of_the_preset(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from pagesim import paper
+    from pagesim.studies import paper
 
     whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # the runs of tests/test_paper.py
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
     out = tmp_path / "waste.svg"
     assert run("waste", "--preset", "paper-figure-2", "--out", out) == 0
     words = " ".join(re.sub("<[^>]*>", " ", out.read_text()).split())

@@ -13,9 +13,9 @@ import pytest
 from pagesim.baselines import TokenPolicy
 from pagesim.engines import Roofline
 from pagesim.errors import UsageError
-from pagesim.model_spec import ModelSpec
-from pagesim.pool import Pool
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.sizing import ModelSpec
+from pagesim.sizing.pool import Pool
 from pagesim.waste import PARTS
 from pagesim.workload import Request, Workload, WorkloadError, gamma
 

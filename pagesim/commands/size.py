@@ -10,9 +10,9 @@ import click
 from pagesim.commands.common import INPUT_FILE, Answer, BadInput, example, finish
 
 if TYPE_CHECKING:
-    from pagesim.cache.memory_amount import ByteRange
-    from pagesim.cache.sizing import CacheSize
-    from pagesim.model_spec import ModelSpec
+    from pagesim.sizing.amount import ByteRange
+    from pagesim.sizing.cache_size import CacheSize
+    from pagesim.sizing.model import ModelSpec
 
 COUNT = click.IntRange(1, 2**31)
 AMOUNT = "24GiB, 38.48GiB (the rounding is kept), 80GB, or plain bytes"
@@ -83,7 +83,7 @@ def size(context: click.Context, /, as_json: bool, **options: Any) -> None:
 
 
 def _size(options: dict[str, Any]) -> CacheSize:
-    from pagesim.cache.sizing import size_v0, size_v1
+    from pagesim.sizing import size_v0, size_v1
 
     engines = {"v0": size_v0, "v1": size_v1}
     if options["engine"] not in engines:
@@ -104,7 +104,7 @@ def _size(options: dict[str, Any]) -> CacheSize:
 
 
 def _model(name: str | None, config: Path | None) -> ModelSpec:
-    from pagesim.model_spec import ModelSpec
+    from pagesim.sizing.model import ModelSpec
 
     if (name is None) == (config is None):
         raise BadInput("give one of --model NAME and --config PATH")
@@ -112,8 +112,8 @@ def _model(name: str | None, config: Path | None) -> ModelSpec:
 
 
 def _memory(options: dict[str, Any]) -> ByteRange:
-    from pagesim.cache.memory_amount import ByteRange, parse_bytes
-    from pagesim.cache.sizing_v0 import kv_cache_memory
+    from pagesim.sizing.amount import ByteRange, parse_bytes
+    from pagesim.sizing.v0 import kv_cache_memory
 
     memory, card, peak = options["memory"], options["gpu_memory"], options["peak"]
     if memory is not None and card is not None:

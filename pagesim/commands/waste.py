@@ -63,7 +63,7 @@ def waste(
     published: Mapping[str, Mapping[str, float]] | None = None
     try:
         if file is None:
-            from pagesim.paper import figure_2
+            from pagesim.studies.paper import figure_2
 
             figure = figure_2()
             policies, published = figure.ours, figure.published

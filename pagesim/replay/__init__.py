@@ -18,13 +18,13 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.jsonl import numbered_objects
-from pagesim.replay_players import (
+from pagesim.replay.block_layer import (
     BlockManagerPlayer,
     BlockTablePlayer,
     Player,
     UnknownNameError,
 )
-from pagesim.replay_scheduler import SchedulerPlayer
+from pagesim.replay.scheduler import SchedulerPlayer
 from pagesim.timeline import Timeline, record
 
 FORMAT = "pagesim-trace/1"

@@ -1,10 +1,10 @@
-"""What the operations of a scheduler's recording mean; see `pagesim.replay_players`."""
+"""What the operations of a scheduler's recording mean; see `pagesim.replay.block_layer`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pagesim.replay_players import Named, pairs
+from pagesim.replay.block_layer import Named, pairs
 from pagesim.timeline import Timeline
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler

@@ -14,6 +14,8 @@ from fractions import Fraction
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 
+GIB = 2**30
+
 UNITS = {
     "B": 1,
     "kB": 10**3,
@@ -22,7 +24,7 @@ UNITS = {
     "TB": 10**12,
     "KiB": 2**10,
     "MiB": 2**20,
-    "GiB": 2**30,
+    "GiB": GIB,
     "TiB": 2**40,
 }
 """Bytes of a unit: with an i in powers of 1024, without in powers of 1000."""

@@ -7,7 +7,7 @@ Source: vLLM's flags ``--dtype`` and ``--kv-cache-dtype`` (0.6.4.post1, ``vllm/c
 from __future__ import annotations
 
 from pagesim.errors import UsageError
-from pagesim.model_spec import DTYPE_BYTES, ModelSpec
+from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 MODEL_DTYPES = {"half": "float16", "float": "float32"} | {name: name for name in DTYPE_BYTES}
 """What ``--dtype`` takes beside "auto", and the dtype that it means."""

@@ -8,12 +8,13 @@ give a wrong answer silently. Sources: the configuration classes of Hugging Face
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pagesim.errors import UsageError
-from pagesim.model_spec import ModelSpec
+
+Model = TypeVar("Model")
 
 MAX_BYTES, MAX_LAYERS, MAX_NUMBER = 4 * 2**20, 4096, 2**31
 """A config has kilobytes. More than this is no config, and a layer more is a list entry more."""
@@ -59,10 +60,11 @@ UNKNOWN = (
 )
 
 
-def read_config(path: str | Path) -> ModelSpec:
+def read_config(path: str | Path, make: Callable[..., Model]) -> Model:
     """The model that the file ``path`` describes; its name is that of the folder or of the file.
 
-    UsageError names the file, the key and the value. OSError when it cannot be opened.
+    ``make`` takes the fields of a `ModelSpec`. UsageError names the file, the key and the value;
+    OSError when it cannot be opened.
     """
     file = Path(path)
     with file.open("rb") as opened:
@@ -74,14 +76,15 @@ def read_config(path: str | Path) -> ModelSpec:
     except (RecursionError, ValueError) as problem:  # also text that is not UTF-8
         raise UsageError(f"{file}: not JSON: {problem}") from problem
     try:
-        return parse_config(config, file.stem if file.name != "config.json" else _folder(file))
+        name = file.stem if file.name != "config.json" else _folder(file)
+        return parse_config(config, name, make)
     except RecursionError as problem:  # it could be parsed, but not be quoted
         raise UsageError(f"{file}: nested too deeply for a config.json") from problem
     except (UsageError, TypeError) as problem:
         raise UsageError(f"{file}: {problem}") from problem
 
 
-def parse_config(config: Any, name: str) -> ModelSpec:
+def parse_config(config: Any, name: str, make: Callable[..., Model]) -> Model:
     """The model of a config that is parsed already; UsageError names the key and the value."""
     if not isinstance(config, dict):
         raise UsageError(f"a config must be a JSON object, not {_short(config)}")
@@ -93,7 +96,7 @@ def parse_config(config: Any, name: str) -> ModelSpec:
     heads = _required(text, HEADS)
     layers = _required(text, LAYERS, MAX_LAYERS)
     sliding = _sliding_layers(text, str(model_type), layers)
-    return ModelSpec(
+    return make(
         name,
         layers,
         heads,

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pagesim.cache.kv_cache_spec import KVCacheSpec
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.sizing.kv_cache_spec import KVCacheSpec
 
 DEFAULT_MAX_NUM_BATCHED_TOKENS = 2048
 """The default in vLLM's SchedulerConfig; the engine may choose another one for a large card."""

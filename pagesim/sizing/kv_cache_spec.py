@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pagesim.cache.dtypes import dtype_bytes
 from pagesim.checks import check_int
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing.dtypes import dtype_bytes
+from pagesim.sizing.model import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.sizing.hf_config import read_config
+from pagesim.sizing.presets import MODELS, preset_name
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 """The dtypes that models run in, and the bytes of one number."""
@@ -91,13 +93,13 @@ class ModelSpec:
     @classmethod
     def from_config(cls, path: str | Path) -> ModelSpec:
         """Read a Hugging Face ``config.json``; UsageError says which key cannot be used and why."""
-        from pagesim.hf_config import read_config
-
-        return read_config(path)
+        return read_config(path, cls)
 
     @classmethod
     def preset(cls, name: str) -> ModelSpec:
         """A model by its name, in any case (see `PRESETS`); UsageError lists the nearest ones."""
-        from pagesim.model_presets import find_preset
+        return PRESETS[preset_name(name)]
 
-        return find_preset(name)
+
+PRESETS = {name: ModelSpec(name, **fields) for name, fields in MODELS.items()}
+"""The models known by name."""

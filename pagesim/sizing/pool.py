@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pagesim.checks import check_count
 from pagesim.errors import UsageError
-
-if TYPE_CHECKING:
-    from pagesim.model_spec import ModelSpec
-
-GIB = 2**30
+from pagesim.sizing.amount import GIB
+from pagesim.sizing.model import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +27,6 @@ class Pool:
         ``model`` is a preset's name or a spec. OPT-13B with 12 GiB, 800 KiB a token, has the 15,728
         slots of the paper's table 1. UsageError if not a single token fits.
         """
-        from pagesim.model_spec import ModelSpec
-
         if isinstance(kv_gib, bool) or not isinstance(kv_gib, int | float):
             raise TypeError(f"kv_gib must be a number, not {kv_gib!r}")
         if not 0 < kv_gib < float("inf"):

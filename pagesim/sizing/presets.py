@@ -3,120 +3,87 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from functools import partial
+from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.model_spec import ModelSpec
-
-_OPT_PAPER = "Zhang et al., OPT, arXiv 2205.01068, table 1"
 
 
-def _hub(repository: str) -> str:
-    return f"huggingface.co/{repository}, config.json"
+def _model(
+    repository: str, layers: int, heads: int, kv_heads: int, head_dim: int, length: int, **more: Any
+) -> dict[str, Any]:
+    """The fields of a `ModelSpec`, in the order in which a config has them."""
+    return {
+        "num_layers": layers,
+        "num_heads": heads,
+        "num_kv_heads": kv_heads,
+        "head_dim": head_dim,
+        "max_model_len": length,
+        "source": f"huggingface.co/{repository}, config.json",
+    } | more
 
 
-# OPT: every head has its own keys and values, of 128 numbers, in 16 bits, over 2048 positions.
-_opt = partial(ModelSpec, head_dim=128, dtype="float16", max_model_len=2048, source=_OPT_PAPER)
+def _windows(window: int, layers: int, every: int) -> dict[str, Any]:
+    """``every``-th layer looks back over everything, all others over ``window`` tokens."""
+    sliding = tuple(layer for layer in range(layers) if (layer + 1) % every)
+    return {"sliding_window": window, "sliding_layers": sliding}
 
-_MODELS = (
-    ModelSpec("qwen2-1.5b", 28, 12, 2, 128, max_model_len=131072, source=_hub("Qwen/Qwen2-1.5B")),
-    ModelSpec("qwen3-0.6b", 28, 16, 8, 128, max_model_len=40960, source=_hub("Qwen/Qwen3-0.6B")),
-    ModelSpec(
-        "llama-2-7b",
+
+def _opt(layers: int, heads: int) -> dict[str, Any]:
+    """Every head has its own keys and values, of 128 numbers, in 16 bits, over 2048 positions."""
+    paper = "Zhang et al., OPT, arXiv 2205.01068, table 1"
+    return _model("", layers, heads, heads, 128, 2048, dtype="float16", source=paper)
+
+
+LATENT = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
+
+MODELS: dict[str, dict[str, Any]] = {
+    "qwen2-1.5b": _model("Qwen/Qwen2-1.5B", 28, 12, 2, 128, 131072),
+    "qwen3-0.6b": _model("Qwen/Qwen3-0.6B", 28, 16, 8, 128, 40960),
+    "qwen3-8b": _model("Qwen/Qwen3-8B", 36, 32, 8, 128, 40960),
+    "qwen3-32b": _model("Qwen/Qwen3-32B", 64, 64, 8, 128, 40960),
+    "qwen3-30b-a3b": _model("Qwen/Qwen3-30B-A3B", 48, 32, 4, 128, 40960),
+    "llama-2-7b": _model("meta-llama/Llama-2-7b-hf", 32, 32, 32, 128, 4096, dtype="float16"),
+    "llama-3.1-8b": _model("meta-llama/Llama-3.1-8B", 32, 32, 8, 128, 131072),
+    "llama-3.1-70b": _model("meta-llama/Llama-3.1-70B", 80, 64, 8, 128, 131072),
+    "llama-3.3-70b": _model("meta-llama/Llama-3.3-70B-Instruct", 80, 64, 8, 128, 131072),
+    "mistral-7b": _model(
+        "mistralai/Mistral-7B-v0.1",
         32,
         32,
-        32,
-        128,
-        dtype="float16",
-        max_model_len=4096,
-        source=_hub("meta-llama/Llama-2-7b-hf"),
-    ),
-    ModelSpec(
-        "llama-3.1-8b", 32, 32, 8, 128, max_model_len=131072, source=_hub("meta-llama/Llama-3.1-8B")
-    ),
-    ModelSpec(
-        "llama-3.1-70b",
-        80,
-        64,
         8,
         128,
-        max_model_len=131072,
-        source=_hub("meta-llama/Llama-3.1-70B"),
-    ),
-    ModelSpec(
-        "mistral-7b",
-        32,
-        32,
-        8,
-        128,
-        max_model_len=32768,
+        32768,
         sliding_window=4096,
         sliding_layers=tuple(range(32)),
-        source=_hub("mistralai/Mistral-7B-v0.1"),
     ),
-    ModelSpec(
-        "gemma-2-9b",
-        42,
-        16,
-        8,
-        256,
-        max_model_len=8192,
-        sliding_window=4096,
-        sliding_layers=tuple(range(0, 42, 2)),
-        source=_hub("google/gemma-2-9b-it"),
+    "mixtral-8x7b": _model("mistralai/Mixtral-8x7B-v0.1", 32, 32, 8, 128, 32768),
+    "gemma-2-9b": _model("google/gemma-2-9b-it", 42, 16, 8, 256, 8192, **_windows(4096, 42, 2)),
+    "gemma-3-4b": _model("google/gemma-3-4b-it", 34, 8, 4, 256, 131072, **_windows(1024, 34, 6)),
+    "gemma-3-12b": _model("google/gemma-3-12b-it", 48, 16, 8, 256, 131072, **_windows(1024, 48, 6)),
+    "gemma-3-27b": _model(
+        "google/gemma-3-27b-it", 62, 32, 16, 128, 131072, **_windows(1024, 62, 6)
     ),
-    ModelSpec(
-        "gemma-3-27b",
-        62,
-        32,
-        16,
-        128,
-        max_model_len=131072,
-        sliding_window=1024,
-        sliding_layers=tuple(layer for layer in range(62) if layer % 6 != 5),
-        source=_hub("google/gemma-3-27b-it"),
-    ),
-    ModelSpec(
-        "deepseek-v2-lite",
-        27,
-        16,
-        16,
-        128,
-        max_model_len=163840,
-        kv_lora_rank=512,
-        qk_rope_head_dim=64,
-        source=_hub("deepseek-ai/DeepSeek-V2-Lite"),
-    ),
-    ModelSpec(
-        "deepseek-v3",
-        61,
-        128,
-        128,
-        128,
-        max_model_len=163840,
-        kv_lora_rank=512,
-        qk_rope_head_dim=64,
-        source=_hub("deepseek-ai/DeepSeek-V3"),
-    ),
-    _opt("opt-13b", 40, 40, 40),
-    _opt("opt-66b", 64, 72, 72),
-    _opt("opt-175b", 96, 96, 96),
-)
-
-PRESETS = {model.name: model for model in _MODELS}
-"""The models by name, in lower case."""
+    "gpt-oss-20b": _model("openai/gpt-oss-20b", 24, 64, 8, 64, 131072, **_windows(128, 24, 2)),
+    "gpt-oss-120b": _model("openai/gpt-oss-120b", 36, 64, 8, 64, 131072, **_windows(128, 36, 2)),
+    "deepseek-v2-lite": _model("deepseek-ai/DeepSeek-V2-Lite", 27, 16, 16, 128, 163840, **LATENT),
+    "deepseek-v3": _model("deepseek-ai/DeepSeek-V3", 61, 128, 128, 128, 163840, **LATENT),
+    "opt-13b": _opt(40, 40),
+    "opt-66b": _opt(64, 72),
+    "opt-175b": _opt(96, 96),
+}
+"""By name, in lower case: the fields of a `ModelSpec`."""
 
 
-def find_preset(name: str) -> ModelSpec:
-    """The model of this name, in any case; the owner may stand before it ("Qwen/Qwen2-1.5B").
+def preset_name(name: str) -> str:
+    """The key in MODELS; any case will do, and the owner may stand before it.
 
-    UsageError for an unknown one, with the nearest names.
+    "Qwen/Qwen2-1.5B" is "qwen2-1.5b". UsageError for an unknown one, with the nearest names.
     """
     wanted = name.strip().lower().rpartition("/")[2]
-    if wanted in PRESETS:
-        return PRESETS[wanted]
-    near = get_close_matches(wanted, PRESETS, n=3, cutoff=0.4)
-    known = f"the nearest are {', '.join(near)}" if near else f"there are {', '.join(PRESETS)}"
+    if wanted in MODELS:
+        return wanted
+    near = get_close_matches(wanted, MODELS, n=3, cutoff=0.4)
+    known = f"the nearest are {', '.join(near)}" if near else f"there are {', '.join(MODELS)}"
     raise UsageError(
         f"no preset is called {name!r}; {known}. Any other model: its config.json (--config PATH, "
         "or ModelSpec.from_config)"

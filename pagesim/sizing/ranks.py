@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing.model import ModelSpec
 
 
 def kv_heads_per_rank(model: ModelSpec, tensor_parallel_size: int) -> int:

@@ -1,4 +1,4 @@
-"""V0's three formulas: the bytes of a block, and how many blocks the GPU and the CPU hold.
+"""V0, the engine whose blocks this package gives out: the bytes of a block, and how many fit.
 
 A block has a page in every layer, and its id is the same in all of them. A window saves no memory
 here: V0 keeps the layers of a model alike.
@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 
-from pagesim.cache.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MLAAttentionSpec
-from pagesim.cache.memory_amount import ByteRange
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.model_spec import ModelSpec
-
-GIB = 2**30
+from pagesim.sizing.amount import ByteRange, as_byte_range
+from pagesim.sizing.cache_size import CacheSize
+from pagesim.sizing.dtypes import cache_dtype
+from pagesim.sizing.kv_cache_config import KVCacheGroupSpec, get_kv_cache_config
+from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MLAAttentionSpec
+from pagesim.sizing.model import ModelSpec
+from pagesim.sizing.ranks import kv_heads_per_rank, layers_per_rank
 
 
 def v0_layer_spec(
@@ -56,10 +58,36 @@ def num_gpu_blocks(kv_memory: int, block_bytes: int) -> int:
     return max(kv_memory // check_int("block_bytes", block_bytes, 1), 0)
 
 
-def num_cpu_blocks(swap_space_gib: float, block_bytes: int) -> int:
-    """How many blocks fit into ``swap_space_gib`` GiB of the host's memory, for each GPU."""
-    if isinstance(swap_space_gib, bool) or not isinstance(swap_space_gib, int | float):
-        raise TypeError(f"swap_space must be a number of GiB, not {swap_space_gib!r}")
-    if not 0 <= swap_space_gib <= 2**30:
-        raise UsageError(f"swap_space must be a number of GiB from 0 on, not {swap_space_gib}")
-    return int(swap_space_gib * GIB // check_int("block_bytes", block_bytes, 1))
+def size_v0(
+    model: ModelSpec,
+    memory: ByteRange | int | str,
+    *,
+    block_size: int = 16,
+    dtype: str = "auto",
+    kv_cache_dtype: str = "auto",
+    tensor_parallel_size: int = 1,
+    pipeline_parallel_size: int = 1,
+    num_gpu_blocks_override: int | None = None,
+) -> CacheSize:
+    """V0's cache in ``memory`` bytes a GPU, from a whole card: `kv_cache_memory`.
+
+    The other arguments are vLLM's flags of these names. UsageError or TypeError names the argument,
+    also when not a single block fits.
+    """
+    amount = as_byte_range("memory", memory)
+    kept = cache_dtype(model, dtype, kv_cache_dtype)
+    spec = v0_layer_spec(
+        model,
+        block_size=block_size,
+        num_kv_heads=kv_heads_per_rank(model, tensor_parallel_size),
+        dtype=kept,
+    )
+    ranks = layers_per_rank(model.num_layers, pipeline_parallel_size, engine="v0")
+    layers = max(ranks, key=len)
+    groups = (KVCacheGroupSpec(tuple(f"layers.{layer}" for layer in layers), spec),)
+    block_bytes = cache_block_bytes(spec, len(layers))
+    blocks = [num_gpu_blocks(kv, block_bytes) for kv in (amount.low, amount.high)]
+    if num_gpu_blocks_override is not None:
+        blocks = [check_int("num_gpu_blocks_override", num_gpu_blocks_override, 1)] * 2
+    low, high = (get_kv_cache_config(groups, number) for number in blocks)
+    return CacheSize("v0", model, kept, len(layers), low, high).checked(amount)

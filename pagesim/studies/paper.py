@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from pagesim.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
 from pagesim.baselines.buddy import power_of_two_from
-from pagesim.sharing import beam_search, parallel_sampling_by_lengths
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
 from pagesim.workload import Request, Workload
 
 SOURCE = "Kwon et al., PagedAttention, SOSP '23, arXiv 2309.06180"

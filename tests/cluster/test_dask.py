@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from pagesim.sweeps import sweep
-from tests.sweeps.functions import Inline, area, deadly, fragile, repaired
+from pagesim.studies.sweep import sweep
+from tests.studies.sweep.functions import Inline, area, deadly, fragile, repaired
 
 GRID = {"width": [1, 2, 3], "height": [3, 4]}
 

@@ -6,7 +6,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
-from pagesim.paper import Comparison
+from pagesim.studies.paper import Comparison
 
 
 def shown(figure: Figure) -> list[str]:

@@ -10,8 +10,7 @@ from matplotlib.patches import Rectangle
 from figures import chart, style
 from figures.display import svg_bytes
 from figures.kv_size import KEPT, KINDS, NAME, VALUE, kv_size, kv_size_alt_text
-from pagesim.model_presets import PRESETS
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing import PRESETS, ModelSpec
 
 pytestmark = pytest.mark.ch10
 

@@ -12,10 +12,10 @@ import pytest
 from figures import style
 from figures.prefix_curve import DATA, main
 from figures.prefix_hits import PLOT, prefix_hits, prefix_hits_alt_text
-from pagesim.model_presets import PRESETS
+from pagesim.sizing import PRESETS
 from tests.figures.charts import shown
 from tests.figures.test_block_layout import overlapping
-from tests.workload.test_prefix_hits import CURVE, EXTRACT
+from tests.studies.test_prefix_hits import CURVE, EXTRACT
 
 pytestmark = pytest.mark.ch09
 

@@ -10,9 +10,9 @@ import pytest
 
 from pagesim.replay import TraceError, replay_file
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 RECORDINGS = sorted(DATA.glob("*-*-[0-9]*.jsonl.gz"))
-SHARED = Path(__file__).parents[2] / "shared" / "vllm"
+SHARED = Path(__file__).parents[3] / "shared" / "vllm"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
 
 pytestmark = pytest.mark.ch02

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pagesim
-from pagesim.cache.memory_amount import ByteRange, as_byte_range, parse_bytes
+from pagesim.sizing.amount import ByteRange, as_byte_range, parse_bytes
 
 pytestmark = pytest.mark.ch10
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 import pagesim
-from pagesim.cache.memory_amount import ByteRange
-from pagesim.cache.ranks import kv_heads_per_rank
-from pagesim.cache.sizing import size_v0, size_v1
-from pagesim.cache.sizing_v0 import kv_cache_memory, num_cpu_blocks, num_gpu_blocks
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing import ModelSpec
+from pagesim.sizing.amount import ByteRange
+from pagesim.sizing.ranks import kv_heads_per_rank
+from pagesim.sizing.v0 import kv_cache_memory, num_gpu_blocks, size_v0
+from pagesim.sizing.v1 import size_v1
 
 pytestmark = pytest.mark.ch10
 
@@ -102,11 +102,12 @@ def test_a_utilization_that_is_none(share: float) -> None:
 
 
 def test_swap_space() -> None:
-    assert num_cpu_blocks(0, 4096) == 0
-    assert num_cpu_blocks(0.5, 2**20) == 512
+    size = size_v0(LLAMA, "1GiB")
+    assert size.block_bytes == 2 * 2**20
+    assert [size.num_cpu_blocks(gib) for gib in (0, 0.5, 4)] == [0, 256, 2048]
     for wrong in (-1, math.nan, math.inf):
         with pytest.raises(pagesim.UsageError, match="swap_space"):
-            num_cpu_blocks(wrong, 4096)
+            size.num_cpu_blocks(wrong)
 
 
 def test_fp8_halves_the_bytes_and_doubles_the_blocks() -> None:
@@ -193,3 +194,14 @@ def test_when_not_one_block_fits() -> None:
             size_of(QWEN2, GIB, block_size=0)
         with pytest.raises(TypeError, match="memory must be an int"):
             size_of(QWEN2, 1.5)  # type: ignore[arg-type]
+
+
+def test_a_hybrid_model_holds_more_than_its_layers_suggest() -> None:
+    """gpt-oss-20b: 12 full and 12 sliding layers make two groups that share 12 tensors."""
+    size = size_v1(ModelSpec.preset("gpt-oss-20b"), "10GiB", block_size=16)
+    assert len(size.high.kv_cache_groups) == 2 and len(size.high.kv_cache_tensors) == 12
+    assert size.bytes_per_token == 49_152
+    assert size.block_bytes == 12 * 16 * 2_048
+    assert size.num_gpu_blocks == (27_306, 27_306)
+    long, step = 131_072, 2_048
+    assert size.max_concurrency(long, step) == pytest.approx(27_306 / (8_192 + 137))

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 import pagesim
-from pagesim.cache.kv_cache_config import (
+from pagesim.sizing import ModelSpec
+from pagesim.sizing.kv_cache_config import (
     KVCacheGroupSpec,
     get_kv_cache_config,
     get_kv_cache_configs,
     get_kv_cache_groups,
     num_blocks_for,
 )
-from pagesim.cache.kv_cache_spec import (
+from pagesim.sizing.kv_cache_spec import (
     FullAttentionSpec,
     KVCacheSpec,
     MLAAttentionSpec,
     SlidingWindowSpec,
     get_kv_cache_spec,
 )
-from pagesim.cache.ranks import layers_per_rank
-from pagesim.cache.sizing import size_v1
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing.ranks import layers_per_rank
+from pagesim.sizing.v1 import size_v1
 
 pytestmark = pytest.mark.ch10
 

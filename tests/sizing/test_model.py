@@ -16,13 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pagesim
-from pagesim.hf_config import MAX_BYTES, parse_config
-from pagesim.model_presets import PRESETS
-from pagesim.model_spec import ModelSpec
+from pagesim.sizing.hf_config import MAX_BYTES, parse_config
+from pagesim.sizing.model import PRESETS, ModelSpec
 
 pytestmark = pytest.mark.ch10
 
-CONFIGS = Path(__file__).parent / "data" / "configs"
+CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 LLAMA = {
     "model_type": "llama",
     "num_hidden_layers": 32,
@@ -67,18 +66,61 @@ def test_bytes_per_token() -> None:
     assert {name: model.kv_bytes_per_token for name, model in PRESETS.items()} == {
         "qwen2-1.5b": 28_672,
         "qwen3-0.6b": 114_688,
+        "qwen3-8b": 147_456,
+        "qwen3-32b": 262_144,
+        "qwen3-30b-a3b": 98_304,
         "llama-2-7b": 524_288,
         "llama-3.1-8b": 131_072,
         "llama-3.1-70b": 327_680,
+        "llama-3.3-70b": 327_680,
         "mistral-7b": 131_072,
+        "mixtral-8x7b": 131_072,
         "gemma-2-9b": 344_064,
+        "gemma-3-4b": 139_264,
+        "gemma-3-12b": 393_216,
         "gemma-3-27b": 507_904,
+        "gpt-oss-20b": 49_152,
+        "gpt-oss-120b": 73_728,
         "deepseek-v2-lite": 31_104,
         "deepseek-v3": 70_272,
         "opt-13b": 819_200,
         "opt-66b": 2_359_296,
         "opt-175b": 4_718_592,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "kv_heads", "head_dim", "full", "window"),
+    [
+        ("Qwen/Qwen3-8B", 36, 8, 128, 36, None),
+        ("Qwen/Qwen3-32B", 64, 8, 128, 64, None),
+        ("Qwen/Qwen3-30B-A3B", 48, 4, 128, 48, None),
+        ("llama-3.3-70b", 80, 8, 128, 80, None),
+        ("mixtral-8x7b", 32, 8, 128, 32, None),
+        ("mistral-7b", 32, 8, 128, 0, 4096),
+        ("gemma-2-9b", 42, 8, 256, 21, 4096),
+        ("gemma-3-4b", 34, 4, 256, 5, 1024),
+        ("gemma-3-12b", 48, 8, 256, 8, 1024),
+        ("gemma-3-27b", 62, 16, 128, 10, 1024),
+        ("openai/gpt-oss-20b", 24, 8, 64, 12, 128),
+        ("openai/gpt-oss-120b", 36, 8, 64, 18, 128),
+    ],
+)
+def test_presets_by_the_numbers_that_decide(
+    name: str, layers: int, kv_heads: int, head_dim: int, full: int, window: int | None
+) -> None:
+    """``full`` counts the layers without a window."""
+    model = ModelSpec.preset(name)
+    assert (model.num_layers, model.num_kv_heads, model.head_dim) == (layers, kv_heads, head_dim)
+    assert (layers - len(model.sliding_layers), model.sliding_window) == (full, window)
+
+
+def test_where_the_windows_of_presets_are() -> None:
+    """gpt-oss begins with one and alternates; of six layers of Gemma 3 the last is full."""
+    assert ModelSpec.preset("gpt-oss-20b").sliding_layers == tuple(range(0, 24, 2))
+    assert ModelSpec.preset("gemma-2-9b").sliding_layers == tuple(range(0, 42, 2))
+    gemma = ModelSpec.preset("gemma-3-4b")
+    assert [i for i in range(34) if i not in gemma.sliding_layers] == [5, 11, 17, 23, 29]
 
 
 def test_layers_with_windows() -> None:
@@ -91,7 +133,7 @@ def test_layers_with_windows() -> None:
     assert gemma3.sliding_window == 1024
     assert config("mistral").sliding_layers == tuple(range(32))
     pattern = LLAMA | {"sliding_window": 64, "sliding_window_pattern": 4}
-    assert len(parse_config(pattern, "x").sliding_layers) == 24
+    assert len(parse_config(pattern, "x", ModelSpec).sliding_layers) == 24
 
 
 def test_multi_modal_files_nest_the_language_model() -> None:
@@ -130,7 +172,7 @@ def test_other_names_for_the_same() -> None:
 )
 def test_dtype_is_the_one_vllm_runs_it_in(written: dict[str, Any], run_in: str) -> None:
     base = {key: value for key, value in LLAMA.items() if key != "torch_dtype"}
-    assert parse_config(base | written, "x").dtype == run_in
+    assert parse_config(base | written, "x", ModelSpec).dtype == run_in
 
 
 def test_a_config_is_named_after_its_folder(tmp_path: Path) -> None:
@@ -210,7 +252,7 @@ KEYS += ["sliding_window_pattern", "layer_types", "kv_lora_rank", "qk_rope_head_
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES))
 def test_any_object_is_a_model_or_refused(change: dict[str, Any]) -> None:
     try:
-        model = parse_config(LLAMA | change, "any")
+        model = parse_config(LLAMA | change, "any", ModelSpec)
     except pagesim.UsageError:
         return
     assert model.kv_bytes_per_token > 0

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pagesim import paper
 from pagesim.engines import Outcomes, Roofline
-from pagesim.paper import FIGURE_2, FIGURE_13A, Comparison
 from pagesim.simulation import PAPER_POOL, simulate
+from pagesim.studies import paper
+from pagesim.studies.paper import FIGURE_2, FIGURE_13A, Comparison
 from pagesim.waste import PARTS, WasteLog
 from pagesim.workload import load
 from tests.engines.plain_pages import PlainPagedEngine
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.ch01
 
 N = 1500
 POINTS = 3.0
-SHAREGPT = Path(__file__).parents[2] / "shared/waste/traces/sharegpt_first_turn_2rps.csv"
+SHAREGPT = Path(__file__).parents[3] / "shared/waste/traces/sharegpt_first_turn_2rps.csv"
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.prefix_hits import PrefixHits, cache_hits, hit_curve, ids_seen_before
+from pagesim.studies.prefix_hits import PrefixHits, cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Request, Workload, load
 
 EXTRACT = Path(__file__).parents[1] / "data" / "mooncake_conversation-first250.jsonl.gz"

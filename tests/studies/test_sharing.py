@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
-from pagesim.sharing import beam_search, parallel_sampling, parallel_sampling_by_lengths
+from pagesim.studies.sharing import beam_search, parallel_sampling, parallel_sampling_by_lengths
 from pagesim.v0.block.common import cdiv
 from pagesim.workload import Request
 

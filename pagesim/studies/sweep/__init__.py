@@ -5,8 +5,8 @@ the file they go to and ``writer`` its lock, ``study`` ties these together; ``si
 simulation of a cell.
 """
 
-from pagesim.sweeps.cells import CellResult
-from pagesim.sweeps.simulations import simulate_cell
-from pagesim.sweeps.study import Sweep, sweep
+from pagesim.studies.sweep.cells import CellResult
+from pagesim.studies.sweep.simulations import simulate_cell
+from pagesim.studies.sweep.study import Sweep, sweep
 
 __all__ = ["CellResult", "Sweep", "simulate_cell", "sweep"]

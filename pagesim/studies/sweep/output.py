@@ -16,8 +16,8 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.files import check_output
-from pagesim.sweeps.cells import CellResult, Cells, Function, name_of
-from pagesim.sweeps.writer import only_writer
+from pagesim.studies.sweep.cells import CellResult, Cells, Function, name_of
+from pagesim.studies.sweep.writer import only_writer
 
 FORMAT = "pagesim sweep"
 VERSION = 1

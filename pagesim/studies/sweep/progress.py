@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from pagesim.sweeps.cells import CellResult
+from pagesim.studies.sweep.cells import CellResult
 
 
 class Progress:

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pagesim.errors import UsageError
-from pagesim.sweeps.cells import Cell, Function, Outcome, failure, name_of, run_cell
+from pagesim.studies.sweep.cells import Cell, Function, Outcome, failure, name_of, run_cell
 
 IN_FLIGHT = 1024
 """Cells submitted and not finished, on an executor whose number of workers nobody tells."""

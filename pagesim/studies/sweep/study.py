@@ -8,11 +8,11 @@ from concurrent.futures import Executor
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.sweeps.cells import CellResult, Cells, Function, Grid
-from pagesim.sweeps.output import SweepFile
-from pagesim.sweeps.progress import Progress
-from pagesim.sweeps.runner import Finished, Runner
-from pagesim.sweeps.simulations import simulate_cell
+from pagesim.studies.sweep.cells import CellResult, Cells, Function, Grid
+from pagesim.studies.sweep.output import SweepFile
+from pagesim.studies.sweep.progress import Progress
+from pagesim.studies.sweep.runner import Finished, Runner
+from pagesim.studies.sweep.simulations import simulate_cell
 
 
 class Sweep:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagesim import UsageError
-from pagesim.sweeps import sweep
-from pagesim.sweeps.cells import Cells, check_json
+from pagesim.studies.sweep import sweep
+from pagesim.studies.sweep.cells import Cells, check_json
 
 pytestmark = pytest.mark.ch01
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pagesim import UsageError
-from pagesim.sweeps import Sweep, sweep
-from pagesim.sweeps.cells import CellResult, Cells
-from pagesim.sweeps.output import SweepFile
-from tests.sweeps.functions import Inline, area, fragile
+from pagesim.studies.sweep import Sweep, sweep
+from pagesim.studies.sweep.cells import CellResult, Cells
+from pagesim.studies.sweep.output import SweepFile
+from tests.studies.sweep.functions import Inline, area, fragile
 
 pytestmark = pytest.mark.ch01
 
@@ -44,7 +44,7 @@ def test_a_line_for_each_cell_as_soon_as_it_is_given(out: Path) -> None:
         assert len(out.read_bytes().splitlines()) >= 1 + given
     header, *lines = lines_of(out)
     assert header["format"] == "pagesim sweep" and header["cells"] == 4
-    assert header["function"] == "tests.sweeps.functions.fragile"
+    assert header["function"] == "tests.studies.sweep.functions.fragile"
     assert [line["cell"] for line in lines] == CELLS
     assert lines[0]["value"] == {"area": 3} and lines[0]["error"] is None
     assert lines[2]["value"] is None and "no room" in lines[2]["error"]
@@ -95,7 +95,7 @@ def test_resumed_results_are_the_fresh_ones(out: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "grid", "message"),
     [
-        (area, GRID, "it has function 'tests.sweeps.functions.fragile', not 'tests"),
+        (area, GRID, "it has function 'tests.studies.sweep.functions.fragile', not 'tests"),
         (fragile, GRID | {"height": [3]}, "it has cells 4, not 2"),
         (fragile, {"width": [1, 2], "size": [3, 4]}, r"it has names \['height', 'width'\], not"),
         (fragile, {"width": [1, 2], "height": [3, 5]}, "it has other values, not the grid given"),

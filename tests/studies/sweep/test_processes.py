@@ -12,8 +12,8 @@ from types import ModuleType
 import pytest
 
 from pagesim import UsageError
-from pagesim.sweeps import runner, sweep
-from tests.sweeps.functions import area, deadly, fragile
+from pagesim.studies.sweep import runner, sweep
+from tests.studies.sweep.functions import area, deadly, fragile
 
 pytestmark = pytest.mark.ch01
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from pagesim import UsageError
-from pagesim.pool import Pool
 from pagesim.simulation import simulate
-from pagesim.sweeps import simulate_cell, sweep
+from pagesim.sizing.pool import Pool
+from pagesim.studies.sweep import simulate_cell, sweep
 from pagesim.workload import paper_sharegpt
-from tests.sweeps.functions import Inline
+from tests.studies.sweep.functions import Inline
 
 pytestmark = pytest.mark.ch01
 

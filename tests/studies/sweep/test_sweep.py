@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from pagesim import UsageError
-from pagesim.sweeps import CellResult, study, sweep
-from pagesim.sweeps.runner import IN_FLIGHT
-from tests.sweeps.functions import Answering, Inline, area, fragile
+from pagesim.studies.sweep import CellResult, study, sweep
+from pagesim.studies.sweep.runner import IN_FLIGHT
+from tests.studies.sweep.functions import Answering, Inline, area, fragile
 
 pytestmark = pytest.mark.ch01
 

@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 
 from pagesim import UsageError
-from pagesim.sweeps import sweep, writer
-from pagesim.sweeps.cells import CellResult, Cells
-from pagesim.sweeps.output import SweepFile
-from tests.sweeps.functions import Inline, area
+from pagesim.studies.sweep import sweep, writer
+from pagesim.studies.sweep.cells import CellResult, Cells
+from pagesim.studies.sweep.output import SweepFile
+from tests.studies.sweep.functions import Inline, area
 
 pytestmark = pytest.mark.ch01
 
 GRID = {"width": [1, 2], "height": [3, 4]}
 FIRST = """
 import sys, time
-from pagesim.sweeps import sweep
-from tests.sweeps.functions import Inline, area
+from pagesim.studies.sweep import sweep
+from tests.studies.sweep.functions import Inline, area
 
 grid = {"width": [1, 2], "height": [3, 4]}
 for one in sweep(grid, area, executor=Inline(), out=sys.argv[1], in_flight=1):
@@ -50,7 +50,7 @@ def another_process(out: Path) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen(
         [sys.executable, "-c", FIRST, str(out)],
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     assert child.stdout is not None
     try:

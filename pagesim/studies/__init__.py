@@ -1,0 +1,1 @@
+"""Questions asked of many runs: the paper's figures, sharing, prefix hits, sweeps over a grid."""
