@@ -8,6 +8,8 @@ from typing import Any
 
 from pagesim.errors import UsageError
 
+ONLY_INT = frozenset({int})
+
 
 def check_int(name: str, value: Any, minimum: int) -> int:
     """``value`` if it is an int of at least ``minimum``; TypeError or UsageError if not."""
@@ -46,10 +48,12 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
 
     A NumPy array or a tensor is welcome through its ``tolist()``.
     """
-    if isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable):
+    if not isinstance(token_ids, (list, tuple)) and (
+        isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable)
+    ):
         raise TypeError(f"{name} must be a list of ints, not {token_ids!r}")
     tokens = list(token_ids)
-    if not set(map(type, tokens)) <= {int}:
+    if tokens and not ONLY_INT.issuperset(map(type, tokens)):
         at, bad = next((i, t) for i, t in enumerate(tokens) if type(t) is not int)
         raise TypeError(f"{name}[{at}] must be an int, not {bad!r} ({type(bad).__name__})")
     return tokens

@@ -16,6 +16,9 @@ Name = int | str
 MAX_NAME = 10_000
 """Letters of a name, or of an error's message."""
 
+MAX_BLOCKS = 2_000_000
+"""Blocks of all pools of a run: every state of it names them all."""
+
 
 def is_name(value: object) -> bool:
     """Whether ``value`` can name a table, in memory and in a file: an int, or a string of UTF-8."""
@@ -33,6 +36,12 @@ _repr = reprlib.Repr()
 _repr.maxstring = _repr.maxother = 80
 show = _repr.repr
 """A value as an error message shows it: short, however long or deep it is."""
+
+
+def request_name(request_id: object) -> Name:
+    """What a request is called in a timeline: its id, or that as text."""
+    return request_id if is_name(request_id) else show(request_id)  # type: ignore[return-value]
+
 
 EFFECTS = (
     "take",
@@ -53,8 +62,8 @@ EFFECTS = (
 TAKE, FREE, SHARE, UNSHARE, WRITE, COPY, MOVE, CACHE, HIT, EVICT, COMPUTED, NULL = range(12)
 # Rows of a log that are no effects on blocks: how tables and queues change, what is written.
 PATCH, OPEN, CLOSE, TOKENS, LEAVE, ENTER, SCHEDULED, MARK = range(12, 20)
-# Rows of a journal alone: a table begins to write tokens, its entries have changed from one on.
-APPEND, ENTRIES = 20, 21
+# Rows of a journal alone: a table begins to write tokens; the order of a queue.
+APPEND, QUEUE = 20, 21
 
 FRONT, BACK = 0, -1
 """Where a freed block goes in its list."""

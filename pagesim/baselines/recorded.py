@@ -15,14 +15,14 @@ from typing import Any
 
 from pagesim.baselines.contiguous import ContiguousPolicy
 from pagesim.checks import check_int
+from pagesim.effects import MAX_BLOCKS
 from pagesim.engines.paged_requests import prompt_of
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.timeline.edition1 import FORMAT_1, Edition1
-from pagesim.timeline.header import MAX_BLOCKS
 from pagesim.timeline.reader import Reader
 from pagesim.timeline.run import Timeline
-from pagesim.v0.block.common import FreeBlockIds
+from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.workload.request import Request, Workload
 
 RESERVE = "ensure_num_empty_slots"

@@ -22,7 +22,7 @@ from pagesim.engines.paged_requests import can_ever_serve
 from pagesim.engines.progress import Progress, no_progress
 from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
-from pagesim.v0.block.common import FreeBlockIds
+from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.waste import WasteLog
 from pagesim.workload.request import Request

@@ -8,7 +8,7 @@ from pagesim.state import Queues, State, TableState
 from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.file import load
 from pagesim.timeline.questions import Question
-from pagesim.timeline.recorder import record
+from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 
 __all__ = [

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pagesim.effects import Name, show
+from pagesim.effects import MAX_BLOCKS, Name, show
 from pagesim.state import Queues, State, TableState
 from pagesim.timeline.checked import Checked
 
 FORMAT = "pagesim-timeline/2"
 LINKED, SORTED = ORDERS = ("linked", "sorted")
-MAX_BLOCKS = 2_000_000
 MAX_NAMES = 1_000
 """Pools, lists, or queues."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import overload
+from typing import Any, overload
 
 from pagesim.effects import OPEN, Event, Name, is_name
 from pagesim.errors import UsageError
@@ -17,8 +17,6 @@ from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
 from pagesim.timeline.search import Search
 from pagesim.timeline.seek import Seeker
-from pagesim.timeline.tap import TAPS, Tap
-from pagesim.v0.block.block_table import BlockTable
 
 
 class Timeline:
@@ -37,9 +35,10 @@ class Timeline:
         *,
         first: int = 0,
         notes: Notes | None = None,
-        tap: Tap | None = None,
+        recording: Any = None,
     ) -> None:
-        self._log, self._start, self._stop, self._tap = log, start, stop, tap
+        self._log, self._start, self._stop = log, start, stop
+        self._recording = recording
         self.notes = notes or Notes()
         """Title, words for the tokens and questions: see :meth:`annotate`."""
         self.first = first
@@ -116,21 +115,19 @@ class Timeline:
             found &= search.of_kind(kind)
         return sorted(found)
 
-    def label(self, table: BlockTable, name: Name) -> None:
+    def label(self, table: Any, name: Name) -> None:
         """Call a table of this recording by a name of its own, from its beginning.
 
         UsageError if another table has that name, if the table belongs to another allocator, or if
         the recording is over; TypeError for what is no table or no name.
         """
-        if self._tap is None or self._stop is not None:
+        if self._recording is None or self._stop is not None:
             raise UsageError(f"the recording is over: {name!r} cannot be given to a table any more")
-        if not isinstance(table, BlockTable):
+        if not hasattr(table, "physical_block_ids"):
             raise TypeError(f"table must be a BlockTable, not {table!r}")
         if not is_name(name):
             raise TypeError(f"a name must be a number or a short string, not {name!r:.80}")
-        if TAPS.get(table._undo) is not self._tap:
-            raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
-        self._tap.call(table, name)
+        self._recording.label(table, name)
 
     def annotate(
         self,

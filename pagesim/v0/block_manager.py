@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from typing import Any
 
 from pagesim.checks import check_int, check_time
 from pagesim.errors import UsageError
+from pagesim.journal import event
+from pagesim.state import State
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.block.computed_blocks import ComputedBlocksTracker, LastAccessBlocksTracker
@@ -26,6 +29,10 @@ class AllocStatus(enum.Enum):
     OK = enum.auto()
     LATER = enum.auto()
     NEVER = enum.auto()
+
+
+def _group(manager: Any, result: Any, seq_group: SequenceGroup, *_: Any) -> int:
+    return seq_group.first_seq.seq_id
 
 
 class SelfAttnBlockSpaceManager:
@@ -71,12 +78,15 @@ class SelfAttnBlockSpaceManager:
         )
         self.block_tables: dict[int, BlockTable] = {}
         self._gpu = self.block_allocator.allocator_on(Device.GPU)
-        self._copies = self._gpu.copies
-        self._undo = self.block_allocator.undo
+        self.journal = self.block_allocator.journal
         self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
         self._last_access = LastAccessBlocksTracker(self.block_allocator)
 
     # -- what there is ---------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """What tables and pools look like now."""
+        return self.block_allocator.state(dict(self.block_tables.items()))
 
     def get_block_table(self, seq: Sequence) -> list[int]:
         """The block ids of a sequence, first to last, in a list of their own."""
@@ -108,6 +118,7 @@ class SelfAttnBlockSpaceManager:
             return AllocStatus.OK
         return AllocStatus.LATER
 
+    @event(_group)
     def allocate(self, seq_group: SequenceGroup) -> None:
         """Blocks for the first waiting sequence's tokens; the others of the group share them.
 
@@ -122,11 +133,12 @@ class SelfAttnBlockSpaceManager:
             self.block_allocator,
             max_block_sliding_window=self.max_block_sliding_window,
         )
-        if seqs[0].get_len():
-            table.allocate(seqs[0].get_token_ids())
-        tables = [table, *(table.fork() for _ in seqs[1:])]
-        for seq, its_table in zip(seqs, tables, strict=True):
-            self._add_table(seq, its_table)
+        with self.journal:
+            self._add_table(seqs[0], table)
+            if seqs[0].get_len():
+                table.allocate(seqs[0].get_token_ids())
+            for seq in seqs[1:]:
+                self._add_table(seq, table.fork())
 
     # -- growing ---------------------------------------------------------------------------------
 
@@ -138,22 +150,23 @@ class SelfAttnBlockSpaceManager:
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)
             num_slots = len(seq.data.token_ids) + num_lookahead_slots
-            touched += table.num_blocks_touched_by_growing_to(num_slots)
+            touched += table._num_blocks_touched_by_growing_to(num_slots)
         return touched <= self._gpu.get_num_free_blocks()
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens, reserve slots ahead; returns the copies (from, to)."""
-        if num_lookahead_slots:
-            check_int("num_lookahead_slots", num_lookahead_slots, 0)
+        if self.journal.wants_events:  # not by @event: this is the call of every token
+            return self._append_slots(seq, num_lookahead_slots)
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
-        if self.max_block_sliding_window is None:
-            table.append_checked(unseen, num_lookahead_slots)
-        else:
-            computed = seq.data.get_num_computed_tokens()
-            table.append_within_window(unseen, num_lookahead_slots, computed)
-        return self._gpu.clear_copy_on_writes() if self._copies.copies else []
+        table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
+        return self._gpu.clear_copy_on_writes()
 
+    @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
+    def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
+        return self.append_slots(seq, num_lookahead_slots)
+
+    @event(lambda manager, _, parent, child: child.seq_id)
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:
         """Let the child share the parent's blocks; nothing if the parent has no table."""
         if parent_seq.seq_id not in self.block_tables:
@@ -162,19 +175,22 @@ class SelfAttnBlockSpaceManager:
             raise UsageError(f"sequence {child_seq.seq_id} has a block table: it cannot be forked")
         self._add_table(child_seq, self.block_tables[parent_seq.seq_id].fork())
 
+    @event(lambda manager, _, seq: seq.seq_id)
     def free(self, seq: Sequence) -> None:
         """Give a sequence's blocks back, wherever they are; nothing if it has none."""
         table = self.block_tables.get(seq.seq_id)
         if table is None:
             return
         if table.physical_block_ids:
-            self._last_access.update_seq_blocks_last_access(seq.seq_id, table.physical_block_ids)
+            block_ids = table.physical_block_ids
+            self._last_access.update_seq_blocks_last_access(seq.seq_id, block_ids)
             table.free()
         self._last_access.remove_seq(seq.seq_id)
         self._computed_blocks.remove_seq(seq.seq_id)
         del self.block_tables[seq.seq_id]
-        if self._undo.active:
-            self._undo.note(self.block_tables.__setitem__, seq.seq_id, table)
+        self.journal.closed(table)
+        if self.journal.active:
+            self.journal.note(None, self.block_tables.__setitem__, seq.seq_id, table)
 
     # -- prefix caching --------------------------------------------------------------------------
 
@@ -191,7 +207,7 @@ class SelfAttnBlockSpaceManager:
 
     def get_common_computed_block_ids(self, seqs: Iterable[Sequence]) -> list[int]:
         """The leading blocks that need not be computed again for any of ``seqs``."""
-        with self._undo:
+        with self.journal:
             known = [
                 self._computed_blocks.get_cached_computed_blocks_and_update(
                     seq.seq_id, self._table(seq).physical_block_ids
@@ -217,10 +233,12 @@ class SelfAttnBlockSpaceManager:
         status = self._can_swap(seq_group, Device.CPU, SequenceStatus.RUNNING, 0, 0)
         return status is AllocStatus.OK
 
+    @event(_group)
     def swap_in(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a swapped group's blocks to the GPU; returns (CPU, GPU) pairs of cache indices."""
         return self._swap(seq_group, SequenceStatus.SWAPPED, Device.CPU, Device.GPU)
 
+    @event(_group)
     def swap_out(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a running group's blocks to the CPU; returns (GPU, CPU) pairs of cache indices."""
         return self._swap(seq_group, SequenceStatus.RUNNING, Device.GPU, Device.CPU)
@@ -238,7 +256,8 @@ class SelfAttnBlockSpaceManager:
         blocks: list[Block] = []
         for seq in seq_group.get_seqs(status):
             table = self._table(seq)
-            touched += table.num_blocks_touched_by_growing_to(seq.get_len() + num_lookahead_slots)
+            unseen = table.get_unseen_token_ids(seq.get_token_ids())
+            touched += table.get_num_blocks_touched_by_append_slots(unseen, num_lookahead_slots)
             blocks += table.blocks
         touched += self.block_allocator.get_num_full_blocks_touched(blocks, device)
         if self.block_allocator.get_num_total_blocks(device) < touched:
@@ -252,7 +271,7 @@ class SelfAttnBlockSpaceManager:
     ) -> list[tuple[int, int]]:
         index = self.block_allocator.get_physical_block_id
         pairs: list[tuple[int, int]] = []
-        with self._undo:
+        with self.journal:
             for seq in seq_group.get_seqs(status):
                 table = self._table(seq)
                 blocks = table.blocks
@@ -273,8 +292,9 @@ class SelfAttnBlockSpaceManager:
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
         self.block_tables[seq.seq_id] = table
-        if self._undo.active:
-            self._undo.note(self.block_tables.pop, seq.seq_id)
+        if self.journal.active:
+            self.journal.note(None, self.block_tables.pop, seq.seq_id)
+        self.journal.opened(table, seq.seq_id)
         self._computed_blocks.add_seq(seq.seq_id)
         self._last_access.add_seq(seq.seq_id)
 

@@ -14,27 +14,49 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pagesim.checks import check_time
+from pagesim.effects import BACK, QUEUE, SCHEDULED
 from pagesim.errors import UsageError
+from pagesim.journal import event
+from pagesim.state import State
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.v0.scheduler_guards import check_chunk_size, check_running, check_waiting
+from pagesim.v0.scheduler_guards import (
+    check_chunk_size,
+    check_new,
+    check_running,
+    check_waiting,
+)
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
+    SchedulerPrefillOutputs,
+    SchedulerRunningOutputs,
+    SchedulerSwappedInOutputs,
     SchedulingBudget,
     SequenceGroupMetadata,
 )
 from pagesim.v0.scheduler_policy import PromptDelay, by_urgency, urgency
 from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStage, SequenceStatus
+from pagesim.v0.state import with_queues
 
-Scheduled = list[ScheduledSequenceGroup]
+QUEUES = ("waiting", "running", "swapped")
 PREFILL = SequenceStage.PREFILL
 WAITING, RUNNING, SWAPPED = (
     SequenceStatus.WAITING,
     SequenceStatus.RUNNING,
     SequenceStatus.SWAPPED,
 )
+
+
+def who(seq_group: SequenceGroup) -> tuple[str, int]:
+    """A request as a recording names it: by its id and its first sequence's."""
+    return seq_group.request_id, seq_group.seqs[0].seq_id
+
+
+def first_seq_id(scheduler: Scheduler, result: object, seq_group: SequenceGroup, *_: object) -> int:
+    """Whom the decisions about a group concern."""
+    return seq_group.first_seq.seq_id
 
 
 class Scheduler:
@@ -73,7 +95,7 @@ class Scheduler:
         self.swapped: deque[SequenceGroup] = deque()
         self.num_cumulative_preemption = 0
         self._finished_requests_ids: list[str] = []
-        self._undo = self.block_manager.block_allocator.undo
+        self.journal = self.block_manager.journal
         self._block_size = cache_config.block_size
         self._chunked = scheduler_config.enable_chunked_prefill
         self._lookahead = scheduler_config.num_lookahead_slots
@@ -86,35 +108,32 @@ class Scheduler:
 
     # -- requests come and go --------------------------------------------------------------------
 
+    @event(first_seq_id, kind="arrive", called="add_seq_group", queues=True)
     def add_seq_group(self, seq_group: SequenceGroup) -> None:
         """Let a new request wait. UsageError unless it is one waiting sequence with a token."""
-        if not isinstance(seq_group, SequenceGroup):
-            raise TypeError(f"seq_group must be a SequenceGroup, not {seq_group!r}")
-        name = f"group {seq_group.request_id!r}"
-        if len(seq_group.seqs) != 1:
-            raise UsageError(
-                f"{name} has {len(seq_group.seqs)} sequences: a request begins with one, "
-                f"fork it after its prefill"
-            )
-        if seq_group.first_seq.status is not WAITING:
-            raise UsageError(f"{name} must be WAITING, not {seq_group.first_seq.status.name}")
-        if not seq_group.first_seq.get_len():
-            raise UsageError(f"the prompt of {name} is empty: it needs a token")
+        check_new(seq_group)
         if self._by_priority or self._delay.factor > 0:
-            check_time(f"arrival_time of {name}", seq_group.arrival_time)
+            check_time(f"arrival_time of group {seq_group.request_id!r}", seq_group.arrival_time)
         self.waiting.append(seq_group)
+        self._tell_move(seq_group, None, "waiting")
 
     def abort_seq_group(self, request_id: str | Iterable[str]) -> None:
-        """Drop requests from whichever queue they are in; unknown ids are passed over."""
+        """Drop requests from whichever queue they are in; unknown ids are ignored."""
         wanted = {request_id} if isinstance(request_id, str) else set(request_id)
-        for queue in (self.waiting, self.running, self.swapped):
-            for seq_group in [group for group in queue if group.request_id in wanted]:
+        for queue in QUEUES:
+            for seq_group in [g for g in getattr(self, queue) if g.request_id in wanted]:
                 wanted.discard(seq_group.request_id)
-                queue.remove(seq_group)
-                self._finished_requests_ids.append(seq_group.request_id)
-                for seq in seq_group.get_unfinished_seqs():
-                    seq.status = SequenceStatus.FINISHED_ABORTED
-                    self.free_seq(seq)
+                self._abort(seq_group, queue)
+
+    @event(first_seq_id, kind="abort", called="abort_seq_group", queues=True)
+    def _abort(self, seq_group: SequenceGroup, queue: str) -> None:
+        with self.journal:
+            for seq in seq_group.get_unfinished_seqs():
+                self._set_status(seq, SequenceStatus.FINISHED_ABORTED)
+                self.free_seq(seq)
+            getattr(self, queue).remove(seq_group)
+            self._finished_requests_ids.append(seq_group.request_id)
+            self._tell_move(seq_group, queue, None)
 
     def fork_seq(self, parent_seq: Sequence, child_seq: Sequence) -> None:
         """Let the child share the parent's blocks. Adding it to the group is the caller's job."""
@@ -128,14 +147,21 @@ class Scheduler:
         """Drop the running groups that are finished; free the sequences that are."""
         still_running: deque[SequenceGroup] = deque()
         for seq_group in self.running:
-            for seq in seq_group.seqs:
-                if seq.status > SWAPPED:
-                    self.free_seq(seq)
             if seq_group.seqs[0].status > SWAPPED:
-                self._finished_requests_ids.append(seq_group.request_id)
-            else:
-                still_running.append(seq_group)
+                self._finish(seq_group)
+                continue
+            still_running.append(seq_group)
+            for seq in seq_group.seqs:
+                if seq.status > SWAPPED and seq.seq_id in self.block_manager.block_tables:
+                    self.free_seq(seq)
         self.running = still_running
+
+    @event(first_seq_id, kind="finish", called="free_finished_seq_groups", queues=True)
+    def _finish(self, seq_group: SequenceGroup) -> None:
+        for seq in seq_group.get_finished_seqs():
+            self.free_seq(seq)
+        self._finished_requests_ids.append(seq_group.request_id)
+        self._tell_move(seq_group, "running", None)
 
     def get_and_reset_finished_requests_ids(self) -> list[str]:
         """The requests that finished or were aborted since the last call."""
@@ -165,33 +191,57 @@ class Scheduler:
         admitted, or if chunked prefill with prefix caching has a token budget that is no multiple
         of the block size. Nothing has changed then.
         """
-        self._now = now = check_time("clock()", self.clock())
-        outputs = self._schedule()
-        manager = self.block_manager
-        tables, caching = manager.block_tables, manager.enable_caching
+        forked = any(len(seq_group.seqs) > 1 for seq_group in self.running)
+        if not (self._may_fail or forked or self.journal.active):
+            return self._step()
+        with self.journal.step("schedule"):
+            queues = self.waiting, self.running.copy(), self.swapped.copy()
+            state = (*queues, self.num_cumulative_preemption, replace(self._delay))
+            self.journal.note(None, self._restore, *state)
+            return self._step()
+
+    def _restore(
+        self,
+        waiting: deque[SequenceGroup],
+        running: deque[SequenceGroup],
+        swapped: deque[SequenceGroup],
+        num_cumulative_preemption: int,
+        delay: PromptDelay,
+    ) -> None:
+        self.waiting, self.running, self.swapped = waiting, running, swapped
+        self.num_cumulative_preemption, self._delay = num_cumulative_preemption, delay
+
+    def _step(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs, bool]:
+        self._now = check_time("clock()", self.clock())
+        if self.running or self.waiting:
+            check_chunk_size(self.scheduler_config, self.cache_config)
+        check_running(self.running, self.scheduler_config, self.block_manager.block_tables)
+        outputs = self._schedule_chunked_prefill() if self._chunked else self._schedule_default()
+        if outputs.blocks_to_swap_in and outputs.blocks_to_swap_out:
+            raise RuntimeError("a step swapped in and out: blocks would overwrite each other")
+        return self._describe(outputs), outputs, False
+
+    @event(kind="schedule", queues=True)
+    def _describe(self, outputs: SchedulerOutputs) -> list[SequenceGroupMetadata]:
+        """What a worker is told of each group that takes part."""
+        manager, metadata = self.block_manager, []
+        caching = manager.enable_caching
         computed: list[int] = []
-        metadata: list[SequenceGroupMetadata] = []
         for scheduled in outputs.scheduled_seq_groups:
             seq_group, chunk = scheduled.seq_group, scheduled.token_chunk_size
-            seqs = seq_group.seqs
-            seq, data = seqs[0], seqs[0].data
-            seq_data = {seq.seq_id: data}
-            block_tables = {seq.seq_id: tables[seq.seq_id].physical_block_ids.copy()}
-            for other in seqs[1:]:
-                seq_data[other.seq_id] = other.data
-                block_tables[other.seq_id] = manager.get_block_table(other)
+            seqs, data = seq_group.seqs, seq_group.seqs[0].data
             if caching:
                 for seq in seqs:
-                    manager.access_all_blocks_in_seq(seq, now)
+                    manager.access_all_blocks_in_seq(seq, self._now)
                 computed = manager.get_common_computed_block_ids(seqs)
             is_prompt = data.stage is PREFILL
             metadata.append(
                 SequenceGroupMetadata(
                     seq_group.request_id,
                     is_prompt,
-                    seq_data,
+                    {seq.seq_id: seq.data for seq in seqs},
                     seq_group.sampling_params,
-                    block_tables,
+                    {seq.seq_id: manager.get_block_table(seq) for seq in seqs},
                     not is_prompt or chunk + data.num_computed_tokens >= len(data.token_ids),
                     chunk,
                     computed.copy(),
@@ -200,155 +250,122 @@ class Scheduler:
         if caching:
             for scheduled in outputs.scheduled_seq_groups:
                 manager.mark_blocks_as_computed(scheduled.seq_group, scheduled.token_chunk_size)
-        return metadata, outputs, False
+        if self.journal.tells_queues:
+            self._tell_step(outputs)
+        return metadata
 
-    def _schedule(self) -> SchedulerOutputs:
-        if self.running or self.waiting:
-            check_chunk_size(self.scheduler_config, self.cache_config)
-        tables = self.block_manager.block_tables
-        forked = check_running(self.running, self.scheduler_config, tables)
-        step = self._schedule_chunked_prefill if self._chunked else self._schedule_default
-        if not (self._may_fail or forked):  # nothing else needs a way back
-            return step()
-        waiting, running, swapped = self.waiting, self.running.copy(), self.swapped.copy()
-        preemptions, delay = self.num_cumulative_preemption, replace(self._delay)
-        try:
-            with self._undo:
-                return step()
-        except BaseException:
-            self.waiting, self.running, self.swapped = waiting, running, swapped
-            self.num_cumulative_preemption, self._delay = preemptions, delay
-            raise
+    def _schedule_default(self) -> SchedulerOutputs:
+        """Prefills alone if there are any and no group is swapped out; else decodes alone."""
+        budget = self._budget()
+        budget.num_curr_seqs = len(self.running)
+        lost: list[tuple[int, int]] = []
+        prefills = SchedulerPrefillOutputs()
+        running, swapped_in = SchedulerRunningOutputs(), SchedulerSwappedInOutputs()
+        if not self.swapped:
+            prefills = self._schedule_prefills(budget)
+        if not prefills.seq_groups:
+            if self._by_priority:
+                lost = self._schedule_priority_preemption(budget)
+            running = self._schedule_running(budget)
+            if not running.num_preempted:
+                swapped_in = self._schedule_swapped(budget)
+            self._put_preempted(running)
+        scheduled = prefills.seq_groups + running.decode_seq_groups + swapped_in.decode_seq_groups
+        self.running.extend(each.seq_group for each in scheduled)
+        return self._outputs(scheduled, budget, prefills, running, swapped_in, lost)
+
+    def _schedule_chunked_prefill(self) -> SchedulerOutputs:
+        """Running groups first; what is left of the budget goes to prompts, cut to fit."""
+        budget = self._budget()
+        swapped_in = SchedulerSwappedInOutputs()
+        running = self._schedule_running(budget)
+        if not running.num_preempted:
+            swapped_in = self._schedule_swapped(budget)
+        prefills = self._schedule_prefills(budget)
+        self._put_preempted(running)
+        for part in (
+            swapped_in.decode_seq_groups,
+            swapped_in.prefill_seq_groups,
+            running.decode_seq_groups,
+            running.prefill_seq_groups,
+            prefills.seq_groups,
+        ):
+            self.running.extend(each.seq_group for each in part)
+        scheduled = (
+            prefills.seq_groups
+            + running.prefill_seq_groups
+            + swapped_in.prefill_seq_groups
+            + running.decode_seq_groups
+            + swapped_in.decode_seq_groups
+        )
+        return self._outputs(scheduled, budget, prefills, running, swapped_in, [])
 
     def _budget(self) -> SchedulingBudget:
         config = self.scheduler_config
         return SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
 
-    def _schedule_default(self) -> SchedulerOutputs:
-        """Prefills alone, if no group is swapped out and one is admitted; else all decode."""
-        budget = self._budget()
-        budget.num_curr_seqs = len(self.running)
-        out = SchedulerOutputs([], 0, 0, [], [], [], [], 0, 0, 0)
-        prefills = [] if self.swapped else self._schedule_prefills(budget, out)
-        if prefills:
-            self.running.extend(scheduled.seq_group for scheduled in prefills)
-            out.scheduled_seq_groups, out.num_prefill_groups = prefills, len(prefills)
-        else:
-            if self._by_priority:
-                self._schedule_priority_preemption(budget, out)
-            _, decodes, preempted, swapped_out = self._schedule_running(budget, out)
-            out.preempted = len(preempted) + len(swapped_out)
-            back: Scheduled = []
-            if not out.preempted:
-                _, back = self._schedule_swapped(budget, out)
-            self._put_preempted(preempted, swapped_out)
-            out.scheduled_seq_groups = decodes + back if back else decodes
-            self.running.extend(scheduled.seq_group for scheduled in out.scheduled_seq_groups)
-        return self._finish(out, budget)
+    def _outputs(
+        self,
+        scheduled: list[ScheduledSequenceGroup],
+        budget: SchedulingBudget,
+        prefills: SchedulerPrefillOutputs,
+        running: SchedulerRunningOutputs,
+        swapped_in: SchedulerSwappedInOutputs,
+        blocks_lost: list[tuple[int, int]],
+    ) -> SchedulerOutputs:
+        return SchedulerOutputs(
+            scheduled_seq_groups=scheduled,
+            num_prefill_groups=len(prefills.seq_groups)
+            + len(running.prefill_seq_groups)
+            + len(swapped_in.prefill_seq_groups),
+            num_batched_tokens=budget.num_batched_tokens,
+            blocks_to_swap_in=swapped_in.blocks_to_swap_in,
+            blocks_to_swap_out=running.blocks_to_swap_out,
+            blocks_to_copy=running.blocks_to_copy + swapped_in.blocks_to_copy,
+            ignored_seq_groups=prefills.ignored_seq_groups + swapped_in.infeasible_seq_groups,
+            num_lookahead_slots=running.num_lookahead_slots,
+            running_queue_size=len(self.running),
+            preempted=running.num_preempted,
+            blocks_lost=blocks_lost,
+        )
 
-    def _schedule_chunked_prefill(self) -> SchedulerOutputs:
-        """Running groups first; what is left of the budget goes to prompts, cut to fit."""
-        budget = self._budget()
-        out = SchedulerOutputs([], 0, 0, [], [], [], [], 0, 0, 0)
-        chunks, decodes, preempted, swapped_out = self._schedule_running(budget, out)
-        out.preempted = len(preempted) + len(swapped_out)
-        back_chunks: Scheduled = []
-        back: Scheduled = []
-        if not out.preempted:
-            back_chunks, back = self._schedule_swapped(budget, out)
-        infeasible, out.ignored_seq_groups = out.ignored_seq_groups, []
-        prefills = self._schedule_prefills(budget, out)
-        out.ignored_seq_groups += infeasible
-        self._put_preempted(preempted, swapped_out)
-        for part in (back, back_chunks, decodes, chunks, prefills):
-            self.running.extend(scheduled.seq_group for scheduled in part)
-        out.num_prefill_groups = len(prefills) + len(chunks) + len(back_chunks)
-        out.scheduled_seq_groups = prefills + chunks + back_chunks + decodes + back
-        return self._finish(out, budget)
+    # -- running groups go on, or make room ------------------------------------------------------
 
-    def _finish(self, out: SchedulerOutputs, budget: SchedulingBudget) -> SchedulerOutputs:
-        if out.blocks_to_swap_in and out.blocks_to_swap_out:
-            raise RuntimeError("a step swapped in and out: blocks would overwrite each other")
-        out.num_batched_tokens = budget.num_batched_tokens
-        out.running_queue_size = len(self.running)
-        return out
-
-    # -- running groups go on, or make room -------------------------------------------------------
-
-    def _schedule_running(
-        self, budget: SchedulingBudget, out: SchedulerOutputs
-    ) -> tuple[Scheduled, Scheduled, list[SequenceGroup], list[SequenceGroup]]:
-        """The running groups that compute: prefill chunks, decodes; and those preempted, swapped.
+    def _schedule_running(self, budget: SchedulingBudget) -> SchedulerRunningOutputs:
+        """Let the running groups compute, and preempt from the end of ``running`` for room.
 
         Takes them from ``running``; what the token budget does not reach stays there, and goes
         first in the next step.
         """
-        chunks: Scheduled = []
-        decodes: Scheduled = []
-        preempted: list[SequenceGroup] = []
-        swapped_out: list[SequenceGroup] = []
-        running, manager, chunked = self.running, self.block_manager, self._chunked
-        can_append_slots, append_slots = manager.can_append_slots, manager.append_slots
-        out.num_lookahead_slots = self._lookahead
+        out = SchedulerRunningOutputs(num_lookahead_slots=self._lookahead)
+        running = self.running
         while running:
             seq_group = running[0]
-            seqs = seq_group.seqs
-            is_prefill = seqs[0].data.stage is PREFILL
-            new_tokens = len(seqs)
-            if is_prefill or chunked:
-                new_tokens = self._num_new_tokens(seqs, budget, chunked)
+            is_prefill = seq_group.seqs[0].data.stage is PREFILL
+            new_tokens = self._num_running_tokens(seq_group, is_prefill, budget)
             if not 0 < new_tokens <= budget.remaining_token_budget():
                 break
             running.popleft()
             lookahead = 0 if is_prefill else self._lookahead
-            while not can_append_slots(seq_group, lookahead):
+            while not self.block_manager.can_append_slots(seq_group, lookahead):
                 victim = running.pop() if running else seq_group
                 if self._preempt(victim, out.blocks_to_swap_out):
-                    preempted.append(victim)
+                    out.preempted.append(victim)
                 else:
-                    swapped_out.append(victim)
+                    out.swapped_out.append(victim)
                 if victim is seq_group:
                     break
             else:
-                for seq in seqs:
-                    if copies := append_slots(seq, lookahead):
-                        out.blocks_to_copy += copies
+                self._append_slots(seq_group, lookahead, out.blocks_to_copy)
                 if is_prefill:
-                    chunks.append(ScheduledSequenceGroup(seq_group, new_tokens))
+                    out.prefill_seq_groups.append(ScheduledSequenceGroup(seq_group, new_tokens))
                 else:
-                    decodes.append(ScheduledSequenceGroup(seq_group, 1))
+                    out.decode_seq_groups.append(ScheduledSequenceGroup(seq_group, 1))
                 # Without chunks the group took its seat when the step began.
-                budget.add(new_tokens, 1 if chunked else 0)
-        return chunks, decodes, preempted, swapped_out
+                budget.add(new_tokens, 1 if self._chunked else 0)
+        return out
 
-    def _schedule_priority_preemption(
-        self, budget: SchedulingBudget, out: SchedulerOutputs
-    ) -> None:
-        """Make room for the head of ``waiting`` from less urgent groups, then sort both queues.
-
-        As in vLLM the head is the group that stands there before the sort, and the room is not
-        kept for it. A victim waits, even if it was swapped out: its blocks never come back.
-        """
-        waiting, running = self.waiting.copy(), by_urgency(self.running)
-        if waiting:
-            head = waiting.popleft()
-            check_waiting(head)
-            while running and urgency(running[-1]) > urgency(head):
-                if self._can_admit(head, budget):
-                    break
-                victim = running.pop()
-                budget.num_curr_seqs -= 1
-                self._preempt(victim, out.blocks_lost, by_priority=True)
-                waiting.appendleft(victim)
-            waiting.appendleft(head)
-        self.waiting, self.running = by_urgency(waiting), running
-
-    def _can_admit(self, seq_group: SequenceGroup, budget: SchedulingBudget) -> bool:
-        new_tokens = self._num_new_tokens(seq_group.seqs, budget, chunked=False)
-        return self.block_manager.can_allocate(seq_group) is AllocStatus.OK and budget.can_schedule(
-            new_tokens, 1
-        )
-
+    @event(first_seq_id, kind="preempt", queues=True)
     def _preempt(
         self,
         victim: SequenceGroup,
@@ -358,11 +375,16 @@ class Scheduler:
     ) -> bool:
         """Take a group's blocks away; True if it will be recomputed, False if it was swapped."""
         self.num_cumulative_preemption += 1
-        if self.scheduler_config.preemption_mode == "swap":
+        recompute = self.scheduler_config.preemption_mode != "swap"
+        if recompute:
+            self._preempt_by_recompute(victim)
+        else:
             self._preempt_by_swap(victim, swap_pairs)
-            return False
-        self._preempt_by_recompute(victim)
-        return True
+        if recompute or by_priority:
+            self._tell_move(victim, "running", "waiting", 0)
+        else:
+            self._tell_move(victim, "running", "swapped")
+        return recompute
 
     def _preempt_by_recompute(self, victim: SequenceGroup) -> None:
         if len(victim.seqs) != 1:
@@ -374,8 +396,9 @@ class Scheduler:
         self._set_status(seq, WAITING)
         self.free_seq(seq)
         data = seq.data
-        if self._undo.active:
-            self._undo.note(data.restore_progress, data.get_num_computed_tokens(), data.stage)
+        if self.journal.active:
+            progress = data.num_computed_tokens, data.stage
+            self.journal.note(None, data.restore_progress, *progress)
         seq.reset_state_for_recompute()
 
     def _preempt_by_swap(self, victim: SequenceGroup, swap_pairs: list[tuple[int, int]]) -> None:
@@ -390,54 +413,80 @@ class Scheduler:
         for seq in victim.seqs:
             self._set_status(seq, SWAPPED)
 
-    def _put_preempted(
-        self, preempted: list[SequenceGroup], swapped_out: list[SequenceGroup]
-    ) -> None:
+    def _put_preempted(self, running: SchedulerRunningOutputs) -> None:
         """The youngest was preempted first: to the front of waiting one by one, it comes last."""
-        self.waiting.extendleft(preempted)
-        self.swapped.extend(swapped_out)
+        self.waiting.extendleft(running.preempted)
+        self.swapped.extend(running.swapped_out)
+
+    def _schedule_priority_preemption(self, budget: SchedulingBudget) -> list[tuple[int, int]]:
+        """Make room for the head of ``waiting`` from less urgent groups, then sort both queues.
+
+        As in vLLM the head is the group that stands there before the sort, and the room is not
+        kept for it. A victim waits, even if it was swapped out: its blocks on the CPU never come
+        back. Returns the (GPU, CPU) pairs of those.
+        """
+        waiting, running = self.waiting.copy(), by_urgency(self.running)
+        blocks_lost: list[tuple[int, int]] = []
+        if waiting:
+            head = waiting.popleft()
+            check_waiting(head)
+            while running and urgency(running[-1]) > urgency(head):
+                if self._can_admit(head, budget):
+                    break
+                victim = running.pop()
+                budget.num_curr_seqs -= 1
+                self._preempt(victim, blocks_lost, by_priority=True)
+                waiting.appendleft(victim)
+            waiting.appendleft(head)
+        self.waiting, self.running = by_urgency(waiting), running
+        return blocks_lost
+
+    def _can_admit(self, seq_group: SequenceGroup, budget: SchedulingBudget) -> bool:
+        new_tokens = self._num_new_tokens(seq_group.seqs, budget, chunked=False)
+        return self.block_manager.can_allocate(seq_group) is AllocStatus.OK and budget.can_schedule(
+            new_tokens, 1
+        )
 
     # -- swapped groups come back ----------------------------------------------------------------
 
-    def _schedule_swapped(
-        self, budget: SchedulingBudget, out: SchedulerOutputs
-    ) -> tuple[Scheduled, Scheduled]:
-        """Swap in from the head of ``swapped``: those still in prefill, and those that decode."""
-        chunks: Scheduled = []
-        decodes: Scheduled = []
-        manager = self.block_manager
+    def _schedule_swapped(self, budget: SchedulingBudget) -> SchedulerSwappedInOutputs:
+        """Swap in from the head of ``swapped`` while blocks and budget last."""
+        out = SchedulerSwappedInOutputs()
         while self.swapped:
             seq_group = self.swapped[0]
             is_prefill = seq_group.is_prefill()
             lookahead = 0 if is_prefill else self._lookahead
-            status = manager.can_swap_in(seq_group, lookahead)
+            status = self.block_manager.can_swap_in(seq_group, lookahead)
             if status is AllocStatus.LATER:
                 break
             if status is AllocStatus.NEVER:
-                self._ignore(self.swapped.popleft(), out)
+                self._ignore(self.swapped.popleft(), "swapped", out.infeasible_seq_groups)
                 continue
             # As in vLLM the tokens are not cut to the budget here, not even in chunked mode.
             new_tokens = self._num_new_tokens(seq_group.seqs, budget, chunked=False)
             if not budget.can_schedule(new_tokens, 1):
                 break
-            self.swapped.popleft()
-            out.blocks_to_swap_in += manager.swap_in(seq_group)
-            for seq in seq_group.seqs:
-                self._set_status(seq, RUNNING)
-            for seq in seq_group.seqs:
-                out.blocks_to_copy += manager.append_slots(seq, lookahead)
+            self._swap_in(self.swapped.popleft(), out.blocks_to_swap_in)
+            self._append_slots(seq_group, lookahead, out.blocks_to_copy)
             if is_prefill:
-                chunks.append(ScheduledSequenceGroup(seq_group, new_tokens))
+                out.prefill_seq_groups.append(ScheduledSequenceGroup(seq_group, new_tokens))
             else:
-                decodes.append(ScheduledSequenceGroup(seq_group, 1))
+                out.decode_seq_groups.append(ScheduledSequenceGroup(seq_group, 1))
             budget.add(new_tokens, 1)
-        return chunks, decodes
+        return out
+
+    @event(first_seq_id, kind="resume", queues=True)
+    def _swap_in(self, seq_group: SequenceGroup, swap_pairs: list[tuple[int, int]]) -> None:
+        swap_pairs += self.block_manager.swap_in(seq_group)
+        for seq in seq_group.seqs:
+            self._set_status(seq, RUNNING)
+        self._tell_move(seq_group, "swapped", "running")
 
     # -- waiting groups are admitted -------------------------------------------------------------
 
-    def _schedule_prefills(self, budget: SchedulingBudget, out: SchedulerOutputs) -> Scheduled:
-        """Admit from the head of ``waiting`` while blocks and budget last; no group overtakes."""
-        prefills: Scheduled = []
+    def _schedule_prefills(self, budget: SchedulingBudget) -> SchedulerPrefillOutputs:
+        """Admit from the head of ``waiting`` while blocks and budget last: strictly in order."""
+        out = SchedulerPrefillOutputs()
         limit = self.scheduler_config.max_model_len
         if not self._chunked:
             limit = min(limit, self.scheduler_config.max_num_batched_tokens)
@@ -445,36 +494,51 @@ class Scheduler:
             seq_group = self.waiting[0]
             check_waiting(seq_group)
             new_tokens = max(0, self._num_new_tokens(seq_group.seqs, budget, self._chunked))
-            if new_tokens > limit:
-                self._ignore(self._pop_waiting(), out)
-                continue
-            status = self.block_manager.can_allocate(seq_group)
+            status = AllocStatus.NEVER
+            if new_tokens <= limit:
+                status = self.block_manager.can_allocate(seq_group)
             if status is AllocStatus.LATER:
                 break
             if status is AllocStatus.NEVER:
-                self._ignore(self._pop_waiting(), out)
+                self._ignore(self._pop_waiting(), "waiting", out.ignored_seq_groups)
                 continue
             if new_tokens == 0 or not budget.can_schedule(new_tokens, 1):
                 break
-            self._pop_waiting()
-            self._allocate_and_set_running(seq_group)
-            prefills.append(ScheduledSequenceGroup(seq_group, new_tokens))
+            self._allocate_and_set_running(self._pop_waiting())
+            out.seq_groups.append(ScheduledSequenceGroup(seq_group, new_tokens))
             budget.add(new_tokens, 1)
-        self._delay.prev_prompt = bool(prefills)
-        return prefills
+        self._delay.prev_prompt = bool(out.seq_groups)
+        return out
 
+    @event(first_seq_id, kind="admit", queues=True)
     def _allocate_and_set_running(self, seq_group: SequenceGroup) -> None:
         self.block_manager.allocate(seq_group)
         for seq in seq_group.seqs:
             self._set_status(seq, RUNNING)
+        self._tell_move(seq_group, "waiting", "running")
 
-    def _ignore(self, seq_group: SequenceGroup, out: SchedulerOutputs) -> None:
+    @event(first_seq_id, kind="ignore", queues=True)
+    def _ignore(self, seq_group: SequenceGroup, queue: str, ignored: list[SequenceGroup]) -> None:
         """It will never fit. As in vLLM its blocks on the CPU, if it has any, stay taken."""
         for seq in seq_group.seqs:
             self._set_status(seq, SequenceStatus.FINISHED_IGNORED)
-        out.ignored_seq_groups.append(seq_group)
+        ignored.append(seq_group)
+        self._tell_move(seq_group, queue, None)
 
     # -- small parts of the above ----------------------------------------------------------------
+
+    def _append_slots(
+        self, seq_group: SequenceGroup, lookahead: int, blocks_to_copy: list[tuple[int, int]]
+    ) -> None:
+        for seq in seq_group.seqs:
+            blocks_to_copy += self.block_manager.append_slots(seq, lookahead)
+
+    def _num_running_tokens(
+        self, seq_group: SequenceGroup, is_prefill: bool, budget: SchedulingBudget
+    ) -> int:
+        if is_prefill or self._chunked:
+            return self._num_new_tokens(seq_group.seqs, budget, self._chunked)
+        return len(seq_group.seqs)
 
     def _num_new_tokens(self, seqs: list[Sequence], budget: SchedulingBudget, chunked: bool) -> int:
         """Tokens that a group would compute next; in chunked mode one sequence's, cut to fit."""
@@ -490,11 +554,31 @@ class Scheduler:
 
     def _pop_waiting(self) -> SequenceGroup:
         seq_group = self.waiting.popleft()
-        if self._undo.active:
-            self._undo.note(self.waiting.appendleft, seq_group)
+        if self.journal.active:
+            self.journal.note(None, self.waiting.appendleft, seq_group)
         return seq_group
 
     def _set_status(self, seq: Sequence, status: SequenceStatus) -> None:
-        if self._undo.active:
-            self._undo.note(setattr, seq, "status", seq.status)
+        if self.journal.active:
+            self.journal.note(None, setattr, seq, "status", seq.status)
         seq.status = status
+
+    # -- what a recording is told ----------------------------------------------------------------
+
+    def state(self) -> State:
+        """What queues, tables and pools look like now."""
+        return with_queues(self.block_manager.state(), {q: getattr(self, q) for q in QUEUES})
+
+    def _tell_move(
+        self, seq_group: SequenceGroup, source: str | None, target: str | None, place: int = BACK
+    ) -> None:
+        self.journal.move(who(seq_group), source, target, place)
+
+    def _tell_step(self, outputs: SchedulerOutputs) -> None:
+        for scheduled in outputs.scheduled_seq_groups:
+            seq_group, is_prompt = scheduled.seq_group, scheduled.seq_group.is_prefill()
+            tokens = scheduled.token_chunk_size if is_prompt else len(seq_group.seqs)
+            self.journal.tell((SCHEDULED, *who(seq_group), tokens, is_prompt))
+        for queue in ("waiting", "running") if self._by_priority else ("running",):
+            order = [who(seq_group) for seq_group in getattr(self, queue)]
+            self.journal.tell((QUEUE, queue, order))

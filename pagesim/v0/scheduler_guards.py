@@ -25,6 +25,22 @@ def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
         )
 
 
+def check_new(seq_group: SequenceGroup) -> None:
+    """UsageError unless a group is one waiting sequence with a token; TypeError if it is none."""
+    if not isinstance(seq_group, SequenceGroup):
+        raise TypeError(f"seq_group must be a SequenceGroup, not {seq_group!r}")
+    name, seq = f"group {seq_group.request_id!r}", seq_group.first_seq
+    if len(seq_group.seqs) != 1:
+        raise UsageError(
+            f"{name} has {len(seq_group.seqs)} sequences: a request begins with one, "
+            f"fork it after its prefill"
+        )
+    if seq.status is not WAITING:
+        raise UsageError(f"{name} must be WAITING, not {seq.status.name}")
+    if not seq.get_len():
+        raise UsageError(f"the prompt of {name} is empty: it needs a token")
+
+
 def check_waiting(seq_group: SequenceGroup) -> None:
     """UsageError for a group that priority swapped out: it waits, but cannot be admitted."""
     if seq_group.first_seq.status is not WAITING:
@@ -37,12 +53,12 @@ def check_waiting(seq_group: SequenceGroup) -> None:
 
 def check_running(
     running: Iterable[SequenceGroup], scheduler: SchedulerConfig, tables: Container[int]
-) -> bool:
-    """UsageError for a group that no step could go on with; returns whether a group was forked.
+) -> None:
+    """UsageError for a group that no step could go on with.
 
     ``tables`` has the ids of the sequences with blocks.
     """
-    forked, chunked = False, scheduler.enable_chunked_prefill
+    chunked = scheduler.enable_chunked_prefill
     for seq_group in running:
         seqs = seq_group.seqs
         first = seqs[0]
@@ -57,9 +73,7 @@ def check_running(
                 f"call update_num_computed_tokens() after each step"
             )
         if len(seqs) > 1 or first.seq_id not in tables:
-            forked = True
             _check_members(seq_group, scheduler.max_num_batched_tokens, tables)
-    return forked
 
 
 def _check_members(seq_group: SequenceGroup, budget: int, tables: Container[int]) -> None:

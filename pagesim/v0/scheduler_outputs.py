@@ -47,6 +47,43 @@ class ScheduledSequenceGroup:
 
 
 @dataclass(slots=True)
+class SchedulerRunningOutputs:
+    """What became of the running groups: the ones that compute, and the ones that made room."""
+
+    decode_seq_groups: list[ScheduledSequenceGroup] = field(default_factory=list)
+    prefill_seq_groups: list[ScheduledSequenceGroup] = field(default_factory=list)
+    preempted: list[SequenceGroup] = field(default_factory=list)
+    swapped_out: list[SequenceGroup] = field(default_factory=list)
+    blocks_to_swap_out: list[tuple[int, int]] = field(default_factory=list)
+    blocks_to_copy: list[tuple[int, int]] = field(default_factory=list)
+    num_lookahead_slots: int = 0
+
+    @property
+    def num_preempted(self) -> int:
+        """Groups that lost their blocks, one way or the other."""
+        return len(self.preempted) + len(self.swapped_out)
+
+
+@dataclass(slots=True)
+class SchedulerSwappedInOutputs:
+    """The groups that came back from the CPU, and those that can never come back."""
+
+    decode_seq_groups: list[ScheduledSequenceGroup] = field(default_factory=list)
+    prefill_seq_groups: list[ScheduledSequenceGroup] = field(default_factory=list)
+    blocks_to_swap_in: list[tuple[int, int]] = field(default_factory=list)
+    blocks_to_copy: list[tuple[int, int]] = field(default_factory=list)
+    infeasible_seq_groups: list[SequenceGroup] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SchedulerPrefillOutputs:
+    """The groups that were admitted, and those that can never be."""
+
+    seq_groups: list[ScheduledSequenceGroup] = field(default_factory=list)
+    ignored_seq_groups: list[SequenceGroup] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class SequenceGroupMetadata:
     """What a worker is told of one group: its tokens, and where their keys and values are.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
-from pagesim.v0.block.cpu_gpu_block_allocator import DeviceAllocator
+from pagesim.v0.block.interfaces import BlockAllocator
 from tests.block.state import State, everything
 
 BLOCK_SIZE = 4
@@ -26,7 +26,7 @@ class Scene:
 
     owner: Any
     call: Callable[[], Any]
-    pool: DeviceAllocator
+    pool: BlockAllocator
     tables: list[BlockTable] = field(default_factory=list)
     handles: list[Any] = field(default_factory=list)
     seqs: list[pagesim.Sequence] = field(default_factory=list)

@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pagesim
-from pagesim.v0.block.cpu_gpu_block_allocator import DeviceAllocator
 
 State = dict[str, Any]
 
 
 def everything(
-    owner: pagesim.SelfAttnBlockSpaceManager | pagesim.CpuGpuBlockAllocator | DeviceAllocator,
+    owner: pagesim.SelfAttnBlockSpaceManager | pagesim.CpuGpuBlockAllocator | Any,
     tables: Iterable[pagesim.BlockTable] = (),
     handles: Iterable[Any] = (),
     seqs: Iterable[pagesim.Sequence] = (),
@@ -40,7 +39,8 @@ def everything(
         state["null block"] = None if null is None else null.block_id
     else:
         state["pool"] = pool(allocator)
-    state["undo"] = (allocator.undo.active, len(allocator.undo._steps), len(allocator.undo._marks))
+    journal = allocator.journal
+    state["journal"] = journal.active, *map(len, (journal._inverses, journal._rows, journal._marks))
     state["tables"] = [table_state(table) for table in tables]
     state["handles"] = [handle(block) for block in handles]
     state["identities"] = [[id(block) for block in table.blocks] for table in tables]
@@ -53,10 +53,10 @@ def without_identities(state: State) -> State:
     return {key: value for key, value in state.items() if key != "identities"}
 
 
-def pool(allocator: DeviceAllocator) -> State:
+def pool(allocator: Any) -> State:
     """One device: who owns what, what is free in which order, what is cached."""
     state: State = {
-        "counts": {i: count for i, count in allocator.ref_counts.items() if count},
+        "counts": {i: count for i, count in allocator.refcounter.counts.items() if count},
         "free": list(allocator.free_block_ids),
         "copies": list(allocator.pending_copies),
     }
@@ -70,9 +70,8 @@ def pool(allocator: DeviceAllocator) -> State:
         state["touched"] = set(allocator._touched_blocks)
         state["lookups"] = (allocator._lookups, allocator._hits)
         state["records"] = {
-            block_id: (allocator._last_accessed[block_id], allocator._computed[block_id])
-            for block_id, count in allocator.ref_counts.items()
-            if count
+            block_id: (tracker.last_accessed, tracker.computed)
+            for block_id, tracker in allocator._block_tracker.items()
         }
     return state
 

@@ -11,7 +11,7 @@ import pytest
 
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
-from pagesim.v0.block.undo import UndoLog
+from pagesim.journal import Journal
 from tests.block.scenes import KINDS, new_allocator, new_table
 from tests.block.state import everything
 
@@ -89,16 +89,22 @@ def test_an_unknown_allocator(kind: str, name: Any) -> None:
 
 
 def test_ids_and_sizes_of_the_pools(kind: str) -> None:
-    pool, undo = POOLS[kind], UndoLog()
+    pool, journal = POOLS[kind], Journal()
     refused(UsageError, r"block_ids.*\[1, 1\]", lambda: pool(2, 4, [1, 1]))
     refused(UsageError, r"block_ids.*3", lambda: pool(3, 4, [1, 2]))
     refused(UsageError, "block_ids.*-1", lambda: pool(2, 4, [-1, 2]))
     refused(TypeError, r"block_ids\[0\].*'a'", lambda: pool(2, 4, ["a", "b"]))
     both = CpuGpuBlockAllocator
-    refused(UsageError, "block 0 ", lambda: both(pool(1, 4, undo=undo), pool(1, 4, undo=undo)))
-    refused(UsageError, "undo", lambda: both(pool(1, 4, [1]), pool(1, 4)))
     refused(
-        UsageError, "8 on the CPU", lambda: both(pool(1, 8, [1], undo=undo), pool(1, 4, undo=undo))
+        UsageError,
+        "block 0 ",
+        lambda: both(pool(1, 4, journal=journal), pool(1, 4, journal=journal)),
+    )
+    refused(UsageError, "journal", lambda: both(pool(1, 4, [1]), pool(1, 4)))
+    refused(
+        UsageError,
+        "8 on the CPU",
+        lambda: both(pool(1, 8, [1], journal=journal), pool(1, 4, journal=journal)),
     )
     refused(UsageError, "block_size.*4.*8", lambda: BlockTable(8, new_allocator(kind)))
     refused(TypeError, "block_allocator", lambda: BlockTable(4, pool(2, 4)))
@@ -109,11 +115,10 @@ def test_ids_and_sizes_of_the_pools(kind: str) -> None:
 def test_tokens(kind: str, tokens: Any, shown: str) -> None:
     allocator = new_allocator(kind)
     pool, table = allocator.allocator_on(Device.GPU), new_table(allocator, 5)
-    empty, block = BlockTable(4, allocator), table.blocks[1]
+    empty = BlockTable(4, allocator)
     for call in (
         lambda: empty.allocate(tokens),
         lambda: table.append_token_ids(tokens),
-        lambda: block.append_token_ids(tokens),
         lambda: pool.allocate_immutable_block(None, tokens),
         lambda: pool.allocate_immutable_blocks(None, [[1, 2, 3, 4], tokens]),
         lambda: allocator.allocate_immutable_block(None, tokens, Device.CPU),

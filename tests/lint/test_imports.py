@@ -21,12 +21,7 @@ ALLOWED = {"pagesim": set(), "kernels": set(), "figures": {"pagesim"}}
 # The circles that are still there: between files, and in a package between its folders and the
 # files at its root. The lists may only shrink.
 KNOWN_CIRCLES: dict[str, list[set[str]]] = {
-    "files": [
-        {
-            f"pagesim.timeline.{name}"
-            for name in ("capture", "desk", "notes", "questions", "reader", "run", "tap")
-        }
-    ],
+    "files": [{f"pagesim.timeline.{name}" for name in ("notes", "questions", "run")}],
     "pagesim": [
         {
             "pagesim.baselines",

@@ -70,7 +70,7 @@ class Run:
         except (RuntimeError, pagesim.UsageError, pagesim.NoFreeBlocksError) as error:
             self.failures += 1
             assert e.everything() == before, error
-            assert not e.scheduler._undo.active
+            assert not e.scheduler.journal.active
             victims = order or [g.request_id for g in e.scheduler.swapped] or list(e.queues[0])
             e.scheduler.abort_seq_group(victims[-1])
         else:

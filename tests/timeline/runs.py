@@ -16,7 +16,6 @@ import pagesim
 from pagesim import Device, SequenceStatus
 from pagesim.errors import UsageError
 from pagesim.timeline import State, Timeline
-from pagesim.timeline.capture import capture
 
 
 class ManagerRun:
@@ -37,7 +36,7 @@ class ManagerRun:
         return self.manager
 
     def live(self) -> State:
-        return capture(self.manager.block_allocator, self.manager.block_tables)
+        return self.manager.state()
 
     def step(self) -> None:
         """One call; NoFreeBlocksError is a result like any other."""
@@ -145,7 +144,7 @@ class TableRun:
         return self.allocator
 
     def live(self) -> State:
-        return capture(self.allocator, self.tables)
+        return self.allocator.state(self.tables)
 
     def step(self) -> None:
         actions = [self.allocate, self.append, self.append, self.append, self.ensure, self.fork]
@@ -229,7 +228,7 @@ class DeviceRun:
         return self.allocator
 
     def live(self) -> State:
-        return capture(self.allocator, {})
+        return self.allocator.state()
 
     def step(self) -> None:
         begin = [self.mutable, self.immutable, self.several]
@@ -310,8 +309,7 @@ class SchedulerRun:
         return self.scheduler
 
     def live(self) -> State:
-        manager = self.scheduler.block_manager
-        return capture(manager.block_allocator, manager.block_tables, self.scheduler)
+        return self.scheduler.state()
 
     def step(self) -> None:
         """One call; a `schedule()` that raises is a result like any other."""

@@ -388,7 +388,7 @@ def test_blocks_in_no_table() -> None:
         allocator.free(twin)
         allocator.allocate_or_get_null_block()
         allocator.fork_blocks([mutable])
-        allocator.allocator_on(Device.CPU).full_block(None, PROMPT)
+        allocator.allocator_on(Device.CPU).allocate_immutable_block(None, PROMPT)
         allocator.fork_blocks([])
     assert [(event.kind, words(event)) for event in run] == [
         ("allocate_mutable_block", [("take", 0)]),
@@ -399,7 +399,7 @@ def test_blocks_in_no_table() -> None:
         ("free", [("free", 2)]),
         ("allocate_or_get_null_block", [("take", 2), ("null", 2, None, None)]),
         ("fork_blocks", [("share", 1)]),
-        ("full_block", [("take", 4), ("write", 4, None), ("cache", 4)]),
+        ("allocate_immutable_block", [("take", 4), ("write", 4, None), ("cache", 4)]),
         ("fork_blocks", []),
     ]
     assert {event.subject for event in run} == {None}

@@ -11,7 +11,6 @@ import pytest
 import pagesim
 from pagesim import Device, NoFreeBlocksError, SequenceStatus, Timeline, record
 from pagesim.errors import UsageError
-from pagesim.timeline.capture import capture
 from tests.timeline.runs import SOURCES
 from tests.timeline.scenes import arrive, become, grow, new_group, new_manager, new_table
 
@@ -121,7 +120,7 @@ def test_calls_of_a_manager(scene: Scene, seen_before: bool) -> None:
     """`seen_before`: whether the manager is recorded, or its allocator, which knows no table."""
     manager, call = scene()
     allocator = manager.block_allocator
-    before = capture(allocator, manager.block_tables)
+    before = manager.state()
     with record(manager if seen_before else allocator) as run:
         with pytest.raises((ValueError, TypeError)) as info:
             call()
@@ -132,12 +131,12 @@ def test_calls_of_a_manager(scene: Scene, seen_before: bool) -> None:
         )
         assert_failed(run, 0, info.value, called)
         assert run[0].subject == 5
-        assert capture(allocator, manager.block_tables) == before
+        assert manager.state() == before
         for seq_id in list(manager.block_tables):
             manager.free(pagesim.Sequence(seq_id, [], 4))
         arrive(manager, 9, tokens=range(6))
     assert not any(event.kind == "failed" for event in run[1:])
-    assert run.at(-1) == capture(allocator, manager.block_tables)
+    assert run.at(-1) == manager.state()
     assert list(run.at(-1).tables) == [9]
 
 
@@ -237,9 +236,9 @@ def test_calls_of_an_allocator() -> None:
                 assert_failed(run, len(run) - 1, info.value, called)
                 assert run[-1].subject is None
         assert len(run) == 9
-        assert run.at(-1) == capture(allocator, {})
+        assert run.at(-1) == allocator.state()
         allocator.free(block)
-    assert run.at(-1) == capture(allocator, {})
+    assert run.at(-1) == allocator.state()
 
 
 def test_what_has_no_name() -> None:

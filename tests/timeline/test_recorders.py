@@ -2,89 +2,66 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import FrameType
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 import pagesim
 from pagesim import Device, SequenceStatus, Timeline, record
-from pagesim.timeline.hooks import registry as hooks
-from pagesim.timeline.tap import TAPS
-from pagesim.v0.block.common import BlockIdPool, BlockList
-from pagesim.v0.block.pool_allocator import PoolAllocator
+from pagesim.journal import Journal
 from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
 from tests.timeline.scenes import arrive, become, grow, new_manager
 
-HOOKED = {
-    *(pagesim.SelfAttnBlockSpaceManager, pagesim.BlockTable, pagesim.CpuGpuBlockAllocator),
-    *(pagesim.NaiveBlockAllocator, pagesim.PrefixCachingBlockAllocator, PoolAllocator),
-    *(BlockIdPool, BlockList, pagesim.NaiveBlock, pagesim.PrefixCachingBlock),
-    pagesim.Scheduler,
-}
 
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The methods of a journal that are called, except those that say what a table is called."""
+    seen: list[str] = []
 
-def methods() -> dict[type, dict[str, Any]]:
-    """The classes of the block layer and the scheduler as they are now."""
-    return {owner: dict(vars(owner)) for owner in HOOKED}
+    def watched(name: str) -> Any:
+        plain = getattr(Journal, name)
 
+        def call(self: Journal, *args: Any) -> Any:
+            seen.append(name)
+            return plain(self, *args)
 
-@pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    before = methods()
-    yield
-    assert methods() == before
-    assert not TAPS and not hooks._plain
+        return call
 
-
-def test_the_classes_listed_here_are_all_that_are_changed() -> None:
-    assert {owner for owner, _ in hooks._hooks} <= HOOKED
-    before = methods()
-    with record(new_manager()):
-        during = methods()
-        changed = {(o, name) for o in HOOKED for name in during[o] if during[o] != before[o]}
-        assert changed
-        assert all(during[owner].keys() == before[owner].keys() for owner in HOOKED)
-        for owner, name in hooks._hooks:
-            assert during[owner][name] is not before[owner][name]
-            assert during[owner][name].__doc__ == before[owner][name].__doc__
-            assert during[owner][name].__name__ == name
-    assert methods() == before
-
-
-@contextmanager
-def frames(seen: set[str]) -> Iterator[None]:
-    """Collect the files whose code runs."""
-
-    def profile(frame: FrameType, event: str, arg: object) -> None:
-        seen.add(frame.f_code.co_filename)
-
-    old = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        yield
-    finally:
-        sys.setprofile(old)
+    for name in ("append", "close", "fail", "listen"):
+        monkeypatch.setattr(Journal, name, watched(name))
+    return seen
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_no_recorder_is_in_any_code_path_when_nobody_records(kind: str) -> None:
-    folder = str(Path(pagesim.timeline.__file__).parent)
+def test_a_journal_is_idle_when_nothing_listens(kind: str, noted: list[str]) -> None:
+    """No row, no event, and after each call no inverse; while recorded there are all of them."""
     for recording in (True, False):
-        seen: set[str] = set()
+        noted.clear()
         source = SOURCES[kind](11)
+        journal = source.subject.journal
         with ExitStack() as stack:
-            if recording:  # the check itself: it sees our frames when there are some
+            if recording:  # the check itself: it sees something when there is something to see
                 source.run = stack.enter_context(record(source.subject))
-            with frames(seen):
-                for _ in range(80):
-                    source.step()
-        assert any(path.startswith(folder) for path in seen) is recording
-        assert any(path.endswith("pool_allocator.py") for path in seen)
+            for _ in range(80):
+                source.step()
+                assert journal.active is journal.wants_events is recording
+                assert not (journal._rows or journal._closed or journal._inverses)
+        assert ("close" in noted) is ("listen" in noted) is recording
+        assert "fail" not in noted or recording
+        assert not (journal.active or journal.wants_events) and journal.recorder is None
+
+
+def test_the_call_of_every_token_notes_nothing_when_nothing_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    manager = new_manager()
+    seq = arrive(manager, 1, tokens=[1, 2]).seqs[0]
+    for name in ("note", "tell", "append", "__enter__"):
+        monkeypatch.setattr(Journal, name, interrupted)
+    for token in range(9):
+        grow(manager, seq, token)
+    assert manager.get_block_table(seq) == [0, 1, 2]
 
 
 def test_nested_on_one_manager() -> None:
@@ -192,8 +169,8 @@ def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -
         seq = arrive(manager, 1, tokens=[1]).seqs[0]
         for lookahead in (0, 9):
             with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-                patch.setattr(BlockIdPool, "take", interrupted)
-                patch.setattr(pagesim.NaiveBlock, "write", interrupted)
+                patch.setattr(pagesim.NaiveBlockAllocator, "_allocate_block_id", interrupted)
+                patch.setattr(pagesim.NaiveBlock, "append_token_ids", interrupted)
                 grow(manager, seq, *([2] * (not lookahead)), lookahead=lookahead)
         grow(manager, seq)
         grow(manager, seq, 3)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pagesim import Timeline, UsageError, record
-from pagesim.timeline.capture import capture
+from pagesim.journal import Journal
 from tests.scheduling.engine import Engine
 from tests.timeline.runs import SchedulerRun
 from tests.timeline.scenes import in_queues
@@ -18,8 +18,7 @@ Errors = (RuntimeError, ValueError, KeyboardInterrupt)
 
 
 def live(e: Engine) -> Any:
-    manager = e.scheduler.block_manager
-    return capture(manager.block_allocator, manager.block_tables, e.scheduler)
+    return e.scheduler.state()
 
 
 def no_room_on_the_cpu() -> Engine:
@@ -113,23 +112,22 @@ def test_one_event_and_no_trace(scene: Callable[[], Engine], tmp_path: Any) -> N
     assert run.at(1).queues.waiting[-1] == "z"
 
 
-def test_what_is_undone_was_more_than_a_little() -> None:
+def test_what_is_undone_was_more_than_a_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the test above would pass for want of anything to forget."""
     e = no_room_on_the_cpu()
-    with record(e.scheduler) as run:
-        cut, seen = [], []
-        plain = run._tap.cut  # type: ignore[union-attr]
+    seen = []
+    plain = Journal.close
 
-        def note(mark: Any) -> None:
-            seen.extend(event.kind for event in run)
-            cut.append(len(run))
-            plain(mark)
+    def close(journal: Journal, kind: str, subject: object) -> None:
+        seen.append(kind)
+        plain(journal, kind, subject)
 
-        run._tap.cut = note  # type: ignore[union-attr, method-assign]
-        with pytest.raises(RuntimeError, match="no CPU swap space for group 'd'"):
-            e.scheduler.schedule()
-    assert cut == [len(seen)] and seen[:2] == ["preempt", "append_slots"]
-    assert len(run) == 1
+    monkeypatch.setattr(Journal, "close", close)
+    lacking = pytest.raises(RuntimeError, match="no CPU swap space for group 'd'")
+    with record(e.scheduler) as run, lacking:
+        e.scheduler.schedule()
+    assert seen[:2] == ["preempt", "append_slots"]
+    assert [event.kind for event in run] == ["failed"]
 
 
 def test_states_that_were_asked_for_before_stay_right() -> None:
@@ -152,18 +150,25 @@ def test_states_that_were_asked_for_before_stay_right() -> None:
             assert run.at(i + 1) == states[i + 1]
 
 
-def test_stopped_when_all_was_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then nothing was taken back, and the run says what happened."""
+@pytest.mark.parametrize(
+    "called",
+    ["access_all_blocks_in_seq", "get_common_computed_block_ids", "mark_blocks_as_computed"],
+)
+def test_stopped_when_all_was_decided(called: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all of it is taken back, and the run says that it failed."""
     e = Engine(enable_prefix_caching=True)
     e.add("a", 5)
     manager = e.scheduler.block_manager
     with record(e.scheduler) as run:
+        before = e.everything(), e.scheduler.state()
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(manager, "access_all_blocks_in_seq", _interrupted, raising=True)
+            patch.setattr(manager, called, _interrupted, raising=True)
             e.scheduler.schedule()
-        assert [event.kind for event in run] == ["admit", "schedule"]
-        assert run.at(-1) == live(e)
-    assert run.at(-1).queues == in_queues((), ("a",), ())
+        assert_only_failed(run, 0)
+        assert (e.everything(), e.scheduler.state()) == before
+        e.scheduler.schedule()
+    assert run.at(-1) == e.scheduler.state()
+    assert run.at(-1).queues["running"] == ("a",)
 
 
 def _interrupted(*_: object) -> None:

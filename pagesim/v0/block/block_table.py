@@ -8,12 +8,20 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/block_table.py``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pagesim.checks import check_int, check_token_ids
+from pagesim.effects import NULL, OPEN, PATCH
 from pagesim.errors import UsageError
+from pagesim.journal import event
 from pagesim.v0.block.common import BlockList, cdiv
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Block, Device
+
+
+def itself(table: BlockTable, *_: Any) -> BlockTable:
+    """Whom the calls of a table concern."""
+    return table
 
 
 class BlockTable:
@@ -41,9 +49,9 @@ class BlockTable:
             check_int("max_block_sliding_window", max_block_sliding_window, 1)
         self._allocator = block_allocator
         self._gpu = block_allocator.allocator_on(Device.GPU)
-        self._undo = block_allocator.undo
-        self._max_block_sliding_window = max_block_sliding_window
-        self._blocks = BlockList(_blocks or (), self._undo)
+        self.journal = block_allocator.journal
+        self._num_window_blocks = max_block_sliding_window
+        self._blocks = BlockList(_blocks or (), self.journal)
         self._num_dropped_blocks = 0
         self.num_full_slots = sum(len(block.token_ids) for block in self._blocks.blocks)
         """How many tokens the table holds."""
@@ -59,6 +67,12 @@ class BlockTable:
     def physical_block_ids(self) -> list[int]:
         """The ids, first to last. The live list: read it, or copy it; don't change it."""
         return self._blocks.ids
+
+    @property
+    def token_ids(self) -> list[int]:
+        """The tokens, first to last; 0 for those that fell out of the sliding window."""
+        kept = [token for block in self._blocks.blocks for token in block.token_ids]
+        return [0] * (self.num_full_slots - len(kept)) + kept
 
     @property
     def block_size(self) -> int:
@@ -84,15 +98,15 @@ class BlockTable:
         """Blocks that appending would write to, at worst: the partial last one always counts."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
-        return self.num_blocks_touched_by_growing_to(num_slots)
+        return self._num_blocks_touched_by_growing_to(num_slots)
 
-    def num_blocks_touched_by_growing_to(self, num_slots: int) -> int:
-        """The same, for a table that is to hold ``num_slots`` slots in all."""
+    def _num_blocks_touched_by_growing_to(self, num_slots: int) -> int:
         block_size = self._block_size
         return -(-num_slots // block_size) - self.num_full_slots // block_size
 
     # -- growing ---------------------------------------------------------------------------------
 
+    @event(itself)
     def allocate(self, token_ids: Sequence[int], device: Device = Device.GPU) -> None:
         """Give the tokens of a prompt their blocks: full ones immutable, the rest mutable.
 
@@ -105,20 +119,21 @@ class BlockTable:
         if not tokens:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
         allocator, block_size = self._allocator.allocator_on(device), self._block_size
-        end_of_full = len(tokens) - len(tokens) % block_size
-        with self._undo:
-            blocks: list[Block] = []
-            block: Block | None = None
-            for start in range(0, end_of_full, block_size):
-                block = allocator.full_block(block, tokens[start : start + block_size])
-                blocks.append(block)
-            if end_of_full < len(tokens):
-                block = allocator.allocate_mutable_block(block)
-                block.write(tokens[end_of_full:])
-                blocks.append(block)
-        self._blocks.update(blocks)
-        self._set_num_full_slots(len(tokens))
+        chunks = [tokens[i : i + block_size] for i in range(0, len(tokens), block_size)]
+        partial = chunks.pop() if len(chunks[-1]) < block_size else None
+        with self.journal:
+            self.journal.tell((OPEN, self, None, [], 0, []))
+            self.journal.append(self, 0, tokens)
+            blocks = allocator.allocate_immutable_blocks(None, chunks)
+            if partial is not None:
+                blocks.append(allocator.allocate_mutable_block(blocks[-1] if blocks else None))
+                blocks[-1].append_token_ids(partial)
+            self._blocks.update(blocks)
+            self.journal.note(None, setattr, self, "num_full_slots", 0)
+            self.num_full_slots = len(tokens)
+            self._tell_entries(0)
 
+    @event(itself)
     def append_token_ids(
         self,
         token_ids: Sequence[int],
@@ -132,92 +147,142 @@ class BlockTable:
         """
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         tokens = check_token_ids("token_ids", token_ids)
-        if self._max_block_sliding_window is None:
-            self.append_checked(tokens, num_lookahead_slots)
-        else:
-            self.append_within_window(tokens, num_lookahead_slots, num_computed_slots)
+        self._append_token_ids(tokens, num_lookahead_slots, num_computed_slots)
 
-    def append_checked(self, tokens: list[int], num_lookahead_slots: int) -> None:
-        """:meth:`append_token_ids` for tokens that were checked, in a table without a window."""
-        full, block_size, blocks = self.num_full_slots, self._block_size, self._blocks
-        room = block_size - full % block_size - num_lookahead_slots
-        if 0 < len(tokens) <= room:
-            # All goes into one block, the partial last one or the next: nothing can fail but
-            # taking an id for it, and that comes before any change of this call.
-            index = full // block_size
-            if index == len(blocks.ids):
-                self._check_allocated()
-                blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
-            block = blocks.blocks[index]
-            if self._undo.active:
-                block.keep(self._undo)
-                self._undo.note(self._unwrite, index, blocks.ids[index], full)
-            block.write(tokens)
-            blocks.ids[index] = block.block_id  # type: ignore[assignment]
-            self.num_full_slots = full + len(tokens)
-            return
-        self._check_allocated()
-        with self._undo:
-            self._add_blocks(len(tokens) + num_lookahead_slots)
-            self._write(tokens)
-
-    def append_within_window(
+    def _append_token_ids(
         self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
-        """:meth:`append_token_ids` for tokens that were checked, in a table with a window."""
+        block_size = self._block_size
+        room = block_size - self.num_full_slots % block_size
+        if 0 < len(tokens) <= room and num_lookahead_slots == 0 and self._num_window_blocks is None:
+            self._write(tokens)  # into one block: only taking it can fail, and that comes first
+            return
         self._check_allocated()
+        check_int("num_lookahead_slots", num_lookahead_slots, 0)
+        with self.journal:
+            if self._num_window_blocks is not None:
+                self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
+            self._add_blocks(len(tokens) + num_lookahead_slots)
+            for chunk in self._chunk_token_blocks_for_append(tokens):
+                self._write(chunk)
+
+    def _chunk_token_blocks_for_append(self, tokens: list[int]) -> list[list[int]]:
+        """The tokens that go into the partial last block, and those of each block behind it."""
+        room = self._block_size - self.num_full_slots % self._block_size
+        starts = range(room, len(tokens), self._block_size)
+        chunks = [tokens[:room], *(tokens[i : i + self._block_size] for i in starts)]
+        return chunks if tokens else []
+
+    def _write(self, tokens: list[int]) -> None:
+        """Write into the partial last block, or the next one; all tokens fit into it."""
+        full, journal = self.num_full_slots, self.journal
+        index = full // self._block_size
+        if index == len(self._blocks.ids):
+            self._add_blocks(1)
+        block = self._blocks.blocks[index]
+        if journal.active:
+            self._tell_unless_known()
+            journal.append(self, full, tokens)
+            journal.note(None, self._unwrite, index, block.block_id, full)
+        block.append_token_ids(tokens)
+        if block.block_id != self._blocks.ids[index]:
+            self._blocks.ids[index] = block.block_id  # type: ignore[assignment]
+            self._tell_entries(index)
+        self.num_full_slots = full + len(tokens)
+
+    def _unwrite(self, index: int, block_id: int, num_full_slots: int) -> None:
+        self._blocks.ids[index] = block_id
+        self.num_full_slots = num_full_slots
+
+    def _add_blocks(self, num_empty_slots: int) -> None:
+        """Add GPU blocks until at least ``num_empty_slots`` slots are empty."""
+        self._check_allocated()
+        self._tell_unless_known()
+        blocks, before = self._blocks, len(self._blocks)
+        missing = num_empty_slots + self.num_full_slots - before * self._block_size
+        if missing > 0:
+            for _ in range(cdiv(missing, self._block_size)):
+                blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
+            self._tell_entries(before)
+
+    @event(itself)
+    def ensure_num_empty_slots(self, num_empty_slots: int) -> None:
+        """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
+        check_int("num_empty_slots", num_empty_slots, 0)
+        self._check_allocated()
+        with self.journal:
+            self._add_blocks(num_empty_slots)
+
+    def _num_blocks_outside_window(self, num_computed_slots: int | None) -> int:
+        """How many blocks at the front no later token looks back to."""
         if num_computed_slots is None:
             raise UsageError("num_computed_slots must be given: the table has a sliding window")
         check_int("num_computed_slots", num_computed_slots, 0)
-        end = num_computed_slots // self._block_size - (self._max_block_sliding_window or 0)
+        end = num_computed_slots // self._block_size - (self._num_window_blocks or 0)
         if end > self.num_full_slots // self._block_size:
             raise UsageError(
                 f"num_computed_slots is {num_computed_slots}, and the table holds "
                 f"{self.num_full_slots} tokens: the next one would be outside of its own window"
             )
-        with self._undo:
-            self._drop_blocks_before(end)
-            self._add_blocks(len(tokens) + num_lookahead_slots)
-            self._write(tokens)
+        return end
 
-    def ensure_num_empty_slots(self, num_empty_slots: int) -> None:
-        """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
-        check_int("num_empty_slots", num_empty_slots, 0)
-        self._check_allocated()
-        with self._undo:
-            self._add_blocks(num_empty_slots)
+    def _drop_blocks(self, end: int) -> None:
+        """Put the null block in the place of the blocks before ``end``."""
+        null_block = self._allocator.allocate_or_get_null_block()
+        before = self._num_dropped_blocks
+        if end <= before:
+            return
+        self._tell_unless_known()
+        for index in range(before, end):
+            self._allocator.free(self._blocks[index])
+            self._blocks.replace(index, null_block)
+            self.journal.tell((NULL, null_block.block_id, self, index))
+        self.journal.note(None, setattr, self, "_num_dropped_blocks", before)
+        self._num_dropped_blocks = end
+        self._tell_entries(before)
 
     # -- sharing, moving, giving back ------------------------------------------------------------
 
+    @event(lambda table, child: child or table)
     def fork(self) -> BlockTable:
         """A second table on the same blocks, which both share until one of them writes."""
         self._check_allocated()
+        self._tell_unless_known()
         table = BlockTable(
             self._block_size,
             self._allocator,
-            max_block_sliding_window=self._max_block_sliding_window,
+            max_block_sliding_window=self._num_window_blocks,
         )
         table._blocks.update(self._allocator.fork_blocks(self._blocks.blocks))
         table._num_dropped_blocks = self._num_dropped_blocks
         table.num_full_slots = self.num_full_slots
+        self.journal.tell((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
         return table
 
+    @event(itself)
     def update(self, blocks: Sequence[Block]) -> None:
         """Hold ``blocks`` instead, or read their ids again after a swap."""
+        self._tell_unless_known()
         self._blocks.update(blocks)
+        self._tell_entries(0)
 
+    @event(itself)
     def free(self) -> None:
         """Give all blocks back, first to last; the table is empty then and may be used again."""
         self._check_allocated()
         blocks = self._blocks.blocks
-        for index, block in enumerate(blocks):
-            if block.block_id is None:
-                raise UsageError(f"block {index} of the table was freed already: it has no id")
+        self._blocks.check(blocks)
+        self._tell_unless_known()
         for block in blocks:
             self._allocator.free(block)
         self._blocks.update(())
-        self._set_num_full_slots(0)
-        self._set_num_dropped_blocks(0)
+        if self.journal.active:
+            self.journal.note(None, self._unfree, self.num_full_slots, self._num_dropped_blocks)
+        self.num_full_slots = self._num_dropped_blocks = 0
+        self.journal.closed(self)
+
+    def _unfree(self, num_full_slots: int, num_dropped_blocks: int) -> None:
+        self.num_full_slots, self._num_dropped_blocks = num_full_slots, num_dropped_blocks
 
     # -- steps of the above ----------------------------------------------------------------------
 
@@ -225,43 +290,13 @@ class BlockTable:
         if not self._blocks.blocks:
             raise UsageError("the table has no blocks: allocate it first")
 
-    def _add_blocks(self, num_empty_slots: int) -> None:
-        blocks = self._blocks
-        missing = num_empty_slots - (len(blocks) * self._block_size - self.num_full_slots)
-        for _ in range(cdiv(missing, self._block_size)):
-            blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
+    def _tell_unless_known(self) -> None:
+        """Tell a recorder what the table holds, if it has not seen it before."""
+        recorder = self.journal.recorder
+        if recorder is not None and not recorder.knows(self):
+            name, block_ids = self.journal.names.get(self), self._blocks.ids.copy()
+            self.journal.tell((OPEN, self, name, self.token_ids, self.num_full_slots, block_ids))
 
-    def _write(self, tokens: list[int]) -> None:
-        """Write chunk by chunk, each into the block where it belongs."""
-        block_size = self._block_size
-        index, offset = divmod(self.num_full_slots, block_size)
-        start, end = 0, block_size - offset
-        while start < len(tokens):
-            block = self._blocks.blocks[index]
-            block.keep(self._undo)
-            block.write(tokens[start:end])
-            self._blocks.replace(index, block)
-            index, start, end = index + 1, end, end + block_size
-        self._set_num_full_slots(self.num_full_slots + len(tokens))
-
-    def _unwrite(self, index: int, block_id: int, num_full_slots: int) -> None:
-        self._blocks.ids[index] = block_id
-        self.num_full_slots = num_full_slots
-
-    def _drop_blocks_before(self, end: int) -> None:
-        """Put the null block in the place of blocks that no later token looks back to."""
-        null_block = self._allocator.allocate_or_get_null_block()
-        for index in range(self._num_dropped_blocks, end):
-            self._allocator.free(self._blocks.blocks[index])
-            self._blocks.replace(index, null_block)
-        self._set_num_dropped_blocks(max(end, self._num_dropped_blocks))
-
-    def _set_num_full_slots(self, num_full_slots: int) -> None:
-        if self._undo.active:
-            self._undo.note(setattr, self, "num_full_slots", self.num_full_slots)
-        self.num_full_slots = num_full_slots
-
-    def _set_num_dropped_blocks(self, num_dropped_blocks: int) -> None:
-        if self._undo.active:
-            self._undo.note(setattr, self, "_num_dropped_blocks", self._num_dropped_blocks)
-        self._num_dropped_blocks = num_dropped_blocks
+    def _tell_entries(self, start: int) -> None:
+        if self.journal.active:
+            self.journal.tell((PATCH, self, start, self._blocks.ids[start:]))

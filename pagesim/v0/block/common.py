@@ -1,108 +1,16 @@
-"""Parts that both allocators are made of: reference counts, pending copies, the pool of free ids.
+"""Parts that allocators and tables are made of: reference counts, pending copies, block lists.
 
 vLLM keeps their counterparts in ``vllm/core/block/common.py`` (release 0.6.4.post1).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
-from operator import index
-from typing import Any
+from collections.abc import Iterable
 
-from pagesim.checks import check_token_ids
-from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.errors import UsageError
+from pagesim.journal import Journal
+from pagesim.v0.block.block_ids import BlockIds
 from pagesim.v0.block.interfaces import Block
-from pagesim.v0.block.undo import UndoLog
-
-
-class BlockIds:
-    """The ids that a pool has. A range stays a range: it costs the same however long it is."""
-
-    __slots__ = ("_ascending",)
-
-    def __init__(self, block_ids: Iterable[int]) -> None:
-        self._ascending: Sequence[int]
-        if isinstance(block_ids, range) and block_ids.step > 0:
-            self._ascending = block_ids
-        else:
-            self._ascending = sorted(set(block_ids))
-
-    def __len__(self) -> int:
-        return len(self._ascending)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ascending)
-
-    def __contains__(self, block_id: object) -> bool:
-        return self._find(block_id) is not None
-
-    def rank(self, block_id: int) -> int:
-        """How many ids are smaller. UsageError if this is no id of the pool."""
-        rank = self._find(block_id)
-        if rank is None:
-            raise UsageError(f"block {block_id!r} does not belong to this pool")
-        return rank
-
-    def first_shared(self, other: BlockIds) -> int | None:
-        """The smallest id that ``other`` has as well; None if there is none."""
-        few, many = sorted((self._ascending, other._ascending), key=len)
-        start = bisect_left(few, many[0]) if many else 0
-        within = takewhile(lambda block_id: block_id <= many[-1], few[start:])
-        return next((i for i in within if i in self and i in other), None)
-
-    def _find(self, block_id: Any) -> int | None:
-        ids = self._ascending
-        try:
-            rank = bisect_left(ids, index(block_id))
-        except TypeError:
-            return None
-        return rank if rank < len(ids) and ids[rank] == block_id else None
-
-
-class FreeBlockIds:
-    """The free ids of a pool: vLLM's deque, of which only the ids that were taken once take room.
-
-    Ids are taken at the left and given back at the left, so those that were never taken are always
-    the last ones, in the order of ``block_ids``.
-    """
-
-    __slots__ = ("_block_ids", "num_fresh", "returned")
-
-    def __init__(self, block_ids: Sequence[int]) -> None:
-        self._block_ids = block_ids
-        self.num_fresh = len(block_ids)
-        """How many were never taken: the last ones of ``block_ids``."""
-        self.returned: list[int] = []
-        """Those given back, the last one in front."""
-
-    def __len__(self) -> int:
-        return len(self.returned) + self.num_fresh
-
-    def __iter__(self) -> Iterator[int]:
-        yield from reversed(self.returned)
-        yield from self._block_ids[len(self._block_ids) - self.num_fresh :]
-
-    def popleft(self) -> int:
-        """Take the first id. IndexError if there is none."""
-        if self.returned or not self.num_fresh:
-            return self.returned.pop()
-        block_id = self._block_ids[-self.num_fresh]
-        self.num_fresh -= 1
-        return block_id
-
-    def take(self, count: int) -> list[int]:
-        """What ``count`` calls of :meth:`popleft` give."""
-        if not 0 < count <= len(self.returned):
-            return [self.popleft() for _ in range(count)]
-        taken = self.returned[: -count - 1 : -1]
-        del self.returned[-count:]
-        return taken
-
-    def appendleft(self, block_id: int) -> None:
-        """Give an id back: it is the first one now."""
-        self.returned.append(block_id)
 
 
 class RefCounter:
@@ -116,7 +24,7 @@ class RefCounter:
     def __init__(self, all_block_indices: Iterable[int]) -> None:
         self.all_block_indices = BlockIds(all_block_indices)
         self.counts: dict[int, int] = {}
-        """By id; an id that was never taken is missing."""
+        """By id; an id that was never taken is missing. Live: read it only."""
 
     def incr(self, block_id: int) -> int:
         """One owner more; returns the new count."""
@@ -126,19 +34,20 @@ class RefCounter:
 
     def decr(self, block_id: int) -> int:
         """One owner less; returns the new count."""
-        count = self.get(block_id) - 1
+        count = self.counts.get(block_id, 0) - 1
         if count < 0:
-            raise UsageError(f"block {block_id} has no owner left: it was freed once too often")
+            self.all_block_indices.rank(block_id)  # an unknown id is an error
+            raise UsageError(f"block {block_id} has no owner: {block_id} is free already")
         self.counts[block_id] = count
         return count
 
     def get(self, block_id: int) -> int:
         """The number of owners of ``block_id``."""
-        try:
-            return self.counts[block_id]
-        except KeyError:
+        count = self.counts.get(block_id)
+        if count is None:
             self.all_block_indices.rank(block_id)  # an unknown id is an error
             return 0
+        return count
 
     def as_readonly(self) -> ReadOnlyRefCounter:
         """A view that counts along but refuses to be changed."""
@@ -167,7 +76,7 @@ class ReadOnlyRefCounter:
 class CopyOnWriteTracker:
     """Remembers which block must be copied where before the next step runs.
 
-    ``refcounter`` tells how many share a block: only a block with a single owner may be written to.
+    ``refcounter`` tells who shares a block: only a block with a single owner may be written to.
     """
 
     __slots__ = ("_refcounter", "copies")
@@ -185,76 +94,10 @@ class CopyOnWriteTracker:
         """The content of ``src_block_id`` must be copied to ``trg_block_id``."""
         self.copies.append((src_block_id, trg_block_id))
 
-    def drop_last(self) -> None:
-        """Take back the last :meth:`record_cow`."""
-        self.copies.pop()
-
     def clear_cows(self) -> list[tuple[int, int]]:
         """The copies since the last call, in order; forgets them."""
         copies, self.copies = self.copies, []
         return copies
-
-
-class BlockIdPool:
-    """The free ids of one device as a stack, and the owners of those in use.
-
-    Ids are taken from the left; an id that loses its last owner returns to the left, so the block
-    freed last is taken next (LIFO). Each method notes its inverse while ``undo`` is active.
-    """
-
-    __slots__ = ("free", "refcounter", "undo")
-
-    def __init__(self, block_ids: Sequence[int], undo: UndoLog) -> None:
-        self.free = FreeBlockIds(block_ids)
-        self.refcounter = RefCounter(block_ids)
-        self.undo = undo
-
-    def take(self) -> int:
-        """A free id, now with one owner. NoFreeBlocksError when there is none."""
-        try:
-            block_id = self.free.popleft()
-        except IndexError:
-            total = len(self.refcounter.all_block_indices)
-            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken") from None
-        self.refcounter.counts[block_id] = 1
-        if self.undo.active:
-            self.undo.note(self._untake, block_id)
-        return block_id
-
-    def share(self, block_id: int) -> int:
-        """One owner more; returns the new count."""
-        count = self.refcounter.incr(block_id)
-        if self.undo.active:
-            self.undo.note(self.refcounter.decr, block_id)
-        return count
-
-    def drop_owner(self, block_id: int) -> int:
-        """One owner less, without returning the id to the free list; returns the new count."""
-        count = self.refcounter.decr(block_id)
-        if self.undo.active:
-            self.undo.note(self.refcounter.incr, block_id)
-        return count
-
-    def release(self, block_id: int) -> int:
-        """One owner less; the id is free again when that was the last. Returns the new count."""
-        counts = self.refcounter.counts
-        count = counts[block_id] - 1
-        if count < 0:
-            raise UsageError(f"block {block_id} is free already: nobody owns it")
-        counts[block_id] = count
-        if count == 0:
-            self.free.appendleft(block_id)
-        if self.undo.active:
-            self.undo.note(self._unrelease, block_id)
-        return count
-
-    def _untake(self, block_id: int) -> None:
-        self.refcounter.counts[block_id] = 0
-        self.free.appendleft(block_id)
-
-    def _unrelease(self, block_id: int) -> None:
-        if self.refcounter.incr(block_id) == 1:
-            self.free.popleft()
 
 
 class BlockList:
@@ -263,10 +106,10 @@ class BlockList:
     ``ids`` is the live list that a table shows as its ``physical_block_ids``.
     """
 
-    __slots__ = ("blocks", "ids", "undo")
+    __slots__ = ("blocks", "ids", "journal")
 
-    def __init__(self, blocks: Iterable[Block], undo: UndoLog) -> None:
-        self.undo = undo
+    def __init__(self, blocks: Iterable[Block], journal: Journal) -> None:
+        self.journal = journal
         self.blocks: list[Block] = []
         self.ids: list[int] = []
         self.update(blocks)
@@ -274,27 +117,36 @@ class BlockList:
     def __len__(self) -> int:
         return len(self.blocks)
 
+    def __getitem__(self, index: int) -> Block:
+        return self.blocks[index]
+
     def update(self, blocks: Iterable[Block]) -> None:
         """Hold ``blocks`` instead. UsageError if one of them was freed."""
         blocks = list(blocks)
+        ids = self.check(blocks)
+        if self.journal.active:
+            self.journal.note(None, self._put_back, self.blocks, self.ids)
+        self.blocks, self.ids = blocks, ids
+
+    @staticmethod
+    def check(blocks: list[Block]) -> list[int]:
+        """The ids of ``blocks``. UsageError if one of them was freed."""
         ids = [block.block_id for block in blocks]
         if None in ids:
             raise UsageError(f"block {ids.index(None)} of the table was freed: it has no id")
-        if self.undo.active:
-            self.undo.note(self._put_back, self.blocks, self.ids)
-        self.blocks, self.ids = blocks, ids  # type: ignore[assignment]
+        return ids  # type: ignore[return-value]
 
     def append(self, block: Block) -> None:
         """Add a block at the end."""
         self.blocks.append(block)
         self.ids.append(block.block_id)  # type: ignore[arg-type]
-        if self.undo.active:
-            self.undo.note(self._drop_last)
+        if self.journal.active:
+            self.journal.note(None, self._drop_last)
 
     def replace(self, index: int, block: Block) -> None:
-        """Put ``block`` in the place of another, or note that the block there changed its id."""
-        if self.undo.active:
-            self.undo.note(self._put_at, index, self.blocks[index], self.ids[index])
+        """Put ``block`` in the place of another, or see that the block there changed its id."""
+        if self.journal.active:
+            self.journal.note(None, self._put_at, index, self.blocks[index], self.ids[index])
         self.blocks[index] = block
         self.ids[index] = block.block_id  # type: ignore[assignment]
 
@@ -310,7 +162,7 @@ class BlockList:
         self.blocks, self.ids = blocks, ids
 
 
-def chain_of(last_block: Block) -> list[Block]:
+def get_all_blocks(last_block: Block) -> list[Block]:
     """The blocks from the first to ``last_block``, found by walking back through ``prev_block``."""
     chain: list[Block] = []
     block: Block | None = last_block
@@ -321,23 +173,17 @@ def chain_of(last_block: Block) -> list[Block]:
     return chain
 
 
+def block_id_of(block: Block) -> int:
+    """The id of a block. UsageError if it was freed, TypeError if it is no block."""
+    try:
+        block_id = block.block_id
+    except AttributeError:
+        raise TypeError(f"block must be a Block, not {block!r}") from None
+    if block_id is None:
+        raise UsageError("the block was freed already: it has no id")
+    return block_id
+
+
 def cdiv(a: int, b: int) -> int:
     """``a / b``, rounded up."""
     return -(-a // b)
-
-
-def block_tokens(token_ids: Iterable[int], block_size: int) -> list[int]:
-    """The tokens of one block as a list of their own; UsageError if they do not fit into it."""
-    tokens = check_token_ids("token_ids", token_ids)
-    if len(tokens) > block_size:
-        raise UsageError(f"{len(tokens)} tokens do not fit into a block of {block_size} slots")
-    return tokens
-
-
-def check_room(block: Block, num_tokens: int) -> None:
-    """UsageError unless ``block`` has ``num_tokens`` empty slots."""
-    if num_tokens > block.num_empty_slots:
-        raise UsageError(
-            f"{num_tokens} tokens do not fit into block {block.block_id}: "
-            f"{block.num_empty_slots} of its {block.block_size} slots are empty"
-        )

@@ -19,19 +19,20 @@ class ComputedBlocksTracker:
 
     def __init__(self, allocator: CpuGpuBlockAllocator) -> None:
         self._allocator = allocator
+        self._journal = allocator.journal
         self._known: dict[int, tuple[list[int], bool]] = {}
 
     def add_seq(self, seq_id: int) -> None:
         """Begin with nothing known."""
         self._known[seq_id] = ([], False)
-        if self._allocator.undo.active:
-            self._allocator.undo.note(self._known.pop, seq_id)
+        if self._journal.active:
+            self._journal.note(None, self._known.pop, seq_id)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
         known = self._known.pop(seq_id)
-        if self._allocator.undo.active:
-            self._allocator.undo.note(self._known.__setitem__, seq_id, known)
+        if self._journal.active:
+            self._journal.note(None, self._known.__setitem__, seq_id, known)
 
     def get_cached_computed_blocks_and_update(
         self, seq_id: int, block_ids: Sequence[int]
@@ -40,9 +41,9 @@ class ComputedBlocksTracker:
         computed, has_gap = self._known[seq_id]
         to_know = len(block_ids) - 1
         if not has_gap and len(computed) < to_know:
-            if self._allocator.undo.active:
+            if self._journal.active:
                 known = computed, has_gap
-                self._allocator.undo.note(self._known.__setitem__, seq_id, known)
+                self._journal.note(None, self._known.__setitem__, seq_id, known)
             computed = self._allocator.get_computed_block_ids(list(computed), block_ids, True)
             self._known[seq_id] = (computed, len(computed) < to_know)
         return computed
@@ -53,22 +54,26 @@ class LastAccessBlocksTracker:
 
     def __init__(self, allocator: CpuGpuBlockAllocator) -> None:
         self._allocator = allocator
+        self._journal = allocator.journal
         self._last_access: dict[int, float | None] = {}
 
     def add_seq(self, seq_id: int) -> None:
         """Begin with no access."""
         self._last_access[seq_id] = None
-        if self._allocator.undo.active:
-            self._allocator.undo.note(self._last_access.pop, seq_id)
+        if self._journal.active:
+            self._journal.note(None, self._last_access.pop, seq_id)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
         when = self._last_access.pop(seq_id)
-        if self._allocator.undo.active:
-            self._allocator.undo.note(self._last_access.__setitem__, seq_id, when)
+        if self._journal.active:
+            self._journal.note(None, self._last_access.__setitem__, seq_id, when)
 
     def update_last_access(self, seq_id: int, when: float) -> None:
         """The sequence was scheduled at ``when``."""
+        if self._journal.active:
+            before = self._last_access[seq_id]
+            self._journal.note(None, self._last_access.__setitem__, seq_id, before)
         self._last_access[seq_id] = when
 
     def update_seq_blocks_last_access(self, seq_id: int, block_ids: Sequence[int]) -> None:

@@ -5,21 +5,21 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/cpu_gpu_block_allocator.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pagesim.checks import check_int
+from pagesim.effects import MOVE, NULL, Name
 from pagesim.errors import UsageError
-from pagesim.v0.block.common import chain_of
-from pagesim.v0.block.interfaces import Block, Device
+from pagesim.journal import Journal, event
+from pagesim.state import State
+from pagesim.v0.block.common import block_id_of, get_all_blocks
+from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
 from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator
-from pagesim.v0.block.pool_allocator import id_of
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
-from pagesim.v0.block.undo import UndoLog
+from pagesim.v0.state import read_pools
 
-DeviceAllocator = NaiveBlockAllocator | PrefixCachingBlockAllocator
-
-ALLOCATORS: dict[str, Callable[..., DeviceAllocator]] = {
+ALLOCATORS: dict[str, Callable[..., BlockAllocator]] = {
     "naive": NaiveBlockAllocator,
     "prefix_caching": PrefixCachingBlockAllocator,
 }
@@ -52,10 +52,6 @@ class NullBlock(NaiveBlock):
         """ValueError: the null block holds nothing."""
         raise ValueError("the null block cannot be written to: its slots fell out of the window")
 
-    def write(self, tokens: list[int]) -> None:
-        """ValueError: the null block holds nothing."""
-        self.append_token_ids(tokens)
-
 
 class CpuGpuBlockAllocator:
     """The allocator of both devices. GPU ids are 0 … G-1, CPU ids G … G+C-1.
@@ -75,39 +71,46 @@ class CpuGpuBlockAllocator:
         check_int("num_gpu_blocks", num_gpu_blocks, 0)
         check_int("num_cpu_blocks", num_cpu_blocks, 0)
         check_int("block_size", block_size, 1)
-        pool, undo = ALLOCATORS[allocator_type], UndoLog()
+        allocator, journal = ALLOCATORS[allocator_type], Journal()
         cpu_ids = range(num_gpu_blocks, num_gpu_blocks + num_cpu_blocks)
         return CpuGpuBlockAllocator(
-            cpu_block_allocator=pool(num_cpu_blocks, block_size, cpu_ids, undo=undo),
-            gpu_block_allocator=pool(num_gpu_blocks, block_size, undo=undo),
+            cpu_block_allocator=allocator(
+                num_cpu_blocks, block_size, cpu_ids, journal=journal, pool="CPU"
+            ),
+            gpu_block_allocator=allocator(num_gpu_blocks, block_size, journal=journal),
         )
 
     def __init__(
-        self, cpu_block_allocator: DeviceAllocator, gpu_block_allocator: DeviceAllocator
+        self, cpu_block_allocator: BlockAllocator, gpu_block_allocator: BlockAllocator
     ) -> None:
         shared = gpu_block_allocator.block_ids.first_shared(cpu_block_allocator.block_ids)
         if shared is not None:
             raise UsageError(f"block {shared} must belong to one device, not to both")
-        if cpu_block_allocator.undo is not gpu_block_allocator.undo:
-            raise UsageError("both allocators must be made with the same undo log")
+        if cpu_block_allocator.journal is not gpu_block_allocator.journal:
+            raise UsageError("both allocators must be made with the same journal")
         if cpu_block_allocator.block_size != gpu_block_allocator.block_size:
             raise UsageError(
                 f"both devices must have blocks of one size, not {cpu_block_allocator.block_size} "
                 f"on the CPU and {gpu_block_allocator.block_size} on the GPU"
             )
         self.block_size = gpu_block_allocator.block_size
-        self.undo: UndoLog = gpu_block_allocator.undo
+        self.journal = gpu_block_allocator.journal
         self._gpu = gpu_block_allocator
-        self._allocators: dict[Device, DeviceAllocator] = {
+        self._cpu = cpu_block_allocator
+        self._allocators: dict[Device, BlockAllocator] = {
             Device.GPU: gpu_block_allocator,
             Device.CPU: cpu_block_allocator,
         }
         for allocator in self._allocators.values():
-            allocator.pair = self
+            allocator.parent = self
         self._swap_mapping: dict[int, int] = {}
         self._null_block: NullBlock | None = None
 
     # -- what there is ---------------------------------------------------------------------------
+
+    def state(self, tables: Mapping[Name, Any] | None = None) -> State:
+        """What both pools look like now, and ``tables`` on them."""
+        return read_pools([self._gpu, self._allocators[Device.CPU]], tables, self.null_block_id)
 
     @property
     def all_block_ids(self) -> frozenset[int]:
@@ -119,7 +122,7 @@ class CpuGpuBlockAllocator:
         """The id of the null block, None as long as no sliding window needed one."""
         return None if self._null_block is None else self._null_block.block_id
 
-    def allocator_on(self, device: Device) -> DeviceAllocator:
+    def allocator_on(self, device: Device) -> BlockAllocator:
         """The allocator of one device."""
         try:
             return self._allocators[device]
@@ -152,28 +155,34 @@ class CpuGpuBlockAllocator:
 
     # -- taking, sharing, giving back ------------------------------------------------------------
 
+    @event()
     def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
         """An empty block on ``device``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_mutable_block(prev_block)
 
+    @event()
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device
     ) -> Block:
         """A block on ``device`` with ``token_ids``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_immutable_block(prev_block, token_ids)
 
+    @event()
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
     ) -> list[Block]:
         """One block on ``device`` for each list of tokens; all of them or none."""
         return self.allocator_on(device).allocate_immutable_blocks(prev_block, block_token_ids)
 
+    @event()
     def allocate_or_get_null_block(self) -> NullBlock:
         """The block that stands for whatever fell out of a sliding window; taken once and kept."""
         if self._null_block is None:
-            self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
-            if self.undo.active:
-                self.undo.note(self._forget_null_block)
+            null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
+            if self.journal.active:
+                row = (NULL, null_block.block_id, None, None)
+                self.journal.note(row, setattr, self, "_null_block", None)
+            self._null_block = null_block
         return self._null_block
 
     def free(self, block: Block) -> None:
@@ -184,21 +193,24 @@ class CpuGpuBlockAllocator:
         if block is not self._null_block or block is None:
             self._owner_of(block).free(block)
 
+    @event()
     def fork(self, last_block: Block) -> list[Block]:
         """New handles on the chain that ends at ``last_block``, first to last."""
-        self._owner_of(last_block)
-        return self.fork_blocks(chain_of(last_block))
+        block_id_of(last_block)
+        return self.fork_blocks(get_all_blocks(last_block))
 
+    @event()
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
         """New handles on the blocks of a table; the null block is shared as it is."""
         real = self._without_null(blocks)
         if not real:
             return list(blocks)
-        twins = iter(self._owner_of(real[0]).fork_blocks(real))
-        return [block if block is self._null_block else next(twins) for block in blocks]
+        forked = iter(self._owner_of(real[0]).fork_blocks(real))
+        return [block if block is self._null_block else next(forked) for block in blocks]
 
     # -- swapping --------------------------------------------------------------------------------
 
+    @event()
     def swap(
         self, blocks: Sequence[Block], src_device: Device, dst_device: Device
     ) -> dict[int, int]:
@@ -212,8 +224,8 @@ class CpuGpuBlockAllocator:
         if source is target:
             raise UsageError(f"swapping needs two devices, not {src_device} twice")
         blocks = self._without_null(blocks)
-        old_ids = [id_of(block) for block in blocks]
-        with self.undo:
+        old_ids = [block_id_of(block) for block in blocks]
+        with self.journal:
             source.swap_out(blocks)
             target.swap_in(blocks)
             mapping: dict[int, int] = {
@@ -221,7 +233,9 @@ class CpuGpuBlockAllocator:
                 for old, block in zip(old_ids, blocks, strict=True)
             }
             before = {old: self._swap_mapping.get(old) for old in mapping}
-            self.undo.note(self._restore_swaps, before)
+            self.journal.note(None, self._restore_swaps, before)
+            for old_id, new_id in mapping.items():
+                self.journal.tell((MOVE, old_id, new_id))
             self._swap_mapping |= mapping
         return mapping
 
@@ -277,16 +291,14 @@ class CpuGpuBlockAllocator:
         """Hits ÷ lookups on ``device``; -1 without caching."""
         return self.allocator_on(device).get_prefix_cache_hit_rate()
 
-    def _owner_of(self, block: Block) -> DeviceAllocator:
+    def _owner_of(self, block: Block) -> BlockAllocator:
         owner: Any = getattr(block, "allocator", None)
-        return owner if owner in self._allocators.values() else self._owner(id_of(block))
+        return owner if owner is self._cpu else self._gpu  # which says what is wrong, if it is
 
-    def _owner(self, block_id: int | None) -> DeviceAllocator:
+    def _owner(self, block_id: int) -> BlockAllocator:
         for allocator in self._allocators.values():
             if block_id in allocator.block_ids:
                 return allocator
-        if block_id is None:
-            raise UsageError("the block was freed already: it has no id")
         raise UsageError(f"block {block_id!r} does not exist on any device")
 
     def _without_null(self, blocks: Sequence[Block]) -> list[Block]:
@@ -299,6 +311,3 @@ class CpuGpuBlockAllocator:
                 del self._swap_mapping[old_id]
             else:
                 self._swap_mapping[old_id] = new_id
-
-    def _forget_null_block(self) -> None:
-        self._null_block = None

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from pagesim.errors import NoFreeBlocksError
-from pagesim.v0.block.undo import UndoLog
+from pagesim.journal import Journal
+from pagesim.v0.block.block_ids import BlockIds
 
 
 class Device(enum.Enum):
@@ -30,7 +31,9 @@ class Block(Protocol):
     block_id: int | None
     token_ids: list[int]
     block_size: int
-    allocator: Any
+
+    @property
+    def allocator(self) -> BlockAllocator: ...
 
     @property
     def is_full(self) -> bool: ...
@@ -52,12 +55,6 @@ class Block(Protocol):
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None: ...
 
-    def write(self, tokens: list[int]) -> None: ...
-
-    def twin(self, prev_block: Block | None) -> Block: ...
-
-    def keep(self, undo: UndoLog) -> None: ...
-
 
 class BlockAllocator(Protocol):
     """One device's pool of blocks. Two implementations: naive, and with prefix caching.
@@ -66,6 +63,12 @@ class BlockAllocator(Protocol):
     """
 
     NoFreeBlocksError: ClassVar[type[NoFreeBlocksError]] = NoFreeBlocksError
+
+    journal: Journal
+    block_size: int
+
+    block_ids: BlockIds
+    parent: object
 
     @property
     def all_block_ids(self) -> frozenset[int]: ...

@@ -1,22 +1,27 @@
-"""The naive allocator: a stack of free ids and reference counts; nothing is remembered.
+"""The naive allocator: a list of free ids and reference counts; it remembers no content.
 
 Source: vLLM 0.6.4.post1, ``vllm/core/block/naive_block.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
-from pagesim.checks import check_int, check_token_ids
-from pagesim.errors import UsageError
-from pagesim.v0.block.common import block_tokens, chain_of, check_room
-from pagesim.v0.block.interfaces import Block
-from pagesim.v0.block.pool_allocator import PoolAllocator, check_homeless, owned_id
-from pagesim.v0.block.undo import UndoLog
-
-NO_TOKENS: tuple[int, ...] = ()
-"""What a new block holds: known to be right, so that it need not be checked."""
+from pagesim.checks import check_count, check_int, check_token_ids
+from pagesim.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
+from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.journal import Journal, event
+from pagesim.state import State
+from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds
+from pagesim.v0.block.common import (
+    CopyOnWriteTracker,
+    RefCounter,
+    block_id_of,
+    get_all_blocks,
+)
+from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
+from pagesim.v0.state import read_pools
 
 
 class NaiveBlock:
@@ -36,11 +41,13 @@ class NaiveBlock:
         allocator: Any,
         block_id: int | None = None,
     ) -> None:
+        check_int("block_size", block_size, 1)
         self.prev_block = prev_block
-        self.token_ids: list[int] = []
-        if token_ids is not NO_TOKENS or block_size < 1:
-            check_int("block_size", block_size, 1)
-            self.token_ids = block_tokens(token_ids, block_size)
+        self.token_ids = check_token_ids("token_ids", token_ids)
+        if len(self.token_ids) > block_size:
+            raise UsageError(
+                f"{len(self.token_ids)} tokens do not fit into a block of {block_size} slots"
+            )
         self.block_size = block_size
         self.allocator = allocator
         self.block_id = block_id
@@ -58,7 +65,7 @@ class NaiveBlock:
     @property
     def num_tokens_total(self) -> int:
         """Tokens from the start of the sequence up to the end of this block."""
-        return sum(len(block.token_ids) for block in chain_of(self))
+        return sum(len(block.token_ids) for block in get_all_blocks(self))
 
     @property
     def content_hash(self) -> int | None:
@@ -72,69 +79,298 @@ class NaiveBlock:
 
     @property
     def last_accessed(self) -> float:
-        """-1: without caching the time of use does not matter."""
+        """-1: without caching it does not matter when a block was used."""
         return -1.0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
         """Write ``token_ids`` into the next empty slots; an empty list still copies a shared block.
 
-        Raises UsageError if they do not fit, TypeError if one is not an int, NoFreeBlocksError if
-        the block is shared and there is no room for a copy. Nothing is written then.
+        UsageError if they do not fit, NoFreeBlocksError if the block is shared and there is no room
+        for a copy. Nothing is written then.
         """
-        tokens = check_token_ids("token_ids", token_ids)
-        check_room(self, len(tokens))
-        if self.block_id is not None:
-            owned_id(self, self.allocator)
-        self.write(tokens)
+        if len(token_ids) > self.block_size - len(self.token_ids):
+            raise UsageError(
+                f"{len(token_ids)} tokens do not fit into block {self.block_id}: "
+                f"{self.num_empty_slots} of its {self.block_size} slots are empty"
+            )
+        allocator = self.allocator
+        if allocator.ref_counts.get(self.block_id) != 1 and self.block_id is not None:
+            allocator.cow_block_if_not_appendable(self)
+        if allocator.journal.active:
+            row = (WRITE, self.block_id, len(token_ids))
+            allocator.journal.note(row, self._unwrite, len(self.token_ids))
+        self.token_ids += token_ids
 
-    def write(self, tokens: list[int]) -> None:
-        """:meth:`append_token_ids` for tokens that were checked already."""
-        block_id = self.block_id
-        if block_id is not None and self.allocator.ref_counts[block_id] > 1:
-            self.allocator.cow_block_if_not_appendable(self)
-        self.token_ids += tokens
-
-    def twin(self, prev_block: Block | None) -> NaiveBlock:
-        """A second handle on the same id, with the same tokens, behind ``prev_block``."""
-        twin = NaiveBlock(prev_block, (), self.block_size, self.allocator, self.block_id)
-        twin.token_ids = self.token_ids.copy()
-        return twin
-
-    def keep(self, undo: UndoLog) -> None:
-        """Note in ``undo`` how to bring this handle back to what it is now."""
-        undo.note(self._restore, self.block_id, self.allocator, len(self.token_ids))
-
-    def _restore(self, block_id: int | None, allocator: Any, num_tokens: int) -> None:
-        self.block_id = block_id
-        self.allocator = allocator
+    def _unwrite(self, num_tokens: int) -> None:
         del self.token_ids[num_tokens:]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(block_id={self.block_id}, token_ids={self.token_ids})"
 
 
-class NaiveBlockAllocator(PoolAllocator):
-    """The pool without a memory: a freed block is forgotten, and taken again first."""
+class NaiveBlockAllocator:
+    """One device's pool: ``num_blocks`` blocks of ``block_size`` slots, 0, 1, … by default.
 
-    block_class = NaiveBlock
+    Every call either succeeds or, on an error, leaves pool, handles and records as they were.
+    Allocators that share a ``journal`` roll back their parts of a larger call together. ``pool`` is
+    the device's name in a timeline.
+    """
 
+    NoFreeBlocksError: ClassVar[type[NoFreeBlocksError]] = NoFreeBlocksError
+    block_class: ClassVar[Callable[..., Block]] = NaiveBlock
+
+    def __init__(
+        self,
+        num_blocks: int,
+        block_size: int,
+        block_ids: Iterable[int] | None = None,
+        *,
+        journal: Journal | None = None,
+        pool: str = "GPU",
+    ) -> None:
+        check_count("num_blocks", num_blocks, 0)
+        ids = range(num_blocks) if block_ids is None else block_ids
+        if not isinstance(ids, range):  # a range is not unrolled: the pool may be large
+            ids = check_token_ids("block_ids", ids)
+        self.block_ids = BlockIds(ids)
+        """The ids of this pool, free or not."""
+        if not len(ids) == len(self.block_ids) == num_blocks:
+            raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {ids[:8]}…")
+        check_int("the smallest of block_ids", next(iter(self.block_ids), 0), 0)
+        self.block_size = check_int("block_size", block_size, 1)
+        self.journal = journal or Journal()
+        self.parent: Any = None
+        """The allocator of both devices that this one belongs to, if it belongs to one."""
+        self._free_block_indices = FreeBlockIds(ids)
+        self._refcounter = RefCounter(ids)
+        self.ref_counts = self._refcounter.counts
+        self._cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
+        self.pool, self._free_list = pool, f"{pool} free list"
+
+    # -- taking, sharing, giving back ------------------------------------------------------------
+
+    @event()
+    def allocate_mutable_block(
+        self, prev_block: Block | None, device: Device | None = None
+    ) -> Block:
+        """An empty block after ``prev_block``. NoFreeBlocksError if there is none to take."""
+        check_no_device(device)
+        block_id = self._allocate_block_id()
+        return self.block_class(prev_block, (), self.block_size, self, block_id)
+
+    @event()
+    def allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int], device: Device | None = None
+    ) -> Block:
+        """A block that holds ``token_ids`` from the start. NoFreeBlocksError if there is none."""
+        check_no_device(device)
+        return self._allocate_immutable_block(prev_block, token_ids)
+
+    @event()
+    def allocate_immutable_blocks(
+        self,
+        prev_block: Block | None,
+        block_token_ids: Sequence[Sequence[int]],
+        device: Device | None = None,
+    ) -> list[Block]:
+        """One block for each list of tokens, chained; all of them or, on an error, none."""
+        check_no_device(device)
+        blocks: list[Block] = []
+        with self.journal:
+            for token_ids in block_token_ids:
+                prev_block = self._allocate_immutable_block(prev_block, token_ids)
+                blocks.append(prev_block)
+        return blocks
+
+    def _allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int]
+    ) -> Block:
+        block = self.block_class(prev_block, token_ids, self.block_size, self)
+        block.block_id = self._allocate_block_id()
+        if self.journal.active:
+            self.journal.tell((WRITE, block.block_id, len(block.token_ids)))
+        return block
+
+    def _allocate_block_id(self) -> int:
+        try:
+            block_id = self._free_block_indices.popleft()
+        except IndexError:
+            total = len(self.block_ids)
+            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken") from None
+        self.ref_counts[block_id] = 1
+        if self.journal.active:
+            self.journal.note((TAKE, block_id, self._free_list), self._untake, block_id)
+        return block_id
+
+    def _untake(self, block_id: int) -> None:
+        self._refcounter.decr(block_id)
+        self._free_block_indices.appendleft(block_id)
+
+    @event()
+    def free(self, block: Block) -> None:
+        """Give up this handle's share of its block; UsageError if it was freed before."""
+        self._free_block_id(block)
+
+    def _free_block_id(self, block: Block) -> None:
+        block_id = block_id_of(block)
+        refcount = self._refcounter.decr(block_id)
+        if refcount == 0:
+            self._free_block_indices.appendleft(block_id)
+        block.block_id = None
+        if self.journal.active:
+            row = (UNSHARE, block_id) if refcount else (FREE, block_id, self._free_list, FRONT)
+            self.journal.note(row, self._unfree, block, block_id)
+
+    def _unfree(self, block: Block, block_id: int) -> None:
+        if self._refcounter.incr(block_id) == 1:
+            self._free_block_indices.popleft()
+        block.block_id = block_id
+
+    @event()
+    def fork(self, last_block: Block) -> list[Block]:
+        """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
+        block_id_of(last_block)
+        return self.fork_blocks(get_all_blocks(last_block))
+
+    @event()
+    def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
+        """New handles on ``blocks``, chained to each other, with the same ids and tokens.
+
+        The first follows what the first of ``blocks`` does: it has a predecessor where older blocks
+        fell out of a sliding window.
+        """
+        forked_blocks: list[Block] = []
+        prev_block = blocks[0].prev_block if blocks else None
+        with self.journal:
+            for block in blocks:
+                self._share_block_id(block_id_of(block))
+                prev_block = self._fork_block(prev_block, block)
+                forked_blocks.append(prev_block)
+        return forked_blocks
+
+    def _fork_block(self, prev_block: Block | None, block: Any) -> Any:
+        return self.block_class(prev_block, block.token_ids, self.block_size, self, block.block_id)
+
+    def _share_block_id(self, block_id: int) -> None:
+        if self._refcounter.get(block_id) == 0:
+            raise UsageError(f"block {block_id} is free: it has no owner to share it with")
+        self._refcounter.incr(block_id)
+        if self.journal.active:
+            self.journal.note((SHARE, block_id), self._refcounter.decr, block_id)
+
+    # -- copy-on-write ---------------------------------------------------------------------------
+
+    @event()
+    def cow_block_if_not_appendable(self, block: Block) -> int:
+        """The id that ``block`` may be written at: its own, or a fresh one if others share it.
+
+        The copy is recorded for :meth:`clear_copy_on_writes`. NoFreeBlocksError changes nothing.
+        """
+        src_block_id = block_id_of(block)
+        owners = self._refcounter.get(src_block_id)
+        if owners == 1:
+            return src_block_id
+        if owners == 0:
+            raise UsageError(f"block {src_block_id} is free: it has no owner that could write")
+        trg_block_id = self._allocate_block_id()
+        self._refcounter.decr(src_block_id)
+        self._cow_tracker.record_cow(src_block_id, trg_block_id)
+        block.block_id = trg_block_id
+        if self.journal.active:
+            self.journal.tell((UNSHARE, src_block_id))
+            row = (COPY, src_block_id, trg_block_id, owners)
+            self.journal.note(row, self._uncopy, block, src_block_id)
+        return trg_block_id
+
+    def _uncopy(self, block: Block, src_block_id: int) -> None:
+        self._cow_tracker.copies.pop()
+        self._refcounter.incr(src_block_id)
+        block.block_id = src_block_id
+
+    def clear_copy_on_writes(self) -> list[tuple[int, int]]:
+        """The copies (source, target) recorded since the last call, in order; forgets them."""
+        if not self._cow_tracker.copies:
+            return []
+        copies = self._cow_tracker.clear_cows()
+        if self.journal.active:
+            self.journal.note(None, setattr, self._cow_tracker, "copies", copies.copy())
+        return copies
+
+    # -- swapping --------------------------------------------------------------------------------
+
+    @event()
+    def swap_out(self, blocks: Sequence[Block]) -> None:
+        """Release the ids of ``blocks``, first to last; the handles stay, without an id."""
+        with self.journal:
+            for block in blocks:
+                self._free_block_id(block)
+
+    @event()
     def swap_in(self, blocks: Sequence[Block]) -> None:
         """Give each of ``blocks``, first to last, an id of this pool; all of them or none."""
-        with self.undo:
+        with self.journal:
             for block in blocks:
-                check_homeless(block)
-                block.keep(self.undo)
-                block.block_id = self._pool.take()
-                block.allocator = self
+                self._swap_in_block(check_swapped_out(block))
+
+    def _swap_in_block(self, block: Any) -> None:
+        self.journal.note(None, self._put_back, block, block.allocator)
+        block.block_id = self._allocate_block_id()
+        block.allocator = self
+
+    @staticmethod
+    def _put_back(block: Any, allocator: BlockAllocator) -> None:
+        block.block_id, block.allocator = None, allocator
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
         """How many distinct full handles there are: each needs a block where it is swapped to."""
         return len({id(block) for block in blocks if block.is_full})
 
+    # -- what there is ---------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """What the pool looks like now; together with the other device's if there is one."""
+        return read_pools([self]) if self.parent is None else self.parent.state()
+
+    @property
+    def all_block_ids(self) -> frozenset[int]:
+        """The ids of this pool, free or not."""
+        return frozenset(self.block_ids)
+
+    @property
+    def free_block_ids(self) -> tuple[int, ...]:
+        """The free ids in the order in which they will be taken (evictable ones not included)."""
+        return tuple(self._free_block_indices)
+
+    @property
+    def refcounter(self) -> RefCounter:
+        """How many handles carry each block."""
+        return self._refcounter
+
+    @property
+    def pending_copies(self) -> tuple[tuple[int, int], ...]:
+        """What :meth:`clear_copy_on_writes` would hand out, without clearing it."""
+        return tuple(self._cow_tracker.copies)
+
+    def get_ref_count(self, block_id: int) -> int:
+        """How many handles carry ``block_id``; 0 when it is free."""
+        return self._refcounter.get(block_id)
+
+    def get_num_free_blocks(self) -> int:
+        """How many blocks could be taken now."""
+        return len(self._free_block_indices)
+
+    def get_num_total_blocks(self) -> int:
+        """How many blocks the pool has."""
+        return len(self.block_ids)
+
+    def get_physical_block_id(self, absolute_id: int) -> int:
+        """The rank of an id among this device's ids: the index into a cache tensor."""
+        return self.block_ids.rank(absolute_id)
+
     # -- what only prefix caching knows ----------------------------------------------------------
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Nothing: without caching the time of use does not matter."""
+        """Nothing: without caching it does not matter when a block was used last."""
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
         """Nothing: without caching no block is used a second time."""
@@ -161,3 +397,16 @@ class NaiveBlockAllocator(PoolAllocator):
     def get_prefix_cache_hit_rate(self) -> float:
         """-1: there is no cache that could be hit."""
         return -1
+
+
+def check_no_device(device: Device | None) -> None:
+    """UsageError if a device is named: the allocator of a single device has no choice."""
+    if device is not None:
+        raise UsageError(f"this allocator serves a single device: omit device={device}")
+
+
+def check_swapped_out(block: Block) -> Block:
+    """The block; UsageError if it has an id, TypeError if it is no block."""
+    if not hasattr(block, "block_id") or block.block_id is not None:
+        raise UsageError(f"block {block_id_of(block)} is in use: swap it out before swapping it in")
+    return block

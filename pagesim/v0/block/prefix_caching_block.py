@@ -9,16 +9,18 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/prefix_caching_block.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pagesim.checks import check_time, check_token_ids
-from pagesim.errors import UsageError
+from pagesim.effects import BACK, CACHE, COMPUTED, EVICT, FREE, HIT, TAKE, UNSHARE, WRITE
+from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.journal import Journal, event
+from pagesim.v0.block.common import block_id_of
 from pagesim.v0.block.content import BlockContent, hash_tokens
 from pagesim.v0.block.interfaces import Block
-from pagesim.v0.block.naive_block import NaiveBlock
-from pagesim.v0.block.pool_allocator import PoolAllocator, check_homeless, owned_id
-from pagesim.v0.block.undo import UndoLog
-from pagesim.v0.evictor import LRUEvictor
+from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator
+from pagesim.v0.evictor import IndexedLRUEvictor
 
 NEVER_ACCESSED = -1.0
 
@@ -92,39 +94,20 @@ class PrefixCachingBlock(NaiveBlock):
 
         Errors as in :class:`NaiveBlock`; an empty list does nothing.
         """
-        tokens = check_token_ids("token_ids", token_ids)
-        if tokens:
-            super().append_token_ids(tokens)
-
-    def write(self, tokens: list[int]) -> None:
-        """:meth:`append_token_ids` for tokens that were checked already."""
-        block_id = self.block_id
-        if block_id is not None and self.allocator.ref_counts[block_id] > 1:
-            self.allocator.cow_block_if_not_appendable(self)
-        self.token_ids += tokens
-        if len(self.token_ids) == self.block_size and block_id is not None and self.content:
+        if not len(token_ids):
+            return
+        NaiveBlock.append_token_ids(self, token_ids)
+        is_full = len(self.token_ids) == self.block_size
+        if is_full and self.block_id is not None and self.content is not None:
             self.allocator.promote_to_immutable_block(self)
 
-    def twin(self, prev_block: Block | None) -> PrefixCachingBlock:
-        """A second handle on the same id, with the same tokens, behind ``prev_block``."""
-        twin = PrefixCachingBlock(prev_block, (), self.block_size, self.allocator, self.block_id)
-        twin.token_ids = self.token_ids.copy()
-        twin._content = self._content
-        return twin
+    def _unwrite(self, num_tokens: int) -> None:
+        super()._unwrite(num_tokens)
+        self._content = None
 
-    def keep(self, undo: UndoLog) -> None:
-        """Note in ``undo`` how to bring this handle back to what it is now."""
-        super().keep(undo)
-        undo.note(self._restore_cached, self._content, self._computed)
-
-    def hit(self, content: BlockContent) -> None:
-        """The block turned out to hold ``content``, which is cached already."""
-        self._content = content
-        self._computed = True
-
-    def _restore_cached(self, content: BlockContent | None, computed: bool) -> None:
-        self._content = content
-        self._computed = computed
+    def set_hit(self, content: BlockContent | None, computed: bool) -> None:
+        """Whether the block was found by its content: then it is the one that the cache has."""
+        self._content, self._computed = content, computed
 
     def _find_content(self) -> None:
         """Fill in the contents of the full blocks up to this one, without recursion."""
@@ -140,8 +123,19 @@ class PrefixCachingBlock(NaiveBlock):
             content = block._content = BlockContent(content, block.token_ids)
 
 
-class PrefixCachingBlockAllocator(PoolAllocator):
-    """The pool that remembers full blocks, and hands them out again for the same tokens."""
+@dataclass(slots=True)
+class BlockTracker:
+    """What is known of a block in use: whether it is computed, and when it was used last."""
+
+    computed: bool
+    last_accessed: float = NEVER_ACCESSED
+
+
+class PrefixCachingBlockAllocator(NaiveBlockAllocator):
+    """A naive allocator with a memory: full blocks are handed out again where the same is needed.
+
+    vLLM's holds a naive allocator for the blocks without a hash; here it is one.
+    """
 
     block_class = PrefixCachingBlock
 
@@ -151,74 +145,204 @@ class PrefixCachingBlockAllocator(PoolAllocator):
         block_size: int,
         block_ids: Iterable[int] | None = None,
         *,
-        undo: UndoLog | None = None,
+        journal: Journal | None = None,
+        pool: str = "GPU",
     ) -> None:
-        super().__init__(num_blocks, block_size, block_ids, undo=undo)
-        self.evictor = LRUEvictor()
+        super().__init__(num_blocks, block_size, block_ids, journal=journal, pool=pool)
+        self.evictor = IndexedLRUEvictor()
+        self._evictor_list = f"{pool} evictor"
         self._cached_blocks: dict[BlockContent, int] = {}
         self._content_at: dict[int, BlockContent] = {}
         self._touched_blocks: set[int] = set()
-        self._last_accessed: dict[int, float] = {}
-        self._computed: dict[int, bool] = {}
+        self._block_tracker: dict[int, BlockTracker] = {}
         self._lookups = 0
         self._hits = 0
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- taking ----------------------------------------------------------------------------------
 
-    def get_num_free_blocks(self) -> int:
-        """How many blocks could be taken now: the free ones and those that can be evicted."""
-        return super().get_num_free_blocks() + len(self.evictor.free_table)
+    def _allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int]
+    ) -> Block:
+        """A cached block that holds ``token_ids`` behind ``prev_block``, or else a fresh one.
 
-    @property
-    def cached_block_ids(self) -> frozenset[int]:
-        """The blocks that a lookup can find, in use or waiting in the evictor."""
-        return frozenset(self._content_at)
-
-    @property
-    def touched_block_ids(self) -> frozenset[int]:
-        """The blocks that the next :meth:`mark_blocks_as_computed` will mark."""
-        return frozenset(self._touched_blocks)
-
-    def is_block_cached(self, block: Any) -> bool:
-        """Whether the content of ``block`` is cached in this pool, here or at another id."""
-        return block.content in self._cached_blocks
-
-    def get_prefix_cache_hit_rate(self) -> float:
-        """Hits ÷ lookups, 0 before the first lookup."""
-        return self._hits / self._lookups if self._lookups else 0.0
-
-    # -- taking and giving back ------------------------------------------------------------------
-
-    def full_block(self, prev_block: Block | None, tokens: list[int]) -> Block:
-        """A cached block that holds ``tokens`` behind ``prev_block``, or else a fresh one.
-
-        UsageError unless the block and its predecessors are full; NoFreeBlocksError if the content
-        is not cached and no block is left.
+        UsageError unless the block and its predecessors are full.
         """
-        block = PrefixCachingBlock(prev_block, (), self.block_size, self)
-        block.token_ids = tokens
+        block = PrefixCachingBlock(prev_block, token_ids, self.block_size, self)
         if block.content is None:
             raise UsageError(
                 f"an immutable block holds {self.block_size} tokens behind full blocks: "
-                f"these {len(tokens)} do not make one"
+                f"these {len(block.token_ids)} do not make one"
             )
-        self._place(block)
+        self._allocate_full_block(block, block.content, self.block_size)
         return block
 
-    def swap_in(self, blocks: Sequence[Any]) -> None:
-        """Give each of ``blocks``, first to last, an id of this pool; all of them or none.
+    def _allocate_full_block(
+        self, block: PrefixCachingBlock, content: BlockContent, num_written: int
+    ) -> None:
+        """Find a cached block for a full handle, or take a fresh one and cache it."""
+        cached_id = self._cached_blocks.get(content)
+        if cached_id is None:
+            block.block_id = self._allocate_block_id()
+            if num_written:
+                self.journal.tell((WRITE, block.block_id, num_written))
+            self._cache_block(content, block.block_id)
+        else:
+            self._incr_refcount_cached_block(block, cached_id, num_written)
+        if self.journal.active:
+            self.journal.note(None, self._set_metric, self._lookups, self._hits)
+        self._set_metric(self._lookups + 1, self._hits + (cached_id is not None))
 
-        Full blocks are looked up first: what was shared before meets again at one id.
+    def _allocate_block_id(self) -> int:
+        """A free id, or else one whose content is evicted."""
+        block_id = self._maybe_allocate_hashless_block_id()
+        if block_id is None:
+            block_id = self._maybe_allocate_evicted_block_id()
+        if block_id is None:
+            raise NoFreeBlocksError(
+                f"no free block: all {self.get_num_total_blocks()} of this pool are taken"
+            )
+        self._track_block_id(block_id, computed=False)
+        return block_id
+
+    def _maybe_allocate_hashless_block_id(self) -> int | None:
+        return super()._allocate_block_id() if self._free_block_indices else None
+
+    def _maybe_allocate_evicted_block_id(self) -> int | None:
+        if not self.evictor.num_blocks:
+            return None
+        block_id = self.evictor.candidate()
+        entry = self.evictor.remove(block_id)
+        content = self._forget(block_id)
+        self._refcounter.incr(block_id)
+        if self.journal.active:
+            self.journal.tell((EVICT, block_id))
+            row = (TAKE, block_id, self._evictor_list)
+            self.journal.note(row, self._unevict, block_id, entry, content)
+        return block_id
+
+    def _unevict(self, block_id: int, entry: Any, content: BlockContent) -> None:
+        self._refcounter.decr(block_id)
+        self._remember(content, block_id)
+        self.evictor.put_back(block_id, entry)
+
+    def _incr_refcount_cached_block(
+        self, block: PrefixCachingBlock, cached_id: int, num_written: int
+    ) -> None:
+        """Point a handle to a cached block, which leaves the evictor if it waited there."""
+        refcount, entry = self._refcounter.incr(cached_id), None
+        if refcount == 1:
+            entry = self.evictor.remove(cached_id)
+        if self.journal.active:
+            self.journal.note(
+                (HIT, cached_id, num_written),
+                self._unhit,
+                block,
+                block.block_id,
+                block._computed,
+                cached_id,
+                entry,
+            )
+        if entry is not None:
+            self._track_block_id(cached_id, computed=True)
+        block.block_id = cached_id
+        block.set_hit(self._content_at[cached_id], True)
+
+    def _unhit(
+        self, block: PrefixCachingBlock, block_id: int, computed: bool, cached_id: int, entry: Any
+    ) -> None:
+        block.block_id = block_id
+        block.set_hit(None, computed)
+        self._refcounter.decr(cached_id)
+        if entry is not None:
+            self.evictor.put_back(cached_id, entry)
+
+    # -- caching ---------------------------------------------------------------------------------
+
+    @event()
+    def promote_to_immutable_block(self, block: Any) -> int:
+        """Cache a block that has become full; returns its id, another one if it was cached already.
+
+        Its own id is free again in that case.
         """
-        with self.undo:
-            for block in blocks:
-                check_homeless(block)
-                block.keep(self.undo)
-                block.allocator = self
-                if block.content is None:
-                    block.block_id = self._take_id()
-                else:
-                    self._place(block)
+        block_id, content = block_id_of(block), block.content
+        if not self._refcounter.get(block_id):
+            raise UsageError(f"block {block_id} is free: it has no owner")
+        if content is None:
+            raise UsageError(f"block {block_id} is not full: it cannot be found by its content")
+        cached_id = self._cached_blocks.get(content)
+        if cached_id is None:
+            self._cache_block(content, block_id)
+        elif cached_id != block_id:
+            self._free_block_id(block)
+            self._incr_refcount_cached_block(block, cached_id, 0)
+        return block.block_id  # type: ignore[no-any-return]
+
+    def _cache_block(self, content: BlockContent, block_id: int) -> None:
+        if self.journal.active:
+            touched = block_id in self._touched_blocks
+            self.journal.note((CACHE, block_id), self._uncache, block_id, touched)
+        self._remember(content, block_id)
+        self._touched_blocks.add(block_id)
+
+    def _uncache(self, block_id: int, touched: bool) -> None:
+        self._forget(block_id)
+        if not touched:
+            self._touched_blocks.discard(block_id)
+
+    def _remember(self, content: BlockContent, block_id: int) -> None:
+        self._cached_blocks[content] = block_id
+        self._content_at[block_id] = content
+
+    def _forget(self, block_id: int) -> BlockContent:
+        content = self._content_at.pop(block_id)
+        del self._cached_blocks[content]
+        return content
+
+    def _set_metric(self, lookups: int, hits: int) -> None:
+        self._lookups, self._hits = lookups, hits
+
+    # -- giving back -----------------------------------------------------------------------------
+
+    def _free_block_id(self, block: Block) -> None:
+        block_id = block_id_of(block)
+        if block_id in self._content_at:
+            self._decr_refcount_cached_block(block, block_id)
+        else:
+            self._decr_refcount_hashless_block(block, block_id)
+
+    def _decr_refcount_hashless_block(self, block: Block, block_id: int) -> None:
+        super()._free_block_id(block)
+        if not self._refcounter.get(block_id):
+            self._untrack_block_id(block_id)
+
+    def _decr_refcount_cached_block(self, block: Block, block_id: int) -> None:
+        """Without owners the block waits in the evictor, at its end, with its content."""
+        refcount = self._refcounter.decr(block_id)
+        block.block_id = None
+        if refcount == 0:
+            content, tracker = self._content_at[block_id], self._untrack_block_id(block_id)
+            self.evictor.add(block_id, content.hash, content.num_tokens, tracker.last_accessed)
+        if self.journal.active:
+            row = (UNSHARE, block_id) if refcount else (FREE, block_id, self._evictor_list, BACK)
+            self.journal.note(row, self._unfree_cached_block, block, block_id)
+            if refcount == 0 and not tracker.computed:
+                self.journal.tell((COMPUTED, block_id))  # as vLLM takes for granted
+
+    def _unfree_cached_block(self, block: Block, block_id: int) -> None:
+        block.block_id = block_id
+        if self._refcounter.incr(block_id) == 1:
+            self.evictor.remove(block_id)
+
+    # -- swapping --------------------------------------------------------------------------------
+
+    def _swap_in_block(self, block: Any) -> None:
+        """Full blocks are looked up first: what was shared before meets again at one id."""
+        if block.content is None:
+            super()._swap_in_block(block)
+            return
+        self.journal.note(None, self._put_back, block, block.allocator)
+        self._allocate_full_block(block, block.content, 0)
+        block.allocator = self
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Any]) -> int:
         """How many of ``blocks`` would need a block of this pool if they were swapped to it.
@@ -232,88 +356,10 @@ class PrefixCachingBlockAllocator(PoolAllocator):
                 touched += cached_id is None or cached_id in self.evictor
         return touched
 
-    def promote_to_immutable_block(self, block: Any) -> int:
-        """Cache a block that has become full; returns its id, another one if it was cached already.
-
-        Its own id is free again in that case.
-        """
-        block_id, content = owned_id(block, self), block.content
-        if content is None:
-            raise UsageError(f"block {block_id} is not full: it cannot be found by its content")
-        cached_id = self._cached_blocks.get(content)
-        if cached_id is None:
-            self._register(content, block_id)
-        elif cached_id != block_id:
-            self._pool.release(block_id)
-            self._reuse(block, cached_id)
-        return block.block_id  # type: ignore[no-any-return]
-
-    def _place(self, block: Any) -> None:
-        """Find a cached block for a full handle, or take a fresh one and register it."""
-        cached_id = self._cached_blocks.get(block.content)
-        if cached_id is None:
-            block.block_id = self._take_id()
-            self._register(block.content, block.block_id)
-        else:
-            self._reuse(block, cached_id)
-        if self.undo.active:
-            self.undo.note(self._set_counters, self._lookups, self._hits)
-        self._lookups += 1
-        self._hits += cached_id is not None
-
-    def _register(self, content: BlockContent, block_id: int) -> None:
-        if self.undo.active:
-            self.undo.note(self._unregister, content, block_id, block_id in self._touched_blocks)
-        self._cached_blocks[content] = block_id
-        self._content_at[block_id] = content
-        self._touched_blocks.add(block_id)
-
-    def _unregister(self, content: BlockContent, block_id: int, touched: bool) -> None:
-        self._forget(block_id)
-        if not touched:
-            self._touched_blocks.discard(block_id)
-
-    def _reuse(self, block: Any, cached_id: int) -> None:
-        """Point ``block`` to a cached id, waking it if it waited in the evictor."""
-        block.hit(self._content_at[cached_id])
-        block.block_id = cached_id
-        if self._pool.share(cached_id) == 1:
-            entry = self.evictor.remove(cached_id)
-            if self.undo.active:
-                self.undo.note(self.evictor.put_back, cached_id, entry)
-            self._begin_use(cached_id, computed=True)
-
-    def _take_id(self) -> int:
-        if self.evictor.free_table and not self._pool.free:
-            block_id = self._evict()
-        else:
-            block_id = self._pool.take()
-        self._begin_use(block_id, computed=False)
-        return block_id
-
-    def _evict(self) -> int:
-        block_id = self.evictor.candidate()
-        entry = self.evictor.remove(block_id)
-        content = self._forget(block_id)
-        if self.undo.active:
-            self.undo.note(self.evictor.put_back, block_id, entry)
-            self.undo.note(self._remember, block_id, content)
-        self._pool.share(block_id)
-        return block_id
-
-    def _give_up(self, block: Block, block_id: int) -> None:
-        content = self._content_at.get(block_id)
-        if content is None:
-            super()._give_up(block, block_id)
-            return
-        if self.undo.active:
-            block.keep(self.undo)
-        if self._pool.drop_owner(block_id) == 0:
-            when = self._last_accessed[block_id]
-            self.evictor.add(block_id, content.hash, content.num_tokens, when)
-            if self.undo.active:
-                self.undo.note(self.evictor.remove, block_id)
-        block.block_id = None
+    def _fork_block(self, prev_block: Block | None, block: Any) -> Any:
+        forked = super()._fork_block(prev_block, block)
+        forked.set_hit(block._content, False)
+        return forked
 
     # -- when blocks were used, and whether their values exist yet -------------------------------
 
@@ -327,32 +373,48 @@ class PrefixCachingBlockAllocator(PoolAllocator):
             if not self.get_ref_count(block_id) and block_id not in self.evictor:
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")
         for block_id in block_ids:
-            write = self._last_accessed.__setitem__
-            if not self.get_ref_count(block_id):
-                write = self.evictor.update
-            if self.undo.active:
-                self.undo.note(write, block_id, self.get_last_accessed(block_id))
-            write(block_id, now)
+            if self.journal.active:
+                before = self.get_last_accessed(block_id)
+                self.journal.note(None, self._set_last_accessed, block_id, before)
+            self._set_last_accessed(block_id, now)
 
-    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Every block registered since the last call now holds its values.
-
-        As in vLLM the argument is not looked at.
-        """
-        for block_id in self._touched_blocks:
-            self._computed[block_id] = True
-        self._touched_blocks.clear()
+    def _set_last_accessed(self, block_id: int, when: float) -> None:
+        if block_id in self._block_tracker:
+            self._block_tracker[block_id].last_accessed = when
+        else:
+            self.evictor.update(block_id, when)
 
     def get_last_accessed(self, block_id: int) -> float:
         """When a block was used last, -1 if never since it was taken."""
-        if block_id in self.evictor:
-            return self.evictor.free_table[block_id].last_accessed
-        return self._last_accessed[block_id] if self.get_ref_count(block_id) else NEVER_ACCESSED
+        if self.get_ref_count(block_id):
+            return self._block_tracker[block_id].last_accessed
+        entry = self.evictor.free_table.get(block_id)
+        return NEVER_ACCESSED if entry is None else entry.last_accessed
+
+    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
+        """Every block cached since the last call now holds its values.
+
+        As in vLLM the argument is not looked at.
+        """
+        if self._touched_blocks:
+            self._mark_touched_blocks()
+
+    @event(kind="mark_blocks_as_computed")
+    def _mark_touched_blocks(self) -> None:
+        for block_id in sorted(self._touched_blocks):
+            tracker = self._block_tracker.get(block_id)
+            if tracker is not None and not tracker.computed:
+                tracker.computed = True
+                if self.journal.active:
+                    self.journal.note((COMPUTED, block_id), setattr, tracker, "computed", False)
+        if self.journal.active:
+            self.journal.note(None, self._touched_blocks.update, self._touched_blocks.copy())
+        self._touched_blocks.clear()
 
     def block_is_computed(self, block_id: int) -> bool:
         """Whether the block's keys and values exist: marked while in use, or kept since."""
         if self.get_ref_count(block_id):
-            return self._computed[block_id]
+            return self._block_tracker[block_id].computed
         return block_id in self.evictor
 
     def get_computed_block_ids(
@@ -385,25 +447,43 @@ class PrefixCachingBlockAllocator(PoolAllocator):
             common.append(ids[0])
         return common
 
-    def _begin_use(self, block_id: int, *, computed: bool) -> None:
-        if self.undo.active:
-            was_computed = self._computed.get(block_id, False)
-            when = self._last_accessed.get(block_id, NEVER_ACCESSED)
-            self.undo.note(self._set_record, block_id, was_computed, when)
-        self._set_record(block_id, computed, NEVER_ACCESSED)
+    def _track_block_id(self, block_id: int, computed: bool) -> None:
+        if self.journal.active:
+            self.journal.note(None, self._block_tracker.pop, block_id)
+        self._block_tracker[block_id] = BlockTracker(computed)
 
-    def _set_record(self, block_id: int, computed: bool, last_accessed: float) -> None:
-        self._computed[block_id] = computed
-        self._last_accessed[block_id] = last_accessed
+    def _untrack_block_id(self, block_id: int) -> BlockTracker:
+        tracker = self._block_tracker.pop(block_id)
+        if self.journal.active:
+            self.journal.note(None, self._block_tracker.__setitem__, block_id, tracker)
+        return tracker
 
-    def _set_counters(self, lookups: int, hits: int) -> None:
-        self._lookups, self._hits = lookups, hits
+    # -- what there is ---------------------------------------------------------------------------
 
-    def _remember(self, block_id: int, content: BlockContent) -> None:
-        self._cached_blocks[content] = block_id
-        self._content_at[block_id] = content
+    def get_num_free_blocks(self) -> int:
+        """How many blocks could be taken now: the free ones and those that can be evicted."""
+        return len(self._free_block_indices) + len(self.evictor.free_table)
 
-    def _forget(self, block_id: int) -> BlockContent:
-        content = self._content_at.pop(block_id)
-        del self._cached_blocks[content]
-        return content
+    @property
+    def cached_block_ids(self) -> frozenset[int]:
+        """The blocks that a lookup can find, in use or waiting in the evictor."""
+        return frozenset(self._content_at)
+
+    @property
+    def computed_block_ids(self) -> frozenset[int]:
+        """The blocks whose keys and values are known to exist."""
+        known = (*self._block_tracker, *self.evictor.free_table)
+        return frozenset(block_id for block_id in known if self.block_is_computed(block_id))
+
+    @property
+    def touched_block_ids(self) -> frozenset[int]:
+        """The blocks that the next :meth:`mark_blocks_as_computed` will mark."""
+        return frozenset(self._touched_blocks)
+
+    def is_block_cached(self, block: Any) -> bool:
+        """Whether the content of ``block`` is cached in this pool, here or at another id."""
+        return block.content in self._cached_blocks
+
+    def get_prefix_cache_hit_rate(self) -> float:
+        """Hits ÷ lookups, 0 before the first lookup."""
+        return self._hits / self._lookups if self._lookups else 0.0

@@ -32,14 +32,14 @@ def test_appends_inside_a_call_that_fails_later(caching: bool, num_tokens: int) 
     for seq in seqs:
         seq.append_token_id(7, {7: pagesim.Logprob(0.0)})
     before = everything(manager)
-    undo = manager.block_allocator.undo
-    with pytest.raises(LaterError), undo:
+    journal = manager.journal
+    with pytest.raises(LaterError), journal:
         for seq in seqs:
             manager.block_tables[seq.seq_id].append_token_ids([7])
         assert everything(manager) != before
         raise LaterError
     assert everything(manager) == before
-    assert not undo.active
+    assert not journal.active
     for seq in seqs:  # and nothing stands in the way of doing it now
         manager.append_slots(seq, 0)
         assert manager.block_tables[seq.seq_id].num_full_slots == num_tokens + 1
@@ -48,11 +48,13 @@ def test_appends_inside_a_call_that_fails_later(caching: bool, num_tokens: int) 
 def test_an_inner_failure_takes_back_the_inner_call_alone() -> None:
     manager, (parent, _) = running(False, 4)
     table = manager.block_tables[parent.seq_id]
-    with manager.block_allocator.undo:
+    with manager.journal:
         table.append_token_ids([7])
         held = everything(manager)
         with pytest.raises(pagesim.NoFreeBlocksError):
             table.ensure_num_empty_slots(100)
         assert everything(manager) == held
-    assert everything(manager) | {"undo": None} == held | {"undo": None}  # that log is closed now
+    assert everything(manager) | {"journal": None} == held | {
+        "journal": None
+    }  # that journal is idle now
     assert table.num_full_slots == 5

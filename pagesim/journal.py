@@ -1,0 +1,256 @@
+"""The one place where a change is written down: so that it can be taken back, and be told.
+
+A class that changes something says so here, and only when the journal is active::
+
+    if self.journal.active:
+        self.journal.note((TAKE, block_id, "GPU free list"), self._untake, block_id)
+
+Two kinds of listeners make it active. A call that may fail half way is a transaction (``with
+self.journal:``): if it raises, the inverses run, last first. And a recorder is told the events:
+each public call is one, with the rows that were noted on the way. Idle, a journal costs one
+attribute test.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from pagesim.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name
+from pagesim.errors import UsageError
+
+Row = tuple[Any, ...]
+"""What happened: a kind of `pagesim.effects`, and what it concerns. ``FORMAT.md`` lists them."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Owner = TypeVar("Owner", bound="Journaled")
+
+
+class Journaled(Protocol):
+    """What writes into a journal."""
+
+    @property
+    def journal(self) -> Journal: ...
+
+
+class Recorder(Protocol):
+    """What listens to a journal: it is told each event once nothing can take it back any more."""
+
+    has_queues: bool
+    """Whether the queues of a scheduler are recorded: if not, its decisions are no events."""
+
+    def knows(self, table: Any) -> bool:
+        """Whether the recorder has been told what ``table`` holds."""
+
+    def begin_step(self) -> None:
+        """The events from here on belong to the next step of a scheduler."""
+
+    def event(
+        self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
+    ) -> None:
+        """One event; ``subject`` is a table, or the name of one."""
+
+
+class Journal:
+    """What the calls in progress have done so far; the objects of one allocator share it."""
+
+    __slots__ = (
+        "_closed",
+        "_in_event",
+        "_inverses",
+        "_marks",
+        "_rows",
+        "active",
+        "names",
+        "recorder",
+        "wants_events",
+    )
+
+    def __init__(self) -> None:
+        self.active = False
+        """Whether a transaction is on, or a recorder listens: only then anything is noted."""
+        self.recorder: Recorder | None = None
+        self.wants_events = False
+        """Whether the next public call is an event: it is not within one that is being recorded."""
+        self.names: WeakKeyDictionary[Any, Name] = WeakKeyDictionary()
+        """What the tables are called that have been given a name."""
+        self._in_event = False
+        self._inverses: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+        self._rows: list[Row] = []
+        self._closed: list[tuple[str, Any, list[Row], str | None, str | None]] = []
+        self._marks: list[tuple[int, int, int]] = []
+
+    # -- what happened -------------------------------------------------------------------------
+
+    def note(self, row: Row | None, inverse: Callable[..., object], *args: Any) -> None:
+        """Write down what was just done, and that ``inverse(*args)`` takes it back.
+
+        ``row`` is None for what no reader of a run would see. Only while ``active``.
+        """
+        if row is not None and self._in_event:
+            self._rows.append(row)
+        if self._marks:
+            self._inverses.append((inverse, args))
+
+    def tell(self, row: Row) -> None:
+        """Write down what happened when there is nothing, or nothing else, to take back."""
+        if self._in_event:
+            self._rows.append(row)
+
+    def append(self, table: Any, start: int, tokens: list[int]) -> None:
+        """``table`` begins to write ``tokens`` from a position on; its blocks note how.
+
+        UsageError for a token beyond 64 bits: no timeline could keep it.
+        """
+        if self._in_event:
+            for token in tokens:
+                if not -(2**63) <= token < 2**63:
+                    raise UsageError(
+                        f"token {token} cannot be recorded: a timeline keeps tokens of 64 bits"
+                    )
+            self._rows.append((APPEND, table, start, tokens))
+
+    def opened(self, table: Any, name: Name) -> None:
+        """``table`` begins, and is called ``name``. Said even when nothing listens."""
+        self.names[table] = name
+        if self.active:
+            self.note((OPEN, table, name, [], 0, []), self.names.pop, table)
+
+    def closed(self, table: Any) -> None:
+        """``table`` has given its blocks back. Said even when nothing listens."""
+        name = self.names.pop(table, None)
+        if self.active:
+            self.note((CLOSE, table), self._reopen, table, name)
+
+    def _reopen(self, table: Any, name: Name | None) -> None:
+        if name is not None:
+            self.names[table] = name
+
+    @property
+    def tells_queues(self) -> bool:
+        """Whether a scheduler is being recorded, not only its block manager."""
+        return self.recorder is not None and self.recorder.has_queues
+
+    def move(
+        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int
+    ) -> None:
+        """A request, and its first sequence, leaves a queue, and goes to a place in another."""
+        if source is not None:
+            self.tell((LEAVE, source, *who))
+        if target is not None:
+            self.tell((ENTER, target, *who, place))
+
+    # -- transactions --------------------------------------------------------------------------
+
+    def __enter__(self) -> Journal:
+        self._marks.append((len(self._inverses), len(self._rows), len(self._closed)))
+        self.active = True
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        inverses, rows, closed = self._marks.pop()
+        if exc_type is not None:
+            self.active = False
+            while len(self._inverses) > inverses:
+                inverse, args = self._inverses.pop()
+                inverse(*args)
+            del self._rows[rows:], self._closed[closed:]
+        if not self._marks:
+            self._inverses.clear()
+            self.active = self.recorder is not None
+            self._publish()
+        else:
+            self.active = True
+
+    def _publish(self) -> None:
+        closed, self._closed = self._closed, []
+        if self.recorder is not None:
+            for event in closed:
+                self.recorder.event(*event)
+
+    # -- events --------------------------------------------------------------------------------
+
+    def listen(self, recorder: Recorder | None) -> None:
+        """Tell ``recorder`` all events from now on; None ends it."""
+        self.recorder = recorder
+        self.wants_events = recorder is not None
+        self.active = bool(self._marks) or recorder is not None
+
+    def close(self, kind: str, subject: Any) -> None:
+        """What was noted since the last event is one event."""
+        self._closed.append((kind, subject, self._rows.copy(), None, None))
+        self._rows.clear()
+        if not self._marks:
+            self._publish()
+
+    def fail(self, called: str, subject: Any, error: BaseException) -> None:
+        """A call has raised and was undone: nothing remains of it but that it failed."""
+        self._closed.append((FAILED, subject, [], called, str(error) or type(error).__name__))
+        if not self._marks:
+            self._publish()
+
+    @contextmanager
+    def step(self, called: str) -> Iterator[None]:
+        """A transaction whose parts are events of their own; if it raises, one says so."""
+        tells_queues = self.tells_queues
+        if self.recorder is not None and tells_queues:
+            self.recorder.begin_step()
+        try:
+            with self:
+                yield
+        except BaseException as error:
+            if tells_queues:
+                self.fail(called, None, error)
+            raise
+
+
+def event(
+    subject: Callable[..., Any] = lambda *_: None,
+    kind: str | None = None,
+    called: str | None = None,
+    queues: bool = False,
+) -> Callable[[Callable[Concatenate[Owner, P], R]], Callable[Concatenate[Owner, P], R]]:
+    """Make each outermost call of a method an event, and a transaction, while one listens.
+
+    ``subject(self, result, *args)`` is the table that it concerns, or its name. The event is called
+    ``kind``, and ``called`` if it fails; both are the method's name if not given. ``queues``: it is
+    a scheduler's decision, and no event where only its manager is recorded.
+    """
+
+    def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
+        what = kind or method.__name__
+
+        @functools.wraps(method)
+        def call(self: Owner, *args: P.args, **kwargs: P.kwargs) -> R:
+            journal = self.journal
+            if not journal.wants_events or (queues and not journal.tells_queues):
+                return method(self, *args, **kwargs)
+            journal.wants_events, journal._in_event = False, True
+            try:
+                with journal:
+                    result = method(self, *args, **kwargs)
+                    journal.close(what, subject(self, result, *args, *kwargs.values()))
+            except BaseException as error:
+                try:
+                    name = subject(self, None, *args, *kwargs.values())
+                except (AttributeError, TypeError):  # what was passed has no name
+                    name = None
+                journal.fail(called or what, name, error)
+                raise
+            finally:
+                journal.wants_events, journal._in_event = journal.recorder is not None, False
+            return result
+
+        return call  # type: ignore[return-value]
+
+    return decorate

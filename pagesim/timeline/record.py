@@ -1,0 +1,337 @@
+"""`with pagesim.record(manager) as run:` — everything that happens in the block is in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from pagesim.effects import (
+    APPEND,
+    CLOSE,
+    COPY,
+    ENTER,
+    FAILED,
+    FREE,
+    HIT,
+    LEAVE,
+    MAX_NAME,
+    MOVE,
+    NULL,
+    OPEN,
+    PATCH,
+    QUEUE,
+    SCHEDULED,
+    TAKE,
+    TOKENS,
+    WRITE,
+    Name,
+    request_name,
+)
+from pagesim.errors import UsageError
+from pagesim.journal import Journal, Row
+from pagesim.state import Queues, State
+from pagesim.timeline.log import Log, TableLog, Waiter
+from pagesim.timeline.run import Timeline
+
+Request = tuple[Any, ...]
+"""A request in a queue: its id, and its first sequence."""
+
+
+class Recordable(Protocol):
+    """What can be recorded: it writes into a journal, and says what it looks like."""
+
+    @property
+    def journal(self) -> Journal: ...
+
+    def state(self) -> State: ...
+
+
+@contextmanager
+def record(subject: Recordable) -> Iterator[Timeline]:
+    """Record what happens to the pages of a scheduler, a block manager, or an allocator.
+
+    Of a scheduler its decisions are recorded as well: each call of ``schedule()`` is a step of the
+    run, and every state has the queues.
+
+    The run can be looked at while it is recorded, and keeps what it has when the block is left by
+    an exception. Recorders nest: two on one allocator see the same events, each its own part. An
+    allocator of one device that belongs to a pair is recorded together with the other. TypeError
+    for what cannot be recorded; while a recorder is on, a token beyond 64 bits is a UsageError.
+    """
+    journal = getattr(subject, "journal", None)
+    if not isinstance(journal, Journal) or not hasattr(subject, "state"):
+        raise TypeError(f"record a scheduler, a block manager or an allocator, not {subject!r}")
+    state, recording = subject.state(), journal.recorder
+    if not isinstance(recording, Recording):
+        recording = Recording(journal, state)
+        journal.listen(recording)
+    else:
+        recording.include(state)
+    recording.listeners += 1
+    log = recording.log
+    run = Timeline(log, start=len(log), recording=recording)
+    try:
+        yield run
+    finally:
+        run._stop, run._recording = len(log), None
+        recording.listeners -= 1
+        if not recording.listeners:
+            journal.listen(None)
+            recording.tables.clear()
+
+
+@dataclass(slots=True)
+class Label:
+    """What a table is called, the number of that name in the log, and the histories it names."""
+
+    name: Name
+    subject: int
+    histories: list[TableLog] = field(default_factory=list)
+
+
+class Recording:
+    """Turns the rows of a journal into the rows of a log.
+
+    ``tables`` are the live tables and their histories in the log. Numbers stand for lists, queues
+    and tables in a log; here their names and the tables themselves become those.
+    """
+
+    def __init__(self, journal: Journal, state: State) -> None:
+        self.journal, self.listeners = journal, 0
+        self.log = Log(state)
+        self.tables: dict[Any, TableLog] = {}
+        self._labels: WeakKeyDictionary[Any, Label] = WeakKeyDictionary()
+        self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
+        self._unnamed = self._step = 0
+        self._begin(state)
+        known = self._live_tables()
+        for name, table in state.tables.items():
+            history = self.log.new_table(name)
+            history.write(0, list(table.token_ids))
+            self._know(known[name], name, history)
+
+    def _begin(self, state: State) -> None:
+        self.log.begin(state)
+        self._lists = {name: number for number, name in enumerate(self.log.lists)}
+        self._queue_codes = {name: number for number, name in enumerate(self.log.queues)}
+        self._queues = [
+            [(request, state.requests.get(request)) for request in queue]
+            for queue in state.queues.values()
+        ]
+        self.has_queues = bool(self._queues)
+
+    def _live_tables(self) -> dict[Name, Any]:
+        return {name: table for table, name in self.journal.names.items()}
+
+    def include(self, state: State) -> None:
+        """Learn of tables that the log begins with, and of queues, that were not recorded so far.
+
+        Nothing has happened to those tables since then, or their histories would have begun. What
+        waits in the queues comes by an event of its own.
+        """
+        log, known = self.log, self._live_tables()
+        new = {n: t for n, t in state.tables.items() if known[n] not in self.tables}
+        start = replace(log.start, tables={**log.start.tables, **new})
+        if state.queues and not self.has_queues:
+            start = replace(start, queues=Queues(dict.fromkeys(state.queues, ())))
+        if start != log.start:
+            self._begin(start)
+        for name, table in new.items():
+            self._free_name(name)
+            history = log.new_table(name)
+            history.write(0, list(table.token_ids))
+            log.first_lives.append(history.number)
+            self._know(known[name], name, history)
+        if any(state.queues.values()) and not any(self._queues):
+            for queue, requests in state.queues.items():
+                self._arrange(queue, [(name, state.requests.get(name)) for name in requests])
+            log.event(log.kind_code("record"), -1)
+
+    # -- what the journal tells ------------------------------------------------------------------
+
+    def knows(self, table: Any) -> bool:
+        """Whether the recording has been told what ``table`` holds."""
+        return table in self.tables
+
+    def begin_step(self) -> None:
+        """The events from here on belong to the next step of a scheduler."""
+        self._step += 1
+        self.log.begin_step(self._step)
+
+    def event(
+        self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
+    ) -> None:
+        """One event. Blocks are written in the order of the tokens that their table announced."""
+        log, lists = self.log, self._lists
+        table, position = -1, 0
+        for row in rows:
+            what = row[0]
+            if what == APPEND:
+                history = self.tables[row[1]]
+                table, position = history.number, row[2]
+                history.write(position, row[3])
+                if row[3]:
+                    log.row(TOKENS, -1, table, position, len(row[3]))
+            elif what == WRITE:
+                log.row(WRITE, row[1], table, position if table >= 0 else 0, row[2])
+                position += row[2]
+            elif what == PATCH:
+                log.patch(self.tables[row[1]], row[2], row[3])
+            elif what == TAKE:
+                log.row(TAKE, row[1], lists[row[2]])
+            elif what == FREE:
+                log.row(FREE, row[1], lists[row[2]], row[3])
+            elif what == HIT:
+                found = table if row[2] else -1  # else it is not by that that tokens get there
+                log.row(HIT, row[1], found, position if found >= 0 else 0, row[2])
+                position += row[2]
+            elif what in (COPY, MOVE):
+                log.row(*row)
+            elif what == NULL:
+                of = row[2]
+                log.row(NULL, row[1], -1 if of is None else self.tables[of].number, row[3] or 0)
+            elif what == OPEN:
+                self._open(*row[1:])
+            elif what == CLOSE:
+                if row[1] in self.tables:
+                    log.row(CLOSE, b=self.tables.pop(row[1]).number)
+            elif what in (LEAVE, ENTER, QUEUE, SCHEDULED):
+                if self.has_queues:
+                    self._in_queues(row)
+            else:  # share, unshare, cache, evict, computed
+                log.row(what, row[1])
+        if kind == FAILED:
+            why = (error or "").encode(errors="backslashreplace").decode()[:MAX_NAME]
+            log.errors[len(log)] = (called or "", why)
+        log.event(log.kind_code(kind), self._subject_code(subject))
+
+    def _subject_code(self, subject: Any) -> int:
+        if subject is None or type(subject) is int or isinstance(subject, str):
+            return self.log.subject_code(subject)
+        return self.log.subject_code(self._name(subject))
+
+    # -- queues ----------------------------------------------------------------------------------
+
+    def _in_queues(self, row: Row) -> None:
+        if row[0] == LEAVE:
+            self._leave(self._queue_codes[row[1]], row[2:])
+        elif row[0] == ENTER:
+            queue, place = self._queue_codes[row[1]], row[4]
+            if place < 0:
+                place = len(self._queues[queue])
+            self._enter(queue, row[2:4], place)
+        elif row[0] == QUEUE:
+            self._arrange(row[1], row[2])
+        else:
+            request, sequence = self._waiter(row[1:3])
+            self.log.row(SCHEDULED, row[3], request, row[4], sequence)
+
+    def _arrange(self, name: str, now: Sequence[Request]) -> None:
+        """The queue is in this order now: those between the first and the last change move."""
+        queue = self._queue_codes[name]
+        known = self._queues[queue].copy()
+        first = last = 0
+        shorter = min(len(known), len(now))
+        while first < shorter and known[first] == now[first]:
+            first += 1
+        while last < shorter - first and known[-1 - last] == now[-1 - last]:
+            last += 1
+        for request in known[first : len(known) - last]:
+            self._leave(queue, request)
+        for place, request in enumerate(now[first : len(now) - last], first):
+            self._enter(queue, request, place)
+
+    def _leave(self, queue: int, request: Request) -> None:
+        requests = self._queues[queue]
+        is_last = requests[-1:] == [request]
+        place = len(requests) - 1 if is_last else requests.index(request)
+        del requests[place]
+        self.log.move(LEAVE, queue, self._waiter(request), place)
+
+    def _enter(self, queue: int, request: Request, place: int) -> None:
+        self._queues[queue].insert(place, request)
+        self.log.move(ENTER, queue, self._waiter(request), place)
+
+    def _waiter(self, request: Request) -> Waiter:
+        return self.log.waiter(request_name(request[0]), request[1])
+
+    # -- tables and their names ------------------------------------------------------------------
+
+    def _open(
+        self, table: Any, name: Name | None, tokens: Any, num_slots: int, block_ids: list[int]
+    ) -> None:
+        """A table is seen for the first time; ``tokens`` are its own, or the table's it forks."""
+        if table in self.tables:
+            if name is not None:
+                self._call_sequence(table, name)
+            return
+        if not isinstance(tokens, list):
+            tokens = self.tables[tokens].tokens[:num_slots].tolist()
+        if name is not None and table not in self._labels:
+            self._call_sequence(table, name)
+        history = self.tables[table] = self.log.new_table(self._name(table))
+        self._labels[table].histories.append(history)
+        history.write(0, tokens)
+        self.log.row(OPEN, num_slots, history.number, 0, len(tokens))
+        if block_ids:
+            self.log.patch(history, 0, block_ids)
+
+    def label(self, table: Any, name: Name) -> None:
+        """Give a table its name, for all of the run. UsageError if another table has it."""
+        if table.journal is not self.journal:
+            raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
+        self._call(table, name)
+
+    def _name(self, table: Any) -> Name:
+        """What a table is called: t0, t1, … until it is given a name.
+
+        A name that another table was given in the meantime is not its own any more.
+        """
+        label = self._labels.get(table)
+        if label is None or self._owners.setdefault(label.name, table) is not table:
+            return self._give(table, self._fresh_name()).name
+        self.log.subject_codes[label.name] = label.subject
+        return label.name
+
+    def _call(self, table: Any, name: Name) -> None:
+        owner = self._owners.get(name, table)
+        if owner is not table and owner in self.tables:
+            raise UsageError(f"another table is called {name!r} already")
+        label, log = self._labels.get(table), self.log
+        if label is None or self._owners.get(label.name) is not table:
+            self._give(table, name)
+        elif label.name != name:
+            del self._owners[label.name]
+            label.name, self._owners[name] = name, table
+            log.subjects[label.subject], log.subject_codes[name] = name, label.subject
+            for history in label.histories:
+                history.name = name
+
+    def _call_sequence(self, table: Any, seq_id: Name) -> None:
+        """Give a manager's table the id of its sequence, even if that is the label of another."""
+        if self._owners.get(seq_id) is not table:
+            self._free_name(seq_id)
+        self._call(table, seq_id)
+
+    def _free_name(self, name: Name) -> None:
+        owner = self._owners.get(name)
+        if owner is not None and owner in self.tables:
+            self._call(owner, self._fresh_name())
+
+    def _fresh_name(self) -> str:
+        while (fresh := f"t{self._unnamed}") in self._owners:
+            self._unnamed += 1
+        self._unnamed += 1
+        return fresh
+
+    def _give(self, table: Any, name: Name) -> Label:
+        label = self._labels[table] = Label(name, self.log.new_subject(name))
+        self._owners[name] = table
+        return label
+
+    def _know(self, table: Any, name: Name, history: TableLog) -> None:
+        self.tables[table] = history
+        self._give(table, name).histories.append(history)

@@ -1,0 +1,99 @@
+"""The ids of a pool, and those that are free: both cost what is used, however large the pool is."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from operator import index
+from typing import Any
+
+from pagesim.errors import UsageError
+
+
+class BlockIds:
+    """The ids that a pool has. A range stays a range: it costs the same however long it is."""
+
+    __slots__ = ("_ascending",)
+
+    def __init__(self, block_ids: Iterable[int]) -> None:
+        self._ascending: Sequence[int]
+        if isinstance(block_ids, range) and block_ids.step > 0:
+            self._ascending = block_ids
+        else:
+            self._ascending = sorted(set(block_ids))
+
+    def __len__(self) -> int:
+        return len(self._ascending)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ascending)
+
+    def __contains__(self, block_id: object) -> bool:
+        return self._find(block_id) is not None
+
+    def rank(self, block_id: int) -> int:
+        """How many ids are smaller. UsageError if this is no id of the pool."""
+        rank = self._find(block_id)
+        if rank is None:
+            raise UsageError(f"block {block_id!r} does not belong to this pool")
+        return rank
+
+    def first_shared(self, other: BlockIds) -> int | None:
+        """The smallest id that ``other`` has as well; None if there is none."""
+        few, many = sorted((self._ascending, other._ascending), key=len)
+        start = bisect_left(few, many[0]) if many else 0
+        within = takewhile(lambda block_id: block_id <= many[-1], few[start:])
+        return next((i for i in within if i in self and i in other), None)
+
+    def _find(self, block_id: Any) -> int | None:
+        ids = self._ascending
+        try:
+            rank = bisect_left(ids, index(block_id))
+        except TypeError:
+            return None
+        return rank if rank < len(ids) and ids[rank] == block_id else None
+
+
+class FreeBlockIds:
+    """The free ids of a pool: vLLM's deque, of which only the ids that were taken once take room.
+
+    Ids are taken at the left and given back at the left, so those that were never taken are always
+    the last ones, in the order of ``block_ids``.
+    """
+
+    __slots__ = ("_block_ids", "num_fresh", "returned")
+
+    def __init__(self, block_ids: Sequence[int]) -> None:
+        self._block_ids = block_ids
+        self.num_fresh = len(block_ids)
+        """How many were never taken: the last ones of ``block_ids``."""
+        self.returned: list[int] = []
+        """Those given back, the last one in front."""
+
+    def __len__(self) -> int:
+        return len(self.returned) + self.num_fresh
+
+    def __iter__(self) -> Iterator[int]:
+        yield from reversed(self.returned)
+        yield from self._block_ids[len(self._block_ids) - self.num_fresh :]
+
+    def popleft(self) -> int:
+        """Take the first id. IndexError if there is none."""
+        if self.returned or not self.num_fresh:
+            return self.returned.pop()
+        block_id = self._block_ids[-self.num_fresh]
+        self.num_fresh -= 1
+        return block_id
+
+    def take(self, count: int) -> list[int]:
+        """What ``count`` calls of :meth:`popleft` give."""
+        if not 0 < count <= len(self.returned):
+            return [self.popleft() for _ in range(count)]
+        taken = self.returned[: -count - 1 : -1]
+        del self.returned[-count:]
+        return taken
+
+    def appendleft(self, block_id: int) -> None:
+        """Give an id back: it is the first one now."""
+        self.returned.append(block_id)
