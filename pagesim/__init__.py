@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.player.explore import explore
 from pagesim.sizing import ModelSpec, Pool
+from pagesim.story import Story
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import RefCounter
@@ -69,6 +70,7 @@ __all__ = [
     "SequenceStatus",
     "Simulation",
     "State",
+    "Story",
     "Sweep",
     "Timeline",
     "TimelineError",

@@ -61,12 +61,18 @@ def found(folder: Path) -> dict[str, Any]:
     run.save(path)
     run.to_html(folder / "run.html")
     again = pagesim.load(path)
+    story = pagesim.Story(gpu_blocks=8, cpu_blocks=8)
+    alice = story.arrive("Alice was beginning to get", name="alice")
+    alice.fork().write("very tired")
+    alice.swap_out()
+    alice.leave()
     searches = [run.find(block=b) for b in range(16)] + [run.find(sequence=i) for i in range(3)]
     searches += [run.find(kind=kind) for kind in ("take", "move", "hit", "preempt", "schedule")]
     return {
         "events": len(run),
         "loaded": [again.at(i) == run.at(i) for i in range(len(run) + 1)],
         "searches": searches,
+        "story": [event.caption for event in story.run],
         "file": hashlib.sha256(path.read_bytes()).hexdigest(),
         "page": hashlib.sha256((folder / "run.html").read_bytes()).hexdigest(),
         "output": len(run._repr_html_()),

@@ -14,6 +14,7 @@ import torch
 
 import pagesim
 from kernels import backend
+from pagesim.story import Writer
 
 # What fills a table after its sequence's last page. A kernel that reads it reads outside the cache.
 UNUSED = -99
@@ -45,82 +46,54 @@ class Pages:
         return [table[p // size] * size + p % size for p in range(first, self.lengths[seq])]
 
 
-class History:
-    """A block manager and the sequences that came and went."""
+def begin(block_size: int, num_blocks: int) -> pagesim.Story:
+    """A story that nobody records, with as many blocks on the CPU as on the GPU."""
+    return pagesim.Story(num_blocks, num_blocks, block_size, record=False)
 
-    def __init__(self, block_size: int, num_blocks: int) -> None:
-        self.block_size, self.num_blocks = block_size, num_blocks
-        self.manager = pagesim.SelfAttnBlockSpaceManager(
-            block_size=block_size, num_gpu_blocks=num_blocks, num_cpu_blocks=num_blocks
-        )
-        self._next_id = 0
 
-    def admit(self, num_tokens: int) -> tuple[pagesim.Sequence, pagesim.SequenceGroup]:
-        """A new running sequence with a prompt of `num_tokens` tokens."""
-        prompt = list(range(num_tokens))
-        seq = pagesim.Sequence(self._next_id, prompt, self.block_size)
-        group = pagesim.SequenceGroup(str(self._next_id), [seq])
-        self._next_id += 1
-        self.manager.allocate(group)
-        seq.status = pagesim.SequenceStatus.RUNNING
-        return seq, group
-
-    def append(self, seq: pagesim.Sequence, token: int) -> None:
-        """One decoded token."""
-        seq.append_token_id(token, {token: pagesim.Logprob(0.0)})
-        self.manager.append_slots(seq, 0)
-
-    def pages(self, sequences: Iterable[pagesim.Sequence | None], lengths: list[int]) -> Pages:
-        """The tables of these sequences; None stands for an empty sequence, which has no table."""
-        tables = [
-            [] if seq is None else list(self.manager.get_block_table(seq)) for seq in sequences
-        ]
-        return Pages(tables, list(lengths), self.block_size, self.num_blocks)
+def pages(story: pagesim.Story, writers: Iterable[Writer | None], lengths: list[int]) -> Pages:
+    """The tables of these sequences; None stands for an empty sequence, which has no table."""
+    tables = [[] if writer is None else writer.block_ids for writer in writers]
+    manager = story.manager
+    return Pages(tables, list(lengths), manager.block_size, manager.num_total_gpu_blocks)
 
 
 def fragmented(lengths: list[int], block_size: int, seed: int = 0) -> Pages:
     """Sequences that grew side by side in a pool where others had died in no order."""
     rng = random.Random(seed)
     needed = sum(-(-length // block_size) for length in lengths)
-    history = History(block_size, 2 * needed + 12)
-    short = [history.admit(block_size)[0] for _ in range(needed + 8)]
-    for seq in rng.sample(short, needed + 2):
-        history.manager.free(seq)
+    story = begin(block_size, 2 * needed + 12)
+    short = [story.arrive(range(block_size)) for _ in range(needed + 8)]
+    for writer in rng.sample(short, needed + 2):
+        writer.leave()
     # Half of each as prompt, the rest token by token, in turns: their pages interleave.
     prompts = [length - length // 2 for length in lengths]
-    sequences = [history.admit(prompt)[0] if prompt else None for prompt in prompts]
+    writers = [story.arrive(range(prompt)) if prompt else None for prompt in prompts]
     for step in range(max(lengths, default=0)):
-        for seq, prompt, length in zip(sequences, prompts, lengths, strict=True):
-            if seq is not None and prompt + step < length:
-                history.append(seq, 1000 + step)
-    return history.pages(sequences, lengths)
+        for writer, prompt, length in zip(writers, prompts, lengths, strict=True):
+            if writer is not None and prompt + step < length:
+                writer.write([1000 + step])
+    return pages(story, writers, lengths)
 
 
 def forked(prompt: int, grown: int, block_size: int) -> Pages:
     """A parent and two children sharing their prompt's pages; each then grew by `grown` tokens."""
-    history = History(block_size, 4 * (-(-(prompt + grown) // block_size)) + 8)
-    history.admit(block_size)
-    parent, _ = history.admit(prompt)
-    family = [parent]
-    for child_id in (100, 101):
-        child = parent.fork(child_id)
-        history.manager.fork(parent, child)
-        family.append(child)
+    story = begin(block_size, 4 * (-(-(prompt + grown) // block_size)) + 8)
+    story.arrive(range(block_size))
+    parent = story.arrive(range(prompt))
+    family = [parent, parent.fork(100), parent.fork(101)]
     for step in range(grown):
-        for seq in family:
-            history.append(seq, 10 * seq.seq_id + step)
-    return history.pages(family, [prompt + grown] * 3)
+        for writer in family:
+            writer.write([10 * writer.seq.seq_id + step])
+    return pages(story, family, [prompt + grown] * 3)
 
 
 def swapped(lengths: list[int], block_size: int) -> Pages:
     """The first sequence went to the CPU, others took its blocks, and it came back elsewhere."""
     needed = sum(-(-length // block_size) for length in lengths)
-    history = History(block_size, 3 * needed + 8)
-    admitted = [history.admit(length) for length in lengths]
-    first, group = admitted[0]
-    history.manager.swap_out(group)
-    first.status = pagesim.SequenceStatus.SWAPPED
-    history.admit(lengths[0] + 1)
-    history.manager.swap_in(group)
-    first.status = pagesim.SequenceStatus.RUNNING
-    return history.pages([seq for seq, _ in admitted], lengths)
+    story = begin(block_size, 3 * needed + 8)
+    writers = [story.arrive(range(length)) for length in lengths]
+    writers[0].swap_out()
+    story.arrive(range(lengths[0] + 1))
+    writers[0].swap_in()
+    return pages(story, writers, lengths)

@@ -37,10 +37,8 @@ def test_the_tables_are_no_ranges() -> None:
     parent, first, second = pages.forked(10, 3, block_size=4).tables
     assert parent[:2] == first[:2] == second[:2]
     assert len({parent[2], first[2], second[2]}) == 3
-    before = pages.History(4, 64)
-    assert pages.swapped([9, 9], block_size=4).tables[0] != before.manager.get_block_table(
-        before.admit(9)[0]
-    )
+    before = pages.begin(4, 64).arrive(range(9))
+    assert pages.swapped([9, 9], block_size=4).tables[0] != before.block_ids
 
 
 def test_forked_sequences_share_pages() -> None:
