@@ -23,8 +23,8 @@ ALPACA = "Alpaca, 30 requests a second: on two machines, no bound claimed"
 HOW_TO_READ = (
     "Bar: simulated. Diamond: published; its whiskers are how far off our tests let the bar be, "
     "12 % for Orca and 20 % for vLLM. On Alpaca the full bar is an ideal machine (the clock model "
-    "pagesim.engines.Roofline, nothing fitted), and on to the end of the hatched one is a machine "
-    "too slow to ever empty the queue; where between them a real one is, we do not claim."
+    "pagesim.simulation.Roofline, nothing fitted), and on to the end of the hatched one is a "
+    "machine too slow to ever empty the queue; where between them a real one is, we do not claim."
 )
 
 

@@ -17,7 +17,7 @@ from figures.chart import Scale
 from figures.memory_waste import SEEN, Means, means_of
 from figures.style import Box
 from pagesim.simulation import Simulation
-from pagesim.waste import PARTS, WasteLog
+from pagesim.simulation.waste import PARTS, WasteLog
 
 LABELS, COLUMNS, ROW = 92.0, 170.0, 14.0
 LEFT = chart.MARGIN + LABELS

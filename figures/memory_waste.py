@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from figures import chart, style
 from figures.style import Box
 from pagesim.simulation import Simulation
-from pagesim.waste import PARTS, WasteLog
+from pagesim.simulation.waste import PARTS, WasteLog
 
 NAME, BATCH = 84.0, 52.0
 OURS, PUBLISHED, THIN_LINE, GAP = 22.0, 14.0, 12.0, 12.0

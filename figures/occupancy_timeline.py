@@ -21,7 +21,7 @@ from figures import chart, style
 from figures.chart import Scale
 from figures.style import Box
 from pagesim.simulation import Simulation
-from pagesim.waste import PARTS, WasteLog
+from pagesim.simulation.waste import PARTS, WasteLog
 
 By = Literal["seconds", "iterations"]
 Floats = NDArray[np.float64]

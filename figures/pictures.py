@@ -80,7 +80,7 @@ def _occupancy_timeline() -> Picture:
     }
     notes = (
         f"{len(workload)} requests, all waiting from the start, in {PAPER_POOL.slots:,} slots. "
-        "Seconds are those of pagesim.engines.Roofline, an ideal A100 with nothing fitted.",
+        "Seconds are those of pagesim.simulation.Roofline, an ideal A100 with nothing fitted.",
         SHAREGPT_LENGTHS,
         f"Means and slots: {paper.SOURCE}.",
     )

@@ -10,8 +10,8 @@ import pytest
 
 import pagesim
 from pagesim import cli
-from pagesim.baselines import BuddyAllocator
-from pagesim.baselines.recorded import record_max
+from pagesim.simulation.baselines import BuddyAllocator
+from pagesim.simulation.recorded import record_max
 from pagesim.workload import Request, load
 
 pytestmark = pytest.mark.ch01

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pagesim.simulation import PAPER_POOL, POLICIES
-from pagesim.waste import PARTS
+from pagesim.simulation.waste import PARTS
 
 MOST = sys.maxsize
 """As many as can be numbered in 64 bits."""

@@ -75,9 +75,9 @@ def simulate(
 ) -> None:
     """Serve the requests of FILE, and say where the memory went and how long they took.
 
-    Times are those of an ideal A100 with OPT-13B (pagesim.engines.Roofline). On a terminal a bar on
-    stderr shows how far it is. Exit code 0 when requests were served, 1 when none could be, 2 when
-    FILE or an option cannot be used.
+    Times are those of an ideal A100 with OPT-13B (pagesim.simulation.Roofline). On a terminal
+    a bar on stderr shows how far it is. Exit code 0 when requests were served, 1 when none could
+    be, 2 when FILE or an option cannot be used.
     """
     from pagesim.errors import UsageError
     from pagesim.simulation import simulate as run_through

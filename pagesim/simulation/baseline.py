@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from pagesim.baselines.policy import MemoryPolicy
 from pagesim.checks import check_int
-from pagesim.engines.cost_model import CostModel
-from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.progress import Progress, no_progress
 from pagesim.errors import UsageError
-from pagesim.waste import WasteLog
+from pagesim.simulation.baselines.policy import MemoryPolicy
+from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
 
 
 class BaselineEngine:
-    """Runs a workload through a memory policy; see :class:`pagesim.engines.Engine`.
+    """Runs a workload through a memory policy; see :class:`pagesim.simulation.Engine`.
 
     At most ``max_num_seqs`` requests run at once, and at most ``max_num_batched_tokens`` tokens are
     prefilled in one iteration. A request is ignored if prompt and output are longer than

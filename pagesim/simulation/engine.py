@@ -29,13 +29,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from pagesim.engines.cost_model import CostModel, Roofline
-from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.progress import Progress, no_progress
-from pagesim.waste import WasteLog
+from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
-
-__all__ = ["CostModel", "Engine", "Outcomes", "Progress", "Roofline", "no_progress"]
 
 
 class Engine(Protocol):

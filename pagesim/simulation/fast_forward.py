@@ -7,7 +7,7 @@ class of steps, and it is known when it will finish. So a step touches only the 
 seen from two numbers, the free blocks and the size of the bucket; a step with a preemption is
 played sequence by sequence, in the scheduler's order.
 
-Block ids, their order, tables, times and counts are those of `pagesim.engines.paged`.
+Block ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from collections.abc import Sequence as Rows
 
-from pagesim.engines.cost_model import CostModel
-from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.paged_requests import can_ever_serve
-from pagesim.engines.progress import Progress, no_progress
-from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
+from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.paged_requests import can_ever_serve
+from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.stepwise import StepwiseEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
 
 
@@ -44,7 +44,7 @@ def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str
 
 
 class FastForwardEngine(StepwiseEngine):
-    """Runs a workload as the scheduler would; see :class:`pagesim.engines.Engine`.
+    """Runs a workload as the scheduler would; see :class:`pagesim.simulation.Engine`.
 
     UsageError, with the reason, for configurations that must be stepped: see :func:`why_not`.
     """

@@ -13,12 +13,13 @@ from contextlib import ExitStack
 from itertools import islice
 
 from pagesim.checks import check_int
-from pagesim.engines.cost_model import CostModel
-from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.paged_requests import Place, can_ever_serve, prompt_of
-from pagesim.engines.progress import Progress, no_progress
-from pagesim.engines.stepwise import StepwiseEngine
 from pagesim.errors import UsageError
+from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.paged_requests import Place, can_ever_serve, prompt_of
+from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.stepwise import StepwiseEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
 from pagesim.v0.block.common import cdiv
@@ -27,14 +28,13 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStatus
-from pagesim.waste import WasteLog
 from pagesim.workload.request import Request
 
 FINISHED = SequenceStatus.FINISHED_LENGTH_CAPPED
 
 
 class PagedEngine(StepwiseEngine):
-    """Runs a workload through `pagesim.Scheduler`; see :class:`pagesim.engines.Engine`.
+    """Runs a workload through `pagesim.Scheduler`; see :class:`pagesim.simulation.Engine`.
 
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
     did before 0.6.4; such a group can be preempted by swapping only.

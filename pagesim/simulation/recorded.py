@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pagesim.baselines.contiguous import ContiguousPolicy
 from pagesim.checks import check_int
 from pagesim.effects import MAX_BLOCKS
-from pagesim.engines.paged_requests import prompt_of
 from pagesim.errors import UsageError
-from pagesim.simulation import Simulation, simulate
+from pagesim.simulation.baselines.contiguous import ContiguousPolicy
+from pagesim.simulation.paged_requests import prompt_of
+from pagesim.simulation.simulate import Simulation, simulate
 from pagesim.timeline.edition1 import FORMAT_1, Edition1
 from pagesim.timeline.reader import Reader
 from pagesim.timeline.run import Timeline
@@ -58,11 +58,11 @@ class RowAllocator:
         self.largest = size if self._free else 0
 
     def allocate(self, size: int) -> tuple[int, int] | None:
-        """See :meth:`pagesim.baselines.buddy.Allocator.allocate`: a row is granted."""
+        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.allocate`: a row is granted."""
         return (self._free.popleft(), self._size) if self._free else None
 
     def free(self, start: int) -> None:
-        """See :meth:`pagesim.baselines.buddy.Allocator.free`."""
+        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.free`."""
         self._free.appendleft(start)
 
 

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.baselines.contiguous import SIZINGS
 from pagesim.checks import check_bool, check_int
-from pagesim.engines import CostModel, Engine, Outcomes, Roofline
-from pagesim.engines.baseline import BaselineEngine
-from pagesim.engines.fast_forward import FastForwardEngine, why_not
-from pagesim.engines.paged import PagedEngine
-from pagesim.engines.progress import Watcher, shown
 from pagesim.errors import UsageError
+from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.baselines.contiguous import SIZINGS
+from pagesim.simulation.cost_model import CostModel, Roofline
+from pagesim.simulation.engine import Engine
+from pagesim.simulation.fast_forward import FastForwardEngine, why_not
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.progress import Watcher, shown
+from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import WasteLog
 from pagesim.workload.files import load
 from pagesim.workload.request import Request, Workload
 
 if TYPE_CHECKING:
     from pagesim.timeline import Timeline
-
-__all__ = ["PAPER_POOL", "POLICIES", "Pool", "Simulation", "simulate"]
 
 POLICIES = (*SIZINGS, "static", "token", "paged")
 """The names that ``policy`` may have."""
@@ -148,11 +148,12 @@ def simulate(
     """Run a workload, or the file that a path names, and see where the memory goes.
 
     ``policy``: "paged" (the real scheduler and block manager), one of the contiguous "max", "pow2"
-    and "oracle", "static", "token", or an object of yours (:class:`pagesim.baselines.MemoryPolicy`,
-    which brings its own pool). ``pool`` is in slots, one a token. ``saturated`` lets all requests
-    arrive at once. ``max_num_batched_tokens`` is 2048 or ``max_model_len``, whichever is larger,
-    unless it is given. A request that can never be served (prompt and output longer than
-    ``max_model_len``, or than the pool) is ignored and reported.
+    and "oracle", "static", "token", or an object of yours (a
+    :class:`pagesim.simulation.baselines.MemoryPolicy`, which brings its own pool). ``pool`` is in
+    slots, one a token. ``saturated`` lets all requests arrive at once. ``max_num_batched_tokens``
+    is 2048 or ``max_model_len``, whichever is larger, unless it is given. A request that can never
+    be served (prompt and output longer than ``max_model_len``, or than the pool) is ignored and
+    reported.
 
     The means of ``waste`` are taken over the steady state: after the part ``warmup`` of the
     requests is done, until the last one enters memory.
@@ -215,7 +216,7 @@ def simulate(
         }
         for name, value in given.items():
             if value != NO_PAGES[name]:
-                hint = " (pagesim.baselines.recorded.record_max records contiguous rows)"
+                hint = " (pagesim.simulation.recorded.record_max records contiguous rows)"
                 raise UsageError(
                     f"{name}={value!r} is for policy='paged', not for {policy!r}"
                     + (hint if name == "record" else "")

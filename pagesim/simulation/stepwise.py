@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from pagesim.engines.collector import collector_paused
-from pagesim.engines.cost_model import CostModel
-from pagesim.engines.outcomes import Outcomes
-from pagesim.engines.progress import Progress, no_progress
-from pagesim.waste import WasteLog
+from pagesim.simulation.collector import collector_paused
+from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
 
 

@@ -18,9 +18,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
-from pagesim.baselines.buddy import power_of_two_from
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.simulation.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
+from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
 from pagesim.workload import Request, Workload
 
@@ -151,8 +151,8 @@ def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
         "requests",
         rows,
         {policy: {"batch": batch} for policy, batch in FIGURE_13B.items()},
-        "batch: 30 requests a second (Poisson) on the clock of pagesim.engines.Roofline, an ideal "
-        "A100 with nothing fitted; saturated: all requests wait from the start. No bound is "
+        "batch: 30 requests a second (Poisson) on the clock of pagesim.simulation.Roofline, an "
+        "ideal A100 with nothing fitted; saturated: all requests wait from the start. No bound is "
         "claimed: the published batches lie between the two.",
         f"Gamma lengths with the paper's means; the outputs' CV ({output_cv():.2f}) is ShareGPT's, "
         f"the prompts' ({PROMPT_CV['alpaca']}) is assumed.",

@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 from pagesim import workload
-from pagesim.engines import Engine, Outcomes, Roofline
-from pagesim.engines.fast_forward import FastForwardEngine
-from pagesim.engines.paged import PagedEngine
+from pagesim.simulation import Engine, Outcomes, Roofline
+from pagesim.simulation.fast_forward import FastForwardEngine
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import WasteLog
 
 SCHEDULER = SchedulerConfig(16_384, 256, 16_384)
 CACHE = CacheConfig(16, 8_000)

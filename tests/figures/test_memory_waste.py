@@ -14,7 +14,7 @@ from figures.display import svg_bytes
 from figures.memory_waste import BAR, LEFT, OURS, PUBLISHED, memory_waste, memory_waste_alt_text
 from pagesim import waste
 from pagesim.simulation import POLICIES, simulate
-from pagesim.waste import WasteLog
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 from tests.figures.charts import fill, rectangles, shown
 from tests.figures.test_block_layout import overlapping

@@ -16,7 +16,7 @@ from figures.occupancy_timeline import (
     occupancy_timeline,
     occupancy_timeline_alt_text,
 )
-from pagesim.waste import PARTS, WasteLog
+from pagesim.simulation.waste import PARTS, WasteLog
 from tests.figures.charts import fill, shown
 from tests.figures.test_block_layout import overlapping
 

@@ -11,10 +11,10 @@ import pytest
 
 import pagesim
 from pagesim.cache import CacheEngine, KVPool
-from pagesim.engines import Outcomes, Roofline
-from pagesim.engines.fast_forward import FastForwardEngine
-from pagesim.engines.paged import PagedEngine
-from pagesim.waste import WasteLog
+from pagesim.simulation import Outcomes, Roofline
+from pagesim.simulation.fast_forward import FastForwardEngine
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 from tests.scheduling.engine import Engine, names
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.engines import Outcomes
-from pagesim.engines.paged import PagedEngine
+from pagesim.simulation import Outcomes
+from pagesim.simulation.paged import PagedEngine
 from pagesim.workload import Request
 
 Step = tuple[int, int, int, int]

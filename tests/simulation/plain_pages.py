@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pagesim.engines import CostModel, Outcomes, Progress, no_progress
-from pagesim.waste import WasteLog
+from pagesim.simulation import CostModel, Outcomes
+from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 
 

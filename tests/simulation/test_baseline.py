@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.engines import Outcomes
-from pagesim.engines.baseline import BaselineEngine
 from pagesim.errors import UsageError
-from pagesim.waste import WasteLog
+from pagesim.simulation import Outcomes
+from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from pagesim.engines import Outcomes, Roofline
-from pagesim.engines.fast_forward import FastForwardEngine
-from pagesim.engines.paged import PagedEngine
 from pagesim.errors import UsageError
+from pagesim.simulation import Outcomes, Roofline
+from pagesim.simulation.fast_forward import FastForwardEngine
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import WasteLog
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from pagesim.engines import Outcomes, Roofline
 from pagesim.errors import UsageError
+from pagesim.simulation import Outcomes, Roofline
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

@@ -8,11 +8,11 @@ from itertools import islice
 
 import pytest
 
-from pagesim.engines import Outcomes, Roofline
-from pagesim.engines.collector import collector_paused
-from pagesim.engines.paged import PagedEngine
+from pagesim.simulation import Outcomes, Roofline
+from pagesim.simulation.collector import collector_paused
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import WasteLog
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

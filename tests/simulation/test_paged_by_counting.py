@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagesim.engines import Engine, Outcomes, Roofline
-from pagesim.engines.fast_forward import FastForwardEngine
-from pagesim.engines.paged import PagedEngine
+from pagesim.simulation import Engine, Outcomes, Roofline
+from pagesim.simulation.fast_forward import FastForwardEngine
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import Usage, WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import Usage, WasteLog
 from pagesim.workload import Request
-from tests.engines.plain_pages import PlainPagedEngine
+from tests.simulation.plain_pages import PlainPagedEngine
 
 pytestmark = pytest.mark.ch01
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pagesim
-from pagesim.baselines.recorded import record_max
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
+from pagesim.simulation.recorded import record_max
+from pagesim.simulation.waste import COLUMNS
 from pagesim.timeline import Event, State, Timeline
-from pagesim.waste import COLUMNS
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pagesim.baselines import TokenPolicy
-from pagesim.engines import Roofline
 from pagesim.errors import UsageError
-from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.simulation import PAPER_POOL, Roofline, Simulation, simulate
+from pagesim.simulation.baselines import TokenPolicy
+from pagesim.simulation.waste import PARTS
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.pool import Pool
-from pagesim.waste import PARTS
 from pagesim.workload import Request, Workload, WorkloadError, gamma
 
 pytestmark = pytest.mark.ch01

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
-from pagesim.waste import PARTS, Usage, WasteLog, as_rows
+from pagesim.simulation.waste import PARTS, Usage, WasteLog, as_rows
 
 pytestmark = pytest.mark.ch01
 

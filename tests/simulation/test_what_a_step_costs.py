@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.engines import Outcomes, Roofline, paged_requests
-from pagesim.engines.baseline import BaselineEngine
-from pagesim.engines.fast_forward import FastForwardEngine, why_not
-from pagesim.engines.paged import PagedEngine
+from pagesim.simulation import Outcomes, Roofline, paged_requests
+from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.fast_forward import FastForwardEngine, why_not
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.waste import WasteLog
 from pagesim.workload import Request, request
-from tests.engines.ledger import Clock, Ledger, Step, baseline_steps
+from tests.simulation.ledger import Clock, Ledger, Step, baseline_steps
 
 pytestmark = pytest.mark.ch01
 

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pagesim.engines import Outcomes, Roofline
-from pagesim.simulation import PAPER_POOL, simulate
+from pagesim.simulation import PAPER_POOL, Outcomes, Roofline, simulate
+from pagesim.simulation.waste import PARTS, WasteLog
 from pagesim.studies import paper
 from pagesim.studies.paper import FIGURE_2, FIGURE_13A, Comparison
-from pagesim.waste import PARTS, WasteLog
 from pagesim.workload import load
-from tests.engines.plain_pages import PlainPagedEngine
+from tests.simulation.plain_pages import PlainPagedEngine
 
 pytestmark = pytest.mark.ch01
 

@@ -2,11 +2,11 @@
 token attention. All speak the same few words, those of :class:`MemoryPolicy`.
 """
 
-from pagesim.baselines.buddy import BuddyAllocator, FirstFitAllocator
-from pagesim.baselines.contiguous import ContiguousPolicy
-from pagesim.baselines.policy import MemoryPolicy
-from pagesim.baselines.static import StaticPolicy
-from pagesim.baselines.token import TokenPolicy
+from pagesim.simulation.baselines.buddy import BuddyAllocator, FirstFitAllocator
+from pagesim.simulation.baselines.contiguous import ContiguousPolicy
+from pagesim.simulation.baselines.policy import MemoryPolicy
+from pagesim.simulation.baselines.static import StaticPolicy
+from pagesim.simulation.baselines.token import TokenPolicy
 
 __all__ = [
     "BuddyAllocator",

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pagesim.baselines.buddy import Allocator, BuddyAllocator, power_of_two_from
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.simulation.baselines.buddy import Allocator, BuddyAllocator, power_of_two_from
 from pagesim.workload.request import Request
 
 Sizing = Callable[[Request, int], int]
@@ -102,7 +102,7 @@ class ContiguousPolicy:
         self._granted -= granted
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Token, reserved, internal, external: see :mod:`pagesim.waste`."""
+        """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
         internal = self._asked - self._token - self._reserved
         external = self._granted - self._asked
         if self._rounding_is_internal:

@@ -54,7 +54,7 @@ class StaticPolicy:
             self._in_batch, self._begun = 0, False
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Token, reserved, internal, external: see :mod:`pagesim.waste`."""
+        """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
         held = self._in_batch * self._row
         external = self.pool - held if head_waits else 0
         return self._token, self._reserved, held - self._token - self._reserved, external

@@ -73,6 +73,6 @@ class TokenPolicy:
         del self._final[request.request_id]
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Token, reserved, internal, external: see :mod:`pagesim.waste`."""
+        """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
         free = len(self._free)
         return self.pool - free, 0, 0, free if head_waits else 0

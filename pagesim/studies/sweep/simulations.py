@@ -15,7 +15,8 @@ def simulate_cell(**cell: Any) -> dict[str, Any]:
     keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other keywords are
     those of ``simulate``.
     """
-    from pagesim.simulation import Pool, simulate
+    from pagesim.simulation import simulate
+    from pagesim.sizing import Pool
 
     if "workload" not in cell:
         raise UsageError("a cell needs a workload: a path, or a dict with its name and keywords")

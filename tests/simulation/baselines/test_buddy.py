@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagesim.baselines import BuddyAllocator, FirstFitAllocator
 from pagesim.errors import UsageError
+from pagesim.simulation.baselines import BuddyAllocator, FirstFitAllocator
 
 pytestmark = pytest.mark.ch01
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagesim.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.baselines.buddy import power_of_two_from
-from pagesim.baselines.token import peak_tokens
 from pagesim.errors import UsageError
+from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.baselines.buddy import power_of_two_from
+from pagesim.simulation.baselines.token import peak_tokens
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
