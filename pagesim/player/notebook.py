@@ -7,7 +7,7 @@ from html import escape
 
 from pagesim.player.page import page
 
-# Until the script has measured what it needs (see `fit` in player.js).
+# Until the script has measured what it needs (see `fit` in js/main.js).
 HEIGHT = 860
 
 
