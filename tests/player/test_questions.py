@@ -208,6 +208,16 @@ def test_a_decision_is_asked_about_without_its_subject(node: Any) -> None:
         assert found[i] is not None and "s1" not in found[i]["ask"], found[i]
 
 
+def test_a_wrong_choice_is_told_what_becomes_of_it(node: Any) -> None:
+    code = "const run = await begin(given.data), s = run.at(3); "
+    code += "return [0, 2, 4].map((id) => player.whereIs(s, id));"
+    assert node(code, samples.text_of(*samples.sharing())) == [
+        "block 0 has 2 owners",
+        "block 2 is in use",
+        "block 4 is number 2 in the GPU free list",
+    ]
+
+
 def test_a_question_for_several_blocks_wants_all_of_them(node: Any) -> None:
     def asked(which: str, *answers: int, none: bool = False) -> dict[str, Any]:
         return {"answers": answers, "which": which, "none": none}

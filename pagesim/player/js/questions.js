@@ -121,7 +121,7 @@ function whyTaken(s, event, b) {
 
 /** Why a wrong choice could not be it. */
 export function whereIs(s, id) {
-  if (s.refs[id]) return `block ${id} is in use`;
+  if (s.refs[id]) return `block ${id} ${s.refs[id] > 1 ? `has ${s.refs[id]} owners` : "is in use"}`;
   const place = s.placeOf(id);
   return place ? `block ${id} is number ${place.rank} in the ${place.name}` : `block ${id} waits in no list`;
 }
