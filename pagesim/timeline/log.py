@@ -58,19 +58,15 @@ Waiter = tuple[int, int]
 class TableLog:
     """One life of a table, from its first block to its free: its name and all of its tokens."""
 
-    __slots__ = ("name", "number", "subject", "tokens")
+    __slots__ = ("name", "number", "tokens")
 
     def __init__(self, number: int, name: Name) -> None:
         self.number = number
-        self.subject = -1
-        """The code of its name among the subjects of events, once that was asked for."""
         self.name = name
         self.tokens: array[int] = array("q")
 
-    def write(self, start: int, tokens: list[int]) -> None:
-        """The tokens from position ``start`` on. UsageError for one beyond 64 bits."""
-        if len(self.tokens) != start:  # what a call that failed had begun to write
-            del self.tokens[start:]
+    def write(self, tokens: list[int]) -> None:
+        """Tokens behind those that it has. UsageError for one beyond 64 bits."""
         try:
             self.tokens.fromlist(tokens)
         except OverflowError:
@@ -112,7 +108,7 @@ class Log:
         self._events = array("i")
         self._rows = array("i")
         self._open_events: list[int] = []
-        self.open_rows: list[int] = []
+        self._open_rows: list[int] = []
         """The numbers of the newest rows, not in their column yet: lists grow faster."""
         self._closed_rows = 0
         self.patches = array("i")
@@ -205,7 +201,7 @@ class Log:
 
     def row(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
         """Add an effect to the event that is being recorded."""
-        self.open_rows += (kind, a, b, c, d)
+        self._open_rows += (kind, a, b, c, d)
 
     def patch(self, table: TableLog, start: int, block_ids: list[int]) -> None:
         """From entry ``start`` on, the table now holds ``block_ids``."""
@@ -214,39 +210,18 @@ class Log:
 
     def event(self, kind: int, subject: int) -> None:
         """Close the event whose effects were added since the last one."""
-        rows = self.open_rows
+        rows = self._open_rows
         self._open_events += (kind, subject, self._closed_rows + len(rows))
         if len(rows) > FLUSH:
             self._flush()
 
     def _flush(self) -> None:
         """Move what is in the lists into the columns (fromlist is the fastest way there)."""
-        self._rows.fromlist(self.open_rows)
+        self._rows.fromlist(self._open_rows)
         self._events.fromlist(self._open_events)
         self._closed_rows = len(self._rows)
-        self.open_rows.clear()
+        self._open_rows.clear()
         self._open_events.clear()
-
-    # -- taking back -----------------------------------------------------------------------------
-
-    def mark(self) -> tuple[int, int, int, int]:
-        """A place to come back to with :meth:`cut`. No event is being recorded."""
-        return len(self), len(self.patches), len(self.tables), len(self._marked[0])
-
-    def cut(self, mark: tuple[int, int, int, int]) -> None:
-        """Forget all that was recorded since ``mark``."""
-        events, patches, tables, marked = mark
-        self._close_open_events()
-        self.open_rows.clear()
-        del self._rows[self._start_of(events) :]
-        del self._events[EVENT * events :]
-        self._closed_rows = len(self._rows)
-        del self.patches[patches:]
-        for column in self._marked:
-            del column[marked:]
-        del self.tables[tables:]
-        while self.errors and next(reversed(self.errors)) >= events:
-            self.errors.popitem()
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -301,10 +276,10 @@ class Log:
     def _close_open_events(self) -> None:
         if self._open_events:
             last = self._open_events[-1] - self._closed_rows
-            newest = self.open_rows[last:]  # of an event that is still being recorded
-            del self.open_rows[last:]
+            newest = self._open_rows[last:]  # of an event that is still being recorded
+            del self._open_rows[last:]
             self._flush()
-            self.open_rows += newest
+            self._open_rows += newest
 
     def ids(self, place: int, count: int) -> list[int]:
         """The block ids of a PATCH row."""

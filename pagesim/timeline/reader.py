@@ -61,7 +61,7 @@ class Reader:
         start = read_state(header, check)
         self.log = Log(start)
         for name, table in start.tables.items():
-            self._begin(name).write(0, list(table.token_ids))
+            self._begin(name).write(list(table.token_ids))
         self._now = MutableState.from_start(self.log, range(len(start.tables)))
         self._items = {
             "opened": self._open,
@@ -163,7 +163,7 @@ class Reader:
         check = self._check
         name, tokens, *more = check.parts(given, "opened", 2, 3)
         life = self._begin(check.name(name))
-        life.write(0, check.integers(tokens, "tokens"))
+        life.write(check.integers(tokens, "tokens"))
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)
         self._apply(OPEN, num_slots, life.number, 0, len(tokens))
 
@@ -174,7 +174,7 @@ class Reader:
         known = self._now.num_tokens[life.number]
         if check.integer(first, "position") != known:
             raise check.error(f"{known} tokens of table {show(name)} are known, not {first}")
-        life.write(known, check.integers(tokens, "tokens"))
+        life.write(check.integers(tokens, "tokens"))
         self._apply(TOKENS, -1, life.number, known, len(tokens))
 
     def _change(self, given: Any) -> None:

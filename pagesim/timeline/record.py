@@ -110,7 +110,7 @@ class Recording:
         known = self._live_tables()
         for name, table in state.tables.items():
             history = self.log.new_table(name)
-            history.write(0, list(table.token_ids))
+            history.write(list(table.token_ids))
             self._know(known[name], name, history)
 
     def _begin(self, state: State) -> None:
@@ -142,7 +142,7 @@ class Recording:
         for name, table in new.items():
             self._free_name(name)
             history = log.new_table(name)
-            history.write(0, list(table.token_ids))
+            history.write(list(table.token_ids))
             log.first_lives.append(history.number)
             self._know(known[name], name, history)
         if any(state.queues.values()) and not any(self._queues):
@@ -172,7 +172,7 @@ class Recording:
             if what == APPEND:
                 history = self.tables[row[1]]
                 table, position = history.number, row[2]
-                history.write(position, row[3])
+                history.write(row[3])
                 if row[3]:
                     log.row(TOKENS, -1, table, position, len(row[3]))
             elif what == WRITE:
@@ -274,7 +274,7 @@ class Recording:
             self._call_sequence(table, name)
         history = self.tables[table] = self.log.new_table(self._name(table))
         self._labels[table].histories.append(history)
-        history.write(0, tokens)
+        history.write(tokens)
         self.log.row(OPEN, num_slots, history.number, 0, len(tokens))
         if block_ids:
             self.log.patch(history, 0, block_ids)
