@@ -6,7 +6,9 @@
 Written notebooks are canonical: no execution counts, timings, widget state or tracebacks; a second
 run gives the same bytes. Text is compared exactly; of a picture only that it is there and its alt
 text. A cell tagged ``machine`` says something about this machine: it must run, but its outputs are
-neither kept nor compared. The kernel is this interpreter, whatever kernels Jupyter knows of.
+neither kept nor compared. A cell tagged ``predict`` answers what its reader is to predict first: its
+output is committed folded, and running the cell unfolds it. The kernel is this interpreter,
+whatever kernels Jupyter knows of.
 """
 
 from __future__ import annotations
@@ -93,6 +95,8 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
     cells = []
     for cell in notebook.cells:
         kept = {k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA}
+        if "predict" in kept.get("tags", []):
+            kept["jupyter"] = {**kept.get("jupyter", {}), "outputs_hidden": True}
         plain = {**cell, "metadata": kept}
         if cell.cell_type == "code":
             outputs = [] if _is_machine(cell) else _outputs(cell.outputs)
