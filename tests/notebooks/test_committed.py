@@ -8,35 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
-import pytest
 
 from notebooks import execute
-
-CHAPTERS = [
-    pytest.param("00_start_here.ipynb", marks=pytest.mark.ch00),
-    pytest.param("01_why_pages.ipynb", marks=pytest.mark.ch01),
-    pytest.param("02_blocks_tables_slots.ipynb", marks=pytest.mark.ch02),
-    pytest.param("03_attention_over_a_block_table.ipynb", marks=pytest.mark.ch03),
-    pytest.param("04_inside_the_cuda_kernel.ipynb", marks=pytest.mark.ch04),
-    pytest.param("05_growing_and_sharing.ipynb", marks=pytest.mark.ch05),
-    pytest.param("06_swapping.ipynb", marks=pytest.mark.ch06),
-    pytest.param("07_the_scheduler.ipynb", marks=pytest.mark.ch07),
-    pytest.param("08_long_sequences.ipynb", marks=pytest.mark.ch08),
-    pytest.param("09_prefix_caching.ipynb", marks=pytest.mark.ch09),
-    pytest.param("10_how_big_is_the_cache.ipynb", marks=pytest.mark.ch10),
-]
-every_chapter = pytest.mark.parametrize("name", CHAPTERS)
-
-
-def chapter(name: str) -> nbformat.NotebookNode:
-    path = execute.HERE / name
-    assert path.is_file(), f"notebooks/{name} is missing"
-    return nbformat.read(path, as_version=4)
-
-
-def test_no_chapter_is_left_out_here() -> None:
-    names = {param.values[0] for param in CHAPTERS}
-    assert {path.name for path in execute.HERE.glob("*.ipynb")} == names
+from tests.notebooks.chapters import chapter, every_chapter
 
 
 @every_chapter

@@ -1,0 +1,89 @@
+"""Predict, then look: no chapter shows an answer before its reader has asked for it."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from nbformat import NotebookNode
+
+from tests.notebooks.chapters import chapter, code_cells, every_chapter, printed
+
+PREDICT = re.compile(r"\*\*(Predict|predict, then)")
+
+
+def is_folded(cell: NotebookNode) -> bool:
+    return "predict" in cell.metadata.get("tags", [])
+
+
+def is_player(cell: NotebookNode) -> bool:
+    return any("pagesim-frame" in str(output) for output in cell.get("outputs", []))
+
+
+def is_machine(cell: NotebookNode) -> bool:
+    return "machine" in cell.metadata.get("tags", [])
+
+
+@every_chapter
+def test_what_a_prediction_is_about_is_folded(name: str) -> None:
+    """After **Predict** come players, which ask, and then an output that is folded."""
+    cells = chapter(name).cells
+    for place, cell in enumerate(cells):
+        if cell.cell_type != "markdown" or not PREDICT.search(cell.source):
+            continue
+        for after in cells[place + 1 :]:
+            if after.cell_type == "markdown":
+                if PREDICT.search(after.source):
+                    break
+                continue
+            if not is_player(after):
+                assert is_folded(after) or is_machine(after), f"{cell.id}: {after.id} answers it"
+                break
+            printed = [output for output in after.outputs if output.output_type == "stream"]
+            assert printed == [], f"{cell.id}: {after.id} answers it beside the player"
+
+
+@every_chapter
+def test_cells_for_a_prediction_are_folded(name: str) -> None:
+    for cell in code_cells(chapter(name)):
+        if "my_prediction" in cell.source:
+            assert is_folded(cell), cell.id
+            assert "you said" in printed(cell), f"{cell.id}: the two stand side by side"
+
+
+@every_chapter
+def test_the_text_below_a_folded_answer_is_folded(name: str) -> None:
+    cells = chapter(name).cells
+    for cell, below in pairwise(cells):
+        if is_folded(cell) and below.id.endswith("-why"):
+            assert below.source.startswith("<details><summary>"), below.id
+            assert below.source.count("<details>") == below.source.count("</details>") == 1
+
+
+@every_chapter
+def test_no_question_has_its_answer_in_the_source(name: str) -> None:
+    for cell in code_cells(chapter(name)):
+        assert not re.search(r"answer=[(\[\d]", cell.source), cell.id
+        if is_folded(cell):
+            assert not re.search(r"assert .*== [\[(\d]", cell.source), (
+                f"{cell.id}: an answer in sight"
+            )
+
+
+def test_chapter_0_names_the_step_at_which_the_player_asks() -> None:
+    """Go to step 2, says the text: both prompts are there, and each of the next events asks."""
+    notebook = chapter("00")
+    (said,) = (cell.source for cell in notebook.cells if cell.id == "player-md")
+    step, first, second = re.search(
+        r"\(step (\d)\).*has (\d) tokens, and.*has (\d)\.", said.replace("\n", " ")
+    ).groups()
+    space: dict = {}
+    for cell in code_cells(notebook):
+        if cell.id in {"first", "player"}:
+            exec(cell.source, space)
+    run = space["run"]
+    tables = run.at(int(step)).tables
+    assert [table.num_tokens for table in tables.values()] == [int(first), int(second)]
+    assert {run[at].kind for at in range(int(step), len(run))} == {"append_slots"}
+    taken = [at for at in range(int(step), len(run)) if "take" in {e.kind for e in run[at].effects}]
+    assert len(taken) == 1, "one of the four tokens needs a block"
