@@ -33,6 +33,17 @@ def test_a_run_of_v1(player: Page) -> None:
     player.shot("v1-preempted")
 
 
+def test_marks_are_shown_on_their_blocks(player: Page) -> None:
+    player.go(9)  # attention: 0.25 and 0.5 on the slots of block 1, 0.25 in block 3
+    assert "attention: on 3 slots" in player.text(".ps-changes")
+    assert {"0.75", "0.25"} <= set(player.js(TEXT))
+    player.choose(1)
+    assert player.text(".ps-detail").endswith(" attention: 0.25, 0.5.")
+    player.shot("v1-marks")
+    player.go(10)
+    assert "0.75" not in player.js(TEXT)
+
+
 def test_tokens_that_are_not_known_yet_are_not_drawn(player: Page) -> None:
     run = pagesim.load(PATH)
     second = run.find(kind="schedule")[1]

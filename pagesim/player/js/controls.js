@@ -7,6 +7,7 @@ import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
+import { marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
 import { Stage } from "./view.js";
 
@@ -193,6 +194,9 @@ export class Player {
       const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
       return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
     }));
+    for (const { name, on, numbers } of marksOf(event)) {
+      this.changes.append(html("span", {}, `${name}: on ${numbers.size} ${on}`));
+    }
     const way = wayOf(event);
     if (way) this.changes.append(html("span", {}, way));
   }
@@ -269,8 +273,11 @@ export class Player {
     this.hovered = hit;
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
     let text = "Hover over a block; click a block or a sequence to follow it.";
-    if (what && "block" in what) text = describeBlock(this.run, this.state, what.block, this.label);
-    else if (what) text = this.describeTable(what.seq);
+    if (what && "block" in what) {
+      text = describeBlock(this.run, this.state, what.block, this.label)
+        + markText(this.run.events[this.step - 1], what.block, this.state.blockSize);
+    }
+    if (what && !("block" in what)) text = this.describeTable(what.seq);
     if (this.detail.textContent !== text) this.detail.textContent = text;
   }
 

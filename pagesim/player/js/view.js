@@ -5,6 +5,7 @@ import { PATTERNS, TWO_BLOCKS } from "./model.js";
 import { drawQueues } from "./queues.js";
 import { Layer, Recycler, sizeFor, svg } from "./svg.js";
 import { drawTables, isSelected } from "./tables.js";
+import { marked } from "./marks.js";
 import { CHANGES, nameText, short } from "./text.js";
 
 /** Block → the kinds of what an event did to it. */
@@ -199,6 +200,7 @@ export class Stage {
     this.drawStrips(state, event, changed, view);
     this.arrows(event);
     this.outline(changed, view);
+    this.drawMarks(event, state);
     this.legend(state, event);
     this.under.done();
     this.over.done();
@@ -251,6 +253,18 @@ export class Stage {
       const wide = signs.length * 8 + 4;
       this.over.ground(cell.x + w - wide + 5, cell.y + h - 6, wide, 12, "badge");
       this.over.text(cell.x + w + 5 - wide / 2, cell.y + h + 3.5, signs, detail ? "mid sign" : "mid sign tiny");
+    }
+  }
+
+  /** What the step's first mark says of each block, in its lower left corner. */
+  drawMarks(event, state) {
+    const { h } = this.layout.cell;
+    if (h < 14) return; // no room: the line under the picture tells it
+    for (const [id, text] of marked(event, state.blockSize)) {
+      const cell = this.cells[id], wide = text.length * 6.4 + 4;
+      if (!cell) continue;
+      this.over.ground(cell.x - 5, cell.y + h - 6, wide, 12, "badge");
+      this.over.text(cell.x - 5 + wide / 2, cell.y + h + 3.5, text, "mid sign tiny");
     }
   }
 
