@@ -16,6 +16,7 @@ import click
 
 from pagesim.commands.common import BadInput, example
 from pagesim.commands.doctor import doctor
+from pagesim.commands.fit import fit
 from pagesim.commands.play import play
 from pagesim.commands.replay import replay
 from pagesim.commands.simulate import simulate
@@ -37,7 +38,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (doctor, play, replay, simulate, size, waste):
+for command in (doctor, fit, play, replay, simulate, size, waste):
     cli.add_command(command)
 
 

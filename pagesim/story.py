@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pagesim.checks import check_token_ids
-from pagesim.effects import Name, is_name
 from pagesim.errors import UsageError
+from pagesim.journal.effects import Name, is_name
 from pagesim.timeline.record import record as recording
 from pagesim.timeline.run import Timeline
 from pagesim.v0.block_manager import SelfAttnBlockSpaceManager

@@ -9,7 +9,6 @@ import pytest
 
 import pagesim
 from pagesim import cli
-from pagesim.workload import fit
 
 pytestmark = pytest.mark.ch00
 
@@ -112,9 +111,11 @@ def test_a_full_disk_is_the_outputs_fault(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_summary_does_not_replace_the_requests(inputs: dict[str, Path]) -> None:
+def test_a_summary_does_not_replace_the_requests(
+    inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     file = inputs["waste"]
     before = file.read_bytes()
-    with pytest.raises(fit.BadInput, match="is the input"):
-        fit.main([str(file), *FIT, "-o", str(file)], standalone_mode=False)
+    assert run("fit", file, *FIT, "-o", file) == 2
+    assert "is the input" in capsys.readouterr().err
     assert file.read_bytes() == before

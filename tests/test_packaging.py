@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from pagesim.doctor import MINIMUM
+from pagesim.commands.findings import MINIMUM
 from tests.lint.resolve_constraints import pins
 
 pytestmark = pytest.mark.ch00

@@ -15,7 +15,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
     Exit code 0 when the course can run, 1 with the missing piece and the command that installs it.
     """
-    from pagesim.doctor import examine
+    from pagesim.commands.findings import examine
 
     report = examine()
     lines = []

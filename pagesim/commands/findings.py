@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 Status = Literal["ok", "note", "missing"]
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 """The folder that holds pagesim, and kernels beside it: a checkout or site-packages."""
 
 MINIMUM = {

@@ -20,11 +20,11 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from pagesim.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name
 from pagesim.errors import UsageError
+from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name
 
 Row = tuple[Any, ...]
-"""What happened: a kind of `pagesim.effects`, and what it concerns. ``FORMAT.md`` lists them."""
+"""What happened: a kind of `effects`, and what it concerns. ``FORMAT.md`` lists them."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pagesim.effects import Name
+from pagesim.journal.effects import Name
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.jsonl import numbered_objects
+from pagesim.files.jsonl import numbered_objects
 from pagesim.replay.block_layer import (
     BlockManagerPlayer,
     BlockTablePlayer,

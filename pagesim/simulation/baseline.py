@@ -13,8 +13,8 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.engine import Told, untold
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.progress import Progress, no_progress
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
 
@@ -45,7 +45,7 @@ class BaselineEngine:
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> None:
         """Serve ``requests`` to the end. UsageError if the policy never admits one."""
         policy, num_requests = self.policy, len(requests)

@@ -26,14 +26,20 @@ An engine is any object with one method, :meth:`Engine.run`. What it must keep t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pagesim.simulation.cost_model import CostModel
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.progress import Progress, no_progress
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
+
+Told = Callable[[int], None]
+"""Called with how many requests are done, finished or ignored."""
+
+
+def untold(done: int) -> None:
+    """For runs without a watcher."""
 
 
 class Engine(Protocol):
@@ -45,6 +51,6 @@ class Engine(Protocol):
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> None:
         """Serve ``requests`` (in order of arrival) to the end, and write down what happens."""

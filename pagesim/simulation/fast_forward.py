@@ -18,9 +18,9 @@ from collections.abc import Sequence as Rows
 
 from pagesim.errors import UsageError
 from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.engine import Told, untold
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.paged_requests import can_ever_serve
-from pagesim.simulation.progress import Progress, no_progress
 from pagesim.simulation.stepwise import StepwiseEngine
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.block.block_ids import FreeBlockIds
@@ -81,7 +81,7 @@ class FastForwardEngine(StepwiseEngine):
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> Iterator[None]:
         """See :meth:`StepwiseEngine.steps`."""
         config, cache = self.scheduler_config, self.cache_config

@@ -15,9 +15,9 @@ from itertools import islice
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.engine import Told, untold
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.paged_requests import Place, can_ever_serve, prompt_of
-from pagesim.simulation.progress import Progress, no_progress
 from pagesim.simulation.stepwise import StepwiseEngine
 from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline
@@ -74,7 +74,7 @@ class PagedEngine(StepwiseEngine):
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> Iterator[None]:
         """See :meth:`StepwiseEngine.steps`; what happens to the pages is in ``timeline``."""
         with ExitStack() as stack:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from pagesim.checks import check_int
-from pagesim.effects import MAX_BLOCKS
 from pagesim.errors import UsageError
+from pagesim.journal.effects import MAX_BLOCKS
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
 from pagesim.simulation.paged_requests import prompt_of
 from pagesim.simulation.simulate import Simulation, simulate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -13,6 +14,7 @@ import numpy as np
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
+from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baseline import BaselineEngine
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
@@ -21,7 +23,6 @@ from pagesim.simulation.engine import Engine
 from pagesim.simulation.fast_forward import FastForwardEngine, why_not
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.paged import PagedEngine
-from pagesim.simulation.progress import Watcher, shown
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -143,7 +144,7 @@ def simulate(
     num_cpu_blocks: int = 0,
     fast_forward: bool | None = None,
     record: bool = False,
-    progress: bool | Watcher | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Simulation:
     """Run a workload, or the file that a path names, and see where the memory goes.
 
@@ -226,7 +227,7 @@ def simulate(
         engine = BaselineEngine(memory, max_model_len, max_num_seqs, max_num_batched_tokens)
     name = policy if isinstance(policy, str) else type(policy).__name__
     log, outcomes = WasteLog(pool.slots), Outcomes(stream.requests)
-    with shown(progress, len(stream), name) as told:
+    with closing(Progress(progress, len(stream), " requests", title=name)) as told:
         engine.run(stream.requests, log, outcomes, cost_model, told)
     log.check()
     log.steady(*_steady(outcomes, warmup))

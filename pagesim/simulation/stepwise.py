@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pagesim.simulation.collector import collector_paused
 from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.engine import Told, untold
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.progress import Progress, no_progress
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
 
@@ -23,7 +23,7 @@ class StepwiseEngine(ABC):
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> Iterator[None]:
         """Serve ``requests``, and stop after each row of the log that is an iteration."""
 
@@ -37,7 +37,7 @@ class StepwiseEngine(ABC):
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> None:
         """Serve ``requests`` to the end. RuntimeError if swapping finds no room on the CPU."""
         with collector_paused():

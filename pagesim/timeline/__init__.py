@@ -3,8 +3,17 @@
 ``FORMAT.md`` in this folder describes the file.
 """
 
-from pagesim.effects import Effect, Event, Mark, Move, Opened, Scheduled, TableChange, Tokens
-from pagesim.state import Queues, State, TableState
+from pagesim.journal.effects import (
+    Effect,
+    Event,
+    Mark,
+    Move,
+    Opened,
+    Scheduled,
+    TableChange,
+    Tokens,
+)
+from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.file import load
 from pagesim.timeline.questions import Question

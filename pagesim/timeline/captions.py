@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from pagesim.effects import Effect, Event, Name, Scheduled
-from pagesim.state import State
+from pagesim.journal.effects import Effect, Event, Name, Scheduled
+from pagesim.journal.state import State
 
 
 def say(name: Name) -> str:

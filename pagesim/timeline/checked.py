@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.effects import Name, is_name, is_text, show
+from pagesim.journal.effects import Name, is_name, is_text, show
 
 MAX_NUMBERS = 200_000_000
 """Numbers and letters that a run may consist of."""

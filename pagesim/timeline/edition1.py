@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pagesim.effects import show
+from pagesim.journal.effects import show
 from pagesim.timeline.checked import TimelineError
 
 FORMAT_1 = "pagesim-timeline/1"

@@ -13,9 +13,9 @@ from itertools import islice
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pagesim.effects import show
 from pagesim.files import replacing
-from pagesim.jsonl import numbered_objects
+from pagesim.files.jsonl import numbered_objects
+from pagesim.journal.effects import show
 from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.edition1 import FORMAT_1, Edition1
 from pagesim.timeline.header import FORMAT, LINKED, SORTED, state_as_dict

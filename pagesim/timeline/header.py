@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pagesim.effects import MAX_BLOCKS, Name, show
-from pagesim.state import Queues, State, TableState
+from pagesim.journal.effects import MAX_BLOCKS, Name, show
+from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.checked import Checked
 
 FORMAT = "pagesim-timeline/2"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from pagesim.effects import (
+from pagesim.journal.effects import (
     CLOSE,
     COPY,
     EFFECTS,

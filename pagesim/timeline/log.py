@@ -11,7 +11,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from pagesim.effects import (
+from pagesim.errors import UsageError
+from pagesim.journal.effects import (
     COPY,
     EFFECTS,
     ENTER,
@@ -37,8 +38,7 @@ from pagesim.effects import (
     TableChange,
     Tokens,
 )
-from pagesim.errors import UsageError
-from pagesim.state import State
+from pagesim.journal.state import State
 
 APPEND_SLOTS = 0
 """The code of the most frequent kind of event."""

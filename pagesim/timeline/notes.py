@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pagesim.effects import show
+from pagesim.journal.effects import show
 from pagesim.timeline.questions import Question, check_text, question_from
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pagesim.checks import check_int
-from pagesim.effects import MAX_NAME, Effect, Event, is_text, show
 from pagesim.errors import UsageError
+from pagesim.journal.effects import MAX_NAME, Effect, Event, is_text, show
 
 if TYPE_CHECKING:
-    from pagesim.state import State
+    from pagesim.journal.state import State
     from pagesim.timeline.run import Timeline
 
 

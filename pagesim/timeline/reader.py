@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pagesim.effects import (
+from pagesim.journal.effects import (
     BACK,
     CACHE,
     CLOSE,

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from pagesim.effects import (
+from pagesim.errors import UsageError
+from pagesim.journal import Journal, Row
+from pagesim.journal.effects import (
     APPEND,
     CLOSE,
     COPY,
@@ -30,9 +32,7 @@ from pagesim.effects import (
     Name,
     request_name,
 )
-from pagesim.errors import UsageError
-from pagesim.journal import Journal, Row
-from pagesim.state import Queues, State
+from pagesim.journal.state import Queues, State
 from pagesim.timeline.log import Log, TableLog, Waiter
 from pagesim.timeline.run import Timeline
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, overload
 
-from pagesim.effects import OPEN, Event, Name, is_name
 from pagesim.errors import UsageError
-from pagesim.state import State
+from pagesim.journal.effects import OPEN, Event, Name, is_name
+from pagesim.journal.state import State
 from pagesim.timeline.captions import caption
 from pagesim.timeline.lines import Lines
 from pagesim.timeline.log import Log

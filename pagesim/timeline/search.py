@@ -6,7 +6,8 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
-from pagesim.effects import (
+from pagesim.errors import UsageError
+from pagesim.journal.effects import (
     CALLS,
     CLOSE,
     COPY,
@@ -22,7 +23,6 @@ from pagesim.effects import (
     WRITE,
     Name,
 )
-from pagesim.errors import UsageError
 from pagesim.timeline.log import EVENT, ROW, Log
 
 A, B = 1, 2

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pagesim.effects import (
+from pagesim.journal.effects import (
     CACHE,
     CLOSE,
     COMPUTED,
@@ -30,7 +30,7 @@ from pagesim.effects import (
     UNSHARE,
     WRITE,
 )
-from pagesim.state import Queues, State, TableState
+from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.log import Log, Row, Waiter
 
 EVERY = 4096

@@ -12,7 +12,7 @@ from typing import Any
 from pagesim.checks import check_int, check_time
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.state import State
+from pagesim.journal.state import State
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.block.computed_blocks import ComputedBlocksTracker, LastAccessBlocksTracker

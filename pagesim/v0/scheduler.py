@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pagesim.checks import check_time
-from pagesim.effects import BACK, QUEUE, SCHEDULED
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.state import State
+from pagesim.journal.effects import BACK, QUEUE, SCHEDULED
+from pagesim.journal.state import State
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.v0.config import CacheConfig, SchedulerConfig

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pagesim.effects import MAX_BLOCKS, Name, request_name
 from pagesim.errors import UsageError
-from pagesim.state import Queues, State, TableState
+from pagesim.journal.effects import MAX_BLOCKS, Name, request_name
+from pagesim.journal.state import Queues, State, TableState
 
 
 def read_pools(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.jsonl import Lines, numbered_lines, objects
+from pagesim.files.jsonl import Lines, numbered_lines, objects
 from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number
 

@@ -1,10 +1,10 @@
 """Request streams with the lengths of real traffic, drawn from summaries of published data.
 
 A summary (``data/*.json``) holds how many requests have a prompt and an answer of about which
-length, the mean arrival rate, and where the data is from; ``python -m pagesim.workload.fit`` makes
-one. A draw picks a cell of that table and any length in it: the means of a long stream come within
-1 % of the data's. Arrivals are a Poisson process: the data's bursts are not kept, and neither are
-common prefixes of its prompts.
+length, the mean arrival rate, and where the data is from; ``pagesim fit`` makes one. A draw picks a
+cell of that table and any length in it: the means of a long stream come within 1 % of the data's.
+Arrivals are a Poisson process: the data's bursts are not kept, and neither are common prefixes of
+its prompts.
 
 As in :mod:`pagesim.workload.synthetic` a longer stream begins with the shorter one.
 """

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from pagesim import cli, doctor
+from pagesim import cli
+from pagesim.commands import findings as doctor
 
 pytestmark = pytest.mark.ch00
 
 
-GOOD = Path(__file__).parent / "data" / "block_table-edge-106.jsonl.gz"
+GOOD = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def run(*arguments: str | Path) -> int:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["doctor"], ["replay"], ["play"], ["size"], ["simulate"], ["waste"]]
+    "command", [[], ["doctor"], ["replay"], ["play"], ["size"], ["simulate"], ["waste"], ["fit"]]
 )
 def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*command, "--help") == 0

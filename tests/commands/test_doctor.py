@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pagesim import doctor
+from pagesim.commands import findings as doctor
 
 pytestmark = pytest.mark.ch00
 
-ROOT = Path(doctor.__file__).resolve().parents[1]
+ROOT = Path(doctor.__file__).resolve().parents[2]
 GOOD = {
     "mode": "interpreted",
     "reason": "no GPU here",
@@ -131,7 +131,7 @@ def test_no_browser_is_a_note(complete: None, monkeypatch: pytest.MonkeyPatch) -
 def test_doctor_imports_neither_torch_nor_triton() -> None:
     code = (
         "import subprocess, sys\n"
-        "from pagesim.doctor import examine\n"
+        "from pagesim.commands.findings import examine\n"
         "examine(lambda: subprocess.CompletedProcess([], 1, '', ''))\n"
         "print(sorted({'torch', 'triton', 'kernels'} & set(sys.modules)))\n"
     )

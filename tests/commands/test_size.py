@@ -13,7 +13,7 @@ from pagesim.commands.size import size
 
 pytestmark = pytest.mark.ch10
 
-CONFIGS = Path(__file__).parent / "data" / "configs"
+CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ GIB = ["--memory", "1GiB"]
         ([*QWEN, "--config", str(CONFIGS / "qwen2.json"), *GIB], "give one of --model"),
         (["--model", "qwen-2-1.5b", *GIB], "the nearest are qwen2-1.5b"),
         (["--config", "absent.json", *GIB], "absent.json"),
-        (["--config", __file__, *GIB], "test_size_command.py: not JSON"),
+        (["--config", __file__, *GIB], "test_size.py: not JSON"),
         ([*QWEN, *GIB, "--gpu-memory", "24GiB", "--peak", "1GiB"], "give one of --memory"),
         ([*QWEN, *GIB, "--peak", "1GiB"], "belong to --gpu-memory"),
         ([*QWEN, "--gpu-memory", "24GiB"], "--gpu-memory needs --peak"),

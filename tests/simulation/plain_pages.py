@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagesim.simulation import CostModel, Outcomes
-from pagesim.simulation.progress import Progress, no_progress
+from pagesim.simulation.engine import Told, untold
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 
@@ -54,7 +54,7 @@ class PlainPagedEngine:
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Progress = no_progress,
+        progress: Told = untold,
     ) -> None:
         clock, arrived = 0.0, 0
         while arrived < len(requests) or self.waiting or self.running:

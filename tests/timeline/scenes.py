@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pagesim
 from pagesim import Device, SequenceStatus
-from pagesim.effects import Name
+from pagesim.journal.effects import Name
 from pagesim.timeline import Effect, Event
 
 LOGPROB = pagesim.Logprob(0.0)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pagesim.effects import CALLS, DECISIONS, EFFECTS
+from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.timeline import Effect, Event, State, TableChange
 from pagesim.timeline.captions import blocks, caption
 from tests.timeline.runs import SOURCES, recorded

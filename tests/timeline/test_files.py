@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.effects import Move
-from pagesim.state import Queues
+from pagesim.journal.effects import Move
+from pagesim.journal.state import Queues
 from pagesim.timeline import Question, Timeline, file, lines, log
 from pagesim.timeline.header import state_as_dict
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded

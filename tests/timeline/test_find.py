@@ -9,8 +9,8 @@ import pytest
 
 import pagesim
 from pagesim import Event, Timeline, record
-from pagesim.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.errors import UsageError
+from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.timeline import search
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import arrive, grow, new_manager, new_table

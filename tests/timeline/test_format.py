@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from pagesim import effects
+from pagesim.journal import effects
 from pagesim.timeline import file
 from pagesim.timeline.header import state_as_dict
 from tests.timeline import applier

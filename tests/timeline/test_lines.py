@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pagesim import TimelineError, jsonl, load
+from pagesim import TimelineError, load
+from pagesim.files import jsonl
 
 
 def test_a_number_of_many_digits(tmp_path: Path) -> None:

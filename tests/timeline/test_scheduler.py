@@ -10,7 +10,7 @@ import pytest
 
 import pagesim
 from pagesim import record
-from pagesim.effects import DECISIONS, Move, Scheduled
+from pagesim.journal.effects import DECISIONS, Move, Scheduled
 from pagesim.replay import replay_file
 from pagesim.timeline import Event, Timeline
 from tests.scheduling.engine import Engine

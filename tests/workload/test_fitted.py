@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from pagesim.commands.fit import fit
 from pagesim.workload import Request, Workload, load
-from pagesim.workload.fit import main, summarize
+from pagesim.workload.fit import summarize
 from pagesim.workload.fitted import Summary, summary
 
 TRACES = Path(__file__).parents[3] / "shared" / "waste" / "traces"
@@ -80,7 +81,7 @@ def test_the_command_writes_what_the_function_finds(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,7,9\n2,7,12\n")
     out = tmp_path / "x.json"
     arguments = [str(tmp_path / "x.csv"), "--name", "x", "--source", "s", "--licence", "l"]
-    result = CliRunner().invoke(main, [*arguments, "-o", str(out)])
+    result = CliRunner().invoke(fit, [*arguments, "-o", str(out)])
     assert result.exit_code == 0, result.output
     expected = summarize(load(tmp_path / "x.csv"), "x", "s", "l")
     assert Summary.from_json(out.read_text()) == expected
@@ -91,7 +92,7 @@ def test_the_command_writes_what_the_function_finds(tmp_path: Path) -> None:
 def test_the_command_names_a_bad_row_and_returns_2(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,7,0\n")
     arguments = [str(tmp_path / "x.csv"), "--name", "x", "--source", "s", "--licence", "l"]
-    result = CliRunner().invoke(main, [*arguments, "-o", str(tmp_path / "x.json")])
+    result = CliRunner().invoke(fit, [*arguments, "-o", str(tmp_path / "x.json")])
     assert result.exit_code == 2
     assert "x.csv:2: column output_tokens must be" in result.output
     assert not (tmp_path / "x.json").exists()

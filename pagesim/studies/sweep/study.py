@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.progress import Progress, ProgressCallback
 from pagesim.studies.sweep.cells import CellResult, Cells, Function, Grid
 from pagesim.studies.sweep.output import SweepFile
-from pagesim.studies.sweep.progress import Progress
 from pagesim.studies.sweep.runner import Finished, Runner
 from pagesim.studies.sweep.simulations import simulate_cell
 
@@ -29,7 +29,7 @@ class Sweep:
         function: Function,
         executor: Executor | None,
         file: SweepFile | None,
-        progress: bool | Callable[[int, int], None] | None,
+        progress: bool | ProgressCallback | None,
         in_flight: int | None,
     ) -> None:
         self._cells, self._function, self._executor = cells, function, executor
@@ -85,7 +85,7 @@ class Sweep:
             runner = Runner(self._function, self._executor, self._in_flight)
             if self._file is not None:
                 self._file.open()
-            progress = Progress(self._progress, len(self._cells), len(self._known))
+            progress = Progress(self._progress, len(self._cells), "cell", done=len(self._known))
             while runner.fill(todo):
                 # All are kept before the first is given away: a slow reader, or one who leaves,
                 # costs no result and keeps no worker waiting.
@@ -111,7 +111,9 @@ class Sweep:
             self._file.add(result)
         self._known[index] = result
         if progress is not None:
-            progress.add(result)
+            progress(len(self._known))
+            if not result.ok:
+                progress.fail(f"cell {index} {cell}: {result.error}")
         return result
 
 
@@ -121,7 +123,7 @@ def sweep(
     *,
     executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: bool | Callable[[int, int], None] | None = None,
+    progress: bool | ProgressCallback | None = None,
     in_flight: int | None = None,
 ) -> Sweep:
     """Run ``function(**cell)`` on every cell of ``grid``, here or on a cluster, resumably.

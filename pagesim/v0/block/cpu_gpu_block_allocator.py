@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pagesim.checks import check_int
-from pagesim.effects import MOVE, NULL, Name
 from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
-from pagesim.state import State
+from pagesim.journal.effects import MOVE, NULL, Name
+from pagesim.journal.state import State
 from pagesim.v0.block.common import block_id_of, get_all_blocks
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
 from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from pagesim.checks import check_count, check_int, check_token_ids
-from pagesim.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
-from pagesim.state import State
+from pagesim.journal.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
+from pagesim.journal.state import State
 from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds
 from pagesim.v0.block.common import (
     CopyOnWriteTracker,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pagesim.checks import check_time, check_token_ids
-from pagesim.effects import BACK, CACHE, COMPUTED, EVICT, FREE, HIT, TAKE, UNSHARE, WRITE
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
+from pagesim.journal.effects import BACK, CACHE, COMPUTED, EVICT, FREE, HIT, TAKE, UNSHARE, WRITE
 from pagesim.v0.block.common import block_id_of
 from pagesim.v0.block.content import BlockContent, hash_tokens
 from pagesim.v0.block.interfaces import Block

@@ -1,0 +1,52 @@
+"""How far a simulation or a sweep is: a bar on stderr, a function of the caller's, or nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+ProgressCallback = Callable[[int, int], None]
+"""Called with how many requests or cells are done, and of how many."""
+
+
+class Progress:
+    """Called with how many are done; ``how`` says who hears of it.
+
+    True always draws a bar, False never, None only on a terminal; a function is called instead.
+    """
+
+    def __init__(
+        self,
+        how: bool | ProgressCallback | None,
+        total: int,
+        unit: str,
+        *,
+        title: str | None = None,
+        done: int = 0,
+    ) -> None:
+        self._total, self._failed = total, 0
+        self._tell = how if callable(how) else None
+        self._bar: Any = None
+        if how is True or (how is None and sys.stderr.isatty()):
+            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+            self._bar = tqdm(total=total, initial=done, desc=title, unit=unit)
+
+    def __call__(self, done: int) -> None:
+        if self._tell is not None:
+            self._tell(done, self._total)
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
+
+    def fail(self, why: str) -> None:
+        """One more has failed: the bar counts it, and the reason is shown above."""
+        if self._bar is not None:
+            self._failed += 1
+            self._bar.set_postfix(failed=self._failed, refresh=False)
+            self._bar.write(why, sys.stderr)
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
