@@ -91,7 +91,7 @@ class FastForwardEngine(StepwiseEngine):
         homeless = log.pool - cache.num_gpu_blocks * block_size
         goal = [request.total_tokens for request in requests]
         seconds, add = cost_model.seconds, log.add
-        clock, next_row, done = 0.0, 0, 0
+        clock, next_row, done, told = 0.0, 0, 0, 0
         while True:
             while next_row < len(requests) and requests[next_row].arrival_s <= clock:
                 if can_ever_serve(requests[next_row], config, cache):
@@ -101,7 +101,9 @@ class FastForwardEngine(StepwiseEngine):
                     done += 1
                 next_row += 1
             if not (waiting or running or swapped):
-                progress(done)
+                if done != told:
+                    progress(done)
+                    told = done
                 if next_row == len(requests):
                     return
                 clock = requests[next_row].arrival_s
@@ -157,7 +159,7 @@ class FastForwardEngine(StepwiseEngine):
                 for row in leavers:
                     self._leave(row, goal[row])
                     outcomes.finish(row, clock)
-                done += len(leavers)
+                told = done = done + len(leavers)
                 progress(done)
             yield
 

@@ -89,8 +89,9 @@ class PagedEngine(StepwiseEngine):
                     done += self._note(out, outcomes)
                     idle = out.is_empty() and not (out.preempted or out.ignored_seq_groups)
                 if idle and (self._next_row == len(requests) or self.scheduler.waiting):
-                    progress(done)  # none arrives, or they would wait behind a head that never goes
-                    return
+                    if done != told:
+                        progress(done)
+                    return  # none arrives, or they would wait behind a head that never goes
                 if idle:  # what is left is on the CPU, and can never go on
                     self._clock = requests[self._next_row].arrival_s
                     log.add(self._clock, 0, 0, 0, self._homeless(log), 0)
@@ -172,8 +173,7 @@ class PagedEngine(StepwiseEngine):
                 continue
             if meta.is_prompt:
                 outcomes.answer(place.row, self._clock)
-                if self._samples > len(group.seqs):
-                    self._fork(group)
+                self._fork(group)
             data.append_token_id(place.token)
             for other in group.seqs[1:]:
                 self._sample_too(other, place, meta.is_prompt)
@@ -189,7 +189,7 @@ class PagedEngine(StepwiseEngine):
         return finished
 
     def _fork(self, group: SequenceGroup) -> None:
-        """The prompt is computed: from here on its samples go separate ways."""
+        """The prompt is computed: from here on its samples, if there are more, go separate ways."""
         parent = group.first_seq
         for i in range(1, self._samples):
             child = parent.fork(parent.seq_id + i)
@@ -245,7 +245,7 @@ class PagedEngine(StepwiseEngine):
             for index in range(cached // block_size, cdiv(end, block_size)):
                 start = index * block_size
                 missing = min(start + block_size, end) - max(start, cached)
-                left[ids[index]] = min(missing, left.get(ids[index], missing))
+                left[ids[index]] = missing  # a shared block lacks all of it
             complete.append(ids[: cached // block_size])
         if cache.enable_prefix_caching:
             for ids in complete:

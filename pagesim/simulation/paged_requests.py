@@ -45,6 +45,7 @@ def can_ever_serve(
     if request.output_tokens > 1 and samples > config.max_num_batched_tokens:
         return False
     blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
+    blocks += cache.sliding_window is not None  # the null block
     kept_free = max(int(cache.watermark * cache.num_gpu_blocks), config.enable_chunked_prefill)
     return (
         request.total_tokens <= config.max_model_len and cache.num_gpu_blocks - blocks >= kept_free

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.simulation import Outcomes, Roofline
+from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.waste import WasteLog
+from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
@@ -79,3 +83,44 @@ def test_chunked_prefill_decodes_beside_prompts() -> None:
     )
     assert plain.requests.num_finished == chunked.requests.num_finished == 2
     assert chunked.waste.column("reserved").max() > 0 == plain.waste.column("reserved").max()
+
+
+def blocks_of(n: int, *requests: Request) -> list[list[int]]:
+    """The tables in the last step before the first request ends, with prefix caching."""
+    config = SchedulerConfig(2048, 8, 2048, preemption_mode="swap")
+    engine = PagedEngine(config, CacheConfig(4, 999, 99, enable_prefix_caching=True), samples=n)
+    outcomes, tables = Outcomes(requests), {}
+    for _ in engine.steps(requests, WasteLog(4000), outcomes, Roofline()):
+        tables = engine.tables() or tables
+    return list(tables.values())
+
+
+def test_no_sample_and_no_request_says_what_another_one_says() -> None:
+    """Equal outputs would be found in the prefix cache, and shared."""
+    prompt = 512 // 4
+    for n, requests in {3: [Request("a", 0.0, 512, 20, (7,))], 1: _twins(20)}.items():
+        tables = blocks_of(n, *requests)
+        assert len(tables) == max(n, len(requests))
+        assert {tuple(table[:prompt]) for table in tables} == {tuple(tables[0][:prompt])}
+        outputs = [block for table in tables for block in table[prompt:]]
+        assert len(outputs) == len(set(outputs)) == len(tables) * 5
+
+
+def _twins(output: int) -> list[Request]:
+    return [Request(name, 0.0, 512, output, (7,)) for name in ("a", "b", "c")]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_progress_is_told_when_it_has_grown(fast: bool) -> None:
+    told: list[int] = []
+    lengths = [(0, 90, 30), (0, 4, 9), (0, 4, 2), (9, 4, 1), (9, 4, 7), (99, 4, 1)]
+    pagesim.simulate(
+        [Request(str(i), *row) for i, row in enumerate(lengths)],
+        pool=100,
+        block_size=4,
+        max_model_len=64,
+        fast_forward=fast,
+        progress=lambda done, total: told.append(done),
+    )
+    assert told == sorted(set(told))
+    assert told[-1] == 6
