@@ -188,10 +188,11 @@ class Journal:
 
     def close(self, kind: str, subject: Any) -> None:
         """What was noted since the last event is one event."""
-        self._closed.append((kind, subject, self._rows.copy(), None, None))
-        self._rows.clear()
-        if not self._marks:
-            self._publish()
+        rows, self._rows = self._rows, []
+        if len(self._marks) > 1 or self.recorder is None:  # it may be taken back yet
+            self._closed.append((kind, subject, rows, None, None))
+        else:
+            self.recorder.event(kind, subject, rows, None, None)
 
     def fail(self, called: str, subject: Any, error: BaseException) -> None:
         """A call has raised and was undone: nothing remains of it but that it failed."""
@@ -236,11 +237,15 @@ def event(
             if not journal.wants_events or (queues and not journal.tells_queues):
                 return method(self, *args, **kwargs)
             journal.wants_events, journal._in_event = False, True
+            journal._marks.append((len(journal._inverses), len(journal._rows), len(journal._closed)))
             try:
-                with journal:
-                    result = method(self, *args, **kwargs)
-                    journal.close(what, subject(self, result, *args, *kwargs.values()))
+                result = method(self, *args, **kwargs)
+                journal.close(what, subject(self, result, *args, *kwargs.values()))
+                journal._marks.pop()
+                if not journal._marks:
+                    journal._inverses.clear()
             except BaseException as error:
+                journal.__exit__(type(error), error, None)
                 try:
                     name = subject(self, None, *args, *kwargs.values())
                 except (AttributeError, TypeError):  # what was passed has no name
