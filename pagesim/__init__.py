@@ -17,10 +17,11 @@ from pagesim.story import Story
 from pagesim.timeline import Event, Question, State, Timeline, TimelineError, load, record
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import RefCounter
+from pagesim.v0.block.content import PrefixCachingBlock
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import BlockAllocator, Device
 from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator
-from pagesim.v0.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler

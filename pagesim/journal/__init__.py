@@ -148,9 +148,12 @@ class Journal:
     # -- transactions --------------------------------------------------------------------------
 
     def __enter__(self) -> Journal:
-        self._marks.append((len(self._inverses), len(self._rows), len(self._closed)))
+        self._marks.append(self._place())
         self.active = True
         return self
+
+    def _place(self) -> tuple[int, int, int]:
+        return len(self._inverses), len(self._rows), len(self._closed)
 
     def __exit__(
         self,
@@ -237,7 +240,9 @@ def event(
             if not journal.wants_events or (queues and not journal.tells_queues):
                 return method(self, *args, **kwargs)
             journal.wants_events, journal._in_event = False, True
-            journal._marks.append((len(journal._inverses), len(journal._rows), len(journal._closed)))
+            journal._marks.append(
+                (len(journal._inverses), len(journal._rows), len(journal._closed))
+            )
             try:
                 result = method(self, *args, **kwargs)
                 journal.close(what, subject(self, result, *args, *kwargs.values()))

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pagesim.checks import check_time
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import BACK, QUEUE, SCHEDULED
+from pagesim.journal.effects import BACK, FRONT
 from pagesim.journal.state import State
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
@@ -27,6 +27,7 @@ from pagesim.v0.scheduler_guards import (
     check_running,
     check_waiting,
 )
+from pagesim.v0.scheduler_metadata import first_seq_id, metadata_of, tell_step, who
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
@@ -42,21 +43,8 @@ from pagesim.v0.state import with_queues
 
 QUEUES = ("waiting", "running", "swapped")
 PREFILL = SequenceStage.PREFILL
-WAITING, RUNNING, SWAPPED = (
-    SequenceStatus.WAITING,
-    SequenceStatus.RUNNING,
-    SequenceStatus.SWAPPED,
-)
-
-
-def who(seq_group: SequenceGroup) -> tuple[str, int]:
-    """A request as a recording names it: by its id and its first sequence's."""
-    return seq_group.request_id, seq_group.seqs[0].seq_id
-
-
-def first_seq_id(scheduler: Scheduler, result: object, seq_group: SequenceGroup, *_: object) -> int:
-    """Whom the decisions about a group concern."""
-    return seq_group.first_seq.seq_id
+WAITING, RUNNING = SequenceStatus.WAITING, SequenceStatus.RUNNING
+SWAPPED = SequenceStatus.SWAPPED
 
 
 class Scheduler:
@@ -196,20 +184,18 @@ class Scheduler:
             return self._step()
         with self.journal.step("schedule"):
             queues = self.waiting, self.running.copy(), self.swapped.copy()
-            state = (*queues, self.num_cumulative_preemption, replace(self._delay))
+            state = queues, self.num_cumulative_preemption, replace(self._delay)
             self.journal.note(None, self._restore, *state)
             return self._step()
 
     def _restore(
         self,
-        waiting: deque[SequenceGroup],
-        running: deque[SequenceGroup],
-        swapped: deque[SequenceGroup],
-        num_cumulative_preemption: int,
+        queues: tuple[deque[SequenceGroup], deque[SequenceGroup], deque[SequenceGroup]],
+        num_preemptions: int,
         delay: PromptDelay,
     ) -> None:
-        self.waiting, self.running, self.swapped = waiting, running, swapped
-        self.num_cumulative_preemption, self._delay = num_cumulative_preemption, delay
+        self.waiting, self.running, self.swapped = queues
+        self.num_cumulative_preemption, self._delay = num_preemptions, delay
 
     def _step(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs, bool]:
         self._now = check_time("clock()", self.clock())
@@ -224,39 +210,15 @@ class Scheduler:
     @event(kind="schedule", queues=True)
     def _describe(self, outputs: SchedulerOutputs) -> list[SequenceGroupMetadata]:
         """What a worker is told of each group that takes part."""
-        manager, metadata = self.block_manager, []
-        caching = manager.enable_caching
-        computed: list[int] = []
-        for scheduled in outputs.scheduled_seq_groups:
-            seq_group, chunk = scheduled.seq_group, scheduled.token_chunk_size
-            seqs, data = seq_group.seqs, seq_group.seqs[0].data
-            if caching:
-                for seq in seqs:
-                    manager.access_all_blocks_in_seq(seq, self._now)
-                computed = manager.get_common_computed_block_ids(seqs)
-            is_prompt = data.stage is PREFILL
-            metadata.append(
-                SequenceGroupMetadata(
-                    seq_group.request_id,
-                    is_prompt,
-                    {seq.seq_id: seq.data for seq in seqs},
-                    seq_group.sampling_params,
-                    {seq.seq_id: manager.get_block_table(seq) for seq in seqs},
-                    not is_prompt or chunk + data.num_computed_tokens >= len(data.token_ids),
-                    chunk,
-                    computed.copy(),
-                )
-            )
-        if caching:
-            for scheduled in outputs.scheduled_seq_groups:
-                manager.mark_blocks_as_computed(scheduled.seq_group, scheduled.token_chunk_size)
+        metadata = metadata_of(outputs, self.block_manager, self._now)
         if self.journal.tells_queues:
-            self._tell_step(outputs)
+            changed = ("waiting", "running") if self._by_priority else ("running",)
+            tell_step(self.journal, outputs, {queue: getattr(self, queue) for queue in changed})
         return metadata
 
     def _schedule_default(self) -> SchedulerOutputs:
         """Prefills alone if there are any and no group is swapped out; else decodes alone."""
-        budget = self._budget()
+        budget = SchedulingBudget.of(self.scheduler_config)
         budget.num_curr_seqs = len(self.running)
         lost: list[tuple[int, int]] = []
         prefills = SchedulerPrefillOutputs()
@@ -272,11 +234,13 @@ class Scheduler:
             self._put_preempted(running)
         scheduled = prefills.seq_groups + running.decode_seq_groups + swapped_in.decode_seq_groups
         self.running.extend(each.seq_group for each in scheduled)
-        return self._outputs(scheduled, budget, prefills, running, swapped_in, lost)
+        return SchedulerOutputs.of(
+            scheduled, budget, prefills, running, swapped_in, len(self.running), lost
+        )
 
     def _schedule_chunked_prefill(self) -> SchedulerOutputs:
         """Running groups first; what is left of the budget goes to prompts, cut to fit."""
-        budget = self._budget()
+        budget = SchedulingBudget.of(self.scheduler_config)
         swapped_in = SchedulerSwappedInOutputs()
         running = self._schedule_running(budget)
         if not running.num_preempted:
@@ -298,35 +262,8 @@ class Scheduler:
             + running.decode_seq_groups
             + swapped_in.decode_seq_groups
         )
-        return self._outputs(scheduled, budget, prefills, running, swapped_in, [])
-
-    def _budget(self) -> SchedulingBudget:
-        config = self.scheduler_config
-        return SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
-
-    def _outputs(
-        self,
-        scheduled: list[ScheduledSequenceGroup],
-        budget: SchedulingBudget,
-        prefills: SchedulerPrefillOutputs,
-        running: SchedulerRunningOutputs,
-        swapped_in: SchedulerSwappedInOutputs,
-        blocks_lost: list[tuple[int, int]],
-    ) -> SchedulerOutputs:
-        return SchedulerOutputs(
-            scheduled_seq_groups=scheduled,
-            num_prefill_groups=len(prefills.seq_groups)
-            + len(running.prefill_seq_groups)
-            + len(swapped_in.prefill_seq_groups),
-            num_batched_tokens=budget.num_batched_tokens,
-            blocks_to_swap_in=swapped_in.blocks_to_swap_in,
-            blocks_to_swap_out=running.blocks_to_swap_out,
-            blocks_to_copy=running.blocks_to_copy + swapped_in.blocks_to_copy,
-            ignored_seq_groups=prefills.ignored_seq_groups + swapped_in.infeasible_seq_groups,
-            num_lookahead_slots=running.num_lookahead_slots,
-            running_queue_size=len(self.running),
-            preempted=running.num_preempted,
-            blocks_lost=blocks_lost,
+        return SchedulerOutputs.of(
+            scheduled, budget, prefills, running, swapped_in, len(self.running)
         )
 
     # -- running groups go on, or make room ------------------------------------------------------
@@ -342,7 +279,9 @@ class Scheduler:
         while running:
             seq_group = running[0]
             is_prefill = seq_group.seqs[0].data.stage is PREFILL
-            new_tokens = self._num_running_tokens(seq_group, is_prefill, budget)
+            new_tokens = len(seq_group.seqs)
+            if is_prefill or self._chunked:
+                new_tokens = self._num_new_tokens(seq_group.seqs, budget, self._chunked)
             if not 0 < new_tokens <= budget.remaining_token_budget():
                 break
             running.popleft()
@@ -380,10 +319,8 @@ class Scheduler:
             self._preempt_by_recompute(victim)
         else:
             self._preempt_by_swap(victim, swap_pairs)
-        if recompute or by_priority:
-            self._tell_move(victim, "running", "waiting", 0)
-        else:
-            self._tell_move(victim, "running", "swapped")
+        target, place = ("waiting", FRONT) if recompute or by_priority else ("swapped", BACK)
+        self._tell_move(victim, "running", target, place)
         return recompute
 
     def _preempt_by_recompute(self, victim: SequenceGroup) -> None:
@@ -395,10 +332,9 @@ class Scheduler:
         (seq,) = victim.seqs
         self._set_status(seq, WAITING)
         self.free_seq(seq)
-        data = seq.data
         if self.journal.active:
-            progress = data.num_computed_tokens, data.stage
-            self.journal.note(None, data.restore_progress, *progress)
+            progress = seq.data.num_computed_tokens, seq.data.stage
+            self.journal.note(None, seq.data.restore_progress, *progress)
         seq.reset_state_for_recompute()
 
     def _preempt_by_swap(self, victim: SequenceGroup, swap_pairs: list[tuple[int, int]]) -> None:
@@ -431,7 +367,8 @@ class Scheduler:
             head = waiting.popleft()
             check_waiting(head)
             while running and urgency(running[-1]) > urgency(head):
-                if self._can_admit(head, budget):
+                fits = budget.can_schedule(self._num_new_tokens(head.seqs, budget, False), 1)
+                if fits and self.block_manager.can_allocate(head) is AllocStatus.OK:
                     break
                 victim = running.pop()
                 budget.num_curr_seqs -= 1
@@ -440,12 +377,6 @@ class Scheduler:
             waiting.appendleft(head)
         self.waiting, self.running = by_urgency(waiting), running
         return blocks_lost
-
-    def _can_admit(self, seq_group: SequenceGroup, budget: SchedulingBudget) -> bool:
-        new_tokens = self._num_new_tokens(seq_group.seqs, budget, chunked=False)
-        return self.block_manager.can_allocate(seq_group) is AllocStatus.OK and budget.can_schedule(
-            new_tokens, 1
-        )
 
     # -- swapped groups come back ----------------------------------------------------------------
 
@@ -533,13 +464,6 @@ class Scheduler:
         for seq in seq_group.seqs:
             blocks_to_copy += self.block_manager.append_slots(seq, lookahead)
 
-    def _num_running_tokens(
-        self, seq_group: SequenceGroup, is_prefill: bool, budget: SchedulingBudget
-    ) -> int:
-        if is_prefill or self._chunked:
-            return self._num_new_tokens(seq_group.seqs, budget, self._chunked)
-        return len(seq_group.seqs)
-
     def _num_new_tokens(self, seqs: list[Sequence], budget: SchedulingBudget, chunked: bool) -> int:
         """Tokens that a group would compute next; in chunked mode one sequence's, cut to fit."""
         new_tokens = sum(seq.get_num_new_tokens() for seq in seqs)
@@ -573,12 +497,3 @@ class Scheduler:
         self, seq_group: SequenceGroup, source: str | None, target: str | None, place: int = BACK
     ) -> None:
         self.journal.move(who(seq_group), source, target, place)
-
-    def _tell_step(self, outputs: SchedulerOutputs) -> None:
-        for scheduled in outputs.scheduled_seq_groups:
-            seq_group, is_prompt = scheduled.seq_group, scheduled.seq_group.is_prefill()
-            tokens = scheduled.token_chunk_size if is_prompt else len(seq_group.seqs)
-            self.journal.tell((SCHEDULED, *who(seq_group), tokens, is_prompt))
-        for queue in ("waiting", "running") if self._by_priority else ("running",):
-            order = [who(seq_group) for seq_group in getattr(self, queue)]
-            self.journal.tell((QUEUE, queue, order))

@@ -6,9 +6,11 @@ Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py`` and ``SequenceGroupMetadata
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pagesim.v0.config import SchedulerConfig
 from pagesim.v0.sequence import SequenceData, SequenceGroup
 
 
@@ -20,6 +22,11 @@ class SchedulingBudget:
     max_num_seqs: int
     num_batched_tokens: int = 0
     num_curr_seqs: int = 0
+
+    @classmethod
+    def of(cls, config: SchedulerConfig) -> SchedulingBudget:
+        """The whole budget of a step."""
+        return cls(config.max_num_batched_tokens, config.max_num_seqs)
 
     def can_schedule(self, num_new_tokens: int, num_new_seqs: int) -> bool:
         """Whether so much more is within the budget."""
@@ -125,6 +132,34 @@ class SchedulerOutputs:
     running_queue_size: int
     preempted: int
     blocks_lost: list[tuple[int, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        scheduled: list[ScheduledSequenceGroup],
+        budget: SchedulingBudget,
+        prefills: SchedulerPrefillOutputs,
+        running: SchedulerRunningOutputs,
+        swapped_in: SchedulerSwappedInOutputs,
+        running_queue_size: int,
+        blocks_lost: Iterable[tuple[int, int]] = (),
+    ) -> SchedulerOutputs:
+        """What the parts of a step amount to; ``scheduled`` are their groups in order."""
+        return cls(
+            scheduled_seq_groups=scheduled,
+            num_prefill_groups=len(prefills.seq_groups)
+            + len(running.prefill_seq_groups)
+            + len(swapped_in.prefill_seq_groups),
+            num_batched_tokens=budget.num_batched_tokens,
+            blocks_to_swap_in=swapped_in.blocks_to_swap_in,
+            blocks_to_swap_out=running.blocks_to_swap_out,
+            blocks_to_copy=running.blocks_to_copy + swapped_in.blocks_to_copy,
+            ignored_seq_groups=prefills.ignored_seq_groups + swapped_in.infeasible_seq_groups,
+            num_lookahead_slots=running.num_lookahead_slots,
+            running_queue_size=running_queue_size,
+            preempted=running.num_preempted,
+            blocks_lost=list(blocks_lost),
+        )
 
     def is_empty(self) -> bool:
         """Whether there is nothing to compute, to move or to lose. Ignored groups do not count."""

@@ -8,6 +8,7 @@ from itertools import takewhile
 from operator import index
 from typing import Any
 
+from pagesim.checks import check_count, check_int, check_token_ids
 from pagesim.errors import UsageError
 
 
@@ -97,3 +98,15 @@ class FreeBlockIds:
     def appendleft(self, block_id: int) -> None:
         """Give an id back: it is the first one now."""
         self.returned.append(block_id)
+
+
+def check_block_ids(num_blocks: int, block_ids: Iterable[int] | None) -> Sequence[int]:
+    """The ids of a pool: as many as it has blocks, each once, none below 0."""
+    check_count("num_blocks", num_blocks, 0)
+    ids = range(num_blocks) if block_ids is None else block_ids
+    if not isinstance(ids, range):  # a range is not unrolled: the pool may be large
+        ids = check_token_ids("block_ids", ids)
+    if not len(ids) == len(BlockIds(ids)) == num_blocks:
+        raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {ids[:8]}…")
+    check_int("the smallest of block_ids", next(iter(BlockIds(ids)), 0), 0)
+    return ids

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
 from pagesim.v0.block.block_ids import BlockIds
-from pagesim.v0.block.interfaces import Block
+from pagesim.v0.block.interfaces import Block, Device
 
 
 class RefCounter:
@@ -182,6 +182,19 @@ def block_id_of(block: Block) -> int:
     if block_id is None:
         raise UsageError("the block was freed already: it has no id")
     return block_id
+
+
+def check_no_device(device: Device | None) -> None:
+    """UsageError if a device is named: the allocator of a single device has no choice."""
+    if device is not None:
+        raise UsageError(f"this allocator serves a single device: omit device={device}")
+
+
+def check_swapped_out(block: Block) -> Block:
+    """The block; UsageError if it has an id, TypeError if it is no block."""
+    if not hasattr(block, "block_id") or block.block_id is not None:
+        raise UsageError(f"block {block_id_of(block)} is in use: swap it out before swapping it in")
+    return block
 
 
 def cdiv(a: int, b: int) -> int:

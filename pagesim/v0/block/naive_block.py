@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from pagesim.checks import check_count, check_int, check_token_ids
+from pagesim.checks import check_int, check_token_ids
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
 from pagesim.journal.state import State
-from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds
+from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds, check_block_ids
 from pagesim.v0.block.common import (
     CopyOnWriteTracker,
     RefCounter,
     block_id_of,
+    check_no_device,
+    check_swapped_out,
     get_all_blocks,
 )
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
@@ -128,15 +130,9 @@ class NaiveBlockAllocator:
         journal: Journal | None = None,
         pool: str = "GPU",
     ) -> None:
-        check_count("num_blocks", num_blocks, 0)
-        ids = range(num_blocks) if block_ids is None else block_ids
-        if not isinstance(ids, range):  # a range is not unrolled: the pool may be large
-            ids = check_token_ids("block_ids", ids)
+        ids = check_block_ids(num_blocks, block_ids)
         self.block_ids = BlockIds(ids)
         """The ids of this pool, free or not."""
-        if not len(ids) == len(self.block_ids) == num_blocks:
-            raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {ids[:8]}…")
-        check_int("the smallest of block_ids", next(iter(self.block_ids), 0), 0)
         self.block_size = check_int("block_size", block_size, 1)
         self.journal = journal or Journal()
         self.parent: Any = None
@@ -397,16 +393,3 @@ class NaiveBlockAllocator:
     def get_prefix_cache_hit_rate(self) -> float:
         """-1: there is no cache that could be hit."""
         return -1
-
-
-def check_no_device(device: Device | None) -> None:
-    """UsageError if a device is named: the allocator of a single device has no choice."""
-    if device is not None:
-        raise UsageError(f"this allocator serves a single device: omit device={device}")
-
-
-def check_swapped_out(block: Block) -> Block:
-    """The block; UsageError if it has an id, TypeError if it is no block."""
-    if not hasattr(block, "block_id") or block.block_id is not None:
-        raise UsageError(f"block {block_id_of(block)} is in use: swap it out before swapping it in")
-    return block

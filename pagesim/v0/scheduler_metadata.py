@@ -1,0 +1,68 @@
+"""How a step is told: to the workers as metadata, to a recording as rows.
+
+Source: the end of ``Scheduler.schedule()`` in vLLM 0.6.4.post1's ``vllm/core/scheduler.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pagesim.journal import Journal
+from pagesim.journal.effects import QUEUE, SCHEDULED
+from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
+from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
+from pagesim.v0.sequence import SequenceGroup, SequenceStage
+
+
+def metadata_of(
+    outputs: SchedulerOutputs, manager: SelfAttnBlockSpaceManager, now: float
+) -> list[SequenceGroupMetadata]:
+    """What a worker is told of each group that takes part; with caching its blocks are touched."""
+    metadata: list[SequenceGroupMetadata] = []
+    caching, computed = manager.enable_caching, []
+    for scheduled in outputs.scheduled_seq_groups:
+        seq_group, chunk = scheduled.seq_group, scheduled.token_chunk_size
+        seqs, data = seq_group.seqs, seq_group.seqs[0].data
+        if caching:
+            for seq in seqs:
+                manager.access_all_blocks_in_seq(seq, now)
+            computed = manager.get_common_computed_block_ids(seqs)
+        is_prompt = data.stage is SequenceStage.PREFILL
+        metadata.append(
+            SequenceGroupMetadata(
+                seq_group.request_id,
+                is_prompt,
+                {seq.seq_id: seq.data for seq in seqs},
+                seq_group.sampling_params,
+                {seq.seq_id: manager.get_block_table(seq) for seq in seqs},
+                not is_prompt or chunk + data.num_computed_tokens >= len(data.token_ids),
+                chunk,
+                computed.copy(),
+            )
+        )
+    if caching:
+        for scheduled in outputs.scheduled_seq_groups:
+            manager.mark_blocks_as_computed(scheduled.seq_group, scheduled.token_chunk_size)
+    return metadata
+
+
+def who(seq_group: SequenceGroup) -> tuple[str, int]:
+    """A request as a recording names it: by its id and its first sequence's."""
+    return seq_group.request_id, seq_group.seqs[0].seq_id
+
+
+def first_seq_id(_: object, result: object, seq_group: SequenceGroup, *more: object) -> int:
+    """Whom the decisions about a group concern."""
+    return seq_group.first_seq.seq_id
+
+
+def tell_step(
+    journal: Journal, outputs: SchedulerOutputs, queues: Mapping[str, Iterable[SequenceGroup]]
+) -> None:
+    """Write down who computes, and in which order the queues stand now."""
+    for scheduled in outputs.scheduled_seq_groups:
+        seq_group, is_prompt = scheduled.seq_group, scheduled.seq_group.is_prefill()
+        tokens = scheduled.token_chunk_size if is_prompt else len(seq_group.seqs)
+        journal.tell((SCHEDULED, *who(seq_group), tokens, is_prompt))
+    for queue, seq_groups in queues.items():
+        journal.tell((QUEUE, queue, [who(seq_group) for seq_group in seq_groups]))
