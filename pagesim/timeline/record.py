@@ -165,19 +165,19 @@ class Recording:
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """One event. Blocks are written in the order of the tokens that their table announced."""
-        log, lists, written = self.log, self._lists, self.log.open_rows
+        log, lists = self.log, self._lists
         table, position = -1, 0
         for row in rows:
             what = row[0]
             if what == WRITE:
-                written += WRITE, row[1], table, position if table >= 0 else 0, row[2]
+                log.row(WRITE, row[1], table, position if table >= 0 else 0, row[2])
                 position += row[2]
             elif what == APPEND:
                 history, tokens = self.tables[row[1]], row[3]
                 table, position = history.number, row[2]
                 history.write(tokens)
                 if tokens:
-                    written += TOKENS, -1, table, position, len(tokens)
+                    log.row(TOKENS, -1, table, position, len(tokens))
             elif what == PATCH:
                 log.patch(self.tables[row[1]], row[2], row[3])
             elif what == TAKE:
