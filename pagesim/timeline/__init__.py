@@ -15,8 +15,8 @@ from pagesim.journal.effects import (
 )
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.checked import TimelineError
-from pagesim.timeline.file import load
 from pagesim.timeline.questions import Question
+from pagesim.timeline.reader import load
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
 
 from pagesim.files import replacing
-from pagesim.timeline.file import header, packed
+from pagesim.timeline.file import Run, header, packed
 from pagesim.timeline.header import state_as_dict
-
-if TYPE_CHECKING:
-    from pagesim.timeline.run import Timeline
 
 MAX_EVENTS = 20_000
 """More than this is not put into one page; ``run[a:b]`` chooses which."""
 
 
-def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) -> None:
+def to_html(run: Run, path: str | PathLike[str], title: str | None = None) -> None:
     """Write the player with ``run`` in it as one file that opens anywhere, without a server."""
     from pagesim.player.page import page
 
@@ -26,7 +22,7 @@ def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) 
         file.write(text.encode())
 
 
-def notebook_output(run: Timeline, title: str | None = None) -> str:
+def notebook_output(run: Run, title: str | None = None) -> str:
     """The player as an HTML output, and a picture of the last step where no script may run."""
     from pagesim.player.notebook import notebook_html
     from pagesim.player.static_svg import static_svg
@@ -43,12 +39,12 @@ def notebook_output(run: Timeline, title: str | None = None) -> str:
     )
 
 
-def _packed(run: Timeline, title: str) -> bytes:
+def _packed(run: Run, title: str) -> bytes:
     """The file for the player; a part of a run has the colours that the whole has."""
     return packed(run, title=title, sequences=run.sequences if run.first else None)
 
 
-def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:
+def _window(run: Run, title: str | None) -> tuple[Run, str]:
     title = title or run.notes.title or "What happened to the pages"
     if len(run) <= MAX_EVENTS:
         return run, title
@@ -56,7 +52,7 @@ def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:
     return run[:MAX_EVENTS], f"{title} ({which})"
 
 
-def _alt(run: Timeline) -> str:
+def _alt(run: Run) -> str:
     from pagesim.player.describe import describe
 
     what = describe(header(run), state_as_dict(run.at(-1)))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import MAX_NAME, Effect, Event, is_text, show
-
-if TYPE_CHECKING:
-    from pagesim.journal.state import State
-    from pagesim.timeline.run import Timeline
+from pagesim.journal.state import State
 
 
 def _of(*kinds: str) -> Callable[[Event], list[int | None]]:
@@ -41,6 +38,16 @@ ANSWERS: dict[str, Callable[[Event], list[int | None]]] = {
 
 WHICH = ("all", "in order", "first", "last", "any")
 """How many of the blocks that fit are wanted: the words of ``Question.which``."""
+
+
+class Steps(Protocol):
+    """What is asked about: a Timeline, or anything with its events and states."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Event: ...
+
+    def at(self, index: int) -> State: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Question:
     why: str = ""
     which: str = "all"
 
-    def blocks(self, run: Timeline) -> tuple[int, ...]:
+    def blocks(self, run: Steps) -> tuple[int, ...]:
         """The ids that answer it in ``run``; with ``which="any"`` each alone is right.
 
         UsageError if the run has no such event, or the event no such blocks.

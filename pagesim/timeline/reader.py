@@ -1,10 +1,16 @@
-"""Turns the lines of a timeline file back into a log, believing none of them unchecked."""
+"""Reads a timeline file back; ``FORMAT.md`` in this folder describes it.
+
+Reading trusts nothing: a damaged, truncated or made-up file raises a TimelineError that names the
+file and the line, before anything absurd is believed or much memory is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any
 
+from pagesim.files.jsonl import numbered_objects
 from pagesim.journal.effects import (
     BACK,
     CACHE,
@@ -29,10 +35,12 @@ from pagesim.journal.effects import (
     Name,
     show,
 )
-from pagesim.timeline.checked import Checked
-from pagesim.timeline.header import read_state
+from pagesim.timeline.checked import Checked, TimelineError
+from pagesim.timeline.edition1 import FORMAT_1, Edition1
+from pagesim.timeline.header import FORMAT, read_state
 from pagesim.timeline.log import EVENT, ON, ROW, Log, TableLog
 from pagesim.timeline.notes import notes_from
+from pagesim.timeline.run import Timeline
 from pagesim.timeline.seek import MutableState
 
 MAX_EVENTS = 10_000_000
@@ -41,6 +49,26 @@ LIFE = 50
 PARTS = {TAKE: 3, FREE: 4, WRITE: 5, HIT: 5, COPY: 4, MOVE: 3, NULL: 4}
 """How many parts an effect has, if not two."""
 MAX_MARK = 1e300
+
+
+def load(path: str | PathLike[str]) -> Timeline:
+    """Read a run from a file. TimelineError if it is none, OSError if it cannot be opened."""
+    name = fspath(path)
+    numbered = numbered_objects(name, TimelineError)
+    number, first = next(numbered, (1, {}))
+    if first.get("format") not in (FORMAT, FORMAT_1):
+        raise TimelineError(
+            f"{name}:{number}: format must be {FORMAT!r}, not {show(first.get('format'))}"
+        )
+    old = Edition1(first, f"{name}:{number}") if first["format"] == FORMAT_1 else None
+    reader = Reader(old.header if old else first, f"{name}:{number}")
+    for number, words in numbered:
+        where = f"{name}:{number}"
+        reader.event(old.event(words, where) if old else words, where)
+    found, promised = len(reader.log), reader.num_events
+    if found != promised:
+        raise TimelineError(f"{name}:{number}: the file ends after {found} of {promised} events")
+    return Timeline(reader.log, stop=len(reader.log), first=reader.first, notes=reader.notes)
 
 
 class Reader:
