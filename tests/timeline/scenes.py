@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pagesim
-from pagesim import Device, SequenceStatus
+from pagesim import Device
 from pagesim.journal.effects import Name
 from pagesim.timeline import Effect, Event
 
-LOGPROB = pagesim.Logprob(0.0)
 
-
-def new_manager(
-    num_gpu: int = 8, num_cpu: int = 8, **options: object
-) -> pagesim.SelfAttnBlockSpaceManager:
-    """A manager with blocks of 4 slots and no watermark."""
-    return pagesim.SelfAttnBlockSpaceManager(4, num_gpu, num_cpu, watermark=0.0, **options)  # type: ignore[arg-type]
+def new_story(num_gpu: int = 8, num_cpu: int = 8, **options: Any) -> pagesim.Story:
+    """A story with blocks of 4 slots, which nobody has begun to record."""
+    return pagesim.Story(num_gpu, num_cpu, record=False, **options)
 
 
 def new_group(*seq_ids: int, tokens: Iterable[int]) -> pagesim.SequenceGroup:
     """A waiting group of sequences with the same prompt."""
     seqs = [pagesim.Sequence(seq_id, list(tokens), 4) for seq_id in seq_ids]
     return pagesim.SequenceGroup(str(seq_ids[0]), seqs)
-
-
-def arrive(
-    manager: pagesim.SelfAttnBlockSpaceManager, *seq_ids: int, tokens: Iterable[int]
-) -> pagesim.SequenceGroup:
-    """A group that was allocated and is running."""
-    group = new_group(*seq_ids, tokens=tokens)
-    manager.allocate(group)
-    become(group, SequenceStatus.RUNNING)
-    return group
-
-
-def become(group: pagesim.SequenceGroup, status: SequenceStatus) -> None:
-    for seq in group.seqs:
-        seq.status = status
-
-
-def grow(
-    manager: pagesim.SelfAttnBlockSpaceManager,
-    seq: pagesim.Sequence,
-    *tokens: int,
-    lookahead: int = 0,
-) -> None:
-    """Tokens that were generated find their slots."""
-    for token in tokens:
-        seq.append_token_id(token, {token: LOGPROB})
-    manager.append_slots(seq, lookahead)
 
 
 def new_table(kind: str = "naive", num_gpu: int = 8, num_cpu: int = 8) -> pagesim.BlockTable:

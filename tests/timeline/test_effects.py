@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 
 import pagesim
-from pagesim import Device, NoFreeBlocksError, SequenceStatus, Timeline, record
+from pagesim import Device, NoFreeBlocksError, Timeline, record
 from pagesim.timeline import Opened
 from tests.timeline.scenes import (
-    arrive,
-    become,
-    grow,
     new_group,
-    new_manager,
+    new_story,
     new_table,
     take_until,
     words,
@@ -28,9 +25,9 @@ def told(run: Timeline, index: int = -1) -> tuple[str, object, list[tuple[object
 
 
 def test_allocate() -> None:
-    manager = new_manager()
-    with record(manager) as run:
-        arrive(manager, 1, tokens=[*PROMPT, 5])
+    story = new_story()
+    with record(story.manager) as run:
+        story.arrive([*PROMPT, 5], 1)
     assert told(run) == (
         "allocate",
         1,
@@ -41,9 +38,9 @@ def test_allocate() -> None:
 
 
 def test_allocate_a_group() -> None:
-    manager = new_manager()
-    with record(manager) as run:
-        arrive(manager, 1, 2, 3, tokens=PROMPT)
+    story = new_story()
+    with record(story.manager) as run:
+        story.manager.allocate(new_group(1, 2, 3, tokens=PROMPT))
     assert len(run) == 1
     assert told(run) == (
         "allocate",
@@ -56,27 +53,27 @@ def test_allocate_a_group() -> None:
 
 
 def test_allocate_without_tokens() -> None:
-    manager = new_manager()
-    with record(manager) as run:
-        arrive(manager, 1, tokens=[])
+    story = new_story()
+    with record(story.manager) as run:
+        story.arrive([], 1)
     assert told(run) == ("allocate", 1, [], "s1 arrives empty.")
     assert run.at(1).tables[1].block_ids == ()
 
 
 def test_append_within_a_block() -> None:
-    manager = new_manager()
-    seq = arrive(manager, 1, tokens=[1]).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, 7, 8)
+    story = new_story()
+    seq = story.arrive([1], 1)
+    with record(story.manager) as run:
+        seq.write([7, 8], at_once=True)
     caption = "s1 writes 2 tokens into block 0, which had room."
     assert told(run) == ("append_slots", 1, [("write", 0, 1, 7, 8)], caption)
 
 
 def test_append_to_a_full_block() -> None:
-    manager = new_manager()
-    seq = arrive(manager, 1, tokens=PROMPT).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, 7)
+    story = new_story()
+    seq = story.arrive(PROMPT, 1)
+    with record(story.manager) as run:
+        seq.write([7])
     assert told(run) == (
         "append_slots",
         1,
@@ -86,20 +83,20 @@ def test_append_to_a_full_block() -> None:
 
 
 def test_append_nothing() -> None:
-    manager = new_manager()
-    seq = arrive(manager, 1, tokens=PROMPT[:2]).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, lookahead=2)
+    story = new_story()
+    seq = story.arrive(PROMPT[:2], 1)
+    with record(story.manager) as run:
+        seq.write(lookahead=2)
     caption = "s1 has room for what is asked: nothing changes."
     assert told(run) == ("append_slots", 1, [], caption)
 
 
 def test_lookahead() -> None:
-    manager = new_manager()
-    seq = arrive(manager, 1, tokens=PROMPT[:2]).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, lookahead=5)
-        grow(manager, seq, 7, lookahead=7)
+    story = new_story()
+    seq = story.arrive(PROMPT[:2], 1)
+    with record(story.manager) as run:
+        seq.write(lookahead=5)
+        seq.write([7], lookahead=7)
     caption = "s1 reserves block 1 for the tokens to come."
     assert told(run, 0) == ("append_slots", 1, [("take", 1)], caption)
     assert told(run, 1) == (
@@ -111,14 +108,13 @@ def test_lookahead() -> None:
 
 
 def test_fork_and_copy_on_write() -> None:
-    manager = new_manager()
-    parent = arrive(manager, 1, tokens=[*PROMPT, 5]).seqs[0]
-    take_until(manager, 3)
-    with record(manager) as run:
+    story = new_story()
+    parent = story.arrive([*PROMPT, 5], 1)
+    take_until(story.manager, 3)
+    with record(story.manager) as run:
         child = parent.fork(2)
-        manager.fork(parent, child)
-        grow(manager, parent, 6)
-        grow(manager, child, 7)
+        parent.write([6])
+        child.write([7])
     caption = "s2 shares blocks 0 and 1 with its parent: nothing is copied."
     assert told(run, 0) == ("fork", 2, [("share", 0), ("share", 1)], caption)
     assert run[0].opened == (Opened(2, (*PROMPT, 5), 5),)
@@ -133,22 +129,21 @@ def test_fork_and_copy_on_write() -> None:
 
 
 def test_fork_of_nothing() -> None:
-    manager = new_manager()
-    with record(manager) as run:
-        manager.fork(*new_group(1, 2, tokens=[1]).seqs)
+    story = new_story()
+    with record(story.manager) as run:
+        story.manager.fork(*new_group(1, 2, tokens=[1]).seqs)
     assert told(run) == ("fork", 2, [], "s2 has nothing to share: its parent holds no block.")
 
 
 def test_free_with_shared_blocks() -> None:
-    manager = new_manager()
-    parent = arrive(manager, 1, tokens=[*PROMPT, 5]).seqs[0]
+    story = new_story()
+    parent = story.arrive([*PROMPT, 5], 1)
     child = parent.fork(2)
-    manager.fork(parent, child)
-    grow(manager, child, 6)
-    with record(manager) as run:
-        manager.free(child)
-        manager.free(parent)
-        manager.free(parent)
+    child.write([6])
+    with record(story.manager) as run:
+        child.leave()
+        parent.leave()
+        story.manager.free(parent.seq)
     assert told(run, 0) == (
         "free",
         2,
@@ -168,12 +163,11 @@ def test_free_with_shared_blocks() -> None:
 
 
 def test_swap_out_and_in() -> None:
-    manager = new_manager(num_gpu=4)
-    group = arrive(manager, 1, tokens=[*PROMPT, 5])
-    with record(manager) as run:
-        manager.swap_out(group)
-        become(group, SequenceStatus.SWAPPED)
-        manager.swap_in(group)
+    story = new_story(num_gpu=4)
+    group = story.arrive([*PROMPT, 5], 1)
+    with record(story.manager) as run:
+        group.swap_out()
+        group.swap_in()
     out = [("free", 0), ("free", 1), ("take", 4), ("take", 5)]
     back = [("free", 4), ("free", 5), ("take", 1), ("take", 0)]
     assert told(run, 0) == (
@@ -191,12 +185,11 @@ def test_swap_out_and_in() -> None:
 
 
 def test_swap_of_what_others_share() -> None:
-    manager = new_manager(num_gpu=4, enable_caching=True)
-    group, _ = arrive(manager, 1, tokens=PROMPT), arrive(manager, 2, tokens=PROMPT)
-    with record(manager) as run:
-        manager.swap_out(group)
-        become(group, SequenceStatus.SWAPPED)
-        manager.swap_in(group)
+    story = new_story(num_gpu=4, caching=True)
+    group, _ = story.arrive(PROMPT, 1), story.arrive(PROMPT, 2)
+    with record(story.manager) as run:
+        group.swap_out()
+        group.swap_in()
     assert told(run, 0) == (
         "swap_out",
         1,
@@ -213,22 +206,23 @@ def test_swap_of_what_others_share() -> None:
 
 
 def test_swap_of_two_that_share_says_nothing_stays() -> None:
-    manager = new_manager(num_gpu=4)
-    group = arrive(manager, 1, 2, tokens=PROMPT)
-    with record(manager) as run:
-        manager.swap_out(group)
+    story = new_story(num_gpu=4)
+    seq = story.arrive(PROMPT, 1)
+    seq.fork(2)
+    with record(story.manager) as run:
+        seq.swap_out()
     assert words(run[0])[0] == ("unshare", 0)
     assert run[0].caption == "s1 moves to the CPU: 0 → 4, 0 → 5."
 
 
 def test_hit_and_promote() -> None:
-    manager = new_manager(enable_caching=True)
-    with record(manager) as run:
-        arrive(manager, 1, tokens=PROMPT)
-        seq = arrive(manager, 2, tokens=[*PROMPT, 5, 6, 7]).seqs[0]
-        grow(manager, seq, 8)
+    story = new_story(caching=True)
+    with record(story.manager) as run:
+        story.arrive(PROMPT, 1)
+        seq = story.arrive([*PROMPT, 5, 6, 7], 2)
+        seq.write([8])
         for _ in range(2):
-            manager.mark_blocks_as_computed(new_group(9, tokens=[1]), 1)
+            story.manager.mark_blocks_as_computed(new_group(9, tokens=[1]), 1)
     assert words(run[0]) == [("take", 0), ("write", 0, 1, *PROMPT), ("cache", 0)]
     assert told(run, 1) == (
         "allocate",
@@ -256,11 +250,11 @@ def test_hit_and_promote() -> None:
 
 
 def test_promotion_of_what_is_cached_already() -> None:
-    manager = new_manager(enable_caching=True)
-    arrive(manager, 1, tokens=PROMPT)
-    seq = arrive(manager, 2, tokens=PROMPT[:3]).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, 4)
+    story = new_story(caching=True)
+    story.arrive(PROMPT, 1)
+    seq = story.arrive(PROMPT[:3], 2)
+    with record(story.manager) as run:
+        seq.write([4])
     assert told(run) == (
         "append_slots",
         2,
@@ -273,13 +267,12 @@ def test_promotion_of_what_is_cached_already() -> None:
 
 def test_copy_that_turns_out_to_be_cached() -> None:
     """Take, copy, write, promote and hit in one call, in the order in which they happen."""
-    manager = new_manager(enable_caching=True)
-    arrive(manager, 1, tokens=PROMPT)
-    parent = arrive(manager, 2, tokens=PROMPT[:3]).seqs[0]
+    story = new_story(caching=True)
+    story.arrive(PROMPT, 1)
+    parent = story.arrive(PROMPT[:3], 2)
     child = parent.fork(3)
-    manager.fork(parent, child)
-    with record(manager) as run:
-        grow(manager, child, 4, 5)
+    with record(story.manager) as run:
+        child.write([4, 5], at_once=True)
     effects = [("take", 2), ("take", 3), ("unshare", 1), ("copy", 1, 3, 2), ("write", 3, 3, 4)]
     assert words(run[0]) == [*effects, ("free", 3), ("hit", 0, None), ("write", 2, 3, 5)]
     assert run[0].caption == (
@@ -290,11 +283,11 @@ def test_copy_that_turns_out_to_be_cached() -> None:
 
 
 def test_evict() -> None:
-    manager = new_manager(num_gpu=2, enable_caching=True)
-    manager.free(arrive(manager, 1, tokens=[*PROMPT, 5, 6, 7, 8]).seqs[0])
-    with record(manager) as run:
-        group = arrive(manager, 2, tokens=[9])
-        grow(manager, group.seqs[0], 9, 9, 9, 9)
+    story = new_story(num_gpu=2, caching=True)
+    story.arrive([*PROMPT, 5, 6, 7, 8], 1).leave()
+    with record(story.manager) as run:
+        seq = story.arrive([9], 2)
+        seq.write([9, 9, 9, 9], at_once=True)
     assert told(run, 0) == (
         "allocate",
         2,
@@ -313,12 +306,12 @@ def test_evict() -> None:
 
 
 def test_a_sliding_window() -> None:
-    manager = new_manager(num_gpu=12, sliding_window=4)
-    seq = arrive(manager, 1, tokens=range(24)).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, 30)
-        seq.data.update_num_computed_tokens(21)
-        grow(manager, seq, 31)
+    story = new_story(num_gpu=12, sliding_window=4)
+    seq = story.arrive(range(24), 1)
+    with record(story.manager) as run:
+        seq.write([30])
+        seq.seq.data.update_num_computed_tokens(21)
+        seq.write([31])
     assert told(run, 0) == (
         "append_slots",
         1,
@@ -338,9 +331,9 @@ def test_a_sliding_window() -> None:
 
 
 def test_failed() -> None:
-    manager = new_manager(num_gpu=2)
-    with record(manager) as run, pytest.raises(NoFreeBlocksError):
-        arrive(manager, 1, tokens=range(9))
+    story = new_story(num_gpu=2)
+    with record(story.manager) as run, pytest.raises(NoFreeBlocksError):
+        story.arrive(range(9), 1)
     assert told(run) == (
         "failed",
         1,

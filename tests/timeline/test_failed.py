@@ -9,94 +9,95 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import Device, NoFreeBlocksError, SequenceStatus, Timeline, record
+from pagesim import Device, NoFreeBlocksError, Timeline, record
 from pagesim.errors import UsageError
 from tests.timeline.runs import SOURCES
-from tests.timeline.scenes import arrive, become, grow, new_group, new_manager, new_table
+from tests.timeline.scenes import new_group, new_story, new_table
 
 PROMPT = [1, 2, 3, 4]
 Call = Callable[[], object]
 Scene = Callable[[], tuple[Any, Call]]
 
 
-def scarce(**options: Any) -> pagesim.SelfAttnBlockSpaceManager:
-    """A manager that runs out soon."""
-    return new_manager(num_gpu=2, num_cpu=1, **options)
+def scarce(**options: Any) -> pagesim.Story:
+    """A story that runs out of blocks soon."""
+    return new_story(num_gpu=2, num_cpu=1, **options)
 
 
 def allocate() -> tuple[Any, Call]:
-    manager = scarce()
-    return manager, lambda: manager.allocate(new_group(5, tokens=range(9)))
+    story = scarce()
+    return story.manager, lambda: story.manager.allocate(new_group(5, tokens=range(9)))
 
 
 def allocate_twice() -> tuple[Any, Call]:
-    manager = scarce()
+    story = scarce()
+    manager = story.manager
     group = new_group(5, tokens=PROMPT)
     manager.allocate(group)
     return manager, lambda: manager.allocate(group)
 
 
 def append_to_a_full_block() -> tuple[Any, Call]:
-    manager = scarce()
-    seq = arrive(manager, 5, tokens=range(8)).seqs[0]
-    return manager, lambda: grow(manager, seq, 1)
+    story = scarce()
+    seq = story.arrive(range(8), 5)
+    return story.manager, lambda: seq.write([1])
 
 
 def append_half_way() -> tuple[Any, Call]:
     """The block that becomes full is promoted before the next one is missing."""
-    manager = scarce(enable_caching=True)
-    seq = arrive(manager, 5, tokens=range(6)).seqs[0]
-    return manager, lambda: grow(manager, seq, *range(9))
+    story = scarce(caching=True)
+    seq = story.arrive(range(6), 5)
+    return story.manager, lambda: seq.write([*range(9)], at_once=True)
 
 
 def copy_on_write() -> tuple[Any, Call]:
-    manager = scarce()
-    group = arrive(manager, 5, 6, tokens=range(6))
-    return manager, lambda: grow(manager, group.seqs[0], 1)
+    story = scarce()
+    seq = story.arrive(range(6), 5)
+    seq.fork(6)
+    return story.manager, lambda: seq.write([1])
 
 
 def append_without_a_table() -> tuple[Any, Call]:
-    manager = scarce()
-    return manager, lambda: manager.append_slots(new_group(5, tokens=[1]).seqs[0], 0)
+    story = scarce()
+    return story.manager, lambda: story.manager.append_slots(new_group(5, tokens=[1]).seqs[0], 0)
 
 
 def append_a_bad_lookahead() -> tuple[Any, Call]:
-    manager = scarce()
-    seq = arrive(manager, 5, tokens=[1]).seqs[0]
-    return manager, lambda: grow(manager, seq, 1, lookahead=-1)
+    story = scarce()
+    seq = story.arrive([1], 5)
+    return story.manager, lambda: seq.write([1], lookahead=-1)
 
 
 def append_a_huge_token() -> tuple[Any, Call]:
     """The one thing that only recording refuses, before anything has changed."""
-    manager = scarce()
-    seq = arrive(manager, 5, tokens=[1]).seqs[0]
-    return manager, lambda: grow(manager, seq, 2**70)
+    story = scarce()
+    seq = story.arrive([1], 5)
+    return story.manager, lambda: seq.write([2**70])
 
 
 def allocate_a_huge_token() -> tuple[Any, Call]:
-    manager = scarce()
-    return manager, lambda: manager.allocate(new_group(5, tokens=[1, 2**63]))
+    story = scarce()
+    return story.manager, lambda: story.manager.allocate(new_group(5, tokens=[1, 2**63]))
 
 
 def fork_to_a_table() -> tuple[Any, Call]:
-    manager = scarce()
-    group = arrive(manager, 6, 5, tokens=[1])
-    return manager, lambda: manager.fork(group.seqs[0], group.seqs[1])
+    story = scarce()
+    seqs = [story.arrive([1], seq_id).seq for seq_id in (6, 5)]
+    return story.manager, lambda: story.manager.fork(*seqs)
 
 
 def swap_out() -> tuple[Any, Call]:
-    manager = scarce()
-    group = arrive(manager, 5, tokens=range(6))
-    return manager, lambda: manager.swap_out(group)
+    story = scarce()
+    group = story.arrive(range(6), 5)
+    return story.manager, lambda: group.swap_out()
 
 
 def swap_in() -> tuple[Any, Call]:
-    manager = scarce()
-    group = arrive(manager, 5, tokens=[1])
-    manager.swap_out(group)
-    become(group, SequenceStatus.SWAPPED)
-    arrive(manager, 7, tokens=range(8))
-    return manager, lambda: manager.swap_in(group)
+    story = scarce()
+    group = story.arrive([1], 5)
+    group.swap_out()
+    story.arrive(range(8), 7)
+    return story.manager, lambda: group.swap_in()
 
 
 MANAGER_SCENES: list[Scene] = [
@@ -134,7 +135,7 @@ def test_calls_of_a_manager(scene: Scene, seen_before: bool) -> None:
         assert manager.state() == before
         for seq_id in list(manager.block_tables):
             manager.free(pagesim.Sequence(seq_id, [], 4))
-        arrive(manager, 9, tokens=range(6))
+        manager.allocate(new_group(9, tokens=range(6)))
     assert not any(event.kind == "failed" for event in run[1:])
     assert run.at(-1) == manager.state()
     assert list(run.at(-1).tables) == [9]
@@ -242,11 +243,11 @@ def test_calls_of_an_allocator() -> None:
 
 
 def test_what_has_no_name() -> None:
-    manager = new_manager()
-    with record(manager) as run:
+    story = new_story()
+    with record(story.manager) as run:
         for nonsense in (None, 5, "x"):
             with pytest.raises(AttributeError):
-                manager.free(nonsense)  # type: ignore[arg-type]
+                story.manager.free(nonsense)  # type: ignore[arg-type]
     assert [(event.kind, event.subject) for event in run] == [("failed", None)] * 3
 
 

@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.timeline import search
 from tests.timeline.runs import SOURCES, recorded
-from tests.timeline.scenes import arrive, grow, new_manager, new_table
+from tests.timeline.scenes import new_story, new_table
 
 
 def concerns_block(event: Event, block: int) -> bool:
@@ -74,12 +74,12 @@ def test_without_numpy_the_same_is_found(kind: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_find_while_it_is_recorded() -> None:
-    manager = new_manager()
-    with record(manager) as run:
+    story = new_story()
+    with record(story.manager) as run:
         assert run.find(kind="copy") == run.find(block=0) == run.find(sequence=1) == []
-        seq = arrive(manager, 1, tokens=[1]).seqs[0]
+        seq = story.arrive([1], 1)
         assert run.find(sequence=1) == run.find(block=0) == run.find(kind="allocate") == [0]
-        grow(manager, seq, 2)
+        seq.write([2])
         assert run.find(kind="write") == [0, 1]
         assert run.find(kind="append_slots") == [1]
 
@@ -108,7 +108,7 @@ def test_out_of_range() -> None:
 
 
 def test_a_run_without_events() -> None:
-    with record(new_manager()) as run:
+    with record(new_story().manager) as run:
         pass
     assert len(run) == 0 and list(run) == [] and run.find(kind="take") == []
     assert run.at(0) == run.at(-1)
@@ -205,25 +205,25 @@ def test_nobody_is_called_like_a_label() -> None:
 
 
 def test_a_sequence_keeps_its_id_whoever_was_called_so() -> None:
-    manager = new_manager()
-    table = pagesim.BlockTable(4, manager.block_allocator)
-    with record(manager) as run:
+    story = new_story()
+    table = pagesim.BlockTable(4, story.manager.block_allocator)
+    with record(story.manager) as run:
         table.allocate([7])
         run.label(table, 1)
-        arrive(manager, 1, tokens=[1, 2])
+        story.arrive([1, 2], 1)
     assert run.at(-1).tables[1].token_ids == (1, 2)
     assert len(run.at(-1).tables) == 2
 
 
 def test_a_manager_s_table_under_a_label() -> None:
-    manager = new_manager()
-    seq = arrive(manager, 1, tokens=[1]).seqs[0]
-    with record(manager) as run:
-        grow(manager, seq, 2)
-        run.label(manager.block_tables[1], "mine")
-        grow(manager, seq, 3)
-        manager.free(seq)
-        arrive(manager, 1, tokens=[1])
+    story = new_story()
+    seq = story.arrive([1], 1)
+    with record(story.manager) as run:
+        seq.write([2])
+        run.label(story.manager.block_tables[1], "mine")
+        seq.write([3])
+        seq.leave()
+        story.arrive([1], 1)
     assert subjects(run) == ["mine", "mine", "mine", 1]
     assert list(run.at(0).tables) == ["mine"]
     assert list(run.at(-1).tables) == [1]

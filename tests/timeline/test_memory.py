@@ -14,39 +14,34 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from tests.timeline.scenes import arrive, grow
 
 ROOT = Path(__file__).parents[2]
 EVENTS = 200_000
 
 
-def long_run(manager: pagesim.SelfAttnBlockSpaceManager, num_seqs: int) -> pagesim.Timeline:
+def long_run(story: pagesim.Story, num_seqs: int) -> pagesim.Timeline:
     """Sequences that arrive with some tokens, grow to some 200, leave, and are replaced."""
     rng = random.Random(0)
-    seqs: list[pagesim.Sequence] = []
-    ids = 0
-    with pagesim.record(manager) as run:
-        while len(run) < EVENTS:
-            while len(seqs) < num_seqs:
-                seqs += arrive(manager, ids, tokens=range(rng.randrange(1, 32))).seqs
-                ids += 1
-            for seq in seqs:
-                grow(manager, seq, 7)
-            for seq in [seq for seq in seqs if seq.get_len() > 180 + seq.seq_id % 40]:
-                manager.free(seq)
-                seqs.remove(seq)
-    return run
+    while len(story.run) < EVENTS:
+        while len(story.writers) < num_seqs:
+            story.arrive(range(rng.randrange(1, 32)))
+        for writer in story.writers:
+            writer.write([7])
+        for writer in story.writers.copy():
+            if writer.seq.get_len() > 180 + writer.seq.seq_id % 40:
+                writer.leave()
+    return story.run
 
 
 def test_200_000_events() -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(16, 4096, 0, watermark=0.0)
     gc.collect()
     tracemalloc.start()
     try:
-        run = long_run(manager, 256)
+        story = pagesim.Story(4096, 0, 16)
+        run = long_run(story, 256)
         run.at(len(run))
         run.at(len(run) // 2)
-        del manager
+        del story
         gc.collect()
         files = tracemalloc.Filter(True, str(ROOT / "pagesim" / "timeline" / "*"))
         snapshot = tracemalloc.take_snapshot().filter_traces([files])

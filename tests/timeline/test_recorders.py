@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import Device, SequenceStatus, Timeline, record
+from pagesim import Device, Timeline, record
 from pagesim.journal import Journal
 from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
-from tests.timeline.scenes import arrive, become, grow, new_manager
+from tests.timeline.scenes import new_story
 
 
 @pytest.fixture
@@ -55,23 +55,23 @@ def test_a_journal_is_idle_when_nothing_listens(kind: str, noted: list[str]) -> 
 def test_the_call_of_every_token_notes_nothing_when_nothing_listens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    manager = new_manager()
-    seq = arrive(manager, 1, tokens=[1, 2]).seqs[0]
+    story = new_story()
+    seq = story.arrive([1, 2], 1)
     for name in ("note", "tell", "append", "__enter__"):
         monkeypatch.setattr(Journal, name, interrupted)
     for token in range(9):
-        grow(manager, seq, token)
-    assert manager.get_block_table(seq) == [0, 1, 2]
+        seq.write([token])
+    assert seq.block_ids == [0, 1, 2]
 
 
 def test_nested_on_one_manager() -> None:
-    manager = new_manager()
-    with record(manager) as outer:
-        seq = arrive(manager, 1, tokens=[1]).seqs[0]
-        with record(manager) as inner:
+    story = new_story()
+    with record(story.manager) as outer:
+        seq = story.arrive([1], 1)
+        with record(story.manager) as inner:
             assert len(inner) == 0 and inner.at(0) == outer.at(1)
-            grow(manager, seq, 2)
-        grow(manager, seq, 3)
+            seq.write([2])
+        seq.write([3])
     assert [event.kind for event in outer] == ["allocate", "append_slots", "append_slots"]
     assert list(inner) == list(outer)[1:2]
     assert [inner.at(i) for i in (0, 1)] == [outer.at(i) for i in (1, 2)]
@@ -80,16 +80,17 @@ def test_nested_on_one_manager() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_leaving_in_any_order(order: tuple[int, int]) -> None:
-    manager = new_manager()
+    story = new_story()
+    manager = story.manager
     recorders = [record(manager), record(manager)]
     runs = [recorder.__enter__() for recorder in recorders]
-    seq = arrive(manager, 1, tokens=[1]).seqs[0]
+    seq = story.arrive([1], 1)
     recorders[order[0]].__exit__(None, None, None)
-    grow(manager, seq, 2)
+    seq.write([2])
     with pytest.raises(pagesim.UsageError):
         runs[order[0]].label(manager.block_tables[1], "late")
     recorders[order[1]].__exit__(None, None, None)
-    grow(manager, seq, 3)
+    seq.write([3])
     assert (len(runs[order[0]]), len(runs[order[1]])) == (1, 2)
     assert runs[order[1]].at(2).tables[1].token_ids == (1, 2)
 
@@ -143,37 +144,41 @@ def test_recording_changes_nothing(kind: str) -> None:
 
 
 def test_leaving_by_an_exception_keeps_what_was_recorded() -> None:
-    manager = new_manager()
-    with pytest.raises(ZeroDivisionError), record(manager) as run:
-        arrive(manager, 1, tokens=[1])
+    story = new_story()
+    with pytest.raises(ZeroDivisionError), record(story.manager) as run:
+        story.arrive([1], 1)
         1 / 0  # noqa: B018
     assert [event.kind for event in run] == ["allocate"]
-    arrive(manager, 2, tokens=[1])
+    story.arrive([1], 2)
     assert len(run) == 1 and list(run.at(1).tables) == [1]
 
 
 def test_an_exception_inside_of_two() -> None:
-    manager, other = new_manager(), new_manager()
-    with record(manager) as outer:
-        with pytest.raises(KeyboardInterrupt), record(manager) as inner, record(other):
-            arrive(manager, 1, tokens=[1])
+    story, other = new_story(), new_story()
+    with record(story.manager) as outer:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            record(story.manager) as inner,
+            record(other.manager),
+        ):
+            story.arrive([1], 1)
             raise KeyboardInterrupt
-        arrive(manager, 2, tokens=[1])
+        story.arrive([1], 2)
     assert (len(inner), len(outer)) == (1, 2)
 
 
 def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever stops a call, the next one is an event of its own."""
-    manager = new_manager()
-    with record(manager) as run:
-        seq = arrive(manager, 1, tokens=[1]).seqs[0]
+    story = new_story()
+    with record(story.manager) as run:
+        seq = story.arrive([1], 1)
         for lookahead in (0, 9):
             with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
                 patch.setattr(pagesim.NaiveBlockAllocator, "_allocate_block_id", interrupted)
                 patch.setattr(pagesim.NaiveBlock, "append_token_ids", interrupted)
-                grow(manager, seq, *([2] * (not lookahead)), lookahead=lookahead)
-        grow(manager, seq)
-        grow(manager, seq, 3)
+                seq.write([2] * (not lookahead), lookahead=lookahead)
+        seq.write([2])
+        seq.write([3])
     assert [event.kind for event in run] == [
         "allocate",
         *["failed"] * 2,
@@ -188,12 +193,12 @@ def interrupted(*_: object) -> None:
 
 
 def test_again_later_on_the_same_manager() -> None:
-    manager = new_manager()
-    with record(manager) as first:
-        seq = arrive(manager, 1, tokens=[1]).seqs[0]
-    grow(manager, seq, 2)
-    with record(manager) as second:
-        grow(manager, seq, 3)
+    story = new_story()
+    with record(story.manager) as first:
+        seq = story.arrive([1], 1)
+    seq.write([2])
+    with record(story.manager) as second:
+        seq.write([3])
     assert (len(first), len(second)) == (1, 1)
     assert second.at(0).tables[1].token_ids == (1, 2)
     assert second.at(1).tables[1].token_ids == (1, 2, 3)
@@ -205,14 +210,15 @@ def test_a_run_holds_no_live_object_when_it_is_over() -> None:
     import gc
     import weakref
 
-    manager = new_manager()
+    story = new_story()
+    manager = story.manager
     with record(manager) as run:
-        group = arrive(manager, 1, tokens=[1])
+        group = story.arrive([1], 1)
         freed = weakref.ref(manager.block_tables[1])
-        manager.free(group.seqs[0])
+        group.leave()
         gc.collect()
         assert freed() is None
-        arrive(manager, 2, tokens=[1])
+        story.arrive([1], 2)
         alive = weakref.ref(manager.block_tables[2])
     manager.block_tables.clear()
     gc.collect()
@@ -227,23 +233,23 @@ def test_what_cannot_be_recorded() -> None:
 
 def test_many_short_lives_take_no_longer_each() -> None:
     """20,000 tables come and go: naming one looks at no other (it would take minutes)."""
-    manager = new_manager()
-    with record(manager) as run:
+    story = new_story()
+    with record(story.manager) as run:
         for seq_id in range(20_000):
-            manager.free(arrive(manager, seq_id, tokens=[1]).seqs[0])
+            story.arrive([1], seq_id).leave()
     assert len(run) == 40_000
     assert run.at(-1) == run.at(0)
 
 
 def test_swaps_of_bare_handles_and_all_else_in_one_run() -> None:
-    manager = new_manager(num_gpu=6)
+    story = new_story(num_gpu=6)
+    manager = story.manager
     with record(manager) as run:
-        group = arrive(manager, 1, tokens=[1, 2, 3])
+        group = story.arrive([1, 2, 3], 1)
         handle = manager.block_allocator.allocate_mutable_block(None, Device.CPU)
-        manager.swap_out(group)
-        become(group, SequenceStatus.SWAPPED)
+        group.swap_out()
         manager.block_allocator.swap([handle], Device.CPU, Device.GPU)
-        manager.swap_in(group)
+        group.swap_in()
     assert [(event.kind, event.subject) for event in run] == [
         *(("allocate", 1), ("allocate_mutable_block", None), ("swap_out", 1)),
         *(("swap", None), ("swap_in", 1)),
@@ -251,12 +257,10 @@ def test_swaps_of_bare_handles_and_all_else_in_one_run() -> None:
 
 
 def test_recording_one_device_of_a_pair_records_both() -> None:
-    manager = pagesim.SelfAttnBlockSpaceManager(4, 4, 4)
-    group = pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3, 4, 5], 4)])
+    story = new_story(4, 4)
+    manager = story.manager
     gpu = manager.block_allocator.allocator_on(pagesim.Device.GPU)
     with pagesim.record(gpu) as run:
-        manager.allocate(group)
-        group.first_seq.status = pagesim.SequenceStatus.RUNNING
-        manager.swap_out(group)
+        story.arrive([1, 2, 3, 4, 5]).swap_out()
     assert run.at(-1).free_cpu == manager.block_allocator.free_block_ids(pagesim.Device.CPU)
     assert run.at(-1).free_gpu == gpu.free_block_ids
