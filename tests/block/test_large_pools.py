@@ -92,6 +92,7 @@ def test_more_blocks_than_can_be_numbered_are_refused() -> None:
         (range(5, 9), range(LARGE), 5),
         ([1, 4, 30], [0, 30, 4], 4),
         ([1, 4, 30], [0, 2, 31], None),
+        ([1, 4, 30, 40], [2, 31], None),
         (range(LARGE), [LARGE + 7, LARGE], None),
         (range(0), range(LARGE), None),
         (range(0), range(0), None),

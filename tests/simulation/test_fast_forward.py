@@ -58,9 +58,10 @@ def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
     return (scheduler, cache), requests, num_blocks * block_size + r.choice([0, 3])
 
 
-def play_both(seed: int) -> tuple[int, int]:
+def play_both(
+    configs: tuple[Any, Any], requests: list[Request], pool: int, seed: Any
+) -> tuple[int, int]:
     """Both engines side by side; returns the preemptions and the steps with swapped requests."""
-    configs, requests, pool = random_case(seed)
     stepped, fast = (
         Side(make, configs, requests, pool) for make in (PagedEngine, FastForwardEngine)
     )
@@ -81,9 +82,19 @@ def play_both(seed: int) -> tuple[int, int]:
 
 
 def test_the_same_run_step_by_step() -> None:
-    preemptions, swapped = map(sum, zip(*map(play_both, range(600)), strict=True))
+    played = [play_both(*random_case(seed), seed) for seed in range(600)]
+    preemptions, swapped = map(sum, zip(*played, strict=True))
     assert preemptions > 100  # or the cases would be too easy
     assert swapped > 100
+
+
+@pytest.mark.parametrize("mode", ["recompute", "swap"])
+def test_several_that_are_preempted_in_one_step(mode: str) -> None:
+    """Six need a second block at once and none is free: three older ones take the others'."""
+    requests = [Request(str(i), 0.0, 4, 8) for i in range(6)]
+    configs = SchedulerConfig(64, 8, 64, preemption_mode=mode), CacheConfig(4, 6, 60)
+    preemptions, _ = play_both(configs, requests, 24, mode)
+    assert preemptions > 3
 
 
 @pytest.mark.parametrize("make", [PagedEngine, FastForwardEngine])

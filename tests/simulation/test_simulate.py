@@ -90,9 +90,10 @@ def test_the_same_call_gives_the_same_run() -> None:
     assert one.summary() == two.summary()
 
 
-def test_the_mean_is_of_the_steady_state() -> None:
-    run = small("oracle", saturated=True, warmup=0.25)
-    start = sorted(run.requests.finished)[14]  # 15 of 60 requests are done
+@pytest.mark.parametrize(("warmup", "done"), [(0.25, 15), (0.26, 16)])  # of 60: rounded up
+def test_the_mean_is_of_the_steady_state(warmup: float, done: int) -> None:
+    run = small("oracle", saturated=True, warmup=warmup)
+    start = sorted(run.requests.finished)[done - 1]
     end = max(run.requests.first_scheduled)
     rows = [run.waste.at(i) for i in range(len(run.waste))]
     counted = [row.token for row in rows if start < row.seconds <= end]
@@ -231,6 +232,12 @@ class Thing:
         return "a thing"
 
 
+class Pooled(TokenPolicy):
+    """As a class it has all that a policy has."""
+
+    pool = 100
+
+
 NO_SLOTS = ["15728", 1.5, None, True, 0, -3, Thing()]
 NO_COUNT = ["3", 1.5, None, True, 0, -3, Thing()]
 NO_BOOL = ["yes", 1, 0.0, Thing()]
@@ -241,7 +248,7 @@ NO_BOOL = ["yes", 1, 0.0, Thing()]
     [
         ("workload", [5, None, 1.5, b"t.csv", Thing()]),
         ("pool", NO_SLOTS),
-        ("policy", [3, None, "fifo", Thing(), TokenPolicy, 1.5]),
+        ("policy", [3, None, "fifo", Thing(), TokenPolicy, Pooled, 1.5]),
         ("cost_model", [5, "fast", Thing(), Roofline]),
         *((name, NO_COUNT) for name in ("block_size", "max_model_len", "max_num_seqs", "samples")),
         ("max_num_batched_tokens", ["3", 1.5, True, 0, -3, Thing()]),
@@ -262,6 +269,11 @@ def test_a_bad_argument_is_named_with_its_value(name: str, values: list[Any]) ->
         told_name = "slots" if name == "pool" and type(value) is int else name
         assert told_name in str(told.value), (name, value)
         assert (str(value) if type(value) is int else repr(value)) in str(told.value), (name, value)
+
+
+def test_a_long_model_may_compute_a_long_prompt_in_one_step() -> None:
+    run = simulate([Request("a", 0.0, 3000, 2)], max_model_len=4000, progress=False)
+    assert (run.requests.num_finished, run.iterations) == (1, 2)
 
 
 def test_a_request_that_is_none_is_named_with_its_place() -> None:

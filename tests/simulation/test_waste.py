@@ -120,8 +120,8 @@ def test_a_part_below_zero_is_found_and_named(row: tuple[int, ...], part: str) -
 def test_time_does_not_run_backwards() -> None:
     log = WasteLog(10)
     log.add(2.0, 0, 0, 0, 0, 1)
-    log.add(1.0, 0, 0, 0, 0, 1)
-    with pytest.raises(UsageError, match=r"row 1: the time 1\.0 is before"):
+    log.add(1.75, 0, 0, 0, 0, 1)
+    with pytest.raises(UsageError, match=r"row 1: the time 1\.75 is before"):
         log.check()
 
 
