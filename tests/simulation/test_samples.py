@@ -124,3 +124,20 @@ def test_progress_is_told_when_it_has_grown(fast: bool) -> None:
     )
     assert told == sorted(set(told))
     assert told[-1] == 6
+
+
+@pytest.mark.parametrize(("output", "served_"), [(1, 1), (2, 0)])
+def test_more_samples_than_a_step_has_tokens_are_served_if_none_decodes(
+    output: int, served_: int
+) -> None:
+    run = pagesim.simulate(
+        [Request("a", 0.0, 3, output)],
+        samples=3,
+        max_model_len=64,
+        max_num_seqs=2,
+        max_num_batched_tokens=2,
+        enable_chunked_prefill=True,
+        num_cpu_blocks=9,
+        progress=False,
+    )
+    assert (run.requests.num_finished, run.requests.num_ignored) == (served_, 1 - served_)
