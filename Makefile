@@ -40,7 +40,7 @@ nightly: $(STAMP) ## the long fuzz: 400 shapes over all options of the attention
 	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/test_attention_fuzz.py
 
 notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
-	$(PY) notebooks/execute.py --check
+	$(PY) -m tools.course.execute --check
 	$(PY) -m pytest -n $(JOBS) -m course tests/notebooks
 
 gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU needed
@@ -93,7 +93,7 @@ e2e-setup: ## install Chromium for make e2e (apt-get, as root); nothing if it is
 	fi
 
 site: $(STAMP) ## the committed chapters as static pages in site/, players alive
-	$(PY) notebooks/site.py
+	$(PY) -m tools.course.site
 
 check: $(STAMP) ## everything that must pass: lint, test, notebooks, gate, figures, cluster, e2e
 	@for step in lint test notebooks gate figures cluster e2e; do \

@@ -196,7 +196,7 @@ def test_check_stops_at_the_first_failure_and_says_where(checkout: Path) -> None
     text = read("Makefile").replace("PY := .venv/bin/python", "PY := ./fake")
     (checkout / "Makefile").write_text(text)
     fake = checkout / "fake"
-    fake.write_text('#!/bin/sh\necho "ran $*"\ncase "$*" in *execute.py*) exit 1;; esac\n')
+    fake.write_text('#!/bin/sh\necho "ran $*"\ncase "$*" in *course.execute*) exit 1;; esac\n')
     fake.chmod(0o755)
     (checkout / ".venv").mkdir()
     (checkout / ".venv" / ".stamp").touch()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from notebooks import site
 from tests.e2e.browser import Page, corner
 from tests.e2e.test_themes import contrast
+from tools.course import NOTEBOOKS, site
 
-CHAPTERS = sorted(site.HERE.glob("*.ipynb"))
+CHAPTERS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_links_lead_to_pages_that_are_there(page: Page, folder: Path) -> None:
 def test_a_page_is_alive_without_a_network(page: Page, folder: Path, name: str) -> None:
     visit(page, folder / f"{name}.html")
     count = len(page.all("iframe.pagesim-frame"))
-    assert count == (site.HERE / f"{name}.ipynb").read_text("utf-8").count("pagesim-frame")
+    assert count == (NOTEBOOKS / f"{name}.ipynb").read_text("utf-8").count("pagesim-frame")
     for number in range(count):
         frame = page.all("iframe.pagesim-frame")[number]
         page.js("arguments[0].scrollIntoView()", frame)

@@ -6,18 +6,18 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from notebooks import execute
+from tools.course import NOTEBOOKS
 
 CHAPTERS = [
     pytest.param(path.name, marks=getattr(pytest.mark, f"ch{path.name[:2]}"))
-    for path in sorted(execute.HERE.glob("*.ipynb"))
+    for path in sorted(NOTEBOOKS.glob("*.ipynb"))
 ]
 every_chapter = pytest.mark.parametrize("name", CHAPTERS)
 
 
 def chapter(name: str) -> NotebookNode:
     """A chapter by its file's name, or by its number."""
-    (path,) = execute.HERE.glob(name if name.endswith(".ipynb") else f"{name}_*.ipynb")
+    (path,) = NOTEBOOKS.glob(name if name.endswith(".ipynb") else f"{name}_*.ipynb")
     return nbformat.read(path, as_version=4)
 
 

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import nbformat
 
-from notebooks import execute
 from tests.notebooks.chapters import chapter, every_chapter
+from tools.course import NOTEBOOKS, ROOT
+from tools.course.canonical import WIDGET, dumps, read
+from tools.course.compare import DATA_URI
 
 
 @every_chapter
 def test_the_file_is_canonical(name: str) -> None:
-    path = execute.HERE / name
+    path = NOTEBOOKS / name
     nbformat.validate(chapter(name))
-    assert path.read_text(encoding="utf-8") == execute.dumps(execute.read(path)), (
-        f"python notebooks/execute.py --write {name}"
+    assert path.read_text(encoding="utf-8") == dumps(read(path)), (
+        f"python -m tools.course.execute --write {name}"
     )
 
 
@@ -34,15 +36,15 @@ def test_it_was_executed_without_errors(name: str) -> None:
     counts += [output.get("execution_count") for output in outputs]
     assert set(counts) == {None}
     assert "widgets" not in notebook.metadata
-    assert execute.WIDGET not in json.dumps(notebook)
+    assert WIDGET not in json.dumps(notebook)
 
 
 @every_chapter
 def test_no_output_names_a_place_on_the_machine_that_ran_it(name: str) -> None:
     text = json.dumps([cell.get("outputs", []) for cell in chapter(name).cells])
     # Not inside the pictures: base64 may spell anything.
-    text = execute.DATA_URI.sub("", text)
-    for place in {str(execute.ROOT), str(Path.home()), "site-packages", "/tmp/"}:
+    text = DATA_URI.sub("", text)
+    for place in {str(ROOT), str(Path.home()), "site-packages", "/tmp/"}:
         assert place not in text
     assert not re.search(r"\bat 0x[0-9a-f]{6,}", text), (
         "an object's address changes from run to run"

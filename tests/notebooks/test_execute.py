@@ -15,7 +15,11 @@ import nbformat
 import pytest
 
 import pagesim
-from notebooks import execute
+from tools import course
+from tools.course import execute
+from tools.course.canonical import WIDGET, dumps, read
+from tools.course.compare import comparable
+from tools.course.run import run
 
 pytestmark = pytest.mark.ch00
 
@@ -62,7 +66,7 @@ def test_a_difference_is_found_and_shown(make_notebook, capsys) -> None:
 
 def test_an_output_that_was_never_committed_is_a_difference(make_notebook) -> None:
     path = make_notebook("1 + 1")
-    path.write_text(execute.dumps(execute.read(path)))
+    path.write_text(dumps(read(path)))
     assert execute.main([str(path)]) == 1
 
 
@@ -120,11 +124,11 @@ def test_which_kernel_which_folder_which_environment(
         "import os, sys\n[sys.executable, os.getcwd(), os.environ.get('PYTHONHASHSEED'), "
         "os.environ['MPLBACKEND'], os.environ['PYTHONPATH']]"
     )
-    ran = asyncio.run(execute.run(path))
+    ran = asyncio.run(run(path))
     told = eval(ran.cells[0].outputs[0].data["text/plain"])
     assert told[:3] == [sys.executable, str(tmp_path.resolve()), None]
     assert "inline" in told[3]
-    assert told[4].split(os.pathsep) == [str(tmp_path / "mine"), str(execute.ROOT)]
+    assert told[4].split(os.pathsep) == [str(tmp_path / "mine"), str(course.ROOT)]
 
 
 IMAGE = """
@@ -145,7 +149,7 @@ def test_images_are_compared_by_presence_and_alt_text(make_notebook, capsys) -> 
     def check_with(*committed: dict) -> str:
         notebook = nbformat.read(path, as_version=4)
         notebook.cells[0].outputs = [nbformat.from_dict(output) for output in committed]
-        path.write_text(execute.dumps(notebook))
+        path.write_text(dumps(notebook))
         assert execute.main([str(path)]) == 1
         return capsys.readouterr().err
 
@@ -177,11 +181,11 @@ def test_players_are_compared_by_what_is_packed_in_them() -> None:
     with pagesim.record(manager) as run:
         manager.allocate(group)
         manager.free(group.first_seq)
-    said = execute.comparable(cell(run))
+    said = comparable(cell(run))
     assert "a player (page " in said
     assert len(said) < 2000
-    assert execute.comparable(cell(run, repack=True)) == said
-    assert execute.comparable(cell(run[:1])) != said
+    assert comparable(cell(run, repack=True)) == said
+    assert comparable(cell(run[:1])) != said
 
 
 def test_what_an_editor_leaves_behind_is_removed_and_found(make_notebook, capsys) -> None:
@@ -194,9 +198,9 @@ def test_what_an_editor_leaves_behind_is_removed_and_found(make_notebook, capsys
     cell = raw["cells"][0]
     cell["execution_count"] = cell["outputs"][0]["execution_count"] = 12
     cell["metadata"] = {"execution": {"iopub.status.busy": "now"}, "scrolled": True}
-    cell["outputs"][0]["data"][execute.WIDGET] = {"model_id": "0123"}
+    cell["outputs"][0]["data"][WIDGET] = {"model_id": "0123"}
     path.write_text(json.dumps(raw))
-    assert execute.dumps(execute.read(path)) == clean  # without running anything
+    assert dumps(read(path)) == clean  # without running anything
     assert execute.main([str(path)]) == 1
     assert "tiny.ipynb: not in canonical form" in capsys.readouterr().err
     assert execute.main(["--write", str(path)]) == 0
@@ -211,7 +215,7 @@ def test_missing_ids_are_made_from_the_source(make_notebook) -> None:
     for cell in raw["cells"]:
         del cell["id"]
     path.write_text(json.dumps(raw))
-    first, again = (execute.read(path) for _ in range(2))
+    first, again = (read(path) for _ in range(2))
     ids = [cell["id"] for cell in first.cells]
     assert ids == [cell["id"] for cell in again.cells]
     assert len(set(ids)) == 3

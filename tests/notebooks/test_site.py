@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from notebooks import site
+from tools.course import NOTEBOOKS, site
 
 pytestmark = pytest.mark.ch00
 
@@ -63,7 +63,7 @@ def parsed(html: str) -> Fetched:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Fetched]:
     """Every page of the site by its name."""
-    paths = sorted(site.HERE.glob("*.ipynb"))
+    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
     written = site.build(paths, tmp_path_factory.mktemp("site"))
     return {path.stem: parsed(path.read_text(encoding="utf-8")) for path in written}
 
@@ -77,7 +77,7 @@ def test_no_page_fetches_anything(pages: dict[str, Fetched]) -> None:
 
 def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
     total = 0
-    for path in sorted(site.HERE.glob("*.ipynb")):
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
         sources = [CODE.sub("", c.source) for c in cells if c.cell_type == "markdown"]
         formulas = sum(len(FORMULA.findall(source)) for source in sources)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from notebooks import execute
+from tools.course import NOTEBOOKS
+from tools.course.run import run
 
 SAYS_SO = "kernels: the NumPy reference answers"
 
@@ -43,7 +44,7 @@ def no_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stderr_lines(path: Path) -> list[str]:
     """Run a notebook; everything it printed to stderr, line by line."""
-    notebook = asyncio.run(execute.run(path))
+    notebook = asyncio.run(run(path))
     return [
         line
         for cell in notebook.cells
@@ -80,7 +81,7 @@ def test_triton_is_really_hidden(no_triton: None, make_notebook) -> None:
     ],
 )
 def test_a_chapter_runs_without_triton(no_triton: None, name: str, kernels: bool) -> None:
-    path = execute.HERE / name
+    path = NOTEBOOKS / name
     assert path.is_file(), f"notebooks/{name} is missing"
     said = [line for line in stderr_lines(path) if line.startswith(SAYS_SO)]
     assert len(said) == 1 if kernels else len(said) <= 1

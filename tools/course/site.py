@@ -1,4 +1,4 @@
-"""Render the executed chapters as static pages: `python notebooks/site.py` writes site/index.html.
+"""Render the executed chapters as static pages; `python -m tools.course.site` writes site/.
 
 Nothing is run: the committed outputs are shown as they are, and the players in them are alive. A
 page asks the network for nothing: TeX becomes MathML here, and the style is in the page. The output
@@ -21,7 +21,8 @@ from nbconvert.filters import Highlight2HTML, ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
-HERE = Path(__file__).resolve().parent
+from tools.course import NOTEBOOKS, ROOT
+
 LINK = re.compile(r"(?<=\]\()([\w./-]+)\.ipynb(?=[)#\s])")
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -119,7 +120,9 @@ def read(path: Path) -> Chapter:
     if heading is None:
         raise ValueError(f"{path.name}: the first text must begin with a title, as in '# Pages'")
     if not any(cell.get("outputs") for cell in notebook.cells):
-        raise ValueError(f"{path.name} has no outputs: python notebooks/execute.py --write {path}")
+        raise ValueError(
+            f"{path.name} has no outputs: python -m tools.course.execute --write {path}"
+        )
     after = [part.strip() for part in words[0][heading.end() :].split("\n\n") if part.strip()]
     return Chapter(path.stem, heading[1].strip(), after[0] if after else "", notebook)
 
@@ -167,7 +170,7 @@ def _link(chapter: Chapter, relation: str, words: str) -> str:
 
 def style() -> str:
     """The style sheet of every page."""
-    return (HERE / "site.css").read_text(encoding="utf-8")
+    return Path(__file__).with_name("site.css").read_text(encoding="utf-8")
 
 
 def index(chapters: list[Chapter]) -> str:
@@ -196,10 +199,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "site", help="folder")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "site", help="folder")
     options = parser.parse_args(arguments)
     try:
-        written = build(sorted(HERE.glob("*.ipynb")), options.output)
+        written = build(sorted(NOTEBOOKS.glob("*.ipynb")), options.output)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

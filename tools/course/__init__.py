@@ -1,0 +1,11 @@
+"""Runs, compares and publishes the chapters.
+
+python -m tools.course.execute                        run all chapters, exit 1 on a difference
+python -m tools.course.execute --write 02_*.ipynb     run and write the outputs
+python -m tools.course.site                           write site/index.html and a page a chapter
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = ROOT / "notebooks"
