@@ -52,6 +52,21 @@ def test_a_signed_chapter_shows_its_players_before_a_cell_is_run(lab: Lab, page:
     page.shot("lab-signed")
 
 
+def test_an_answer_stays_folded_until_its_cell_is_run(lab: Lab, page: Page) -> None:
+    name = lab.copy("02_blocks_tables_slots.ipynb", "folded.ipynb")
+    folded = """return jupyterapp.shell.currentWidget.content.widgets
+        .filter(cell => cell.outputHidden).map(cell => cell.model.id)"""
+    outputs = "return [...document.querySelectorAll('.jp-OutputArea')].map(n => n.innerText).join()"
+    lab.open(page, name)
+    page.wait(".jp-OutputArea details img")
+    assert page.js(folded) == ["grow-predict", "lifo-check"]
+    assert "you said" not in page.js(outputs)
+    page.shot("lab-folded")
+    lab.run_all(page)
+    assert page.js(folded) == []
+    assert "you said" in page.js(outputs)
+
+
 @pytest.fixture
 def player(lab: Lab, page: Page) -> Page:
     """A notebook with one run, shown; the tab is inside the player."""

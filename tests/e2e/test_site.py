@@ -105,6 +105,28 @@ def test_a_page_is_dark_when_the_system_is(page: Page, folder: Path, name: str) 
     assert len(grounds) == 2
 
 
+def test_the_player_asks_at_the_step_that_chapter_0_names(page: Page, folder: Path) -> None:
+    """And no question names an answer: each of the four tokens is asked about in the same words."""
+    visit(page, folder / "00_start_here.html")
+    page.frame("iframe.pagesim-frame").ready().click("predict")
+    asked = set()
+    for step in (2, 3, 4, 5):
+        page.go(step)
+        assert page.data("asking") == str(step)
+        asked.add(re.sub(r"\d", "#", page.text(".ps-ask")))
+    assert len(asked) == 1, asked
+
+
+def test_an_answer_is_folded_on_the_page(page: Page, folder: Path) -> None:
+    visit(page, folder / "02_blocks_tables_slots.html")
+    answers = page.all("details.answer")
+    assert len(answers) == 2
+    for answer in answers:
+        assert len(answer.text.splitlines()) == 1
+        answer.find_element("css selector", "summary").click()
+        assert len(answer.text.splitlines()) > 1
+
+
 def test_the_mathematics_is_drawn(page: Page, folder: Path) -> None:
     visit(page, folder / "03_attention_over_a_block_table.html")
     sizes = page.js(
