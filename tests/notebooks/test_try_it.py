@@ -14,14 +14,12 @@ import pytest
 from nbformat import NotebookNode
 
 from tests.notebooks.chapters import CHAPTERS, chapter
-from tests.notebooks.try_it import TRY_IT, Try
-
-Lines = dict[int, str]
+from tests.notebooks.try_it import Try, lines_of
 
 
-def try_it_lines(notebook: NotebookNode) -> Lines:
+def try_it_lines(notebook: NotebookNode) -> dict[int, str]:
     """The lines of a chapter by their number; 0 is one in the middle."""
-    lines: Lines = {}
+    lines: dict[int, str] = {}
     for cell in notebook.cells:
         if cell.cell_type != "markdown":
             continue
@@ -37,7 +35,7 @@ def try_it_lines(notebook: NotebookNode) -> Lines:
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_try_it_line_is_in_the_table(name: str) -> None:
     lines = try_it_lines(chapter(name))
-    told = {number: said for (which, number), (said, _) in TRY_IT.items() if which == name[:2]}
+    told = {number: said for number, (said, _) in lines_of(name).items()}
     assert lines.keys() == told.keys()
     for number, said in told.items():
         assert said in lines[number], f"{name}, Try it {number}: the table says what it does not"
@@ -106,12 +104,7 @@ def test_what_the_lines_tell_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trials = [
-        (number, trial)
-        for (which, number), (_, told) in TRY_IT.items()
-        if which == name[:2]
-        for trial in told
-    ]
+    trials = [(number, trial) for number, (_, told) in lines_of(name).items() for trial in told]
     code = dict(sections(chapter(name)))
     last = max((max(trial.sections) for _, trial in trials), default=-1)
     space: dict[str, Any] = {"__name__": "chapter"}

@@ -1,0 +1,194 @@
+"""Numbers that the prose repeats are those that the cells printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from pagesim.simulation import simulate
+from pagesim.sizing import ModelSpec
+from pagesim.studies import paper
+from tests.notebooks.chapters import chapter, printed
+
+# Chapter, the cell with the words, the cell that computes, what to look for in what it printed, and
+# what the prose must say then: a template for the groups that were found, or a function of them.
+CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
+    (
+        "01",
+        "rows-why",
+        "rows-waits",
+        r"slots with a token: (\d+) of .*\n.* have (\d+) tokens in all",
+        lambda held, wait: f"All six prompts together have {int(held) + int(wait)} tokens",
+    ),
+    (
+        "01",
+        "rows-why",
+        "rows-waits",
+        r"slots with a token: (\d+) of (\d+)",
+        lambda held, pool: (
+            f"{['', 'one', 'two', 'three', 'four'][round(5 - 5 * int(held) / int(pool))]} fifths"
+        ),
+    ),
+    ("01", "pages-why", "pages-batch", r"fewest free slots .*: (\d+)", "{} slots or more are free"),
+    (
+        "01",
+        "pages-why",
+        "pages-batch",
+        r"iterations: (\d+) with rows, (\d+) with pages",
+        lambda rows, pages: (
+            f"in {['', 'all', 'half'][round(int(rows) / int(pages))]} the iterations"
+        ),
+    ),
+    (
+        "01",
+        "words-why",
+        "words",
+        r"token +0 +(\d+).*\nreserved +0 +(\d+).*\ninternal +0 +(\d+)",
+        "With rows: {} tokens; {} slots for the two answers; and {},",
+    ),
+    (
+        "01",
+        "figure2-why",
+        "figure2",
+        r"paged \(vLLM\): token ([\d.]+),.*?([\d.]+) requests at once",
+        lambda token, batch: (
+            f"more than {float(token) // 5 * 5:.0f} %, and with it the batch: "
+            f"7 → more than {float(batch) // 10 * 10:.0f}"
+        ),
+    ),
+    ("01", "block-md", "figure2", r"paged \(vLLM\): .*?internal ([\d.]+)", "some {} % of the pool"),
+    (
+        "01",
+        "oracle-why",
+        "wrong",
+        r"rounding is internal +[\d.]+ +[\d.]+ +([\d.]+) +([\d.]+)",
+        lambda dots, holes: (
+            f"some {float(holes):.0f} % of the pool to holes and {float(dots):.0f} % to dots"
+        ),
+    ),
+    ("03", "fill-md", "history", r"s0: (\d+) tokens", "its first {} tokens"),
+    (
+        "04",
+        "layout-md",
+        "memory",
+        r"K: a load of a warp reads (\d+) bytes",
+        "are {} bytes in a row",
+    ),
+    (
+        "04",
+        "myths-md",
+        "stages-v",
+        r"rows of lane 0: \[(\d+), (\d+), (\d+), .* (\d+)\]",
+        "lane 0 has {}, {}, {}, … {}.",
+    ),
+    ("05", "figure8-md", "figure8-setup", r"\((\d), (\d), (\d),", "out again as {}, {}, {}."),
+    ("05", "bytes-md", "figure8-check", r"of s1: .* write: (.+)", "`append_slots` returned `{}`"),
+    (
+        "05",
+        "proof-why",
+        "proof",
+        r"block (\d) .* of s2\nblock (\d) .* of s1\nblock (\d) .* of s1 and s2",
+        "Block {2} is read by both, blocks {0} and {1} each",
+    ),
+    ("05", "order-why", "order-result", r"order: \[\(\d, (\d)\), \(\d, \1\)\]", "Block {} twice!"),
+    ("05", "order-why", "order-result", r"tables now: \[\d, (\d),", "equal to `s0`'s block {},"),
+    (
+        "06",
+        "can-why",
+        "can",
+        r"(\d+) +OK\n +\d+ +(\d+) +LATER",
+        lambda last, first: (
+            f"With {last} free blocks it may: {last} - 3 = {int(last) - 3}, "
+            f"and {int(last) - 3} must stay free. With {first}"
+        ),
+    ),
+    ("06", "never-why", "never", r"38 +(\d+) +\1 +LATER", "needs all {} blocks"),
+    (
+        "06",
+        "shared-why",
+        "shared",
+        r"(?s)afterwards: (\d).*afterwards: (\d)",
+        "with {} blocks instead of {}:",
+    ),
+    (
+        "06",
+        "order-why",
+        "order-result",
+        r"\[(\d)\] \[\1\]\ncopies: \[\((\d), \1\)\] +swap in .*: \[\(0, \2\)\]",
+        "*before the copy from {1} to {0} was made*. The guest takes block {1}.",
+    ),
+    ("09", "hit-why", "hit-check", r"lookups: 0\.6$", "two for `s0` (both missed)"),
+    ("10", "token-why", "token", r"OPT-13B: .* (\d+) KiB", "The {} KiB of OPT-13B"),
+    (
+        "10",
+        "token-why",
+        "token",
+        r"it is: ([\d.]+)",
+        lambda factor: (
+            f"A factor of {40 / 32:g} is from the layers, and {float(factor) / 1.25:g} from"
+        ),
+    ),
+    ("10", "v0-why", "v0", r"it is: (\d+)", "leaves {} possible counts"),
+    (
+        "10",
+        "v0-why",
+        "v0",
+        r"the log says ([\d,]+)",
+        lambda blocks: f"{int(blocks.replace(',', '')) // 32} of them fit",
+    ),
+    (
+        "10",
+        "hybrid-tokens",
+        "hybrid-concurrency",
+        r"FullAttentionSpec .* most ([\d,]+) blocks",
+        "a full group keeps {} blocks",
+    ),
+    (
+        "10",
+        "pipeline-md",
+        "tensor-parallel",
+        r"GPU: \[\d+, \d+, \d+, (\d+), \1, \1\]",
+        "From 8 on nothing is gained",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "cell", "pattern", "said"),
+    CLAIMS,
+    ids=[f"{number}-{words}-{place}" for place, (number, words, *_) in enumerate(CLAIMS)],
+)
+def test_the_prose_says_what_was_printed(
+    number: str, words: str, cell: str, pattern: str, said: str | Callable[..., str]
+) -> None:
+    cells = {each.id: each for each in chapter(number).cells}
+    found = re.search(pattern, printed(cells[cell]), re.MULTILINE)
+    assert found, f"{cell} no longer prints {pattern}"
+    expected = said.format(*found.groups()) if isinstance(said, str) else said(*found.groups())
+    assert expected in " ".join(cells[words].source.split()), f"{words} says something else"
+
+
+def test_the_loads_that_chapter_1_names() -> None:
+    """Up to one request a second hardly a wait; rows full from 1.5 on, pages from 4.5 on."""
+    (text,) = (cell.source for cell in chapter("01").cells if cell.id == "load-why")
+    assert "Up to one request a second hardly any request waits" in text
+    assert "From about 1.5 on the rows are full" in text and "up to about 4.5" in text
+
+    def wait(policy: str, load: float) -> float:
+        run = simulate(paper.lengths("sharegpt", 300, rate=load), policy=policy, progress=False)
+        seconds: float = run.requests.percentiles("time_to_first_token")["p50"]
+        return seconds
+
+    assert wait("max", 1.0) < 0.1 and wait("max", 1.5) > 10
+    assert wait("paged", 4.5) < 0.1 and wait("paged", 5.0) > 1
+
+
+def test_the_latent_vector_of_chapter_10() -> None:
+    """40,960 numbers by the book, 576 as a latent vector, 71 times fewer."""
+    v3 = ModelSpec.preset("deepseek-v3")
+    (text,) = (cell.source for cell in chapter("10").cells if cell.id == "latent-why")
+    by_the_book, latent = 128 * ((128 + 64) + 128), v3.latent_dim
+    said = f"{by_the_book:,} numbers by the book, {latent} as a latent vector"
+    assert f"{said}, {by_the_book / latent:.0f} times fewer" in " ".join(text.split())

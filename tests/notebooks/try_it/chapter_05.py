@@ -1,0 +1,59 @@
+"""Chapter 5."""
+
+# ruff: noqa: E501 (the chapter's words and source are quoted as they are)
+from tests.notebooks.try_it.line import Lines, Try
+
+LINES: Lines = {
+    1: (
+        "In section 1, let `s2` write before `s1`.",
+        [
+            Try(
+                (1,),
+                {
+                    "figure8": {
+                        '    first_copies = append_token(manager, s1, words.index("fathers"))\n': "",
+                        '    second_copies = append_token(manager, s2, words.index("mothers"))\n': (
+                            '    second_copies = append_token(manager, s2, words.index("mothers"))\n'
+                            '    first_copies = append_token(manager, s1, words.index("fathers"))\n'
+                        ),
+                    }
+                },
+                shows=r"table of s1: \[7, 1\] .*: \[\]\ntable of s2: \[7, 3\] .*: \[\(1, 3\)\]",
+            )
+        ],
+    ),
+    2: (
+        "Fork three samples from one prompt, and let them write in turn",
+        [
+            Try(
+                (1,),
+                then="""
+manager = pagesim.SelfAttnBlockSpaceManager(BLOCK_SIZE, num_gpu_blocks=9, num_cpu_blocks=0)
+first = pagesim.Sequence(0, list(range(7)), BLOCK_SIZE)
+manager.allocate(pagesim.SequenceGroup("r", [first]))
+first.status = pagesim.SequenceStatus.RUNNING
+samples = [first, *(first.fork(i) for i in (1, 2))]
+for sample in samples[1:]:
+    manager.fork(first, sample)
+print([len(append_token(manager, sample, 9)) for sample in samples])
+""",
+                shows=r"\[1, 1, 0\]",
+            )
+        ],
+    ),
+    3: (
+        "In section 4, print the part saved for 1, 2, 4, 8 and 16 samples",
+        [
+            Try(
+                (4,),
+                then="""
+for prompt in (16, 160, 1600):
+    for samples in (1, 2, 4, 8, 16):
+        separate = samples * -(-(prompt + 60) // 16)
+        print(prompt, samples, f"{1 - blocks_in_use(prompt, samples, 60) / separate:.0%}")
+""",
+                shows=r"1600 16 9\d%",
+            )
+        ],
+    ),
+}
