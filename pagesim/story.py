@@ -11,7 +11,7 @@ a ``Logprob`` for each token. A story does that for the reader, and records what
     alice.leave()
     story.run  # what happened, to be stepped through
 
-``story.manager`` is the real block manager, for all that has no word here.
+``story.manager`` is the real block manager, with every call that a story has no word for.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Story:
         return ids
 
     def _free_id(self, name: object = None) -> int:
-        """An id that no sequence has. The label that is to stand for it must be one, too."""
+        """An id that no sequence has; the label that is to stand for it must not be taken."""
         if name is not None and not is_name(name):
             raise TypeError(f"a name must be a number or a short string, not {name!r:.80}")
         if name is not None and name in [writer.name for writer in self.writers]:

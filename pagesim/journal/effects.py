@@ -2,7 +2,7 @@
 
 The kinds are small integers, so that a million of them are cheap; ``EFFECTS[kind]`` is the word.
 ``timeline/FORMAT.md`` says what each does. Nothing here knows a policy: which blocks wait in which
-list, and in which order, is said by whoever moves them.
+list, and in which order, is said by the class that moves them.
 """
 
 from __future__ import annotations

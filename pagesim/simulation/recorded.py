@@ -19,7 +19,7 @@ from pagesim.journal.effects import MAX_BLOCKS
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
 from pagesim.simulation.paged_requests import prompt_of
 from pagesim.simulation.simulate import Simulation, simulate
-from pagesim.timeline.edition1 import FORMAT_1, Edition1
+from pagesim.timeline.edition1 import FORMAT_1, edition2
 from pagesim.timeline.reader import Reader
 from pagesim.timeline.run import Timeline
 from pagesim.v0.block.block_ids import FreeBlockIds
@@ -172,11 +172,10 @@ class _RecordedRows(ContiguousPolicy):
             "events": len(self._events),
             "state": {"free": [list(range(self._num_units)), []]},
         }
-        old = Edition1(header, "contiguous memory")
-        reader = Reader(old.header, "contiguous memory")
-        for number, words in enumerate(self._events):
-            where = f"contiguous memory, event {number}"
-            reader.event(old.event(words, where), where)
+        lines = edition2(enumerate([header, *self._events]), "contiguous memory")
+        reader = Reader(next(lines)[1], "contiguous memory")
+        for number, words in lines:
+            reader.event(words, f"contiguous memory, event {number}")
         return Timeline(reader.log, stop=len(reader.log))
 
     def _note(self, event: str, name: str | None, **words: Any) -> None:

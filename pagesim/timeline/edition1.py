@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pagesim.journal.effects import show
@@ -11,54 +11,53 @@ from pagesim.timeline.checked import TimelineError
 FORMAT_1 = "pagesim-timeline/1"
 QUEUES = ("waiting", "running", "swapped")
 LISTS = ("GPU free list", "CPU free list", "GPU evictor", "CPU evictor")
+WORDS = {"swap_out": "move", "swap_in": "move", "promote": "cache"}
 ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 """What happens where a file does not say what it should."""
-WORDS = {"swap_out": "move", "swap_in": "move", "promote": "cache"}
+
+Words = dict[str, Any]
 
 
-class Edition1:
-    """Translates a header, and the events that follow it, one after the other."""
-
-    def __init__(self, header: Mapping[str, Any], where: str) -> None:
+def edition2(lines: Iterable[tuple[int, Words]], name: str) -> Iterator[tuple[int, Words]]:
+    """The header and the events of edition 2, each with the number of its line."""
+    old: _Edition1 | None = None
+    for number, words in lines:
         try:
-            self._read(header)
+            if old is None:
+                old = _Edition1(words)
+                new = old.header
+            else:
+                new = old.event(words)
         except ERRORS as error:
-            raise TimelineError(f"{where}: not a header of edition 1: {show(error)}") from None
+            raise TimelineError(f"{name}:{number}: not edition 1: {show(error)}") from None
+        yield number, new
 
-    def event(self, words: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """An event in the words of edition 2."""
-        try:
-            return self._event(words)
-        except ERRORS as error:
-            raise TimelineError(f"{where}: not an event of edition 1: {show(error)}") from None
 
-    def _read(self, header: Mapping[str, Any]) -> None:
-        state = header["state"]
-        self._num_gpu = header["num_gpu_blocks"]
-        evictor = state.get("evictor", [[], []])
+class _Edition1:
+    """What an event of edition 1 takes for granted: what is cached, known, and in the queues."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        state, self._num_gpu = header["state"], header["num_gpu_blocks"]
+        evictor, queues = state.get("evictor", [[], []]), state.get("queues", {})
         self._cached = set(state.get("cached", []))
         self._touched = set(state.get("touched", []))
         self._computed = {*state.get("computed", []), *evictor[0], *evictor[1]}
         self._known = {name: len(tokens) for name, _, tokens in state.get("tables", [])}
-        queues = state.get("queues", {})
         self._queues = {queue: list(queues.get(queue, [])) for queue in QUEUES}
-        self.header = {
+        lists, computed = [*state.get("free", [[], []]), *evictor], list(self._computed)
+        now = {"lists": lists, "queues": list(self._queues.values()), "computed": computed}
+        self.header: Words = {
             **header,
             "pools": [["GPU", self._num_gpu], ["CPU", header["num_cpu_blocks"]]],
             "lists": [[name, "linked"] for name in LISTS],
             "queues": list(QUEUES),
-            "state": {
-                **state,
-                "lists": [*state.get("free", [[], []]), *evictor],
-                "queues": list(self._queues.values()),
-                "computed": list(self._computed),
-            },
+            "state": state | now,
         }
 
-    def _event(self, words: Mapping[str, Any]) -> dict[str, Any]:
-        opened = list(words.get("opened", []))
-        self._known |= {name: len(tokens) for name, tokens in opened}
-        new: dict[str, Any] = {**words, "opened": opened, "tokens": [], "effects": []}
+    def event(self, words: Mapping[str, Any]) -> Words:
+        """An event in the words of edition 2."""
+        new: Words = {**words, "opened": [*words.get("opened", [])], "tokens": [], "effects": []}
+        self._known |= {name: len(tokens) for name, tokens in new["opened"]}
         evicted: set[int] = set()
         for effect in words.get("effects", []):
             self._effect(new, evicted, *effect)
@@ -70,14 +69,10 @@ class Edition1:
             new["effects"] += [["computed", block] for block in sorted(self._touched)]
             self._computed |= self._touched
             self._touched.clear()
-        new["queues"] = self._moves(words.get("queues", []))
-        return new
+        return new | {"queues": self._moves(words.get("queues", []))}
 
-    def _effect(
-        self, new: dict[str, Any], evicted: set[int], kind: str, block: int, *more: Any
-    ) -> None:
-        cpu = block >= self._num_gpu
-        effects = new["effects"]
+    def _effect(self, new: Words, evicted: set[int], kind: str, block: int, *more: Any) -> None:
+        cpu, effects = block >= self._num_gpu, new["effects"]
         if kind == "take":
             effects.append([kind, block, LISTS[cpu + 2 * (block in evicted)]])
             evicted.discard(block)
@@ -104,24 +99,19 @@ class Edition1:
             self._cached.discard(block)
             evicted.add(block)
 
-    def _begin(self, new: dict[str, Any], name: Any) -> int:
+    def _begin(self, new: Words, name: Any) -> int:
         """How many tokens of a table are known; one not seen before begins."""
         if name not in self._known:
             new["opened"].append([name, []])
-            self._known[name] = 0
-        return self._known[name]
+        return self._known.setdefault(name, 0)
 
     def _moves(self, given: Any) -> list[Any]:
         """The changes of the queues; of queues that are given whole, all leave and enter."""
         if isinstance(given, dict):
-            moves: list[Any] = []
+            whole, given = given, []
             for queue, names in self._queues.items():
-                moves += [["leave", queue, 0, name] for name in names]
-                moves += [["enter", queue, i, name] for i, name in enumerate(given.get(queue, []))]
-            given = moves
+                given += [["leave", queue, 0, name] for name in names]
+                given += [["enter", queue, i, name] for i, name in enumerate(whole.get(queue, []))]
         for what, queue, place, request, *_ in given:
-            if what == "enter":
-                self._queues[queue].insert(place, request)
-            else:
-                del self._queues[queue][place]
+            self._queues[queue][place : place + (what == "leave")] = [request] * (what == "enter")
         return given  # type: ignore[no-any-return]

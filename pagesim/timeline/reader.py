@@ -7,6 +7,7 @@ file and the line, before anything absurd is believed or much memory is used.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from os import PathLike, fspath
 from typing import Any
 
@@ -36,7 +37,7 @@ from pagesim.journal.effects import (
     show,
 )
 from pagesim.timeline.checked import Checked, TimelineError
-from pagesim.timeline.edition1 import FORMAT_1, Edition1
+from pagesim.timeline.edition1 import FORMAT_1, edition2
 from pagesim.timeline.header import FORMAT, read_state
 from pagesim.timeline.log import EVENT, ON, ROW, Log, TableLog
 from pagesim.timeline.notes import notes_from
@@ -60,11 +61,12 @@ def load(path: str | PathLike[str]) -> Timeline:
         raise TimelineError(
             f"{name}:{number}: format must be {FORMAT!r}, not {show(first.get('format'))}"
         )
-    old = Edition1(first, f"{name}:{number}") if first["format"] == FORMAT_1 else None
-    reader = Reader(old.header if old else first, f"{name}:{number}")
+    if first["format"] == FORMAT_1:
+        numbered = edition2(chain([(number, first)], numbered), name)
+        number, first = next(numbered)
+    reader = Reader(first, f"{name}:{number}")
     for number, words in numbered:
-        where = f"{name}:{number}"
-        reader.event(old.event(words, where) if old else words, where)
+        reader.event(words, f"{name}:{number}")
     found, promised = len(reader.log), reader.num_events
     if found != promised:
         raise TimelineError(f"{name}:{number}: the file ends after {found} of {promised} events")

@@ -47,7 +47,7 @@ class Pages:
 
 
 def begin(block_size: int, num_blocks: int) -> pagesim.Story:
-    """A story that nobody records, with as many blocks on the CPU as on the GPU."""
+    """A story that is not recorded, with as many blocks on the CPU as on the GPU."""
     return pagesim.Story(num_blocks, num_blocks, block_size, record=False)
 
 

@@ -12,7 +12,7 @@ from pagesim.timeline import Effect, Event
 
 
 def new_story(num_gpu: int = 8, num_cpu: int = 8, **options: Any) -> pagesim.Story:
-    """A story with blocks of 4 slots, which nobody has begun to record."""
+    """A story with blocks of 4 slots, which is not recorded yet."""
     return pagesim.Story(num_gpu, num_cpu, record=False, **options)
 
 
