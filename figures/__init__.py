@@ -1,13 +1,45 @@
-"""The course's pictures: one module a figure, drawn from a `Snapshot` of the simulator.
+"""The course's pictures, a function each: give them a run, or a file, and show or save the figure.
 
-from figures.block_layout import block_layout
-figures.show(block_layout(manager), alt=figures.alt_text(manager))
+import figures
+figures.save(figures.memory_waste("trace.csv"), "waste.pdf")
+
+They take what there is: a `pagesim.Timeline`, a `pagesim.Simulation`, or the path of a file
+(timeline, trace of requests, what ``--json`` printed), and say by name what they cannot draw.
+Each takes ``title=`` and ``theme="dark"`` (or "light"; by default an SVG follows its page).
 """
 
 from __future__ import annotations
 
-from figures.describe import alt_text
-from figures.display import save, show
-from figures.snapshot import BlockView, Snapshot, read_snapshot
+from figures.charts.access_map import access_map
+from figures.charts.batch_size import batch_size
+from figures.charts.block_layout import block_layout
+from figures.charts.block_size_sweep import block_size_sweep
+from figures.charts.kv_size import kv_size
+from figures.charts.memory_waste import memory_waste
+from figures.charts.occupancy_timeline import occupancy_timeline
+from figures.charts.pool_map import pool_map
+from figures.charts.prefix_hits import prefix_hits
+from figures.charts.roofline import roofline
+from figures.charts.sharing import sharing
+from figures.charts.thread_map import thread_map
+from figures.display import alt_text, save, show
+from figures.style import Picture
 
-__all__ = ["BlockView", "Snapshot", "alt_text", "read_snapshot", "save", "show"]
+__all__ = [
+    "Picture",
+    "access_map",
+    "alt_text",
+    "batch_size",
+    "block_layout",
+    "block_size_sweep",
+    "kv_size",
+    "memory_waste",
+    "occupancy_timeline",
+    "pool_map",
+    "prefix_hits",
+    "roofline",
+    "save",
+    "sharing",
+    "show",
+    "thread_map",
+]

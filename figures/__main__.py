@@ -14,24 +14,25 @@ from figures import save
 from figures.pictures import PICTURES, names
 
 GALLERY = Path(__file__).parent / "gallery"
-SVG_TEXT = "{http://www.w3.org/2000/svg}text"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def render(folder: Path, only: Iterable[str] = ()) -> list[Path]:
     """Draw the pictures named in ``only``, or all, into a folder; returns the paths written."""
+    folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in only or names():
-        figure, alt = PICTURES[name]()
-        paths += save(figure, folder / name, alt)
+        figure = PICTURES[name]()
+        paths += [save(figure, folder / f"{name}{kind}") for kind in (".svg", ".png")]
     return paths
 
 
 def words(path: Path) -> list[str]:
-    """What a picture or its alt text says; nothing for a PNG, whose pixels are the machine's."""
-    if path.suffix == ".svg":
-        texts = ElementTree.fromstring(path.read_bytes()).iter(SVG_TEXT)
-        return [text.text or "" for text in texts]
-    return [path.read_text(encoding="utf-8")] if path.suffix == ".txt" else []
+    """What an SVG says, its description first; nothing for a PNG: its pixels are the machine's."""
+    if path.suffix != ".svg":
+        return []
+    tree = ElementTree.fromstring(path.read_bytes())
+    return [found.text or "" for kind in ("desc", "text") for found in tree.iter(SVG + kind)]
 
 
 def outdated(folder: Path, only: Iterable[str] = ()) -> list[str]:

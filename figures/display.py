@@ -1,16 +1,24 @@
-"""Turn a figure into bytes that are the same each time, and show it in a notebook with alt text."""
+"""Turn a figure into bytes that are the same each time, and show it in a notebook.
+
+Whatever the kind of file, it carries the figure's words: SVG as title and desc, PNG and PDF in
+their metadata.
+"""
 
 from __future__ import annotations
 
 import base64
 import html
 import io
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from figures import style
+from figures.charts import cache_words
+from pagesim.errors import UsageError
 from pagesim.files import replacing
 
 DARK_STYLE = "\n".join(
@@ -30,73 +38,101 @@ FOLLOW_LAB = (
     '<style>[data-jp-theme-light="true"] .pagesim-figure { color-scheme: light; } '
     '[data-jp-theme-light="false"] .pagesim-figure { color-scheme: dark; }</style>'
 )
+KINDS = (".svg", ".png", ".pdf")
 
 
-def svg_bytes(figure: Figure) -> bytes:
-    """The figure as SVG: no date, no version, ids from a fixed salt, text kept as text.
+def alt_text(source: Any, **reading: Any) -> str:
+    """What a figure shows, in words; or a cache, which is read as `block_layout` reads it.
 
-    It is light or dark as the page is that shows it (`color-scheme`, also of an <img>).
+    UsageError for a figure that says nothing: one that no function of this package has drawn.
     """
-    svg = _render(figure, "svg", {"Date": None, "Creator": None})
-    return svg.replace(b"</style>", f"\n{DARK_STYLE}</style>".encode(), 1)
+    if not isinstance(source, Figure):
+        return cache_words.words(source, **reading)
+    if not (words := " ".join(getattr(source, "alt", "").split())):
+        raise UsageError("alt is empty: say in a sentence what the figure shows")
+    return words
 
 
-def png_bytes(figure: Figure, dpi: int = 150) -> bytes:
-    """The figure as PNG without the writer's name; the pixels depend on the FreeType at hand."""
-    return _render(figure, "png", {"Software": None}, dpi=dpi)
+def image_bytes(figure: Figure, kind: str, alt: str | None = None, dpi: int = 150) -> bytes:
+    """The figure as ".svg", ".png" or ".pdf", with ``alt`` or its own words in it.
 
-
-def _render(
-    figure: Figure, kind: str, metadata: dict[str, str | None], dpi: int | None = None
-) -> bytes:
+    No date, no version, ids from a fixed salt, text kept as text. The pixels of a PNG depend on
+    the FreeType at hand. An SVG is light or dark as the page is (also in an <img>), unless the
+    figure was given a theme.
+    """
+    words, title = alt or alt_text(figure), getattr(figure, "heading", "")
+    metadata: dict[str, dict[str, str | None]] = {
+        ".svg": {"Date": None, "Creator": None},
+        ".png": {"Software": None, "Title": title, "Description": words},
+        ".pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))
+        | {"Title": title, "Subject": words},
+    }
     buffer = io.BytesIO()
     with mpl.rc_context(style.RC):
-        figure.savefig(buffer, format=kind, metadata=metadata, dpi=dpi or figure.dpi)
-    return buffer.getvalue()
+        figure.savefig(
+            buffer,
+            format=kind[1:],
+            metadata=metadata[kind],
+            dpi=dpi if kind == ".png" else figure.dpi,
+        )
+    data = buffer.getvalue()
+    return _described(figure, data, title, words) if kind == ".svg" else data
 
 
-def img_tag(figure: Figure, alt: str) -> str:
+def _described(figure: Figure, svg: bytes, title: str, words: str) -> bytes:
+    head, body = svg.split(b"<svg ", 1)
+    attributes, body = body.split(b">", 1)
+    said = "".join(
+        f"\n <{tag}>{html.escape(text, quote=False)}</{tag}>"
+        for tag, text in (("title", title), ("desc", words))
+        if text
+    )
+    body = b"<svg " + attributes + b' role="img">' + said.encode() + body
+    if getattr(figure, "theme", None) is None:
+        body = body.replace(b"</style>", f"\n{DARK_STYLE}</style>".encode(), 1)
+    return head + body
+
+
+def img_tag(figure: Figure, alt: str | None = None) -> str:
     """An HTML image that carries the figure and its alternative text.
 
     An <img> with a data URI stays visible in a notebook that is not trusted, where JupyterLab drops
     inline SVG; an image/png output would lose the alt text there.
     """
-    if not alt.strip():
-        raise ValueError("alt is empty: say in a sentence what the figure shows")
-    data = base64.b64encode(svg_bytes(figure)).decode("ascii")
-    words = html.escape(" ".join(alt.split()))
+    words = " ".join((alt or alt_text(figure)).split())
+    data = base64.b64encode(image_bytes(figure, ".svg", words)).decode("ascii")
+    follow = FOLLOW_LAB if getattr(figure, "theme", None) is None else ""
     return (
-        f'{FOLLOW_LAB}<img class="pagesim-figure" alt="{words}" '
+        f'{follow}<img class="pagesim-figure" alt="{html.escape(words)}" '
         f'src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
     )
 
 
-def show(figure: Figure, alt: str) -> None:
-    """Display a figure in a notebook, with `alt` for those who do not see it.
+def show(figure: Figure, alt: str | None = None) -> None:
+    """Display a figure in a notebook, with its words or ``alt`` for a reader who does not see it.
 
-    Raises ValueError when `alt` is empty, ImportError outside an installation with IPython.
+    UsageError if there are none, ImportError outside an installation with IPython.
     """
     try:
         from IPython.display import display
     except ImportError as error:
         raise ImportError(
-            'figures.show needs IPython: pip install "pagesim[lab]", or figure.savefig(path)'
+            'figures.show needs IPython: pip install "pagesim[lab]", or figures.save(figure, path)'
         ) from error
-    display({"text/html": img_tag(figure, alt), "text/plain": alt}, raw=True)  # type: ignore[no-untyped-call]
+    words = alt or alt_text(figure)
+    display({"text/html": img_tag(figure, words), "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
 
 
-def save(figure: Figure, path: Path | str, alt: str) -> list[Path]:
-    """Write `path` as .svg, .png and .txt (the alt text); returns the paths written."""
-    base = Path(path)
-    base.parent.mkdir(parents=True, exist_ok=True)
-    written = []
-    for suffix, data in (
-        (".svg", svg_bytes(figure)),
-        (".png", png_bytes(figure)),
-        (".txt", f"{alt.strip()}\n".encode()),
-    ):
-        target = base.with_suffix(suffix)
-        with replacing(target) as file:
-            file.write(data)
-        written.append(target)
-    return written
+def save(figure: Figure, path: str | PathLike[str], alt: str | None = None) -> Path:
+    """Write a figure as the .svg, .png or .pdf that ``path`` names, with its words or ``alt`` in it.
+
+    The same figure gives the same bytes each time. Returns the path. UsageError for another
+    ending, OSError if it cannot be written; a file that was there stays until then.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in KINDS:
+        raise UsageError(f"{target}: a figure is saved as .svg, .png or .pdf: end its name so")
+    data = image_bytes(figure, target.suffix.lower(), alt)
+    with replacing(target) as file:
+        file.write(data)
+    return target

@@ -22,16 +22,16 @@ from pagesim.workload.request import HASH_BLOCK_TOKENS
 
 DATA = Path(__file__).parent / "data" / "prefix_hits.json"
 SOURCE = (
-    "Data: the first {count:,} requests of the Mooncake conversation trace (FAST25-release, "
-    "Apache-2.0), through pagesim's PrefixCachingBlockAllocator one prompt at a time, without "
-    "answers and without concurrency."
+    "Data: the first {count:,} requests of {trace}, through pagesim's "
+    "PrefixCachingBlockAllocator one prompt at a time, without answers and without concurrency."
 )
+MOONCAKE = "the Mooncake conversation trace (FAST25-release, Apache-2.0)"
 
 
-def measure(workload: Workload) -> dict[str, Any]:
-    """The curve of a trace with hashes, both limits, and a word on where it comes from."""
+def measure(workload: Workload, trace: str | None = None) -> dict[str, Any]:
+    """The curve of a trace with hashes, both limits, and a word on which ``trace`` it is of."""
     return {
-        "source": SOURCE.format(count=len(workload)),
+        "source": SOURCE.format(count=len(workload), trace=trace or workload.source),
         "block_tokens": HASH_BLOCK_TOKENS,
         "ids": asdict(ids_seen_before(workload)),
         "endless": asdict(cache_hits(workload)),
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=DATA, help="the JSON file to write")
     given = parser.parse_args()
     check_output(given.out, given.trace)
-    measured = measure(load(given.trace, first=given.first))
+    measured = measure(load(given.trace, first=given.first), MOONCAKE)
     with replacing(given.out) as file:
         file.write(json.dumps(measured, indent=2).encode() + b"\n")
     print(f"wrote {given.out}")

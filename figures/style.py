@@ -1,4 +1,4 @@
-"""One look for every figure: the palette, the type size, and how a cell of the cache is drawn.
+"""One look for every figure: the palette, its dark twin, the type size, and how a cell is drawn.
 
 The rules, which every picture of the course keeps: one colour per sequence, and never colour alone.
 A cell has an outline (the palette's yellow is 1.3:1 on white), fill height says how many of a
@@ -12,18 +12,26 @@ around it speak the same unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, Literal
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Polygon, Rectangle
+from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
+from pagesim.errors import UsageError
 from pagesim.player import colors
+
+Theme = Literal["light", "dark"]
 
 OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
 INK = "#1A1A1A"
@@ -38,7 +46,7 @@ CPU_HATCH = "////"
 TIMES = "\N{MULTIPLICATION SIGN}"
 SAVED = "#009E73"  # what sharing and caching need not keep twice
 
-WIDTH = 648.0  # nine inches: what a notebook's output has room for
+WIDTH, MARGIN = 648.0, 10.0  # nine inches: what a notebook's output has room for
 TEXT = 8.0
 HEADING = 10.0
 TITLE = 12.0
@@ -50,6 +58,7 @@ RC: Any = {
     "font.sans-serif": ["DejaVu Sans"],
     "hatch.linewidth": 0.6,
     "path.simplify": False,
+    "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "pagesim",
     "text.usetex": False,
@@ -126,13 +135,83 @@ def text_width(text: str, size: float = TEXT) -> float:
     return float(path.get_extents().width)
 
 
-def sheet(width: float, height: float) -> tuple[Figure, Axes]:
-    """An empty figure whose one axes covers it, in points, y downwards."""
-    figure = Figure(figsize=(width / 72, height / 72), dpi=100, facecolor=PAPER)
+class Picture(Figure):
+    """A figure that can say what it shows: every function of `figures` returns one.
+
+    ``alt`` is its alternative text, ``heading`` its title. With ``theme`` None the SVG follows the
+    page that shows it, and everything else is light.
+    """
+
+    alt = ""
+    heading = ""
+    theme: Theme | None = None
+
+    def _repr_html_(self) -> str | None:
+        from figures.display import img_tag
+
+        return img_tag(self) if self.alt else None
+
+
+def picture(draw: Callable[..., tuple[Picture, str]]) -> Callable[..., Picture]:
+    """Make a figure of what ``draw`` returns: a sheet, and what it shows in words.
+
+    Whatever a reader's matplotlibrc says, the look is ours. The keyword ``theme`` is added.
+    """
+
+    @wraps(draw)
+    def drawn(*args: Any, theme: Theme | None = None, **options: Any) -> Picture:
+        if theme not in (None, "light", "dark"):
+            raise UsageError(f"theme must be 'light', 'dark' or None, not {theme!r}")
+        with mpl.rc_context(RC):
+            figure, words = draw(*args, **options)
+        title = options.get("title")
+        figure.alt = f"{title.rstrip('.')}. {words}" if title else words
+        figure.theme = theme
+        if theme == "dark":
+            _darken(figure)
+        return figure
+
+    signature = inspect.signature(draw)
+    theme = inspect.Parameter(
+        "theme", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Theme | None"
+    )
+    order = sorted([*signature.parameters.values(), theme], key=lambda one: one.kind)
+    drawn.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=order, return_annotation="Picture"
+    )
+    return drawn
+
+
+def _darken(figure: Figure) -> None:
+    """Turn the neutral colours, as the style sheet in an SVG does."""
+
+    def turned(color: Any) -> Any:
+        return DARK.get(to_hex(color).upper(), color) if mpl.colors.to_rgba(color)[3] else color
+
+    for artist in figure.findobj():
+        if isinstance(artist, Patch):
+            artist.set(facecolor=turned(artist.get_facecolor()))
+            artist.set(edgecolor=turned(artist.get_edgecolor()))
+        elif isinstance(artist, Line2D):
+            artist.set(color=turned(artist.get_color()))
+            artist.set(markerfacecolor=turned(artist.get_markerfacecolor()))
+            artist.set(markeredgecolor=turned(artist.get_markeredgecolor()))
+        elif isinstance(artist, Text):
+            artist.set(color=turned(artist.get_color()))
+            if (pill := artist.get_bbox_patch()) is not None:
+                pill.set(facecolor=turned(pill.get_facecolor()))
+
+
+def sheet(width: float, height: float, title: str | None = None) -> tuple[Picture, Axes]:
+    """An empty figure whose one axes covers it, in points, y downwards; its title on top."""
+    figure = Picture(figsize=(width / 72, height / 72), dpi=100, facecolor=PAPER)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.set_axis_off()
+    if title:
+        figure.heading = title
+        write(axes, MARGIN, MARGIN + 8, title, size=TITLE, ha="left", bold=True)
     return figure, axes
 
 

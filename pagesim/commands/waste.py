@@ -20,7 +20,6 @@ from pagesim.commands.common import (
     naming,
 )
 from pagesim.commands.memory import memory_options, table
-from pagesim.files import replacing
 
 PRESET = "paper-figure-2"
 
@@ -31,7 +30,7 @@ PRESET = "paper-figure-2"
 @memory_options
 @click.option("--in-time", is_flag=True, help="Let requests arrive as FILE says, not all at once.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--out", type=OUTPUT_FILE, help="Draw it: a .svg or .png file.")
+@click.option("--out", type=OUTPUT_FILE, help="Draw it: a .svg, .png or .pdf file.")
 @click.pass_context
 def waste(
     context: click.Context,
@@ -56,8 +55,8 @@ def waste(
 
     if (file is None) == (preset is None):
         raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
-    if out is not None and out.suffix not in (".svg", ".png"):
-        raise BadInput(f"--out {out}: must end in .svg or .png")
+    if out is not None and out.suffix not in (".svg", ".png", ".pdf"):
+        raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
     check_out("--out", out, *([file] if file else []))
     policies: Mapping[str, Mapping[str, float]]
     published: Mapping[str, Mapping[str, float]] | None = None
@@ -120,9 +119,9 @@ def _draw(
     title: str,
     notes: list[str],
 ) -> None:
-    from figures.display import png_bytes, svg_bytes
-    from figures.memory_waste import memory_waste
+    import figures
 
-    figure = memory_waste(policies, published=published, title=title, notes=notes)
-    with blaming(out), replacing(out) as opened:
-        opened.write(svg_bytes(figure) if out.suffix == ".svg" else png_bytes(figure))
+    with blaming(out):
+        figures.save(
+            figures.memory_waste(policies, published=published, title=title, notes=notes), out
+        )

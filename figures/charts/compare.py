@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from figures import chart, style
-from figures.chart import Scale
-from figures.style import Box
+from figures import page, style
+from figures.page import Scale
+from figures.style import Box, Picture
 
 NAME, NUMBER = 92.0, 54.0
 HEADING, ROW, BAR, LANE, AXIS, GAP = 18.0, 25.0, 10.0, 9.0, 16.0, 11.0
 HATCH = "////"
-LEFT, RIGHT = chart.MARGIN + NAME, chart.WIDTH - chart.MARGIN - 2 * NUMBER - 10
+LEFT, RIGHT = page.MARGIN + NAME, page.WIDTH - page.MARGIN - 2 * NUMBER - 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Row:
     def numbers(self) -> str:
         """Ours, written out."""
         low, high = f"{self.ours:.1f}", f"{self.ours if self.upper is None else self.upper:.1f}"
-        return low if low == high else f"{low}{chart.EN_DASH}{high}"
+        return low if low == high else f"{low}{page.EN_DASH}{high}"
 
     @property
     def words(self) -> str:
@@ -64,37 +64,37 @@ class Panel:
         return f"{self.heading}: {', '.join(row.words for row in self.rows)}."
 
 
-def body_of(panels: Sequence[Panel]) -> float:
-    """The height of some panels below each other, in points."""
-    return sum(panel.height + GAP for panel in panels) - GAP
-
-
-def draw_panels(axes: Axes, y: float, panels: Sequence[Panel]) -> None:
-    """Draw panels from ``y`` downwards, the columns of numbers named once."""
+def draw_panels(
+    title: str, subtitle: str, panels: Sequence[Panel], notes: Sequence[str]
+) -> tuple[Picture, str]:
+    """Panels below each other, the columns of numbers named once; and the same in words."""
+    body = sum(panel.height + GAP for panel in panels) - GAP
+    figure, axes, y = page.sheet(title, subtitle, body, notes)
     for place, panel in enumerate(panels):
-        style.write(axes, chart.MARGIN, y + 6, panel.heading, size=9, ha="left", bold=True)
+        style.write(axes, page.MARGIN, y + 6, panel.heading, size=9, ha="left", bold=True)
         if not place:
             for x, name in ((RIGHT + 10 + NUMBER, "simulated"), (_end(), "published")):
                 style.write(axes, x, y + 6, name, ha="right", color=style.MUTED)
         _rows(axes, y + HEADING, panel)
         y += panel.height + GAP
+    return figure, " ".join([f"{subtitle}.", *(panel.words for panel in panels), *notes])
 
 
 def _end() -> float:
-    return chart.WIDTH - chart.MARGIN
+    return page.WIDTH - page.MARGIN
 
 
 def _rows(axes: Axes, y: float, panel: Panel) -> None:
     along = Scale(0, panel.high, LEFT, RIGHT)
     bottom = y + ROW * len(panel.rows)
-    for value in chart.ticks(panel.high):
+    for value in page.ticks(panel.high):
         x = along(value)
-        chart.line(axes, [x, x], [y, bottom], color=chart.GRID, width=0.6, behind=True)
+        page.line(axes, [x, x], [y, bottom], color=page.GRID, width=0.6, behind=True)
         style.write(axes, x, bottom + 7, f"{value:g}", color=style.MUTED)
     for row in panel.rows:
         _row(axes, y + ROW / 2, row, along, panel)
         y += ROW
-    chart.line(axes, [LEFT, LEFT], [bottom - ROW * len(panel.rows), bottom])
+    page.line(axes, [LEFT, LEFT], [bottom - ROW * len(panel.rows), bottom])
 
 
 def _row(axes: Axes, y: float, row: Row, along: Scale, panel: Panel) -> None:
@@ -108,13 +108,13 @@ def _row(axes: Axes, y: float, row: Row, along: Scale, panel: Panel) -> None:
             style.rectangle(axes, box, fill=fill, edge=panel.color, hatch=hatch)
     style.write(axes, RIGHT + 10 + NUMBER, y, row.numbers, ha="right", bold=not panel.pale)
     if row.published is None:
-        style.write(axes, _end(), y, chart.EN_DASH, ha="right", color=style.MUTED)
+        style.write(axes, _end(), y, page.EN_DASH, ha="right", color=style.MUTED)
         return
     style.write(axes, _end(), y, f"{row.published:.1f}", ha="right")
     y = top + BAR + LANE / 2 + 1
     if row.within is not None:
         ends = [along(row.published - row.within), along(row.published + row.within)]
-        chart.line(axes, ends, [y, y])
+        page.line(axes, ends, [y, y])
         for x in ends:
-            chart.line(axes, [x, x], [y - 3, y + 3])
-    chart.diamond(axes, along(row.published), y)
+            page.line(axes, [x, x], [y - 3, y + 3])
+    page.diamond(axes, along(row.published), y)

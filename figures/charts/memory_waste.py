@@ -7,20 +7,20 @@ compared edge by edge. Beside them is what it is all about: how many requests ru
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from figures import chart, style
-from figures.style import Box
-from pagesim.simulation import Simulation
-from pagesim.simulation.waste import PARTS, WasteLog
+from figures import page, style
+from figures.sources import Means, means_of, note_of, runs, serve
+from figures.style import Box, Picture
+from pagesim.simulation.waste import PARTS
+from pagesim.studies.paper import Comparison
 
 NAME, BATCH = 84.0, 52.0
 OURS, PUBLISHED, THIN_LINE, GAP = 22.0, 14.0, 12.0, 12.0
-LEFT = chart.MARGIN + NAME
-BAR = chart.ROOM - NAME - BATCH
+LEFT = page.MARGIN + NAME
+BAR = page.ROOM - NAME - BATCH
 SEEN = 0.05  # percent; less is not even worth a word
 SUBTITLE = "Percent of the cache's slots on average, and how many requests run at once"
 HOW_TO_READ = (
@@ -28,62 +28,47 @@ HOW_TO_READ = (
     "and free, and grey is what it does not divide."
 )
 
-Means = Mapping[str, float]
+POLICIES = ("max", "pow2", "oracle", "paged")
+"""Those of the paper's Figure 2: what a trace of requests is simulated with."""
 
 
-def means_of(source: Means | WasteLog | Simulation) -> dict[str, float]:
-    """Percent of the pool for each part, and "batch": of a run, its log, or written down already.
-
-    ValueError names a part that is missing.
-    """
-    if isinstance(source, Simulation):
-        return source.waste.mean()
-    if isinstance(source, WasteLog):
-        return source.mean()
-    missing = [name for name in (*PARTS, "batch") if name not in source]
-    if missing:
-        raise ValueError(f"the means have no {', '.join(missing)}: take WasteLog.mean()")
-    return dict(source)
-
-
+@style.picture
 def memory_waste(
-    policies: Mapping[str, Means | WasteLog | Simulation],
+    source: Any,
     *,
+    policies: Iterable[str] = POLICIES,
     published: Mapping[str, Means] | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
-) -> Figure:
-    """Draw where the slots are under some policies, in the order given.
+    **options: Any,
+) -> tuple[Picture, str]:
+    """Draw where the slots of the cache are on average, to see what a way to give memory wastes.
 
-    ``policies`` maps a name to a run, its `WasteLog`, or the means in percent. ``published`` has,
-    under the same names, what it is compared with; parts may be missing there. ``notes`` stand
-    under the picture: what is calibrated, and the source. ValueError when there is no policy.
+    ``source``: a Simulation, its WasteLog or the means in percent, a Timeline, a Comparison of
+    `pagesim.studies.paper`, a file with one of them, several in a list or by name; or a trace of requests
+    (Workload or file), which is simulated under ``policies`` with ``options`` of `simulate`.
+    ``published`` has, under the same names, what it is compared with; parts may be missing there.
+    ``notes`` stand under the picture. Bars are in percent of the slots, batches in requests.
+    TypeError and UsageError say what cannot be drawn. Source: Kwon et al., 2023, Figure 2.
     """
-    rows = _rows(policies)
-    with mpl.rc_context(style.RC):
-        return _draw(rows, published or {}, title or "Where the slots of the cache are", notes)
+    found = runs("memory_waste", source, serve(policies, options))
+    rows = {name: means_of(run) for name, run in found.items()}
+    if isinstance(source, Comparison):
+        published = published or source.published
+        notes = notes or (source.method, source.calibration, f"Published: {source.source}.")
+    notes = [*notes, *note_of(found)]
+    figure = _draw(rows, published or {}, title or "Where the slots of the cache are", notes)
+    return figure, _words(rows, published or {}, notes)
 
 
-def memory_waste_alt_text(
-    policies: Mapping[str, Means | WasteLog | Simulation],
-    published: Mapping[str, Means] | None = None,
-    notes: Iterable[str] = (),
-) -> str:
-    """The picture in words: each policy's parts in percent and its batch, published ones after."""
+def _words(rows: Mapping[str, Means], published: Mapping[str, Means], notes: Iterable[str]) -> str:
+    """Each policy's parts in percent and its batch, published ones after."""
     sentences = ["Where the slots of the cache are, in percent, one stacked bar a policy."]
-    for policy, row in _rows(policies).items():
-        said = f"{chart.policy_name(policy)}: {_said(row)}"
-        theirs = _said((published or {}).get(policy, {}))
+    for policy, row in rows.items():
+        said = f"{page.policy_name(policy)}: {_said(row)}"
+        theirs = _said(published.get(policy, {}))
         sentences.append(f"{said}; published {theirs}." if theirs else f"{said}.")
     return " ".join([*sentences, *notes])
-
-
-def _rows(
-    policies: Mapping[str, Means | WasteLog | Simulation],
-) -> dict[str, dict[str, float]]:
-    if not policies:
-        raise ValueError("there is no policy to draw: give at least one run or its means")
-    return {policy: means_of(source) for policy, source in policies.items()}
 
 
 def _said(row: Means) -> str:
@@ -94,28 +79,28 @@ def _said(row: Means) -> str:
 
 def _draw(
     rows: Mapping[str, Means], published: Mapping[str, Means], title: str, notes: Iterable[str]
-) -> Figure:
+) -> Picture:
     thin = {policy: _thin(row) for policy, row in rows.items()}
     body = 18.0 + sum(
         OURS + PUBLISHED * (policy in published) + THIN_LINE * bool(thin[policy]) + GAP
         for policy in rows
     )
     how = [HOW_TO_READ] if published.keys() & rows.keys() else []
-    figure, axes, y = chart.page(title, SUBTITLE, body - GAP, [*how, *notes])
-    chart.legend(axes, LEFT, y, PARTS)
-    right = chart.WIDTH - chart.MARGIN
+    figure, axes, y = page.sheet(title, SUBTITLE, body - GAP, [*how, *notes])
+    page.legend(axes, LEFT, y, PARTS)
+    right = page.WIDTH - page.MARGIN
     style.write(axes, right, y + 4.5, "requests", ha="right", color=style.MUTED)
     y += 18
     for policy, row in rows.items():
-        name = chart.wrapped(chart.policy_name(policy), (NAME - 6) / chart.BOLD)
+        name = page.wrapped(page.policy_name(policy), (NAME - 6) / page.BOLD)
         for place, words in enumerate(name[:2]):
-            at = y + OURS / 2 + chart.LINE * (place - (len(name[:2]) - 1) / 2)
-            style.write(axes, chart.MARGIN, at, words, ha="left", bold=True)
+            at = y + OURS / 2 + page.LINE * (place - (len(name[:2]) - 1) / 2)
+            style.write(axes, page.MARGIN, at, words, ha="left", bold=True)
         style.write(axes, right, y + OURS / 2, f"{row['batch']:.1f}", ha="right", bold=True)
         _bar(axes, y, row)
         y += OURS
         if theirs := published.get(policy):
-            style.write(axes, chart.MARGIN, y + 8, "published", ha="left", color=style.MUTED)
+            style.write(axes, page.MARGIN, y + 8, "published", ha="left", color=style.MUTED)
             _outline(axes, y, theirs)
             if "batch" in theirs:
                 batch = f"{theirs['batch']:.1f}"
@@ -147,7 +132,7 @@ def _bar(axes: Axes, y: float, row: Means) -> None:
     for name in PARTS:
         box = Box(x, y, _width(row[name]), OURS)
         style.part(axes, box, name)
-        chart.number(axes, box, f"{row[name]:.1f}", name)
+        page.number(axes, box, f"{row[name]:.1f}", name)
         x += box.w
     style.rectangle(axes, Box(LEFT, y, BAR, OURS), fill=None)
 

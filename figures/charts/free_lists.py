@@ -1,4 +1,4 @@
-"""Below the pools: the free lists in the order in which blocks are taken, and the legend."""
+"""Below the pools: the lists in which blocks without owners wait, front first, and the legend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 from matplotlib.axes import Axes
 
 from figures import style
-from figures.snapshot import Snapshot
+from figures.cache_view import CacheView
 from figures.style import Box
 
 CHIP_W, CHIP_H, CHIP_PITCH, CHIP_ROW = 19.0, 15.0, 20.0, 18.0
@@ -15,13 +15,6 @@ LABEL = 84.0
 MAX_ROWS = 2
 ABOVE, BELOW = 13.0, 3.0
 LEGEND_HEIGHT = 24.0
-
-
-def _lists(snapshot: Snapshot) -> list[tuple[str, tuple[int, ...]]]:
-    found = [("GPU free list", snapshot.free_gpu)]
-    if snapshot.num_cpu_blocks:
-        found.append(("CPU free list", snapshot.free_cpu))
-    return found
 
 
 def _a_row(width: float) -> int:
@@ -32,33 +25,34 @@ def _rows(ids: tuple[int, ...], width: float) -> int:
     return min(max(-(-len(ids) // _a_row(width)), 1), MAX_ROWS)
 
 
-def strips_height(snapshot: Snapshot, width: float) -> float:
-    """How much room the free lists take, in points."""
-    rows = [_rows(ids, width) for _, ids in _lists(snapshot)]
+def strips_height(cache: CacheView, width: float) -> float:
+    """How much room the lists take, in points."""
+    rows = [_rows(ids, width) for ids in cache.state.lists.values()]
     return sum(count * CHIP_ROW + ABOVE + BELOW for count in rows)
 
 
-def draw_strips(axes: Axes, snapshot: Snapshot, box: Box, framed: Collection[int]) -> float:
-    """The free lists, the block that is taken next first and marked; returns where they end.
+def draw_strips(axes: Axes, cache: CacheView, box: Box, framed: Collection[int]) -> float:
+    """The lists of the state; in a free list the block that is taken next is marked.
 
-    What does not fit into two rows is counted at their end.
+    What does not fit into two rows is counted at their end. Returns where they end.
     """
     a_row = _a_row(box.w)
     y = box.y
-    for name, ids in _lists(snapshot):
+    for name, ids in cache.state.lists.items():
         y += ABOVE
         x = box.x + LABEL
         style.write(axes, box.x, y + CHIP_H / 2, name, size=9, ha="left", bold=True)
-        if ids:
+        is_free = name.endswith("free list")
+        if ids and is_free:
             style.triangle(axes, x + CHIP_W / 2, y - 1.8)
             style.write(axes, x + CHIP_W / 2 + 7, y - 5.5, "next", ha="left", bold=True)
-        else:
+        if not ids:
             style.write(axes, x, y + CHIP_H / 2, "empty", ha="left", color=style.MUTED)
         shown = ids[: a_row * MAX_ROWS]
         for place, block_id in enumerate(shown):
             row, column = divmod(place, a_row)
             chip = Box(x + column * CHIP_PITCH, y + row * CHIP_ROW, CHIP_W, CHIP_H)
-            first = place == 0
+            first = is_free and place == 0
             style.rectangle(axes, chip, width=style.THICK if first else style.THIN)
             style.write(axes, *chip.center, str(block_id), bold=first)
             if block_id in framed:
@@ -71,14 +65,14 @@ def draw_strips(axes: Axes, snapshot: Snapshot, box: Box, framed: Collection[int
     return y
 
 
-def draw_legend(axes: Axes, snapshot: Snapshot, box: Box, framed: bool) -> None:
+def draw_legend(axes: Axes, cache: CacheView, box: Box, framed: bool) -> None:
     """One line that says what fill, hatch, edge and frame mean, where they occur."""
     entries = [("fill", "fill: slots with tokens"), ("free", "blank: free")]
-    if snapshot.num_cpu_blocks:
-        entries.append(("hatch", "hatched: CPU"))
-    if snapshot.shared():
+    if other := list(cache.pools)[1:]:
+        entries.append(("hatch", f"hatched: {', '.join(other)}"))
+    if cache.shared():
         entries.append(("shared", f"thick, {style.TIMES}2: shared by two"))
-    if snapshot.held():
+    if cache.held():
         entries.append(("held", "grey: held, but in no table"))
     if framed:
         entries.append(("frame", "dashed: look here"))

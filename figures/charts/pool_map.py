@@ -10,41 +10,40 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from figures import style
-from figures.snapshot import Snapshot, as_snapshot
-from figures.style import Box
+from figures.cache_view import CacheView, cache_view
+from figures.charts.cache_words import words
+from figures.style import MARGIN, Box, Picture
 
-MARGIN = 10.0
 RULER = 28.0  # room for the ids at the left of each row
 HEADING = 24.0
 LABELLED_H, ROOMY_HEIGHT, MAX_HEIGHT = 14.0, 320.0, 600.0
 LEGEND_ROW, LEGEND_ROWS = 15.0, 6
 
 
+@style.picture
 def pool_map(
     source: Any, *, highlight: Iterable[int] | None = None, title: str | None = None, **reading: Any
-) -> Figure:
-    """Draw both pools as grids of small cells, ids running left to right, top to bottom.
+) -> tuple[Picture, str]:
+    """Draw the pools as grids of small cells, to see how the sequences' blocks interleave.
 
-    Takes what `block_layout` takes. Cells carry their sequence's label while it fits (about 600
-    blocks); beyond that a pattern tells sequences of one colour apart.
+    Takes what `block_layout` takes; ids run left to right, top to bottom. Cells carry their
+    sequence's label while it fits (about 600 blocks); beyond that a pattern tells sequences of one
+    colour apart.
     """
-    snapshot = as_snapshot(source, **reading)
-    framed = snapshot.checked(highlight or ())
-    with mpl.rc_context(style.RC):
-        return _draw(snapshot, framed, title)
+    cache = cache_view(source, **reading)
+    return draw_map(cache, cache.checked(highlight or ()), title), words(cache)
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """One pool's cells, `w` by `h` points each, and whether labels fit into them."""
 
+    name: str
     ids: range
     x: float
     y: float
@@ -67,13 +66,13 @@ class Grid:
         return Box(self.x + column * self.w, self.y + row * self.h, self.w, self.h)
 
 
-def _grids(snapshot: Snapshot, top: float) -> list[Grid]:
-    total = snapshot.num_gpu_blocks + snapshot.num_cpu_blocks
-    largest = max(snapshot.num_gpu_blocks, snapshot.num_cpu_blocks)
+def _grids(cache: CacheView, top: float) -> list[Grid]:
+    total = cache.state.num_blocks
+    largest = max(map(len, cache.pools.values()))
     room = style.WIDTH - 2 * MARGIN - RULER
     columns = max(8, 8 * ceil(sqrt(2 * largest) / 8))  # wide rather than tall: 32 for 512 blocks
     # Wide enough for the longest label, if the map does not become a column for that.
-    label = max((style.text_width(name) for name in snapshot.tables), default=0.0) + 3
+    label = max((style.text_width(name) for name in cache.tables), default=0.0) + 3
     wider = min(columns, 8 * int(room / label / 8))
     labelled = wider > 0 and ceil(total / wider) * LABELLED_H <= MAX_HEIGHT
     columns = wider if labelled else columns
@@ -81,79 +80,72 @@ def _grids(snapshot: Snapshot, top: float) -> list[Grid]:
     w = int(8 * min(room / columns, 30.0)) / 8
     h = min(w, max(LABELLED_H, 8 * int(ROOMY_HEIGHT / ceil(total / columns)) / 8))
     grids = []
-    for ids in (range(snapshot.num_gpu_blocks), range(snapshot.num_gpu_blocks, total)):
-        if ids:
-            grids.append(Grid(ids, MARGIN + RULER, top + HEADING, w, h, columns, labelled))
-            top = grids[-1].bottom + 8
+    for name, ids in cache.pools.items():
+        grids.append(Grid(name, ids, MARGIN + RULER, top + HEADING, w, h, columns, labelled))
+        top = grids[-1].bottom + 8
     return grids
 
 
-def _draw(snapshot: Snapshot, framed: Collection[int], title: str | None) -> Figure:
-    grids = _grids(snapshot, MARGIN + (22.0 if title else 0.0))
+def draw_map(cache: CacheView, framed: Collection[int], title: str | None) -> Picture:
+    """The map on a sheet of its own."""
+    grids = _grids(cache, MARGIN + (22.0 if title else 0.0))
     legend = grids[-1].bottom + 6
-    lines = min(ceil(len(snapshot.tables) / _legend_columns(snapshot)), LEGEND_ROWS)
-    figure, axes = style.sheet(style.WIDTH, legend + 22 + lines * LEGEND_ROW + MARGIN)
-    if title:
-        style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+    lines = min(ceil(len(cache.tables) / _legend_columns(cache)), LEGEND_ROWS)
+    figure, axes = style.sheet(style.WIDTH, legend + 22 + lines * LEGEND_ROW + MARGIN, title)
     for grid in grids:
-        _draw_grid(axes, snapshot, grid, framed)
-    _draw_legend(axes, snapshot, legend, grids[0].labelled, bool(framed))
+        _draw_grid(axes, cache, grid, framed)
+    _draw_legend(axes, cache, legend, grids[0].labelled, bool(framed))
     return figure
 
 
-def _draw_grid(axes: Axes, snapshot: Snapshot, grid: Grid, framed: Collection[int]) -> None:
-    cpu = snapshot.on_cpu(grid.ids.start)
-    free = len(snapshot.free_cpu if cpu else snapshot.free_gpu)
-    text = (
-        f"{'CPU' if cpu else 'GPU'} pool: {len(grid.ids)} blocks, "
-        f"{len(grid.ids) - free} in use, {free} free"
-    )
+def _draw_grid(axes: Axes, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
+    hatch = cache.hatch(grid.ids.start)
+    free = len(cache.waiting.intersection(grid.ids))
+    text = f"{grid.name} pool: {len(grid.ids)} blocks, {len(grid.ids) - free} in use, {free} free"
     style.write(axes, MARGIN, grid.y - 11, text, size=style.HEADING, ha="left", bold=True)
     for row in range(0, grid.rows, max(1, ceil(11 / grid.h))):
         first = grid.ids.start + row * grid.columns
         middle = grid.y + (row + 0.5) * grid.h
         style.write(axes, grid.x - 4, middle, str(first), ha="right", color=style.MUTED)
 
-    held = [block_id for block_id in snapshot.held() if block_id in grid.ids]
+    held = [block_id for block_id in cache.held() if block_id in grid.ids]
     _area(axes, [grid.cell(block_id) for block_id in held], fill=style.HELD)
-    _fill(axes, snapshot, grid, style.CPU_HATCH if cpu else "")
+    _fill(axes, cache, grid, hatch)
     _lattice(axes, grid)
-    shared = [grid.cell(block_id) for block_id in snapshot.shared() if block_id in grid.ids]
+    shared = [grid.cell(block_id) for block_id in cache.shared() if block_id in grid.ids]
     _area(axes, shared, edge=style.THICK)
     if grid.labelled:
-        _label(axes, snapshot, grid, pill=cpu)
+        _label(axes, cache, grid, pill=bool(hatch))
     for block_id in sorted(framed):
         if block_id in grid.ids:
             style.frame(axes, grid.cell(block_id))
 
 
-def _fill(axes: Axes, snapshot: Snapshot, grid: Grid, hatch: str) -> None:
+def _fill(axes: Axes, cache: CacheView, grid: Grid, hatch: str) -> None:
     """Each sequence's cells as one area: as high as tokens are in them, split between sharers."""
-    owners, fill = snapshot.owners(), snapshot.fill()
-    for name, table in snapshot.tables.items():
+    for name, table in cache.tables.items():
         parts = []
-        for block_id in dict.fromkeys(block.block_id for block in table):
+        for block_id in dict.fromkeys(table.block_ids):
             if block_id in grid.ids:
-                cell, sharers = grid.cell(block_id), owners[block_id]
+                cell, sharers = grid.cell(block_id), cache.owners[block_id]
                 width = cell.w / len(sharers)
-                height = cell.h * fill[block_id] / snapshot.block_size
+                height = cell.h * cache.fill[block_id] / cache.block_size
                 left = cell.x + width * sharers.index(name)
                 parts.append(Box(left, cell.y + cell.h - height, width, height))
-        pattern = hatch or ("" if grid.labelled else style.pattern_of(snapshot.index(name)))
-        _area(axes, parts, fill=snapshot.color(name), hatch=pattern)
+        pattern = hatch or ("" if grid.labelled else style.pattern_of(cache.places[name]))
+        _area(axes, parts, fill=cache.color(name), hatch=pattern)
 
 
-def _label(axes: Axes, snapshot: Snapshot, grid: Grid, pill: bool) -> None:
+def _label(axes: Axes, cache: CacheView, grid: Grid, pill: bool) -> None:
     """Owners' names; a cell shared by several says how many, for want of room."""
-    fill = snapshot.fill()
-    for block_id, names in snapshot.owners().items():
+    for block_id, names in cache.owners.items():
         if block_id not in grid.ids:
             continue
         alone = len(names) == 1
-        text = names[0] if alone else f"{style.TIMES}{snapshot.ref_counts[block_id]}"
-        ink = style.ink_on(snapshot.color(names[0])) if alone else style.INK
+        text = names[0] if alone else f"{style.TIMES}{cache.state.ref_counts[block_id]}"
+        ink = style.ink_on(cache.color(names[0])) if alone else style.INK
         # Text for the colour is lost above the fill of a block that is not full, any on a hatch.
-        full = fill[block_id] == snapshot.block_size
+        full = cache.fill[block_id] == cache.block_size
         bare = alone and full and not pill
         style.write(
             axes,
@@ -207,34 +199,35 @@ def _patch(axes: Axes, path: Path, *, fill: str | None, hatch: str = "", edge: f
     )
 
 
-def _count(snapshot: Snapshot, name: str) -> str:
-    count = len(snapshot.tables[name])
+def _count(cache: CacheView, name: str) -> str:
+    count = len(cache.tables[name].block_ids)
     return f"{name}: {count} block{'' if count == 1 else 's'}"
 
 
-def _legend_columns(snapshot: Snapshot) -> int:
-    widest = max((style.text_width(_count(snapshot, name)) for name in snapshot.tables), default=60)
+def _legend_columns(cache: CacheView) -> int:
+    widest = max((style.text_width(_count(cache, name)) for name in cache.tables), default=60)
     return max(1, int((style.WIDTH - 2 * MARGIN) / (widest + 27)))
 
 
-def _draw_legend(axes: Axes, snapshot: Snapshot, y: float, labelled: bool, framed: bool) -> None:
-    words = ["fill height: slots with tokens", "blank: free"]
-    words += ["hatched: CPU"] if snapshot.num_cpu_blocks else []
-    words += ["thick edge: shared"] if snapshot.shared() else []
-    words += ["grey: held, but in no table"] if snapshot.held() else []
-    words += ["dashed frame: look here"] if framed else []
-    style.write(axes, MARGIN, y + 10, " · ".join(words), ha="left", color=style.MUTED)
-    names = list(snapshot.tables)
-    columns = _legend_columns(snapshot)
+def _draw_legend(axes: Axes, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
+    said = ["fill height: slots with tokens", "blank: free"]
+    other = list(cache.pools)[1:]
+    said += [f"hatched: {', '.join(other)}"] if other else []
+    said += ["thick edge: shared"] if cache.shared() else []
+    said += ["grey: held, but in no table"] if cache.held() else []
+    said += ["dashed frame: look here"] if framed else []
+    style.write(axes, MARGIN, y + 10, " · ".join(said), ha="left", color=style.MUTED)
+    names = list(cache.tables)
+    columns = _legend_columns(cache)
     places = columns * LEGEND_ROWS
     shown = names if len(names) <= places else names[: places - 1]
     pitch = (style.WIDTH - 2 * MARGIN) / columns
     for order, name in enumerate(shown):
         row, column = divmod(order, columns)
         swatch = Box(MARGIN + column * pitch, y + 22 + row * LEGEND_ROW, 11, 10)
-        pattern = "" if labelled else style.pattern_of(snapshot.index(name))
-        style.rectangle(axes, swatch, fill=snapshot.color(name), hatch=pattern)
-        text = _count(snapshot, name)
+        pattern = "" if labelled else style.pattern_of(cache.places[name])
+        style.rectangle(axes, swatch, fill=cache.color(name), hatch=pattern)
+        text = _count(cache, name)
         style.write(axes, swatch.x + 15, swatch.center[1] + 0.5, text, ha="left")
     if len(shown) < len(names):
         row, column = divmod(len(shown), columns)

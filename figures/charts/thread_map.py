@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from figures import style
-from figures.style import Box
+from figures.sources import report
+from figures.style import MARGIN, Box, Picture
 
-MARGIN, LABELS, CELL, ROW = 10.0, 54.0, 18.0, 13.5
+LABELS, CELL, ROW = 54.0, 18.0, 13.5
 LANES = 32
 LEFT = MARGIN + LABELS
 MAX_KEY_LOADS, MAX_VALUE_LOADS, MAX_LINES = 5, 8, 16
@@ -33,26 +32,23 @@ FOOTPRINTS = {
     "k_token_major": "K if it lay token after token",
     "v": "V as it lies",
 }
-_KEYS = {"config", "warp_of_block", "offset_of_vec", "k", "v", "footprints"}
+_KEYS = ("config", "warp_of_block", "offset_of_vec", "k", "v", "footprints")
 
 
-def thread_map(data: Mapping[str, Any], *, title: str | None = None) -> Figure:
-    """Draw who reads what, for warp 0 of one thread block.
+@style.picture
+def thread_map(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
+    """Draw who reads what, for warp 0 of one thread block, to see why K has the shape it has.
 
-    `data` is what `kernels.simt.thread_map` returns, or the same read from JSON. Long columns are
-    cut in the middle: the first loads and the last stay. Raises ValueError if a part is missing.
+    ``source`` is what `kernels.simt.thread_map` returns, or a JSON file with it. Lines and sectors
+    are in bytes. Long columns are cut in the middle: the first loads and the last stay. TypeError
+    for what is no such map, UsageError if a part is missing.
     """
-    missing = sorted(_KEYS - data.keys())
-    if missing:
-        raise ValueError(
-            f"the data has no {', '.join(missing)}: make it with kernels.simt.thread_map(config)"
-        )
-    with mpl.rc_context(style.RC):
-        return _draw(data, title)
+    data = report("thread_map", source, _KEYS, "kernels.simt.thread_map(config)")
+    return _draw(data, title), _words(data)
 
 
-def thread_map_alt(data: Mapping[str, Any]) -> str:
-    """Say in a few sentences what `thread_map` shows of this data."""
+def _words(data: Mapping[str, Any]) -> str:
+    """What the picture shows, in a few sentences."""
     c = data["config"]
     group, per_row = c["thread_group_size"], c["num_v_vecs_per_row"]
     lines = [len(data["footprints"][key]) for key in ("k", "k_token_major")]
@@ -66,7 +62,7 @@ def thread_map_alt(data: Mapping[str, Any]) -> str:
     )
 
 
-def _draw(data: Mapping[str, Any], title: str | None) -> Figure:
+def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
     c = data["config"]
     key_rows, value_rows = _shown(data["k"], MAX_KEY_LOADS), _shown(data["v"], MAX_VALUE_LOADS)
     top = MARGIN + (20.0 if title else 0.0) + 24
@@ -75,9 +71,7 @@ def _draw(data: Mapping[str, Any], title: str | None) -> Figure:
     values = keys + SECTION + 2 * HEADER + len(key_rows) * ROW + 14
     moved = values + SECTION + 2 * HEADER + len(value_rows) * ROW + 14
     legend = moved + SECTION + len(FOOTPRINTS) * LINE_ROW + 8
-    figure, axes = style.sheet(style.WIDTH, legend + 16 + MARGIN)
-    if title:
-        style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+    figure, axes = style.sheet(style.WIDTH, legend + 16 + MARGIN, title)
     style.write(axes, MARGIN, top - 16, _subtitle(c), ha="left", color=style.MUTED)
     _draw_blocks(axes, data["warp_of_block"], top)
     _draw_vecs(axes, data["offset_of_vec"], c["vec_size"], vecs)

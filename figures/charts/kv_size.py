@@ -8,48 +8,57 @@ the `ModelSpec`'s own.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import fspath
+from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from figures import chart, style
-from figures.style import Box
+from figures import page, style
+from figures.sources import cannot, is_path
+from figures.style import Box, Picture
+from pagesim.errors import UsageError
 from pagesim.sizing import ModelSpec
 
 BAR, PITCH, LEGEND = 13.0, 19.0, 24.0
 NAME, VALUE, KEPT = 88.0, 56.0, 176.0
 KIB = 1024
+MODELS = "ModelSpecs, names of presets, or paths of config.json files"
 EACH, SHARED, LATENT = "every head its own", "heads share", "one latent vector"
 # A colour and a hatch for each; slanting the other way than the hatch of the CPU pool.
 KINDS = {EACH: (1, ""), SHARED: (0, "\\\\\\"), LATENT: (2, "xxx")}
 
 
+@style.picture
 def kv_size(
-    models: Iterable[ModelSpec], *, title: str | None = None, notes: Iterable[str] = ()
-) -> Figure:
-    """Draw the bytes per token of some models, in their own dtype, on one linear scale.
+    models: Any, *, title: str | None = None, notes: Iterable[str] = ()
+) -> tuple[Picture, str]:
+    """Draw what one token takes in the cache, to see what a model's shape costs.
 
-    ``notes`` stand under the picture: where the shapes are from. Raises ValueError when there is no
-    model.
+    ``models``: one or several of a ModelSpec, the name of a preset ("llama-3.1-8b"), or the path of
+    a Hugging Face config.json. Bars are in KiB a token, all layers, in the model's own dtype, on
+    one linear scale. ``notes`` stand under the picture. TypeError for what is no model, UsageError when
+    there is none. Source: `pagesim.ModelSpec`.
     """
-    rows = _rows(models)
-    with mpl.rc_context(style.RC):
-        return _draw(rows, title or "What one token takes in the KV cache", notes)
-
-
-def kv_size_alt_text(models: Iterable[ModelSpec], notes: Iterable[str] = ()) -> str:
-    """The picture in words: each model's KiB per token, and what it keeps in a layer."""
-    said = [f"{model.name} {_kib(model)}: {_kept(model)}" for model in _rows(models)]
-    bars = f"Bytes per token in all layers, one bar a model. {'. '.join(said)}."
-    return " ".join([bars, *notes])
-
-
-def _rows(models: Iterable[ModelSpec]) -> list[ModelSpec]:
-    rows = list(models)
+    if is_path(models) or isinstance(models, ModelSpec):
+        models = [models]
+    elif not isinstance(models, Iterable):
+        raise cannot("kv_size", models, MODELS)
+    rows = [_model(model) for model in models]
     if not rows:
-        raise ValueError("there is no model to draw: give at least one ModelSpec")
-    return rows
+        raise UsageError(f"there is no model to draw: give {MODELS}")
+    said = [f"{model.name} {_kib(model)}: {_kept(model)}" for model in rows]
+    bars = f"Bytes per token in all layers, one bar a model. {'. '.join(said)}."
+    figure = _draw(rows, title or "What one token takes in the KV cache", notes)
+    return figure, " ".join([bars, *notes])
+
+
+def _model(model: Any) -> ModelSpec:
+    if isinstance(model, ModelSpec):
+        return model
+    if not is_path(model):
+        raise cannot("kv_size", model, MODELS)
+    name = fspath(model)
+    return ModelSpec.from_config(name) if name.endswith(".json") else ModelSpec.preset(name)
 
 
 def _kib(model: ModelSpec) -> str:
@@ -73,16 +82,16 @@ def _kept(model: ModelSpec) -> str:
     return f" {style.TIMES} ".join(factors)
 
 
-def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Figure:
-    figure, axes, top = chart.page(
+def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Picture:
+    figure, axes, top = page.sheet(
         title,
         "KiB in all layers, in the type that the model runs in",
         LEGEND + len(rows) * PITCH,
         notes,
     )
     _legend(axes, top)
-    left = chart.MARGIN + NAME
-    scale = (chart.ROOM - NAME - VALUE - KEPT) / max(model.kv_bytes_per_token for model in rows)
+    left = page.MARGIN + NAME
+    scale = (page.ROOM - NAME - VALUE - KEPT) / max(model.kv_bytes_per_token for model in rows)
     for place, model in enumerate(rows):
         y = top + LEGEND + place * PITCH
         middle = y + BAR / 2
@@ -91,13 +100,13 @@ def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Figure:
         style.write(axes, left - 6, middle, model.name, ha="right")
         style.rectangle(axes, Box(left, y, width, BAR), fill=style.color_of(color), hatch=hatch)
         style.write(axes, left + width + 5, middle, _kib(model), ha="left", bold=True)
-        right = chart.MARGIN + chart.ROOM
+        right = page.MARGIN + page.ROOM
         style.write(axes, right, middle, _kept(model), ha="right", color=style.MUTED)
     return figure
 
 
 def _legend(axes: Axes, y: float) -> None:
-    x = chart.MARGIN
+    x = page.MARGIN
     for name, (color, hatch) in KINDS.items():
         box = Box(x, y, 22, 11)
         style.rectangle(axes, box, fill=style.color_of(color), hatch=hatch)

@@ -12,18 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from figures import style
-from figures.pool_map import pool_map
-from figures.pools import Plug, draw_pools, draw_wires, place_pools
-from figures.snapshot import BlockView, Snapshot, as_snapshot
-from figures.strips import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
-from figures.style import Box
+from figures.cache_view import CacheView, cache_view
+from figures.charts.cache_words import words
+from figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
+from figures.charts.pool_map import draw_map
+from figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
+from figures.style import MARGIN, Box, Picture
 
-MARGIN = 10.0
 MAX_SEQUENCES, MAX_BLOCKS, MAX_POOL = 6, 10, 64
 MAX_WIRES = 12
 HEADINGS, ROW, NAME_ROW, GAP = 22.0, 17.0, 19.0, 9.0
@@ -33,15 +31,16 @@ WIRE_ROOM, PLAIN_ROOM = 62.0, 26.0
 TokenLabels = Mapping[int, str] | Callable[[int], str]
 
 
-def fits(snapshot: Snapshot) -> bool:
+def fits(cache: CacheView) -> bool:
     """Whether every block can have its own readable cell; `pool_map` draws what does not fit."""
     return (
-        len(snapshot.tables) <= MAX_SEQUENCES
-        and all(len(table) <= MAX_BLOCKS for table in snapshot.tables.values())
-        and max(snapshot.num_gpu_blocks, snapshot.num_cpu_blocks) <= MAX_POOL
+        len(cache.tables) <= MAX_SEQUENCES
+        and all(len(table.block_ids) <= MAX_BLOCKS for table in cache.tables.values())
+        and all(len(ids) <= MAX_POOL for ids in cache.pools.values())
     )
 
 
+@style.picture
 def block_layout(
     source: Any,
     *,
@@ -50,66 +49,65 @@ def block_layout(
     arrows: bool | None = None,
     tokens: TokenLabels | None = None,
     **reading: Any,
-) -> Figure:
+) -> tuple[Picture, str]:
     """Draw a cache so that one can point from a token to the physical block it lies in.
 
-    `source` is a block manager, a `Snapshot`, or {name: BlockTable} with ``allocator=`` (see
-    `read_snapshot`, which also takes ``names=``). `highlight` frames blocks by absolute id.
-    `tokens` labels token ids (a mapping or a function; the id itself otherwise). `arrows` from the
-    tables to the pools are drawn up to 12 table entries unless you say otherwise.
+    `source` is a block manager, a scheduler, a State, a Simulation with record=True, or a Timeline
+    or its file, after ``step=`` events (by default all); ``names={0: "A"}`` labels sequences and
+    ``order=`` fixes their colours. `highlight` frames blocks by absolute id. `tokens` labels token
+    ids (a mapping or a function; by default a run's own words, or the id). `arrows` from the tables
+    to the pools are drawn up to 12 table entries unless you say otherwise.
     A cache with more than 6 sequences, 10 blocks a table or 64 blocks a pool becomes a `pool_map`.
-    Raises ValueError for a highlighted id outside the pools.
+    TypeError for what holds no pages, UsageError for a highlighted id outside the pools.
+    Source: Kwon et al., 2023, Figure 6.
     """
-    snapshot = as_snapshot(source, **reading)
-    framed = snapshot.checked(highlight or ())
-    if not fits(snapshot):
-        return pool_map(snapshot, highlight=framed, title=title)
-    entries = sum(len(table) for table in snapshot.tables.values())
+    cache = cache_view(source, **reading)
+    framed = cache.checked(highlight or ())
+    if not fits(cache):
+        return draw_map(cache, framed, title), words(cache)
+    entries = sum(len(table.block_ids) for table in cache.tables.values())
     wired = entries <= MAX_WIRES if arrows is None else arrows
-    with mpl.rc_context(style.RC):
-        return _draw(snapshot, framed, title, wired, _labels(snapshot, tokens))
+    return _draw(cache, framed, title, wired, _labels(cache, tokens)), words(cache)
 
 
-def _labels(snapshot: Snapshot, tokens: TokenLabels | None) -> dict[int, str]:
-    """Token id → the text that stands for it, for every token in the snapshot."""
-    ids = {t for table in snapshot.tables.values() for block in table for t in block.token_ids}
+def _labels(cache: CacheView, tokens: TokenLabels | None) -> dict[int, str]:
+    """Token id → the text that stands for it, for every token in the cache."""
+    ids = {token for table in cache.tables.values() for token in table.token_ids}
     if tokens is None:
-        return {token: str(token) for token in ids}
+        tokens = cache.token_words
     if callable(tokens):
         return {token: tokens(token) for token in ids}
     return {token: tokens.get(token, str(token)) for token in ids}
 
 
 def _draw(
-    snapshot: Snapshot,
+    cache: CacheView,
     framed: Collection[int],
     title: str | None,
     wired: bool,
     labels: dict[int, str],
-) -> Figure:
+) -> Picture:
     inner = style.WIDTH - 2 * MARGIN
     body = MARGIN + HEADINGS + (24.0 if title else 0.0)
-    pools = place_pools(snapshot, style.WIDTH - MARGIN, body, wired)
-    tables = sum(NAME_ROW + max(len(t), 1) * ROW + GAP for t in snapshot.tables.values())
+    pools = place_pools(cache, style.WIDTH - MARGIN, body, wired)
+    tables = sum(NAME_ROW + max(len(t.block_ids), 1) * ROW + GAP for t in cache.tables.values())
     strips = max(body + tables, pools.bottom + GAP) + 6
-    height = strips + strips_height(snapshot, inner) + LEGEND_HEIGHT + MARGIN
+    height = strips + strips_height(cache, inner) + LEGEND_HEIGHT + MARGIN
 
-    figure, axes = style.sheet(style.WIDTH, height)
-    if title:
-        style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+    figure, axes = style.sheet(style.WIDTH, height, title)
     room = WIRE_ROOM if wired else PLAIN_ROOM
-    plugs = _draw_sequences(axes, snapshot, framed, labels, body, pools.left - room)
-    draw_pools(axes, snapshot, pools, body, framed)
+    plugs = _draw_sequences(axes, cache, framed, labels, body, pools.left - room)
+    draw_pools(axes, cache, pools, body, framed)
     if wired:
-        draw_wires(axes, snapshot, plugs, pools)
-    below = draw_strips(axes, snapshot, Box(MARGIN, strips, inner, 0), framed)
-    draw_legend(axes, snapshot, Box(MARGIN, below, inner, 0), bool(framed))
+        draw_wires(axes, cache, plugs, pools)
+    below = draw_strips(axes, cache, Box(MARGIN, strips, inner, 0), framed)
+    draw_legend(axes, cache, Box(MARGIN, below, inner, 0), bool(framed))
     return figure
 
 
 def _draw_sequences(
     axes: Axes,
-    snapshot: Snapshot,
+    cache: CacheView,
     framed: Collection[int],
     labels: dict[int, str],
     top: float,
@@ -118,48 +116,50 @@ def _draw_sequences(
     """Draw the two left columns; return where the wires begin, one plug a table entry."""
     slots_x = MARGIN + 16
     widest = max((style.text_width(label) + 5 for label in labels.values()), default=0.0)
-    room = (right - ID_COLUMN - FILLED_COLUMN - ARROW - slots_x) / snapshot.block_size
+    room = (right - ID_COLUMN - FILLED_COLUMN - ARROW - slots_x) / cache.block_size
     named = widest <= room
     slot = min(max(widest, 28.0), room)
-    spare = (room - slot) * snapshot.block_size
-    table_x = slots_x + slot * snapshot.block_size + ARROW + spare / 3
+    spare = (room - slot) * cache.block_size
+    table_x = slots_x + slot * cache.block_size + ARROW + spare / 3
     for x, heading in ((MARGIN, "Logical blocks"), (table_x, "Block table")):
         style.write(axes, x, top - 12, heading, size=style.HEADING, ha="left", bold=True)
 
     plugs: list[Plug] = []
     y = top
-    for name, table in snapshot.tables.items():
-        _name(axes, snapshot, name, y)
-        if table:
+    for name, table in cache.tables.items():
+        _name(axes, cache, name, y)
+        if table.block_ids:
             columns = (("block", ID_COLUMN / 2), ("filled", ID_COLUMN + FILLED_COLUMN / 2))
             for word, offset in columns:
                 style.write(axes, table_x + offset, y + 12, word, color=style.MUTED)
         else:
             style.write(axes, slots_x, y + 27, "no blocks", ha="left", color=style.MUTED)
         y += NAME_ROW
-        for index, block in enumerate(table):
-            color = snapshot.color(name)
-            hatch = style.CPU_HATCH if snapshot.on_cpu(block.block_id) else ""
+        for index, block_id in enumerate(table.block_ids):
+            color, hatch = cache.color(name), cache.hatch(block_id)
             style.write(axes, MARGIN + 5, y + ROW / 2, str(index), color=style.MUTED)
-            row = Box(slots_x, y, slot * snapshot.block_size, ROW)
-            _logical(axes, row, block, snapshot.block_size, labels if named else {}, color, hatch)
+            row = Box(slots_x, y, slot * cache.block_size, ROW)
+            words_of = [labels[token] if named else "" for token in cache.tokens(name, index)]
+            fill = table.fill[index]
+            _logical(axes, row, fill, cache.block_size, words_of, color, hatch)
             style.level_arrow(axes, row.x + row.w + 4, table_x - 3, y + ROW / 2)
             entry = Box(table_x, y, ID_COLUMN + FILLED_COLUMN, ROW)
-            _entry(axes, entry, block, color, hatch)
-            if block.block_id in framed:
+            _entry(axes, entry, block_id, fill, color, hatch)
+            if block_id in framed:
                 style.frame(axes, entry)
-            plugs.append(Plug(name, block.block_id, entry.x + entry.w, y + ROW / 2))
+            plugs.append(Plug(name, block_id, entry.x + entry.w, y + ROW / 2))
             y += ROW
-        y += GAP if table else GAP + ROW
+        y += GAP if table.block_ids else GAP + ROW
     return plugs
 
 
-def _name(axes: Axes, snapshot: Snapshot, name: str, y: float) -> None:
+def _name(axes: Axes, cache: CacheView, name: str, y: float) -> None:
     """The heading of a sequence: its colour, its label, how many tokens, and where they are."""
-    away = any(snapshot.on_cpu(block.block_id) for block in snapshot.tables[name])
+    table = cache.tables[name]
+    away = [block_id for block_id in table.block_ids if cache.hatch(block_id)]
     swatch = Box(MARGIN, y + 5.5, 11, 10)
-    style.rectangle(axes, swatch, fill=snapshot.color(name), hatch=style.CPU_HATCH if away else "")
-    count = snapshot.num_tokens(name)
+    style.rectangle(axes, swatch, fill=cache.color(name), hatch=style.CPU_HATCH if away else "")
+    count = table.num_tokens
     text = f"{name}: {count} token{'' if count == 1 else 's'}{', on the CPU' if away else ''}"
     style.write(axes, MARGIN + 16, y + 11, text, size=9, ha="left", bold=True)
 
@@ -167,37 +167,36 @@ def _name(axes: Axes, snapshot: Snapshot, name: str, y: float) -> None:
 def _logical(
     axes: Axes,
     row: Box,
-    block: BlockView,
+    fill: int,
     block_size: int,
-    labels: dict[int, str],
+    labels: list[str],
     color: str,
     hatch: str,
 ) -> None:
     """One logical block: its slots side by side, the filled ones with their tokens."""
     slot = row.w / block_size
     if slot < 6:  # too narrow for an outline each: a bar says how far the block is filled
-        bar = Box(row.x, row.y, slot * len(block.token_ids), row.h)
+        bar = Box(row.x, row.y, slot * fill, row.h)
         style.rectangle(axes, bar, fill=color, edge=None, hatch=hatch)
     else:
         for place in range(block_size):
             box = Box(row.x + place * slot, row.y, slot, row.h)
-            if place >= len(block.token_ids):
+            if place >= fill:
                 style.rectangle(axes, box)
                 continue
             style.rectangle(axes, box, fill=color, hatch=hatch)
-            label = labels.get(block.token_ids[place], "")
-            if label:
+            if label := labels[place] if place < len(labels) else "":
                 ink = style.INK if hatch else style.ink_on(color)
                 style.write(axes, *box.center, label, color=ink, pill=bool(hatch))
     style.rectangle(axes, row, fill=None, width=1.6)
 
 
-def _entry(axes: Axes, box: Box, block: BlockView, color: str, hatch: str) -> None:
+def _entry(axes: Axes, box: Box, block_id: int, fill: int, color: str, hatch: str) -> None:
     """One row of a block table: the physical id in the sequence's colour, the filled slots."""
     first = Box(box.x, box.y, ID_COLUMN, box.h)
     second = Box(box.x + ID_COLUMN, box.y, FILLED_COLUMN, box.h)
     style.rectangle(axes, first, fill=color, hatch=hatch)
     style.rectangle(axes, second)
     ink = style.INK if hatch else style.ink_on(color)
-    style.write(axes, *first.center, str(block.block_id), bold=True, color=ink, pill=bool(hatch))
-    style.write(axes, *second.center, str(len(block.token_ids)))
+    style.write(axes, *first.center, str(block_id), bold=True, color=ink, pill=bool(hatch))
+    style.write(axes, *second.center, str(fill))

@@ -9,41 +9,54 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from figures import chart, style
-from figures.chart import Scale
+from figures import page, style
+from figures.page import Scale
+from figures.prefix_curve import measure
+from figures.sources import is_path, read, report
+from figures.style import Picture
+from pagesim.simulation import Simulation
 from pagesim.sizing import ModelSpec
+from pagesim.workload import Workload
 
 LABELS, PLOT, ROW = 100.0, 214.0, 13.0
-LEFT, RIGHT = chart.MARGIN + LABELS, chart.WIDTH - chart.MARGIN - 18
+LEFT, RIGHT = page.MARGIN + LABELS, page.WIDTH - page.MARGIN - 18
 GIB = 2**30
 _KEYS = ("block_tokens", "endless", "ids", "curve", "source")
 
 
+@style.picture
 def prefix_hits(
-    measured: Mapping[str, Any],
+    source: Any,
     *,
-    model: ModelSpec | None = None,
+    model: ModelSpec | str | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
-) -> Figure:
-    """Draw the hit rate over the size of the pool, on a logarithmic axis.
+) -> tuple[Picture, str]:
+    """Draw the hit rate over the size of the pool, to see how large a prefix cache pays.
 
-    ``measured`` is what `figures.prefix_curve.measure` gives, or the same read from JSON. With a
-    ``model`` the sizes are also given in its GiB. ``notes`` stand above the data's own source.
-    ValueError names what is missing.
+    ``source``: what `figures.prefix_curve.measure` gives, or a JSON file with it; or a trace whose
+    requests have hash ids (Workload, file, or a Simulation of one), which is measured in some
+    seconds. With a ``model``, or the name of a preset, the sizes are also given in its GiB. The
+    rate is in percent of the blocks looked up, the pool in blocks on a logarithmic axis. ``notes``
+    stand above the data's own source. TypeError and UsageError name what is missing.
     """
-    _check(measured)
-    with mpl.rc_context(style.RC):
-        return _draw(measured, model, title or "A larger cache finds more prefixes again", notes)
+    found = read(source) if is_path(source) else source
+    found = found.workload if isinstance(found, Simulation) else found
+    measured = report(
+        "prefix_hits",
+        measure(found) if isinstance(found, Workload) else found,
+        _KEYS,
+        "figures.prefix_curve.measure(workload)",
+    )
+    model = ModelSpec.preset(model) if isinstance(model, str) else model
+    figure = _draw(measured, model, title or "A larger cache finds more prefixes again", notes)
+    return figure, _words(measured, notes)
 
 
-def prefix_hits_alt_text(measured: Mapping[str, Any], notes: Iterable[str] = ()) -> str:
-    """The picture in words: the rate at every size, and the two limits."""
-    _check(measured)
+def _words(measured: Mapping[str, Any], notes: Iterable[str]) -> str:
+    """The rate at every size, and the two limits."""
     points = ", ".join(
         f"{point['num_blocks']:,} blocks {_rate(point):.1f} %" for point in measured["curve"]
     )
@@ -56,12 +69,6 @@ def prefix_hits_alt_text(measured: Mapping[str, Any], notes: Iterable[str] = ())
             measured["source"],
         ]
     )
-
-
-def _check(measured: Mapping[str, Any]) -> None:
-    missing = [key for key in _KEYS if not measured.get(key)]
-    if missing:
-        raise ValueError(f"the data have no {', '.join(missing)}: see figures.prefix_curve")
 
 
 def _rate(point: Mapping[str, int]) -> float:
@@ -86,7 +93,7 @@ def _ids(measured: Mapping[str, Any]) -> str:
 
 def _draw(
     measured: Mapping[str, Any], model: ModelSpec | None, title: str, notes: Iterable[str]
-) -> Figure:
+) -> Picture:
     curve = measured["curve"]
     sizes = [point["num_blocks"] for point in curve]
     each = measured["block_tokens"]
@@ -94,7 +101,7 @@ def _draw(
     if model is not None:
         bytes_each = each * model.kv_bytes_per_token
         table[f"GiB, {model.name}"] = [f"{size * bytes_each / GIB:,.0f}" for size in sizes]
-    figure, axes, y = chart.page(
+    figure, axes, y = page.sheet(
         title,
         f"Percent of the looked-up blocks that were found, blocks of {each} tokens",
         PLOT + 8 + ROW * len(table),
@@ -109,13 +116,13 @@ def _draw(
     high = 1.18 * max(limits)
     up = Scale(0, high, y + PLOT, y)
     across = Scale(sizes[0], sizes[-1] * 1.0001, LEFT + 16, RIGHT - 4, log=True)
-    for value in chart.ticks(high):
+    for value in page.ticks(high):
         style.write(axes, LEFT - 6, up(value), f"{value:g} %", ha="right")
-        chart.line(axes, [LEFT - 3, LEFT], [up(value)] * 2)
-    chart.line(axes, [LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
+        page.line(axes, [LEFT - 3, LEFT], [up(value)] * 2)
+    page.line(axes, [LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
     _limits(axes, limits, [_limit(measured), _ids(measured)], up)
     places = [(across(point["num_blocks"]), up(_rate(point))) for point in curve]
-    chart.line(axes, *zip(*places, strict=True), color=style.SAVED, width=2)
+    page.line(axes, *zip(*places, strict=True), color=style.SAVED, width=2)
     for (x, at), point in zip(places, curve, strict=True):
         axes.plot([x], [at], "o", color=style.SAVED, markersize=6, clip_on=False)
         style.write(axes, x + 2, at + 11, f"{_rate(point):.1f}", ha="left", bold=True)
@@ -124,7 +131,7 @@ def _draw(
         y += ROW
         style.write(axes, LEFT - 6, y, name, ha="right", color=style.MUTED)
         for (x, _), text in zip(places, numbers, strict=True):
-            chart.line(axes, [x, x], [up(0), up(0) + 3])
+            page.line(axes, [x, x], [up(0), up(0) + 3])
             style.write(axes, x, y, text)
     return figure
 
@@ -134,11 +141,11 @@ def _limits(axes: Axes, rates: list[float], words: list[str], up: Scale) -> None
     highest = max(rates)
     for rate, text in zip(rates, words, strict=True):
         above = rate == highest
-        chart.line(axes, [LEFT, RIGHT], [up(rate)] * 2, width=1.1, dashed=not above)
+        page.line(axes, [LEFT, RIGHT], [up(rate)] * 2, width=1.1, dashed=not above)
         # The curve comes up to the lower line from below: its words keep to the left.
-        lines = [text] if above else chart.wrapped(text, 0.66 * (RIGHT - LEFT))
+        lines = [text] if above else page.wrapped(text, 0.66 * (RIGHT - LEFT))
         for place, words_of_line in enumerate(lines):
-            y = up(rate) + (-7 if above else 8 + chart.LINE * place)
+            y = up(rate) + (-7 if above else 8 + page.LINE * place)
             style.write(axes, LEFT + 6, y, words_of_line, ha="left")
 
 

@@ -12,20 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from figures import style
-from figures.style import Box
+from figures.sources import report
+from figures.style import MARGIN, Box, Picture
+from pagesim.errors import UsageError
 
-MARGIN, ROW, GAP, HEADER = 10.0, 25.0, 4.0, 20.0
+ROW, GAP, HEADER = 25.0, 4.0, 20.0
 WORDS = 12.0  # the upper part of a cell, for its number; the lower part shows the slots
 LABEL, COUNT, SPACE = 158.0, 62.0, 3.0
 MAX_ROWS, MAX_BLOCKS = 24, 32
 FOREIGN_HATCH = "xxxx"
 DOT = "\N{MIDDLE DOT}"
 Slot = tuple[int, int]
+_KEYS = ("name", "num_blocks", "block_size", "sequences", "programs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +84,36 @@ def owners_of(trace: Mapping[str, Any]) -> dict[Slot, list[int]]:
     return owners
 
 
+@style.picture
 def access_map(
-    trace: Mapping[str, Any], *, names: Sequence[str] | None = None, title: str | None = None
-) -> Figure:
-    """Draw an access trace. `names` are the sequences' names; A, B, … by default.
+    source: Any, *, names: Sequence[str] | None = None, title: str | None = None
+) -> tuple[Picture, str]:
+    """Draw who read which slots: a kernel should read its own sequence's pages, and no more.
 
-    Shows up to 32 blocks (those that are touched or owned, if there are more in the cache) and up
-    to 24 rows, and says what it leaves out. Raises ValueError for a trace that touches no cache.
+    ``source`` is what `kernels.xray` returns, its ``as_dict()``, or that in a JSON file. `names` are
+    the sequences' names; A, B, … by default. Counts are slots of the cache, and bytes. Shows up to
+    32 blocks (those that are touched or owned, if there are more in the cache) and up to 24 rows,
+    and says what it leaves out. TypeError for what is no trace, UsageError for one that touches no
+    cache.
     """
+    trace = report("access_map", source, _KEYS, "kernels.xray(…)")
     rows, owners = rows_of(trace), owners_of(trace)
     if not rows:
-        raise ValueError(f"no program of {trace['name']} touched a cache: there is nothing to draw")
-    called = list(names or (chr(ord("A") + number % 26) for number in range(_sequences(trace))))
-    if len(called) < _sequences(trace):
-        raise ValueError(f"names has {len(called)} names for {_sequences(trace)} sequences")
-    with mpl.rc_context(style.RC):
-        return _draw(trace, rows, owners, called, title)
+        raise UsageError(f"no program of {trace['name']} touched a cache: there is nothing to draw")
+    count = len(trace["sequences"])
+    called = list(names or (chr(ord("A") + number % 26) for number in range(count)))
+    if len(called) < count:
+        raise UsageError(f"names has {len(called)} names for {count} sequences")
+    return _draw(trace, rows, owners, called, title), _words(trace, rows, owners, called)
 
 
-def access_alt_text(trace: Mapping[str, Any], names: Sequence[str] | None = None) -> str:
-    """The picture in words: per sequence, the blocks its programs touched; then what is wrong."""
-    rows, owners = rows_of(trace), owners_of(trace)
-    called = list(names or (chr(ord("A") + number % 26) for number in range(_sequences(trace))))
+def _words(
+    trace: Mapping[str, Any],
+    rows: list[Row],
+    owners: Mapping[Slot, list[int]],
+    called: Sequence[str],
+) -> str:
+    """Per sequence, the blocks its programs touched; then what is wrong."""
     sentences = [f"What {trace['name']} touched, one row a program."]
     for row in rows[:MAX_ROWS]:
         blocks = list(dict.fromkeys(block for block, _ in row.slots))
@@ -129,10 +138,6 @@ def access_alt_text(trace: Mapping[str, Any], names: Sequence[str] | None = None
     return " ".join(sentences)
 
 
-def _sequences(trace: Mapping[str, Any]) -> int:
-    return len(trace["sequences"])
-
-
 def _foreign(row: Row, owners: Mapping[Slot, list[int]]) -> list[Slot]:
     """Slots of a row that none of its sequences owns."""
     if not owners:
@@ -146,7 +151,7 @@ def _draw(
     owners: Mapping[Slot, list[int]],
     names: list[str],
     title: str | None,
-) -> Figure:
+) -> Picture:
     touched = {block for row in rows for block, _ in row.slots} | {block for block, _ in owners}
     total = trace["num_blocks"]
     blocks = list(range(total)) if total <= MAX_BLOCKS else sorted(touched)[:MAX_BLOCKS]
@@ -154,9 +159,7 @@ def _draw(
     top = MARGIN + (24.0 if title else 0.0) + HEADER
     below = top + (ROW + 2 * GAP if owners else 0.0)
     height = below + len(shown) * (ROW + GAP) + 46.0
-    figure, axes = style.sheet(style.WIDTH, height)
-    if title:
-        style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+    figure, axes = style.sheet(style.WIDTH, height, title)
 
     room = style.WIDTH - 2 * MARGIN - LABEL - COUNT
     pitch = min(room / len(blocks), 60.0)

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from figures import chart, style
-from figures.chart import Scale
-from figures.style import Box
-from pagesim.simulation import Simulation
+from figures import page, style
+from figures.page import Scale
+from figures.sources import Run, log_of, note_of, runs, serve
+from figures.style import Box, Picture
+from pagesim.errors import UsageError
 from pagesim.simulation.waste import PARTS, WasteLog
+from pagesim.timeline import Timeline
 
 By = Literal["seconds", "iterations"]
 Floats = NDArray[np.float64]
 
 PANEL, HEADING, GAP, AXIS = 124.0, 17.0, 14.0, 28.0
-LEFT, RIGHT = chart.MARGIN + 34.0, chart.WIDTH - chart.MARGIN - 40.0
+LEFT, RIGHT = page.MARGIN + 34.0, page.WIDTH - page.MARGIN - 40.0
 SLICES = 240
 BATCH = "requests at once"
 
@@ -55,11 +55,11 @@ def cut(log: WasteLog, *, by: By = "seconds", width: float | None = None) -> Sli
     """Means over equal slices of a run, exact to rounding; the last one ends where the run ends.
 
     By "seconds" a row of the log weighs as much as it lasts, by "iterations" each weighs the same
-    and waiting nothing. ``width`` is in the same unit, a 240th of the run by default. ValueError
+    and waiting nothing. ``width`` is in the same unit, a 240th of the run by default. UsageError
     for a log without iterations.
     """
     if not log.iterations:
-        raise ValueError("the log has no iteration: there is nothing to draw")
+        raise UsageError("the log has no iteration: there is nothing to draw")
     until = log.seconds if by == "seconds" else np.cumsum(log.column("batch") > 0).astype(float)
     lasted = np.diff(until, prepend=0.0)
     end = float(until[-1])
@@ -75,68 +75,75 @@ def cut(log: WasteLog, *, by: By = "seconds", width: float | None = None) -> Sli
     return Slices(edges, means)
 
 
+@style.picture
 def occupancy_timeline(
-    runs: Mapping[str, WasteLog | Simulation],
+    source: Any,
     *,
-    by: By = "seconds",
+    by: By | None = None,
+    policies: Iterable[str] = ("max", "paged"),
     title: str | None = None,
     notes: Iterable[str] = (),
-) -> Figure:
-    """Draw the pool over time for some policies, all on one time axis and one batch axis.
+    **options: Any,
+) -> tuple[Picture, str]:
+    """Draw the pool over time, a panel a run, to see memory fill and requests come and go.
 
-    ``runs`` maps a policy to a run or its log. ``by`` measures time in "seconds" of the run's clock
-    or in "iterations". ``notes`` stand under the picture. ValueError when there is nothing to draw.
+    ``source``: a Simulation, its WasteLog, a Timeline, a file with one, several in a list or by
+    name; or a trace of requests (Workload or file), which is simulated under ``policies`` with
+    ``options`` of `simulate`. ``by`` measures time in "seconds" of the run's clock (the default) or
+    in "iterations"; a Timeline has no clock. All panels share one time axis and one batch axis, in
+    requests. TypeError and UsageError say what cannot be drawn. Source: `pagesim.simulation.waste`.
     """
-    found = _cut_alike(runs, by)
-    with mpl.rc_context(style.RC):
-        return _draw(found, by, title or "Where the slots are, over time", notes)
+    found = runs("occupancy_timeline", source, serve(policies, options))
+    steps = [name for name, run in found.items() if isinstance(run, Timeline)]
+    if steps and by == "seconds":
+        raise UsageError(f"{steps[0]!r} is a timeline, which has no clock: take by='iterations'")
+    by = by or ("iterations" if steps else "seconds")
+    slices, notes = _cut_alike(found, by), [*notes, *note_of(found)]
+    figure = _draw(slices, by, title or "Where the slots are, over time", notes)
+    return figure, _words(slices, by, notes)
 
 
-def occupancy_timeline_alt_text(
-    runs: Mapping[str, WasteLog | Simulation], *, by: By = "seconds", notes: Iterable[str] = ()
-) -> str:
-    """The picture in words: how long each run takes, its mean parts, and its mean batch."""
+def _words(runs: Mapping[str, Slices], by: By, notes: Iterable[str]) -> str:
+    """How long each run takes, its mean parts, and its mean batch."""
     sentences = [f"Where the slots of the cache are over {by}, one panel a policy."]
-    for policy, slices in _cut_alike(runs, by).items():
+    for policy, slices in runs.items():
         parts = ", ".join(f"{name} {slices.mean(name):.1f}" for name in PARTS)
         sentences.append(
-            f"{chart.policy_name(policy)} takes {slices.end:,.0f} {by} and runs "
+            f"{page.policy_name(policy)} takes {slices.end:,.0f} {by} and runs "
             f"{slices.mean('batch'):.1f} {BATCH} on average; in percent of the slots: {parts}."
         )
     return " ".join([*sentences, *notes])
 
 
-def _cut_alike(runs: Mapping[str, WasteLog | Simulation], by: By) -> dict[str, Slices]:
+def _cut_alike(found: Mapping[str, Run], by: By) -> dict[str, Slices]:
     """All runs in slices of one width: a 240th of the longest run."""
-    if not runs:
-        raise ValueError("there is no run to draw: give at least one")
-    logs = {name: run.waste if isinstance(run, Simulation) else run for name, run in runs.items()}
+    logs = {name: log_of(run) for name, run in found.items()}
     whole = {name: cut(log, by=by) for name, log in logs.items()}
     width = max(slices.end for slices in whole.values()) / SLICES
     return {name: cut(log, by=by, width=width) for name, log in logs.items()}
 
 
-def _draw(runs: Mapping[str, Slices], by: By, title: str, notes: Iterable[str]) -> Figure:
+def _draw(runs: Mapping[str, Slices], by: By, title: str, notes: Iterable[str]) -> Picture:
     body = 16.0 + len(runs) * (HEADING + PANEL + GAP) - GAP + AXIS
     how = (
         f"Each of {SLICES} equal slices of the time shows the mean of what lies in it. "
         "The line with an edge is the number of requests at once."
     )
     subtitle = f"Percent of the cache's slots (left), {BATCH} (right), over {by}"
-    figure, axes, y = chart.page(title, subtitle, body, [how, *notes])
-    chart.legend(axes, LEFT, y, PARTS)
+    figure, axes, y = page.sheet(title, subtitle, body, [how, *notes])
+    page.legend(axes, LEFT, y, PARTS)
     y += 16
     end = max(slices.end for slices in runs.values())
     most = max(4.0, 1.1 * max(float(slices.means["batch"].max()) for slices in runs.values()))
     across = Scale(0, end, LEFT, RIGHT)
     for policy, slices in runs.items():
         y += HEADING
-        _panel(axes, chart.policy_name(policy), slices, across, y, most, by)
+        _panel(axes, page.policy_name(policy), slices, across, y, most, by)
         y += PANEL + GAP
     y -= GAP
-    for value in chart.ticks(end, 8):
+    for value in page.ticks(end, 8):
         x = across(value)
-        chart.line(axes, [x, x], [y, y + 3])
+        page.line(axes, [x, x], [y, y + 3])
         style.write(axes, x, y + 10, f"{value:,g}")
     style.write(axes, (LEFT + RIGHT) / 2, y + 21, by, color=style.MUTED)
     return figure
@@ -148,21 +155,21 @@ def _panel(
     up = Scale(0, 100, y + PANEL, y)
     style.write(axes, LEFT, y - 7, name, size=9, ha="left", bold=True)
     said = f"{slices.mean('batch'):.1f} {BATCH} on average, done after {slices.end:,.0f} {by}"
-    start = LEFT + style.text_width(name, 9) * chart.BOLD + 12
+    start = LEFT + style.text_width(name, 9) * page.BOLD + 12
     style.write(axes, start, y - 7, said, ha="left")
-    style.write(axes, chart.WIDTH - chart.MARGIN, y - 7, "requests", ha="right", color=style.MUTED)
+    style.write(axes, page.WIDTH - page.MARGIN, y - 7, "requests", ha="right", color=style.MUTED)
     for percent in (0, 50, 100):
-        chart.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)
+        page.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)
         style.write(axes, LEFT - 5, up(percent), f"{percent}", ha="right")
     _areas(axes, slices, across, up)
     style.rectangle(axes, Box(LEFT, y, across(slices.end) - LEFT, PANEL), fill=None)
     up = Scale(0, most, y + PANEL, y)
-    for value in chart.ticks(most, 4):
-        chart.line(axes, [RIGHT, RIGHT + 3], [up(value)] * 2)
+    for value in page.ticks(most, 4):
+        page.line(axes, [RIGHT, RIGHT + 3], [up(value)] * 2)
         style.write(axes, RIGHT + 5, up(value), f"{value:g}", ha="left")
     xs, ys = _steps(slices.edges, slices.means["batch"], across, up)
-    chart.line(axes, xs, ys, color=style.PAPER, width=3.4)
-    chart.line(axes, xs, ys, width=1.4)
+    page.line(axes, xs, ys, color=style.PAPER, width=3.4)
+    page.line(axes, xs, ys, width=1.4)
 
 
 def _areas(axes: Axes, slices: Slices, across: Scale, up: Scale) -> None:

@@ -11,11 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from figures import style
-from figures.style import Box
+from figures.style import Box, Picture
 
 WIDTH, MARGIN = 504.0, 12.0
 ROOM = WIDTH - 2 * MARGIN
@@ -63,9 +62,9 @@ def ticks(high: float, about: int = 5) -> list[float]:
     return [float(value) for value in values if 0 <= value <= high * (1 + 1e-9)]
 
 
-def page(
+def sheet(
     title: str, subtitle: str, body: float, notes: Iterable[str]
-) -> tuple[Figure, Axes, float]:
+) -> tuple[Picture, Axes, float]:
     """A sheet with a title above and notes below; ``body`` points of height are left between.
 
     Returns the figure, its axes, and where the body begins.
@@ -75,6 +74,7 @@ def page(
     feet = [line for note in notes for line in wrapped(note, ROOM)]
     top = MARGIN + 15.0 * len(heads) + LINE * len(lines) + 9
     figure, axes = style.sheet(WIDTH, top + body + LINE * len(feet) + (9 if feet else 0) + MARGIN)
+    figure.heading = title
     y = MARGIN + 6
     for line in heads:
         style.write(axes, MARGIN, y, line, size=style.TITLE, ha="left", bold=True)

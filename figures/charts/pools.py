@@ -1,4 +1,4 @@
-"""The two pools of a block picture: where each cell stands, what is in it, and the wires to it."""
+"""The pools of a block picture: where each cell stands, what is in it, and the wires to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from figures import style
-from figures.snapshot import Snapshot
+from figures.cache_view import CacheView
 from figures.style import Box
 
 CELL_H, SPACE, POOL_GAP = 31.0, 3.0, 24.0
@@ -41,7 +41,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Both pools; a device without blocks has no entry."""
+    """All pools that have blocks."""
 
     entries: tuple[Pool, ...]
 
@@ -58,25 +58,21 @@ class Pools:
         return next(pool.cell(block_id) for pool in self.entries if block_id in pool.ids)
 
 
-def place_pools(snapshot: Snapshot, right: float, top: float, wired: bool) -> Pools:
+def place_pools(cache: CacheView, right: float, top: float, wired: bool) -> Pools:
     """Stand the pools side by side, flush right, with room above the rows for the wires.
 
-    The rows of both stand at the same heights, so that a wire to the CPU passes above GPU cells.
+    The rows of all stand at the same heights, so that a wire to the CPU passes above GPU cells.
     """
-    total = snapshot.num_gpu_blocks + snapshot.num_cpu_blocks
-    crowded = max(snapshot.num_gpu_blocks, snapshot.num_cpu_blocks) > 24
+    crowded = max(map(len, cache.pools.values())) > 24
     cell_w = 33.0 if crowded else 40.0
     pools: list[Pool] = []
-    for heading, ids, columns in (
-        ("CPU pool", range(snapshot.num_gpu_blocks, total), 3 if crowded else 2),
-        ("GPU pool", range(snapshot.num_gpu_blocks), 5 if crowded else 4),
-    ):
-        if ids:
-            width = columns * (cell_w + SPACE) - SPACE
-            pools.insert(0, Pool(heading, ids, columns, cell_w, right - width, ()))
-            right -= width + POOL_GAP
+    for place, (name, ids) in reversed([*enumerate(cache.pools.items())]):
+        columns = (3 if crowded else 2) if place else (5 if crowded else 4)
+        width = columns * (cell_w + SPACE) - SPACE
+        pools.insert(0, Pool(f"{name} pool", ids, columns, cell_w, right - width, ()))
+        right -= width + POOL_GAP
 
-    held = [block.block_id for table in snapshot.tables.values() for block in table]
+    held = [block_id for table in cache.tables.values() for block_id in table.block_ids]
     wires = Counter(pool.row(i) for pool in pools for i in held if wired and i in pool.ids)
     tops: list[float] = []
     for row in range(max(pool.row(pool.ids[-1]) for pool in pools) + 1):
@@ -92,25 +88,23 @@ def _gutter(wires: int) -> float:
 
 
 def draw_pools(
-    axes: Axes, snapshot: Snapshot, pools: Pools, top: float, framed: Collection[int]
+    axes: Axes, cache: CacheView, pools: Pools, top: float, framed: Collection[int]
 ) -> None:
     """Every physical block: its id, who holds it, how full it is, and whether it is shared."""
-    free = {*snapshot.free_gpu, *snapshot.free_cpu}
-    owners, fill = snapshot.owners(), snapshot.fill()
     for pool in pools.entries:
         style.write(axes, pool.x, top - 12, pool.heading, size=style.HEADING, ha="left", bold=True)
         for block_id in pool.ids:
-            box, names = pool.cell(block_id), owners.get(block_id, [])
-            held = not names and block_id not in free
+            box, names = pool.cell(block_id), cache.owners.get(block_id, [])
+            held = not names and block_id not in cache.waiting
             style.rectangle(axes, box, fill=style.HELD if held else style.PAPER, edge=None)
             style.fill_from_below(
                 axes,
                 box,
-                fill.get(block_id, 0) / snapshot.block_size,
-                [snapshot.color(name) for name in names],
-                style.CPU_HATCH if snapshot.on_cpu(block_id) else "",
+                cache.fill.get(block_id, 0) / cache.block_size,
+                [cache.color(name) for name in names],
+                cache.hatch(block_id),
             )
-            references = snapshot.ref_counts.get(block_id, 0)
+            references = cache.state.ref_counts.get(block_id, 0)
             style.rectangle(
                 axes, box, fill=None, width=style.THICK if references > 1 else style.THIN
             )
@@ -153,7 +147,7 @@ class Plug:
     y: float
 
 
-def draw_wires(axes: Axes, snapshot: Snapshot, plugs: list[Plug], pools: Pools) -> None:
+def draw_wires(axes: Axes, cache: CacheView, plugs: list[Plug], pools: Pools) -> None:
     """From each table entry to its physical block, through the gutters: no wire crosses a cell.
 
     Upper entries take the outer lanes and the upper levels, so that wires rarely cross.
@@ -174,7 +168,7 @@ def draw_wires(axes: Axes, snapshot: Snapshot, plugs: list[Plug], pools: Pools) 
         land = box.center[0] + spread
         visits[plug.block_id] += 1
         corners = [(plug.x + 2, plug.y), (bus, plug.y), (bus, level), (land, level), (land, box.y)]
-        color = snapshot.color(plug.name)
+        color = cache.color(plug.name)
         # A dark line under the coloured one: yellow alone would be lost on white.
         for shade, width in ((style.INK, 1.8), (color, 1.0)):
             axes.add_patch(

@@ -10,31 +10,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from figures import style
-from figures.style import Box
+from figures.sources import report
+from figures.style import MARGIN, Box, Picture
+from pagesim.errors import UsageError
 
-MARGIN, BAR, PITCH, GAP = 10.0, 11.0, 15.0, 12.0
+BAR, PITCH, GAP = 11.0, 15.0, 12.0
 LABEL, VALUE = 170.0, 118.0
 COPY, READ = "copy", "read only"
+MADE_BY = "python -m kernels.bench --out report.json"
 
 
-def roofline(report: Mapping[str, Any], *, title: str | None = None) -> Figure:
-    """Draw a report of `kernels.bench`.
+@style.picture
+def roofline(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
+    """Draw a report of `kernels.bench`, to see how near the kernels come to the memory's speed.
 
-    Raises ValueError for a dry run, whose figures mean nothing, and for a report without rows.
+    ``source``: the report, or its JSON file. Bars are in terabytes of useful traffic a second.
+    TypeError for what is no report; UsageError for a dry run, whose numbers mean nothing, and for
+    a report without rows.
     """
-    _refuse_what_is_no_measurement(report)
-    with mpl.rc_context(style.RC):
-        return _draw(report, title or f"Paged decode on {report['chip']['name']}")
+    data = report("roofline", source, ("chip", "copy_tb_s", "read_tb_s", "rows"), MADE_BY)
+    if data.get("dry_run"):
+        raise UsageError("this report is of a dry run: its figures mean nothing, and are not drawn")
+    if not data["rows"]:
+        raise UsageError("this report has no rows: there is nothing to draw")
+    return _draw(data, title or f"Paged decode on {data['chip']['name']}"), _words(data)
 
 
-def roofline_alt_text(report: Mapping[str, Any]) -> str:
-    """The picture in words: the ceilings, then each case's kernels with their share of the copy."""
-    _refuse_what_is_no_measurement(report)
+def _words(report: Mapping[str, Any]) -> str:
+    """The ceilings, then each case's kernels with their share of the copy."""
     sentences = [
         f"Useful memory traffic of decode kernels on {report['chip']['name']}, where a copy moves "
         f"{report['copy_tb_s']:.2f} and a read-only stream {report['read_tb_s']:.2f} terabytes a "
@@ -50,13 +56,6 @@ def roofline_alt_text(report: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def _refuse_what_is_no_measurement(report: Mapping[str, Any]) -> None:
-    if report["dry_run"]:
-        raise ValueError("this report is of a dry run: its figures mean nothing, and are not drawn")
-    if not report["rows"]:
-        raise ValueError("this report has no rows: there is nothing to draw")
-
-
 def _cases(report: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """The rows by case, in the report's order."""
     found: dict[str, list[Mapping[str, Any]]] = {}
@@ -65,13 +64,12 @@ def _cases(report: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     return found
 
 
-def _draw(report: Mapping[str, Any], title: str) -> Figure:
+def _draw(report: Mapping[str, Any], title: str) -> Picture:
     cases = _cases(report)
     names = list(dict.fromkeys(row["name"] for row in report["rows"]))
     top = MARGIN + 62.0
     height = top + sum(len(rows) * PITCH + 16.0 + GAP for rows in cases.values()) + MARGIN
-    figure, axes = style.sheet(style.WIDTH, height)
-    style.write(axes, MARGIN, MARGIN + 8, title, size=style.TITLE, ha="left", bold=True)
+    figure, axes = style.sheet(style.WIDTH, height, title)
     versions = ", ".join(f"{name} {found}" for name, found in report["versions"].items())
     style.write(
         axes,

@@ -1,0 +1,1 @@
+"""One module a picture; `figures` itself has their functions."""

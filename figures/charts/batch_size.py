@@ -1,0 +1,81 @@
+"""How many requests run at once, beside what the paper measured (Figure 13).
+
+On ShareGPT the queue is never empty, so memory alone decides. On Alpaca it was empty at times, and
+then the batch depends on how fast the machine is: there we give what an ideal machine and one that
+is too slow would show, and claim no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from figures import page, style
+from figures.charts.compare import Panel, Row, draw_panels
+from figures.charts.memory_waste import POLICIES
+from figures.sources import means_of, note_of, runs, serve
+from figures.style import Picture
+from pagesim.studies.paper import Comparison
+
+# Parts of a published batch: what tests/studies/test_paper.py holds our ShareGPT runs to.
+WITHIN = {"max": 0.12, "pow2": 0.12, "oracle": 0.12, "paged": 0.20}
+HEADINGS = {
+    "sharegpt": "ShareGPT, all requests waiting from the start",
+    "alpaca": "Alpaca, 30 requests a second: on two machines, no bound claimed",
+}
+HOW_TO_READ = (
+    "Bar: simulated. Diamond: published; its whiskers are how far off our tests let the bar be, "
+    "12 % for Orca and 20 % for vLLM. On Alpaca the full bar is an ideal machine (the clock model "
+    "pagesim.simulation.Roofline, nothing fitted), and on to the end of the hatched one is a machine "
+    "too slow to ever empty the queue; where between them a real one is, we do not claim."
+)
+
+
+@style.picture
+def batch_size(
+    source: Any,
+    *,
+    policies: Iterable[str] = POLICIES,
+    title: str | None = None,
+    notes: Iterable[str] = (),
+    **options: Any,
+) -> tuple[Picture, str]:
+    """Draw how many requests run at once, which is what saved memory buys.
+
+    ``source``: ``{"sharegpt": studies.paper.figure_13a(), "alpaca": figure_13b()}`` or one of them,
+    which stand beside the published batches; or whatever `memory_waste` takes, with ``policies``
+    and ``options`` as there. Bars are mean batches over the iterations, in requests. TypeError and
+    UsageError say what cannot be drawn. Source: Kwon et al., 2023, Figure 13.
+    """
+    if isinstance(source, Comparison):
+        source = {"sharegpt": source}
+    how: list[str] = []
+    if isinstance(source, Mapping) and any(isinstance(c, Comparison) for c in source.values()):
+        panels = [_panel(name, found) for name, found in source.items()]
+        how = [HOW_TO_READ]
+    else:
+        found = runs("batch_size", source, serve(policies, options))
+        rows = [Row(page.policy_name(name), means_of(run)["batch"]) for name, run in found.items()]
+        panels = [Panel("Simulated or recorded", rows, _high(rows), style.MUTED)]
+        notes = [*notes, *note_of(found)]
+    return draw_panels(
+        title or "How many requests run at once",
+        "Mean batch over the iterations, in requests",
+        panels,
+        [*how, *notes],
+    )
+
+
+def _high(rows: list[Row]) -> float:
+    return 1.1 * max(max(row.ours, row.published or 0, row.upper or 0) for row in rows)
+
+
+def _panel(name: str, found: Comparison) -> Panel:
+    rows = []
+    for policy, ours in found.ours.items():
+        published = found.published.get(policy, {}).get("batch")
+        bounded = name == "sharegpt" and published is not None
+        within = WITHIN[policy] * published if bounded else None
+        called = page.policy_name(policy)
+        rows.append(Row(called, ours["batch"], published, ours.get("saturated"), within))
+    return Panel(HEADINGS.get(name, name), rows, _high(rows), style.MUTED)

@@ -1,0 +1,161 @@
+"""Block size and memory: one stacked column a size, and under it the numbers.
+
+What a larger block costs is the last one of every request, half empty on average. The last line of
+numbers is that rule of thumb, calculated from the batch alone, to be compared with internal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from figures import page, style
+from figures.charts.memory_waste import SEEN
+from figures.page import Scale
+from figures.sources import Means, Run, log_of, means_of, note_of, runs
+from figures.style import Box, Picture
+from pagesim.errors import UsageError
+from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.simulation.waste import PARTS
+from pagesim.studies.paper import Comparison
+from pagesim.timeline import Timeline
+from pagesim.workload import Workload
+
+LABELS, COLUMNS, ROW = 92.0, 170.0, 14.0
+LEFT = page.MARGIN + LABELS
+SIZES = (1, 8, 16, 32, 64, 128, 256)
+HALF = "half a block each"
+RULE = (
+    f"{HALF.capitalize()}: (block size {page.MINUS} 1) / 2 empty slots for every request that "
+    "runs, which is what internal would be if prompts and outputs ended anywhere in a block alike."
+)
+
+
+def half_a_block_each(block_size: int, batch: float, slots: int) -> float:
+    """Percent of ``slots`` left empty if every last block has (block_size - 1) / 2 empty slots."""
+    return 100 * batch * (block_size - 1) / 2 / slots
+
+
+@style.picture
+def block_size_sweep(
+    source: Any,
+    slots: int | None = None,
+    *,
+    sizes: Iterable[int] = SIZES,
+    published: Mapping[int, float] | None = None,
+    title: str | None = None,
+    notes: Iterable[str] = (),
+    **options: Any,
+) -> tuple[Picture, str]:
+    """Draw where the slots of a paged pool are for some block sizes, to see what large ones cost.
+
+    ``source``: runs, logs or means in percent by their block size, paged Simulations or Timelines
+    in a list, ``pagesim.studies.paper.block_sizes()``; or a trace of requests (Workload or file), which is
+    simulated with ``sizes`` and ``options`` of `simulate`. ``slots`` is the pool: of a run its own,
+    of bare means the paper's 15,728 unless it is given. ``published`` token shares in percent
+    become a mark at their size. TypeError and UsageError say what cannot be drawn.
+    """
+
+    def serve(workload: Workload) -> dict[str, Simulation]:
+        given = {"saturated": True, "progress": False, **options}
+        return {str(n): simulate(workload, block_size=n, **given) for n in sizes}
+
+    if isinstance(source, Comparison) and published is None:
+        published = {int(size): row["token"] for size, row in source.published.items()}
+        notes = notes or (source.method, source.calibration, f"Published: {source.source}.")
+    found = runs("block_size_sweep", source, serve)
+    by_size = {_size_of(name, run): run for name, run in found.items()}
+    by_size = dict(sorted(by_size.items(), key=lambda pair: pair[0]))
+    if slots is None:
+        pools = {
+            PAPER_POOL.slots if isinstance(r, Mapping) else log_of(r).pool for r in by_size.values()
+        }
+        if len(pools) > 1:
+            raise UsageError(f"the runs have pools of {sorted(pools)} slots: draw equal pools")
+        slots = pools.pop()
+    rows = {size: means_of(run) for size, run in by_size.items()}
+    notes = [*notes, *note_of(found)]
+    figure = _draw(rows, slots, published or {}, title or "Block size and memory", notes)
+    return figure, _words(rows, notes)
+
+
+def _size_of(name: str, run: Run) -> int:
+    """The block size that a run has, or that it is called by."""
+    if isinstance(run, Timeline):
+        return run.at(0).block_size
+    size = run.block_size if isinstance(run, Simulation) else name
+    if size is None or not str(size).isdecimal():
+        raise UsageError(f"{name!r} has no block size: give paged runs, or {{block size: means}}")
+    return int(size)
+
+
+def _words(rows: Mapping[int, Means], notes: Iterable[str]) -> str:
+    """Per block size the token share, internal, and the batch."""
+    said = [
+        f"{size}: token {row['token']:.1f}, internal {row['internal']:.1f}, "
+        f"{row['batch']:.1f} requests at once"
+        for size, row in rows.items()
+    ]
+    return " ".join([f"Percent of the cache's slots by block size. {'; '.join(said)}.", *notes])
+
+
+def _draw(
+    rows: Mapping[int, Means],
+    slots: int,
+    published: Mapping[int, float],
+    title: str,
+    notes: Iterable[str],
+) -> Picture:
+    table = {
+        "token": [f"{row['token']:.1f}" for row in rows.values()],
+        "internal": [f"{row['internal']:.1f}" for row in rows.values()],
+        HALF: [f"{half_a_block_each(size, rows[size]['batch'], slots):.1f}" for size in rows],
+        "requests at once": [f"{row['batch']:.1f}" for row in rows.values()],
+    }
+    marked = [f"Diamond: the published share of tokens ({_list(published)})."] if published else []
+    body = 18.0 + COLUMNS + 20 + ROW * len(table)
+    figure, axes, y = page.sheet(
+        title,
+        f"Percent of the cache's {slots:,} slots on average",
+        body,
+        [RULE, *marked, *notes],
+    )
+    seen = [name for name in PARTS if any(row[name] >= SEEN for row in rows.values())]
+    page.legend(axes, LEFT, y, seen)
+    y += 18
+    up = Scale(0, 100, y + COLUMNS, y)
+    for percent in page.ticks(100):
+        style.write(axes, LEFT - 6, up(percent), f"{percent:g}", ha="right")
+        page.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)
+    pitch = (page.WIDTH - page.MARGIN - LEFT) / len(rows)
+    middles = [LEFT + (place + 0.5) * pitch for place in range(len(rows))]
+    y += COLUMNS + 10
+    style.write(axes, LEFT - 6, y, "block size", ha="right", bold=True)
+    for x, (size, row) in zip(middles, rows.items(), strict=True):
+        _column(axes, x, min(0.72 * pitch, 44), row, up)
+        if size in published:
+            page.diamond(axes, x, up(published[size]))
+        style.write(axes, x, y, str(size), bold=True)
+    y += 2
+    for name, numbers in table.items():
+        y += ROW
+        color = style.MUTED if name == HALF else style.INK
+        style.write(axes, LEFT - 6, y, name, ha="right", color=color)
+        for x, text in zip(middles, numbers, strict=True):
+            style.write(axes, x, y, text, color=color)
+    return figure
+
+
+def _column(axes: Axes, x: float, width: float, row: Means, up: Scale) -> None:
+    below = 0.0
+    for name in PARTS:
+        above = below + row[name]
+        style.part(axes, Box(x - width / 2, up(above), width, up(below) - up(above)), name)
+        below = above
+    style.rectangle(axes, Box(x - width / 2, up(100), width, up(0) - up(100)), fill=None)
+
+
+def _list(published: Mapping[int, float]) -> str:
+    return ", ".join(f"{share:.1f} for {size}" for size, share in published.items())

@@ -1,0 +1,220 @@
+"""What a picture is drawn from: runs, their logs, and the files that hold either.
+
+Every figure asks here, so that all of them take the same things and refuse in the same words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from pagesim.errors import UsageError
+from pagesim.jsonl import numbered_objects
+from pagesim.simulation import Simulation, simulate
+from pagesim.simulation.waste import PARTS, WasteLog
+from pagesim.studies.paper import Comparison
+from pagesim.timeline import Timeline, load
+from pagesim.workload import Workload
+from pagesim.workload import load as load_workload
+
+Means = Mapping[str, float]
+Run = Simulation | Timeline | WasteLog | Means
+Serve = Callable[[Workload], Mapping[str, Run]]
+"""What becomes of a trace of requests: runs by name."""
+
+RUNS = (
+    "a pagesim.Simulation, a Timeline, a WasteLog, its mean(), a Comparison of studies.paper, the "
+    "path of a timeline, a trace of requests or what `pagesim simulate --json` printed, or several "
+    "of them in a list or by name"
+)
+
+
+def is_path(source: Any) -> bool:
+    """Whether it names a file."""
+    return isinstance(source, str | PathLike)
+
+
+def cannot(figure: str, source: Any, wanted: str) -> TypeError:
+    """The refusal of something that a figure does not draw, with the way out."""
+    return TypeError(f"{figure} cannot draw {_named(source)}: give {wanted}")
+
+
+def _named(source: Any) -> str:
+    kind = type(source).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
+def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Mapping[str, Any]:
+    """Plain data with ``keys``: as they are, in a JSON file, or of what has ``as_dict()``.
+
+    TypeError for what has none, UsageError for data that lack a key; both say who makes them.
+    """
+    data = read(source) if is_path(source) else source
+    if hasattr(data, "as_dict"):
+        data = data.as_dict()
+    if not isinstance(data, Mapping):
+        raise cannot(figure, data, f"what {made_by} makes, or its JSON file")
+    if missing := [key for key in keys if key not in data]:
+        raise UsageError(f"{figure}: the data have no {', '.join(missing)}: {made_by} makes them")
+    return data
+
+
+def read(path: str | PathLike[str]) -> Any:
+    """What a file holds: a Timeline, a Workload, or the object of a JSON file.
+
+    UsageError if it is none of them, with the line that is wrong; OSError if it cannot be opened.
+    """
+    name = fspath(path)
+    if name.endswith(".json"):
+        try:
+            found = json.loads(Path(name).read_text(encoding="utf-8"))
+        except (RecursionError, ValueError) as error:
+            raise UsageError(f"{name}: not JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise UsageError(f"{name}: must be a JSON object, not {found!s:.40}")
+        return found
+    if name.removesuffix(".gz").endswith(".jsonl"):
+        for _, first in islice(numbered_objects(name, UsageError), 1):
+            if str(first.get("format", "")).startswith("pagesim-timeline/"):
+                return load(path)
+    return load_workload(path)
+
+
+def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
+    """The runs of ``source`` by name: of one, of several in a list, or as a mapping names them.
+
+    A trace of requests is given to ``serve``. TypeError, with ``figure`` in it, for what holds no
+    run; UsageError when there is none, and for means that lack a part.
+    """
+    if isinstance(source, Comparison):
+        source = source.ours
+    if isinstance(source, Mapping) and not _is_means(source):
+        several = [(str(name), value) for name, value in source.items()]
+    elif isinstance(source, list | tuple):
+        several = [(None, value) for value in source]
+    else:
+        several = [(None, source)]
+    found: dict[str, Run] = {}
+    for name, value in several:
+        some = _runs_of(figure, value, serve)
+        for own, run in some.items():
+            called = own if name is None else name if len(some) == 1 else f"{name}, {own}"
+            twins = sum(other.split(" (")[0] == called for other in found)
+            found[f"{called} ({twins + 1})" if twins else called] = run
+    if not found:
+        raise UsageError(f"{figure}: there is no run to draw: give at least one")
+    return found
+
+
+def _runs_of(figure: str, source: Any, serve: Serve) -> Mapping[str, Run]:
+    """One source: a run by its own name, or what a file holds."""
+    if is_path(source):
+        found, name = read(source), Path(source).name.split(".")[0]
+        if isinstance(found, Mapping):
+            return _printed(found, fspath(source))
+        return {name: found} if isinstance(found, Timeline) else serve(found)
+    if isinstance(source, Workload):
+        return serve(source)
+    if isinstance(source, Simulation):
+        return {source.policy: source}
+    if isinstance(source, Timeline):
+        return {source.notes.title or "recorded run": source}
+    if isinstance(source, WasteLog):
+        return {"run": source}
+    if isinstance(source, Mapping) and _is_means(source):
+        missing = [name for name in (*PARTS, "batch") if name not in source]
+        if missing:
+            raise UsageError(f"the means have no {', '.join(missing)}: take WasteLog.mean()")
+        return {"run": source}
+    raise cannot(figure, source, RUNS)
+
+
+def _is_means(source: Mapping[Any, Any]) -> bool:
+    return bool(source) and all(isinstance(value, int | float) for value in source.values())
+
+
+def _printed(found: Mapping[str, Any], path: str) -> dict[str, Run]:
+    """What `pagesim simulate --json` or `pagesim waste --json` printed."""
+    means = found.get("policies") or {found.get("policy", "run"): found.get("waste")}
+    for row in means.values():
+        if not isinstance(row, Mapping) or not {*PARTS, "batch"} <= row.keys():
+            raise UsageError(
+                f"{path}: there are no means in this file: write it with `pagesim simulate --json` "
+                "or `pagesim waste --json`"
+            )
+    return dict(means)
+
+
+def serve(policies: Iterable[str], options: Mapping[str, Any]) -> Serve:
+    """Simulate a trace under some policies, all requests waiting from the start.
+
+    ``options`` are those of `pagesim.simulate`, and may change that.
+    """
+    given = {"saturated": True, "progress": False, **options}
+
+    def served(workload: Workload) -> dict[str, Run]:
+        return {policy: simulate(workload, policy=policy, **given) for policy in policies}
+
+    return served
+
+
+def log_of(run: Run) -> WasteLog:
+    """Where the slots were, iteration after iteration. UsageError for means: they have no time."""
+    if isinstance(run, Simulation):
+        return run.waste
+    if isinstance(run, Timeline):
+        return _log_of_pages(run)
+    if isinstance(run, WasteLog):
+        return run
+    raise UsageError("means have no iterations: give the run, its log, or its timeline")
+
+
+def means_of(run: Run) -> Means:
+    """Percent of the pool for each part, and "batch", over the steady state."""
+    return run if isinstance(run, Mapping) else log_of(run).mean()
+
+
+def note_of(found: Mapping[str, Run]) -> list[str]:
+    """What a picture says of the runs that it simulated, or read from a timeline."""
+    notes = []
+    for run in found.values():
+        if isinstance(run, Simulation):
+            late = run.requests.num_ignored
+            ignored = f", {late:,} of them too long and ignored" if late else ""
+            notes.append(
+                f"{run.workload.source}: {len(run.workload):,} requests{ignored}, in "
+                f"{run.pool.slots:,} slots."
+            )
+        elif isinstance(run, Timeline):
+            notes.append("Of a timeline: an iteration is a step of the scheduler, or an event.")
+    return list(dict.fromkeys(notes))
+
+
+def _log_of_pages(run: Timeline) -> WasteLog:
+    """A recorded run in slots of its first pool; time is counted in steps.
+
+    Free blocks are external while a request waits. What will be used later is not known here: all
+    that is empty in a held block is internal.
+    """
+    steps = run.find(kind="schedule") or range(len(run))
+    start = run.at(0)
+    pool = range(next(iter(start.pools.values())))
+    log = WasteLog(len(pool) * start.block_size)
+    for step, event in enumerate(steps, 1):
+        state = run.at(event + 1)
+        filled: dict[int, int] = {}
+        for table in state.tables.values():
+            for block, fill in zip(table.block_ids, table.fill, strict=True):
+                if block in pool:
+                    filled[block] = max(fill, filled.get(block, 0))
+        free = sum(block in pool for ids in state.lists.values() for block in ids)
+        token, held = sum(filled.values()), len(filled) * start.block_size
+        rest = (len(pool) - len(filled) - free) * start.block_size
+        waits = any(state.queues.get(name) for name in ("waiting", "swapped"))
+        batch = len(state.queues["running"]) if "running" in state.queues else len(state.tables)
+        log.add(step, token, 0, held - token, rest + waits * free * start.block_size, batch)
+    return log
