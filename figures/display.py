@@ -124,7 +124,7 @@ def show(figure: Figure, alt: str | None = None) -> None:
 
 
 def save(figure: Figure, path: str | PathLike[str], alt: str | None = None) -> Path:
-    """Write a figure as the .svg, .png or .pdf that ``path`` names, with its words or ``alt`` in it.
+    """Write a figure as the .svg, .png or .pdf that ``path`` names; its words or ``alt`` are in it.
 
     The same figure gives the same bytes each time. Returns the path. UsageError for another
     ending, OSError if it cannot be written; a file that was there stays until then.

@@ -54,7 +54,7 @@ def _occupancy_timeline() -> Picture:
         f"Means and slots: {paper.SOURCE}.",
     )
     runs = {
-        policy: simulate(workload, policy=policy, saturated=True, progress=False).waste
+        policy: simulate(workload, policy=policy, saturated=True, progress=False)
         for policy in ("max", "paged")
     }
     title = "The same requests, in contiguous and in paged memory"

@@ -197,8 +197,8 @@ def note_of(found: Mapping[str, Run]) -> list[str]:
 def _log_of_pages(run: Timeline) -> WasteLog:
     """A recorded run in slots of its first pool; time is counted in steps.
 
-    Free blocks are external while a request waits. What will be used later is not known here: all
-    that is empty in a held block is internal.
+    A timeline knows neither what will be used later nor how much the head of the queue asks for:
+    what is empty in a held block is internal, and external is only what no table and no list has.
     """
     steps = run.find(kind="schedule") or range(len(run))
     start = run.at(0)
@@ -214,7 +214,6 @@ def _log_of_pages(run: Timeline) -> WasteLog:
         free = sum(block in pool for ids in state.lists.values() for block in ids)
         token, held = sum(filled.values()), len(filled) * start.block_size
         rest = (len(pool) - len(filled) - free) * start.block_size
-        waits = any(state.queues.get(name) for name in ("waiting", "swapped"))
         batch = len(state.queues["running"]) if "running" in state.queues else len(state.tables)
-        log.add(step, token, 0, held - token, rest + waits * free * start.block_size, batch)
+        log.add(step, token, 0, held - token, rest, batch)
     return log

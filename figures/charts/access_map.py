@@ -90,10 +90,10 @@ def access_map(
 ) -> tuple[Picture, str]:
     """Draw who read which slots: a kernel should read its own sequence's pages, and no more.
 
-    ``source`` is what `kernels.xray` returns, its ``as_dict()``, or that in a JSON file. `names` are
-    the sequences' names; A, B, … by default. Counts are slots of the cache, and bytes. Shows up to
-    32 blocks (those that are touched or owned, if there are more in the cache) and up to 24 rows,
-    and says what it leaves out. TypeError for what is no trace, UsageError for one that touches no
+    ``source`` is what `kernels.xray` returns, its ``as_dict()``, or a JSON file with it. `names`
+    call the sequences; A, B, … by default. Counts are slots of the cache, and bytes. Shows up to 32
+    blocks (those that are touched or owned, if there are more in the cache) and up to 24 rows, and
+    says what it leaves out. TypeError for what is no trace, UsageError for one that touches no
     cache.
     """
     trace = report("access_map", source, _KEYS, "kernels.xray(…)")

@@ -26,8 +26,8 @@ HEADINGS = {
 HOW_TO_READ = (
     "Bar: simulated. Diamond: published; its whiskers are how far off our tests let the bar be, "
     "12 % for Orca and 20 % for vLLM. On Alpaca the full bar is an ideal machine (the clock model "
-    "pagesim.simulation.Roofline, nothing fitted), and on to the end of the hatched one is a machine "
-    "too slow to ever empty the queue; where between them a real one is, we do not claim."
+    "pagesim.simulation.Roofline, nothing fitted), and on to the end of the hatched one is a "
+    "machine too slow to ever empty the queue; where between them a real one is, we do not claim."
 )
 
 
@@ -57,7 +57,7 @@ def batch_size(
         found = runs("batch_size", source, serve(policies, options))
         rows = [Row(page.policy_name(name), means_of(run)["batch"]) for name, run in found.items()]
         panels = [Panel("Simulated or recorded", rows, _high(rows), style.MUTED)]
-        notes = [*notes, *note_of(found)]
+        notes = list(notes) or note_of(found)
     return draw_panels(
         title or "How many requests run at once",
         "Mean batch over the iterations, in requests",

@@ -52,7 +52,7 @@ def block_size_sweep(
     """Draw where the slots of a paged pool are for some block sizes, to see what large ones cost.
 
     ``source``: runs, logs or means in percent by their block size, paged Simulations or Timelines
-    in a list, ``pagesim.studies.paper.block_sizes()``; or a trace of requests (Workload or file), which is
+    in a list, ``studies.paper.block_sizes()``; or a trace of requests (Workload or file), which is
     simulated with ``sizes`` and ``options`` of `simulate`. ``slots`` is the pool: of a run its own,
     of bare means the paper's 15,728 unless it is given. ``published`` token shares in percent
     become a mark at their size. TypeError and UsageError say what cannot be drawn.
@@ -76,7 +76,7 @@ def block_size_sweep(
             raise UsageError(f"the runs have pools of {sorted(pools)} slots: draw equal pools")
         slots = pools.pop()
     rows = {size: means_of(run) for size, run in by_size.items()}
-    notes = [*notes, *note_of(found)]
+    notes = list(notes) or note_of(found)
     figure = _draw(rows, slots, published or {}, title or "Block size and memory", notes)
     return figure, _words(rows, notes)
 

@@ -36,8 +36,8 @@ def kv_size(
 
     ``models``: one or several of a ModelSpec, the name of a preset ("llama-3.1-8b"), or the path of
     a Hugging Face config.json. Bars are in KiB a token, all layers, in the model's own dtype, on
-    one linear scale. ``notes`` stand under the picture. TypeError for what is no model, UsageError when
-    there is none. Source: `pagesim.ModelSpec`.
+    one linear scale. ``notes`` stand under the picture. TypeError for what is no model, UsageError
+    when there is none. Source: `pagesim.ModelSpec`.
     """
     if is_path(models) or isinstance(models, ModelSpec):
         models = [models]

@@ -45,7 +45,7 @@ def memory_waste(
     """Draw where the slots of the cache are on average, to see what a way to give memory wastes.
 
     ``source``: a Simulation, its WasteLog or the means in percent, a Timeline, a Comparison of
-    `pagesim.studies.paper`, a file with one of them, several in a list or by name; or a trace of requests
+    `studies.paper`, a file with one of them, several in a list or by name; or a trace of requests
     (Workload or file), which is simulated under ``policies`` with ``options`` of `simulate`.
     ``published`` has, under the same names, what it is compared with; parts may be missing there.
     ``notes`` stand under the picture. Bars are in percent of the slots, batches in requests.
@@ -56,7 +56,7 @@ def memory_waste(
     if isinstance(source, Comparison):
         published = published or source.published
         notes = notes or (source.method, source.calibration, f"Published: {source.source}.")
-    notes = [*notes, *note_of(found)]
+    notes = list(notes) or note_of(found)
     figure = _draw(rows, published or {}, title or "Where the slots of the cache are", notes)
     return figure, _words(rows, published or {}, notes)
 

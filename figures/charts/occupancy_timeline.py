@@ -98,7 +98,7 @@ def occupancy_timeline(
     if steps and by == "seconds":
         raise UsageError(f"{steps[0]!r} is a timeline, which has no clock: take by='iterations'")
     by = by or ("iterations" if steps else "seconds")
-    slices, notes = _cut_alike(found, by), [*notes, *note_of(found)]
+    slices, notes = _cut_alike(found, by), list(notes) or note_of(found)
     figure = _draw(slices, by, title or "Where the slots are, over time", notes)
     return figure, _words(slices, by, notes)
 

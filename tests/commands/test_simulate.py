@@ -86,15 +86,15 @@ def test_requests_wait_from_the_start_unless_they_arrive_in_time(
     assert saturated["policies"]["oracle"]["free"] == 0 < in_time["policies"]["oracle"]["free"]
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png"])
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
 def test_waste_draws_what_it_says(
     capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path, suffix: str
 ) -> None:
     out = tmp_path / f"waste{suffix}"
     value = answer(capsys, "waste", trace, "--policy", "max", *SMALL, "--out", out)
     assert value["out"] == str(out)
-    if suffix == ".png":
-        assert out.read_bytes().startswith(b"\x89PNG")
+    if suffix != ".svg":
+        assert out.read_bytes().startswith({".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
     else:
         share = value["policies"]["max"]["token"]
         assert "Memory waste, trace.csv" in out.read_text()
@@ -159,7 +159,7 @@ def test_simulate_says_no_when_nothing_fits(
         (["waste"], "give a FILE of requests, or --preset paper-figure-2"),
         (["waste", "TRACE", "--preset", "paper-figure-2"], "give a FILE of requests, or --preset"),
         (["waste", "TRACE", "--slots", "0"], "0 is not in the range 1<=x<="),
-        (["waste", "TRACE", "--out", "waste.pdf"], "waste.pdf: must end in .svg or .png"),
+        (["waste", "TRACE", "--out", "waste.jpg"], "waste.jpg: must end in .svg, .png or .pdf"),
         (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
         (["waste", "BAD"], "bad.csv:2"),
         (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),

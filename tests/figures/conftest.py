@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
-from figures import BlockView, Snapshot
+from pagesim.state import State, TableState
 
-MakeCache = Callable[..., Snapshot]
+MakeCache = Callable[..., State]
+
+
+def cache_of(
+    block_size: int,
+    gpu: int,
+    cpu: int,
+    tables: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
+    free: tuple[int, ...],
+    free_cpu: tuple[int, ...] = (),
+) -> State:
+    """A state as V0 would give it; a table is its block ids and its tokens."""
+    states = {name: TableState.of(*table, block_size) for name, table in tables.items()}
+    ids = [block_id for table in states.values() for block_id in table.block_ids]
+    return State(
+        block_size,
+        {"GPU": gpu, "CPU": cpu} if cpu else {"GPU": gpu},
+        False,
+        states,
+        {block_id: ids.count(block_id) for block_id in range(gpu + cpu)},
+        {"GPU free list": free} | ({"CPU free list": free_cpu} if cpu else {}),
+    )
 
 
 @pytest.fixture
-def cache() -> Snapshot:
-    """A and B share blocks 3 and 7, C lies on the CPU, block 2 is held by nobody."""
-    prefix = (BlockView(3, (10, 11, 12, 13)), BlockView(7, (14, 15, 16, 17)))
-    return Snapshot(
-        block_size=4,
-        num_gpu_blocks=12,
-        num_cpu_blocks=8,
-        tables={
-            "A": (*prefix, BlockView(0, (18,))),
-            "B": (*prefix, BlockView(5, (18, 19))),
-            "C": (BlockView(13, (40, 41, 42, 43)), BlockView(12, (44, 45, 46))),
+def cache() -> State:
+    """A and B share blocks 3 and 7, C lies on the CPU, block 2 is held and in no table."""
+    prompt = tuple(range(10, 18))
+    return cache_of(
+        4,
+        12,
+        8,
+        {
+            "A": ((3, 7, 0), (*prompt, 18)),
+            "B": ((3, 7, 5), (*prompt, 18, 19)),
+            "C": ((13, 12), (40, 41, 42, 43, 44, 45, 46)),
         },
-        ref_counts={3: 2, 7: 2, 0: 1, 5: 1, 13: 1, 12: 1},
-        free_gpu=(6, 1, 4, 11, 10, 9, 8),
-        free_cpu=(19, 14, 15, 16, 17, 18),
+        (6, 1, 4, 11, 10, 9, 8),
+        (19, 14, 15, 16, 17, 18),
     )
 
 
@@ -37,17 +57,16 @@ def make_cache() -> MakeCache:
 
     def make(
         sequences: int, blocks: int, gpu: int, cpu: int = 0, block_size: int = 4, swapped: int = 0
-    ) -> Snapshot:
+    ) -> State:
         draw = random.Random(0)
         free = draw.sample(range(gpu), gpu)
         away = list(range(gpu, gpu + cpu))
         tables = {}
         for order in range(sequences):
             pool = away if order < swapped else free
-            full = [draw.choices(range(100), k=block_size) for _ in range(blocks)]
-            full[-1] = full[-1][: draw.randint(1, block_size)]
-            tables[f"s{order}"] = tuple(BlockView(pool.pop(), tuple(ids)) for ids in full)
-        counts = {block.block_id: 1 for table in tables.values() for block in table}
-        return Snapshot(block_size, gpu, cpu, tables, counts, tuple(free), tuple(away))
+            count = block_size * (blocks - 1) + draw.randint(1, block_size)
+            ids = tuple(pool.pop() for _ in range(blocks))
+            tables[f"s{order}"] = (ids, tuple(draw.choices(range(100), k=count)))
+        return cache_of(block_size, gpu, cpu, tables, tuple(free), tuple(away))
 
     return make

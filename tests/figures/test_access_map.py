@@ -10,9 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from figures import style
-from figures.access_map import DOT, MAX_ROWS, access_alt_text, access_map, owners_of, rows_of
-from figures.display import svg_bytes
+from figures import alt_text, style
+from figures.charts.access_map import DOT, MAX_ROWS, access_map, owners_of, rows_of
+from figures.display import image_bytes
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
@@ -135,7 +135,7 @@ def test_a_slot_of_another_sequence_is_crossed_out() -> None:
     assert len(crossed) == 1 + 1  # and the legend
     assert "crossed: not its sequence's slots" in words(figure)
     assert "crossed: not its sequence's slots" not in words(access_map(good()))
-    assert access_alt_text(trace(wrong)).endswith(
+    assert alt_text(figure).endswith(
         "1 slot belongs to no sequence of the program that touched it."
     )
 
@@ -153,7 +153,7 @@ def test_writers_without_sequences_are_grey() -> None:
 
 
 def test_the_alt_text_tells_the_same() -> None:
-    assert access_alt_text(good(), ["one", "two"]) == (
+    assert alt_text(access_map(good(), names=["one", "two"])) == (
         "What some_launcher touched, one row a program. 2 programs for one read 6 slots in blocks "
         "5, 1. 2 programs for two read 6 slots in blocks 5, 3. No program touches a slot of "
         "another sequence."
@@ -193,4 +193,4 @@ def test_bad_traces_and_names() -> None:
 
 
 def test_the_same_bytes_each_time() -> None:
-    assert svg_bytes(access_map(good())) == svg_bytes(access_map(good()))
+    assert image_bytes(access_map(good()), ".svg") == image_bytes(access_map(good()), ".svg")

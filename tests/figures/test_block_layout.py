@@ -10,9 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from figures import BlockView, Snapshot, style
-from figures.block_layout import block_layout
-from figures.display import png_bytes, svg_bytes
+from figures import block_layout, style
+from figures.cache_view import cache_view
+from figures.display import image_bytes
+from pagesim.state import State
+from tests.figures.conftest import cache_of
 
 pytestmark = pytest.mark.ch02
 
@@ -58,16 +60,16 @@ def words_in(figure: Figure, patch: Rectangle) -> set[str]:
     return {text.get_text() for text in texts(figure) if inside(patch, *text.get_position())}
 
 
-def test_every_block_of_both_pools_has_one_cell_with_its_owners(cache: Snapshot) -> None:
+def test_every_block_of_both_pools_has_one_cell_with_its_owners(cache: State) -> None:
     figure = block_layout(cache)
-    owners = cache.owners()
+    owners = cache_view(cache).owners
     for block_id in range(cache.num_gpu_blocks + cache.num_cpu_blocks):
         words = words_in(figure, cell_of(figure, block_id))
         label = " ".join(owners.get(block_id, []))
         assert (label in words) if label else words <= {str(block_id), "held"}
 
 
-def test_shared_blocks_have_a_thick_edge_and_a_count(cache: Snapshot) -> None:
+def test_shared_blocks_have_a_thick_edge_and_a_count(cache: State) -> None:
     figure = block_layout(cache)
     for block_id in range(cache.num_gpu_blocks):
         cell = cell_of(figure, block_id)
@@ -76,15 +78,15 @@ def test_shared_blocks_have_a_thick_edge_and_a_count(cache: Snapshot) -> None:
         assert (cell.get_linewidth() == style.THICK) == shared
 
 
-def test_a_block_that_nobody_owns_and_that_is_not_free_is_said_to_be_held(cache: Snapshot) -> None:
+def test_a_block_that_nobody_owns_and_that_is_not_free_is_said_to_be_held(cache: State) -> None:
     figure = block_layout(cache)
     held = [i for i in range(20) if "held" in words_in(figure, cell_of(figure, i))]
-    assert held == [2] == cache.held()
+    assert held == [2] == cache_view(cache).held()
 
 
-def test_fill_height_is_the_number_of_tokens(cache: Snapshot) -> None:
+def test_fill_height_is_the_number_of_tokens(cache: State) -> None:
     figure = block_layout(cache)
-    for block_id, tokens in cache.fill().items():
+    for block_id, tokens in cache_view(cache).fill.items():
         cell = cell_of(figure, block_id)
         bottom = cell.get_y() + cell.get_height()
         fills = [
@@ -95,12 +97,12 @@ def test_fill_height_is_the_number_of_tokens(cache: Snapshot) -> None:
             and inside(cell, patch.get_x() + 1, bottom - 1)
             and patch.get_y() + patch.get_height() == pytest.approx(bottom)
         ]
-        assert len(fills) == len(cache.owners()[block_id])
+        assert len(fills) == len(cache_view(cache).owners[block_id])
         for fill in fills:
             assert fill.get_height() / cell.get_height() == pytest.approx(tokens / 4)
 
 
-def test_free_lists_stand_in_the_order_in_which_blocks_are_taken(cache: Snapshot) -> None:
+def test_free_lists_stand_in_the_order_in_which_blocks_are_taken(cache: State) -> None:
     figure = block_layout(cache)
     marks = [text for text in texts(figure) if text.get_text() == "next"]
     for label, ids in (("GPU free list", cache.free_gpu), ("CPU free list", cache.free_cpu)):
@@ -123,17 +125,17 @@ def test_a_long_free_list_says_how_many_it_leaves_out(make_cache) -> None:
 
 
 def test_an_empty_free_list_says_so() -> None:
-    full = Snapshot(2, 1, 0, {"A": (BlockView(0, (1, 2)),)}, {0: 1}, ())
+    full = cache_of(2, 1, 0, {"A": ((0,), (1, 2))}, ())
     assert the_text(block_layout(full), "empty")
 
 
-def test_what_lies_on_the_cpu_is_hatched(cache: Snapshot) -> None:
+def test_what_lies_on_the_cpu_is_hatched(cache: State) -> None:
     hatched = [patch for patch in rectangles(block_layout(cache)) if patch.get_hatch()]
     slots, entries, cells, swatch, legend = 7, 2, 2, 1, 1
     assert len(hatched) == slots + entries + cells + swatch + legend
 
 
-def test_highlight_frames_table_entry_cell_and_free_chip(cache: Snapshot) -> None:
+def test_highlight_frames_table_entry_cell_and_free_chip(cache: State) -> None:
     def dashed(*ids: int) -> int:
         figure = block_layout(cache, highlight=ids)
         return sum(patch.get_linestyle() != "-" for patch in rectangles(figure))
@@ -147,7 +149,7 @@ def test_highlight_frames_table_entry_cell_and_free_chip(cache: Snapshot) -> Non
         block_layout(cache, highlight=[20])
 
 
-def test_tokens_may_be_words(cache: Snapshot) -> None:
+def test_tokens_may_be_words(cache: State) -> None:
     figure = block_layout(cache, tokens={10: "Four"})
     assert [text.get_text() for text in texts(figure)].count("Four") == 2  # A's and B's
     shout = block_layout(cache, tokens=lambda token: f"t{token}")
@@ -157,7 +159,7 @@ def test_tokens_may_be_words(cache: Snapshot) -> None:
     assert "10" not in words_in(silent, rectangles(silent)[1])
 
 
-def test_wires_are_drawn_while_there_are_few(cache: Snapshot, make_cache) -> None:
+def test_wires_are_drawn_while_there_are_few(cache: State, make_cache) -> None:
     def wires(figure: Figure) -> int:
         return sum(type(patch).__name__ == "PathPatch" for patch in figure.axes[0].patches)
 
@@ -198,7 +200,7 @@ def test_no_text_covers_another_or_leaves_the_sheet(
     assert figure.get_figwidth() == 9
 
 
-def test_the_small_scene_is_clean_too(cache: Snapshot) -> None:
+def test_the_small_scene_is_clean_too(cache: State) -> None:
     assert overlapping(block_layout(cache, title="A title")) == []
 
 
@@ -207,10 +209,10 @@ def test_text_is_readable_on_every_colour() -> None:
         assert style.contrast(style.ink_on(color), color) >= 4.5
 
 
-def test_the_same_bytes_each_time_whatever_matplotlibrc_says(cache: Snapshot) -> None:
-    first = svg_bytes(block_layout(cache, highlight=[1, 5]))
+def test_the_same_bytes_each_time_whatever_matplotlibrc_says(cache: State) -> None:
+    first = image_bytes(block_layout(cache, highlight=[1, 5]), ".svg")
     with mpl.rc_context({"font.size": 20, "svg.fonttype": "path", "hatch.linewidth": 5.0}):
-        again = svg_bytes(block_layout(cache, highlight=[5, 1]))
+        again = image_bytes(block_layout(cache, highlight=[5, 1]), ".svg")
     assert again == first
     assert b"<text" in first
-    assert png_bytes(block_layout(cache)) == png_bytes(block_layout(cache))
+    assert image_bytes(block_layout(cache), ".png") == image_bytes(block_layout(cache), ".png")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from figures import style
-from figures.block_size_sweep import (
+from figures import alt_text, style
+from figures.charts.block_size_sweep import (
     COLUMNS,
     block_size_sweep,
-    block_size_sweep_alt_text,
     half_a_block_each,
 )
+from pagesim.errors import UsageError
 from pagesim.simulation import simulate
 from pagesim.workload import Request
 from tests.figures.charts import diamonds, fill, rectangles, shown
@@ -66,7 +66,7 @@ def test_a_published_share_is_marked_at_its_size() -> None:
 
 
 def test_words() -> None:
-    assert block_size_sweep_alt_text(SIZES, ["Made up."]) == (
+    assert alt_text(block_size_sweep(SIZES, notes=["Made up."])) == (
         "Percent of the cache's slots by block size. "
         "1: token 98.0, internal 0.0, 34.0 requests at once; "
         "16: token 96.0, internal 2.0, 33.0 requests at once; "
@@ -77,6 +77,5 @@ def test_words() -> None:
 def test_no_text_covers_another_and_nothing_to_draw() -> None:
     many = {2**power: row(98 - power, power, 34) for power in range(9)}
     assert overlapping(block_size_sweep(many, 15_728, notes=["Made up. " * 20])) == []
-    for draw in (lambda: block_size_sweep({}, 10), lambda: block_size_sweep_alt_text({})):
-        with pytest.raises(ValueError, match="there is no block size"):
-            draw()
+    with pytest.raises(UsageError, match="block_size_sweep: there is no run to draw"):
+        block_size_sweep({}, 10)

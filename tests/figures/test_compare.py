@@ -5,14 +5,15 @@ from __future__ import annotations
 import matplotlib as mpl
 import pytest
 
-from figures import style
-from figures.batch_size import batch_size, batch_size_alt_text
-from figures.compare import BAR, LEFT, RIGHT, Row
-from figures.display import svg_bytes
-from figures.sharing import BEAM, PARALLEL, WITHIN, sharing, sharing_alt_text
-from tests import test_paper
+from figures import alt_text, style
+from figures.charts.batch_size import batch_size
+from figures.charts.compare import BAR, LEFT, RIGHT, Row
+from figures.charts.sharing import BEAM, PARALLEL, WITHIN, sharing
+from figures.display import image_bytes
+from pagesim.errors import UsageError
 from tests.figures.charts import comparison, diamonds, fill, rectangles, shown
 from tests.figures.test_block_layout import overlapping
+from tests.studies import test_paper
 
 pytestmark = pytest.mark.ch01
 
@@ -25,6 +26,7 @@ ALPACA = comparison(
     {"max": {"batch": 7.0, "saturated": 7.0}, "paged": {"batch": 50.0, "saturated": 200.0}},
     {"max": {"batch": 7.0}, "paged": {"batch": 130.0}},
 )
+BOTH = {"sharegpt": SHAREGPT, "alpaca": ALPACA}
 SAVED = {
     "alpaca": comparison(
         {PARALLEL: {"2": 6.0, "6": 12.0}, BEAM: {"2": 40.0, "6": 60.0}},
@@ -52,7 +54,7 @@ def bars(figure: mpl.figure.Figure) -> list[tuple[float, str, str]]:
 
 
 def test_batches_end_where_their_numbers_are() -> None:
-    figure = batch_size(SHAREGPT, ALPACA)
+    figure = batch_size(BOTH)
     ends, colors, hatches = zip(*bars(figure), strict=True)
     assert list(ends) == pytest.approx(
         [*along([8, 40], 40), *along([7, 7, 200, 50], 200)]  # the hatched ones lie behind
@@ -64,7 +66,7 @@ def test_batches_end_where_their_numbers_are() -> None:
 
 
 def test_whiskers_are_what_the_tests_allow_and_only_there() -> None:
-    figure = batch_size(SHAREGPT, ALPACA)
+    figure = batch_size(BOTH)
     levels = {round(y, 6) for _, y in diamonds(figure)}
     spans = [
         list(line.get_xdata())
@@ -89,18 +91,18 @@ def test_beam_searches_are_hatched_and_samples_are_not() -> None:
 
 
 def test_numbers_are_written_out() -> None:
-    words = shown(batch_size(SHAREGPT, ALPACA))
+    words = shown(batch_size(BOTH))
     assert {"8.0", "10.0", "50.0\N{EN DASH}200.0", "130.0"} <= set(words)
     assert Row("equal", 7.0, upper=7.04).numbers == "7.0"
     assert any("no bound claimed" in word for word in words)
 
 
 def test_words() -> None:
-    said = batch_size_alt_text(SHAREGPT, ALPACA, ["Made up."])
+    said = alt_text(batch_size(BOTH, notes=["Made up."]))
     assert "Orca (Max) 8.0 (published 10.0), paged (vLLM) 40.0 (published 30.0)." in said
     assert "Orca (Max) 7.0 (published 7.0), paged (vLLM) 50.0\N{EN DASH}200.0 (publ" in said
     assert "where between them a real one is, we do not claim" in said
-    said = sharing_alt_text(SAVED, ["Made up."])
+    said = alt_text(sharing(SAVED, notes=["Made up."]))
     assert "Alpaca, parallel sampling: 2 outputs 6.0 (published 5.0), 6 outputs 12.0" in said
     assert (
         "ShareGPT, beam search: reported only: 2 outputs 48.0 (published 44.3), 4 outputs 72.0."
@@ -111,10 +113,10 @@ def test_words() -> None:
 
 
 def test_texts_bytes_and_nothing_to_draw() -> None:
-    for figure in (batch_size(SHAREGPT, ALPACA), sharing(SAVED)):
+    for figure in (batch_size(BOTH), sharing(SAVED)):
         assert overlapping(figure) == []
         assert figure.get_figwidth() == 7
-    assert svg_bytes(sharing(SAVED)) == svg_bytes(sharing(SAVED))
-    for draw in (sharing, sharing_alt_text):
-        with pytest.raises(ValueError, match="there is no data set"):
+    assert image_bytes(sharing(SAVED), ".svg") == image_bytes(sharing(SAVED), ".svg")
+    for draw in (sharing, batch_size):
+        with pytest.raises(UsageError, match=f"{draw.__name__}: there is no run to draw"):
             draw({})

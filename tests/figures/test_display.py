@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import base64
+import inspect
+import io
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import figures
 from figures import __main__ as gallery
-from figures import style
+from figures import block_layout, kv_size, style
 from figures.__main__ import GALLERY, main, words
-from figures.block_layout import block_layout
-from figures.display import img_tag, svg_bytes
+from figures.display import image_bytes, img_tag
+from pagesim.errors import UsageError
+from pagesim.state import State
 
 ROOT = Path(__file__).resolve().parents[2]
 # Simulating these takes some seconds: `python -m figures --check` looks at them with the others.
@@ -29,12 +33,14 @@ QUICK = [
 BY_BROWSER = {"player.png"}  # the player's picture, in README: no part of what is drawn here
 
 
-def test_the_image_carries_its_alt_text_escaped(cache: figures.Snapshot) -> None:
+def test_the_image_carries_its_alt_text_escaped(cache: State) -> None:
     figure = block_layout(cache)
     tag = img_tag(figure, 'blocks "3" & 7\n <shared>')
     assert ' alt="blocks &quot;3&quot; &amp; 7 &lt;shared&gt;" ' in tag
     data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', tag)
-    assert data and base64.b64decode(data[1]) == svg_bytes(figure)
+    assert data and base64.b64decode(data[1]) == image_bytes(
+        figure, ".svg", 'blocks "3" & 7 <shared>'
+    )
 
 
 def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None:
@@ -43,7 +49,7 @@ def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None
         box = style.Box(30 * place, 0, 30, 60)
         style.rectangle(axes, box, fill=color, edge=None)
         style.write(axes, *box.center, str(place), color=style.ink_on(color))
-    svg = svg_bytes(figure).decode()
+    svg = image_bytes(figure, ".svg", "colours").decode()
     turned = dict(re.findall(r'\[fill="(#\w{6})"\] \{ fill: (#\w{6}) !important', svg))
     assert turned == {light.lower(): dark for light, dark in style.DARK.items()}
     body = svg.split("</style>")[1]
@@ -56,7 +62,7 @@ def test_on_a_dark_page_the_neutral_colours_turn_and_the_palette_stays() -> None
     assert style.contrast(style.DARK[style.MUTED], style.DARK[style.PAPER]) > 4.5
 
 
-def test_the_image_follows_jupyterlabs_theme(cache: figures.Snapshot) -> None:
+def test_the_image_follows_jupyterlabs_theme(cache: State) -> None:
     tag = img_tag(block_layout(cache), "three sequences")
     for light, scheme in (("true", "light"), ("false", "dark")):
         rule = f'[data-jp-theme-light="{light}"] .pagesim-figure {{ color-scheme: {scheme}; }}'
@@ -64,40 +70,106 @@ def test_the_image_follows_jupyterlabs_theme(cache: figures.Snapshot) -> None:
     assert '<img class="pagesim-figure" ' in tag
 
 
-def test_an_image_without_words_is_refused(cache: figures.Snapshot) -> None:
+def test_an_image_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="alt is empty"):
-        img_tag(block_layout(cache), "  ")
+        img_tag(style.sheet(9, 9)[0])
+    assert style.sheet(9, 9)[0]._repr_html_() is None
 
 
-def test_show_displays_html_and_the_words(
-    cache: figures.Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_show_displays_html_and_the_words(cache: State, monkeypatch: pytest.MonkeyPatch) -> None:
     display = pytest.importorskip("IPython.display", reason="notebooks need IPython")
     shown = []
     monkeypatch.setattr(display, "display", lambda data, **options: shown.append((data, options)))
-    figures.show(block_layout(cache), alt="three sequences")
-    ((data, options),) = shown
+    figure = block_layout(cache, title="A title.")
+    figures.show(figure)
+    figures.show(figure, alt="three sequences")
+    (own, options), (given, _) = shown
     assert options == {"raw": True}
-    assert data["text/plain"] == "three sequences"
-    assert 'alt="three sequences"' in data["text/html"]
+    assert own["text/plain"] == f"A title. {figures.alt_text(cache)}"
+    assert own["text/html"] == figure._repr_html_()
+    assert given["text/plain"] == "three sequences"
+    assert 'alt="three sequences"' in given["text/html"]
 
 
 def test_show_without_ipython_says_what_to_install(
-    cache: figures.Snapshot, monkeypatch: pytest.MonkeyPatch
+    cache: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "IPython.display", None)
     with pytest.raises(ImportError, match=r"pip install .pagesim\[lab\]"):
-        figures.show(block_layout(cache), alt="three sequences")
+        figures.show(block_layout(cache))
 
 
-def test_the_svg_names_no_date_and_no_version(cache: figures.Snapshot) -> None:
-    svg = svg_bytes(block_layout(cache))
-    assert b"dc:date" not in svg
-    assert b"Matplotlib" not in svg
+def test_a_file_of_any_kind_carries_the_words(tmp_path: Path) -> None:
+    figure = kv_size(["opt-13b"], title="Keys & values: 2 × 40 heads")  # noqa: RUF001
+    words, title = figures.alt_text(figure), "Keys & values: 2 × 40 heads"  # noqa: RUF001
+    for kind in (".svg", ".png", ".pdf"):
+        assert figures.save(figure, tmp_path / f"it{kind}") == tmp_path / f"it{kind}"
+    tree = ElementTree.parse(tmp_path / "it.svg").getroot()
+    assert tree.get("role") == "img"
+    assert [(child.tag.split("}")[1], child.text) for child in tree][:2] == [
+        ("title", title),
+        ("desc", words),
+    ]
+    image = pytest.importorskip("PIL.Image").open(tmp_path / "it.png")
+    assert image.text == {"Title": title, "Description": words}
+    pdf = (tmp_path / "it.pdf").read_bytes()
+    for name, text in (("Title", title), ("Subject", words)):
+        assert b"/" + name.encode() + b" " + in_pdf(text) in pdf
+    for word in (b"CreationDate", b"Producer", b"Matplotlib"):
+        assert word not in pdf
+
+
+def in_pdf(text: str) -> bytes:
+    """A string beyond ASCII as PDF writes it: UTF-16 with the marks of a string escaped."""
+    raw = b"\xfe\xff" + text.encode("utf-16-be")
+    for mark in (b"\\", b"(", b")"):
+        raw = raw.replace(mark, b"\\" + mark)
+    return b"(" + raw.replace(b"\n", b"\\n").replace(b"\r", b"\\r") + b")"
+
+
+def test_a_name_of_another_kind_is_refused(tmp_path: Path) -> None:
+    figure = kv_size(["opt-13b"])
+    for name in ("it.jpg", "it"):
+        with pytest.raises(
+            UsageError, match=rf"{name}: a figure is saved as \.svg, \.png or \.pdf"
+        ):
+            figures.save(figure, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_dark_is_what_an_svg_becomes_on_a_dark_page(cache: State) -> None:
+    follows, light, dark = (block_layout(cache, theme=theme) for theme in (None, "light", "dark"))
+    svg = {figure: image_bytes(figure, ".svg").decode() for figure in (follows, light, dark)}
+    assert "prefers-color-scheme" in svg[follows]
+    for fixed in (light, dark):
+        assert "prefers-color-scheme" not in svg[fixed]
+        assert "data-jp-theme" not in img_tag(fixed)
+    turned = re.sub(
+        r"#[0-9a-f]{6}",
+        lambda found: style.DARK.get(found[0].upper(), found[0]).lower(),
+        svg[light],
+    )
+    assert re.findall(r"#[0-9a-f]{6}\b", turned) == re.findall(r"#[0-9a-f]{6}\b", svg[dark])
+    image = pytest.importorskip("PIL.Image")
+    for figure, paper in ((follows, style.PAPER), (dark, style.DARK[style.PAPER])):
+        corner = image.open(io.BytesIO(image_bytes(figure, ".png"))).convert("RGB").getpixel((1, 1))
+        assert "#{:02X}{:02X}{:02X}".format(*corner) == paper
+    with pytest.raises(UsageError, match="theme must be 'light', 'dark' or None, not 'black'"):
+        block_layout(cache, theme="black")
+
+
+def test_every_figure_is_a_function_that_knows_both_themes() -> None:
+    names = set(figures.__all__) - {"Picture", "alt_text", "save", "show"}
+    modules = {path.stem for path in (ROOT / "figures" / "charts").glob("*.py")}
+    assert names <= modules
+    for name in names:
+        signature = inspect.signature(getattr(figures, name))
+        assert {"theme", "title"} <= signature.parameters.keys()
+        assert "Error" in getattr(figures, name).__doc__ or name == "pool_map"
 
 
 def files_of(names: Iterable[str]) -> set[str]:
-    return {f"{name}.{kind}" for name in names for kind in ("png", "svg", "txt")}
+    return {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
 
 
 def render(folder: Path, seed: str) -> dict[str, bytes]:
@@ -135,8 +207,8 @@ def test_the_committed_gallery_is_the_one_that_is_drawn(fresh: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(SLOW))
 def test_every_number_of_a_slow_picture_is_said_in_its_words(name: str) -> None:
-    (said,) = words(GALLERY / f"{name}.txt")
-    numbers = {word for word in words(GALLERY / f"{name}.svg") if re.fullmatch(r"\d+\.\d", word)}
+    said, *shown = words(GALLERY / f"{name}.svg")
+    numbers = {word for word in shown if re.fullmatch(r"\d+\.\d", word)}
     assert len(numbers) > 5
     assert [number for number in numbers if number not in said] == []
 
@@ -149,7 +221,7 @@ def test_check_finds_what_is_out_of_date(
         monkeypatch.setattr(sys, "argv", command)
         main()
 
-    with pytest.raises(SystemExit, match=r"out of date: kv_size\.svg, kv_size\.png, kv_size\.txt"):
+    with pytest.raises(SystemExit, match=r"out of date: kv_size\.svg, kv_size\.png"):
         draw("--check")
     assert not list(tmp_path.iterdir())
     draw()

@@ -7,9 +7,10 @@ import itertools
 import pytest
 from matplotlib.patches import Rectangle
 
-from figures import chart, style
-from figures.display import svg_bytes
-from figures.kv_size import KEPT, KINDS, NAME, VALUE, kv_size, kv_size_alt_text
+from figures import alt_text, page, style
+from figures.charts.kv_size import KEPT, KINDS, NAME, VALUE, kv_size
+from figures.display import image_bytes
+from pagesim.errors import UsageError
 from pagesim.sizing import PRESETS, ModelSpec
 
 pytestmark = pytest.mark.ch10
@@ -22,7 +23,7 @@ def test_bars_share_one_scale_and_differ_in_colour_and_pattern() -> None:
     for patch in kv_size(MODELS).axes[0].patches:
         assert isinstance(patch, Rectangle)
         (legend if len(legend) < len(KINDS) else bars).append(patch)
-    room = chart.ROOM - NAME - VALUE - KEPT
+    room = page.ROOM - NAME - VALUE - KEPT
     wanted = [room * size / 819_200 for size in (819_200, 131_072, 70_272)]
     assert [bar.get_width() for bar in bars] == pytest.approx(wanted)
     looks = [(patch.get_facecolor(), patch.get_hatch()) for patch in bars]
@@ -33,7 +34,7 @@ def test_bars_share_one_scale_and_differ_in_colour_and_pattern() -> None:
 def test_words() -> None:
     shown = [text.get_text() for text in kv_size(MODELS, title="A title").axes[0].texts]
     assert {"A title", "800 KiB", "68.6 KiB", "deepseek-v3"} <= set(shown)
-    assert kv_size_alt_text(MODELS).replace(style.TIMES, "x") == (
+    assert alt_text(kv_size(MODELS)).replace(style.TIMES, "x") == (
         "Bytes per token in all layers, one bar a model. "
         "opt-13b 800 KiB: 40 layers x 40 heads x 2 x 128 numbers. "
         "llama-3.1-8b 128 KiB: 32 layers x 8 heads (for 32) x 2 x 128 numbers. "
@@ -51,7 +52,6 @@ def test_texts_do_not_cover_each_other() -> None:
 
 
 def test_the_same_bytes_and_nothing_to_draw() -> None:
-    assert svg_bytes(kv_size(MODELS)) == svg_bytes(kv_size(MODELS))
-    for draw in (kv_size, kv_size_alt_text):
-        with pytest.raises(ValueError, match="there is no model"):
-            draw([])
+    assert image_bytes(kv_size(MODELS), ".svg") == image_bytes(kv_size(MODELS), ".svg")
+    with pytest.raises(UsageError, match="there is no model"):
+        kv_size([])

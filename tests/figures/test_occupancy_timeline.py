@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from matplotlib.patches import Polygon
 
-from figures import style
-from figures.occupancy_timeline import (
+from figures import alt_text, style
+from figures.charts.occupancy_timeline import (
     LEFT,
     PANEL,
     RIGHT,
     SLICES,
     cut,
     occupancy_timeline,
-    occupancy_timeline_alt_text,
 )
+from pagesim.errors import UsageError
 from pagesim.simulation.waste import PARTS, WasteLog
 from tests.figures.charts import fill, shown
 from tests.figures.test_block_layout import overlapping
@@ -105,7 +105,7 @@ def test_words() -> None:
         "takes 4 seconds and runs 3.0 requests at once on average; in percent of the slots: "
         "token 30.0, reserved 20.0, internal 0.0, external 40.0, free 10.0."
     )
-    assert occupancy_timeline_alt_text(runs, notes=["Made up."]) == (
+    assert alt_text(occupancy_timeline(runs, notes=["Made up."])) == (
         "Where the slots of the cache are over seconds, one panel a policy. "
         f"Orca (Max) {one} own {one} Made up."
     )
@@ -123,8 +123,7 @@ def test_no_text_covers_another_or_leaves_the_sheet() -> None:
 def test_what_cannot_be_drawn() -> None:
     waiting = WasteLog(10)
     waiting.add(1.0, 0, 0, 0, 0, 0)
-    for draw in (occupancy_timeline, occupancy_timeline_alt_text):
-        with pytest.raises(ValueError, match="there is no run"):
-            draw({})
-        with pytest.raises(ValueError, match="the log has no iteration"):
-            draw({"max": waiting})
+    with pytest.raises(UsageError, match="there is no run"):
+        occupancy_timeline({})
+    with pytest.raises(UsageError, match="the log has no iteration"):
+        occupancy_timeline({"max": waiting})

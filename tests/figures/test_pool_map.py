@@ -7,26 +7,28 @@ import dataclasses
 import pytest
 from matplotlib.patches import PathPatch
 
-from figures import BlockView, Snapshot, style
-from figures.block_layout import block_layout, fits
-from figures.display import svg_bytes
-from figures.pool_map import pool_map
+from figures import block_layout, pool_map, style
+from figures.cache_view import cache_view
+from figures.charts.block_layout import fits
+from figures.display import image_bytes
+from pagesim.state import State
+from tests.figures.conftest import cache_of
 
 pytestmark = pytest.mark.ch02
 
 
 def test_what_is_too_large_for_the_layout_becomes_a_map(make_cache) -> None:
     snapshot = make_cache(40, 10, 512, 128, swapped=10)
-    assert not fits(snapshot)
+    assert not fits(cache_view(snapshot))
     figure = block_layout(snapshot, title="After 200 requests", highlight=[5])
     words = [text.get_text() for text in figure.axes[0].texts]
     for name, table in snapshot.tables.items():
-        assert words.count(name) == len(table)
+        assert words.count(name) == len(table.block_ids)
         assert f"{name}: 10 blocks" in words
     assert "GPU pool: 512 blocks, 300 in use, 212 free" in words
     assert "CPU pool: 128 blocks, 100 in use, 28 free" in words
     assert min(text.get_fontsize() for text in figure.axes[0].texts) >= 8
-    assert len(svg_bytes(figure)) < 200_000
+    assert len(image_bytes(figure, ".svg")) < 200_000
 
 
 @pytest.mark.parametrize(
@@ -34,11 +36,11 @@ def test_what_is_too_large_for_the_layout_becomes_a_map(make_cache) -> None:
 )
 def test_any_size_can_be_drawn(make_cache, sequences: int, blocks: int, gpu: int) -> None:
     snapshot = make_cache(sequences, blocks, gpu)
-    assert not fits(snapshot)
-    assert len(svg_bytes(block_layout(snapshot))) < 400_000
+    assert not fits(cache_view(snapshot))
+    assert len(image_bytes(block_layout(snapshot), ".svg")) < 400_000
 
 
-def hatches(snapshot: Snapshot) -> list[str]:
+def hatches(snapshot: State) -> list[str]:
     patches = [p for p in pool_map(snapshot).axes[0].patches if isinstance(p, PathPatch)]
     return [patch.get_hatch() for patch in patches if patch.get_hatch()]
 
@@ -77,8 +79,8 @@ def test_labels_fit_their_cells_and_nothing_else_is_in_the_way(make_cache) -> No
 
 
 def test_shared_cells_have_a_thick_edge_and_say_how_many() -> None:
-    table = (BlockView(1, (1, 2)),)
-    snapshot = Snapshot(2, 3, 0, {"A": table, "B": table}, {1: 2}, (0,))
+    table = ((1,), (1, 2))
+    snapshot = cache_of(2, 3, 0, {"A": table, "B": table}, (0,))
     axes = pool_map(snapshot).axes[0]
     words = [text.get_text() for text in axes.texts]
     assert f"{style.TIMES}2" in words
@@ -88,7 +90,7 @@ def test_shared_cells_have_a_thick_edge_and_say_how_many() -> None:
 
 def test_the_same_bytes_each_time(make_cache) -> None:
     snapshot = make_cache(40, 10, 512)
-    first = svg_bytes(pool_map(snapshot, highlight=[9, 1]))
-    assert first == svg_bytes(pool_map(snapshot, highlight=[1, 9]))
+    first = image_bytes(pool_map(snapshot, highlight=[9, 1]), ".svg")
+    assert first == image_bytes(pool_map(snapshot, highlight=[1, 9]), ".svg")
     with pytest.raises(ValueError, match="highlight: block 512"):
         pool_map(snapshot, highlight=[512])

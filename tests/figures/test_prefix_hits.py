@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from figures import style
+from figures import alt_text, style
+from figures.charts.prefix_hits import PLOT, prefix_hits
 from figures.prefix_curve import DATA, main
-from figures.prefix_hits import PLOT, prefix_hits, prefix_hits_alt_text
+from pagesim.errors import UsageError
 from pagesim.sizing import PRESETS
 from tests.figures.charts import shown
 from tests.figures.test_block_layout import overlapping
@@ -61,7 +62,7 @@ def test_words(measured: dict[str, Any]) -> None:
     assert {"GiB, llama-3.1-8b", "15", "3,840"} <= set(words)
     assert "32.60 % with endless room: 25,309 of the 77,626 full blocks" in words
     assert "GiB, llama-3.1-8b" not in shown(prefix_hits(measured))
-    said = prefix_hits_alt_text(measured)
+    said = alt_text(prefix_hits(measured))
     assert "with 512 tokens a block: 240 blocks 3.9 %, 480 blocks 4.0 %, " in said
     assert "61,440 blocks 32.6 %." in said
     assert (
@@ -74,9 +75,8 @@ def test_words(measured: dict[str, Any]) -> None:
 def test_no_text_covers_another_and_what_is_missing_is_named(measured: dict[str, Any]) -> None:
     assert overlapping(prefix_hits(measured, model=PRESETS["opt-13b"])) == []
     del measured["ids"]
-    for draw in (prefix_hits, prefix_hits_alt_text):
-        with pytest.raises(ValueError, match=r"the data have no ids: see figures\.prefix_curve"):
-            draw(measured | {"curve": [{}]})
+    with pytest.raises(UsageError, match=r"the data have no ids: figures\.prefix_curve\.measure"):
+        prefix_hits(measured)
 
 
 def test_measuring_again_writes_what_is_drawn(

@@ -9,9 +9,10 @@ import matplotlib as mpl
 import pytest
 from matplotlib.patches import Rectangle
 
-from figures import style
-from figures.display import png_bytes, svg_bytes
-from figures.roofline import LABEL, MARGIN, VALUE, roofline, roofline_alt_text
+from figures import alt_text, style
+from figures.charts.roofline import LABEL, MARGIN, VALUE, roofline
+from figures.display import image_bytes
+from pagesim.errors import UsageError
 
 pytestmark = pytest.mark.ch03
 
@@ -79,18 +80,17 @@ def test_texts_do_not_cover_each_other() -> None:
 
 
 def test_what_is_no_measurement_is_not_drawn() -> None:
-    for draw in (roofline, roofline_alt_text):
-        with pytest.raises(ValueError, match="dry run"):
-            draw(report(dry_run=True))
-        with pytest.raises(ValueError, match="no rows"):
-            draw(report(rows=[]))
+    with pytest.raises(UsageError, match="dry run"):
+        roofline(report(dry_run=True))
+    with pytest.raises(UsageError, match="no rows"):
+        roofline(report(rows=[]))
 
 
 def test_the_alt_text_and_the_same_bytes() -> None:
-    assert roofline_alt_text(report()) == (
+    assert alt_text(roofline(report())) == (
         "Useful memory traffic of decode kernels on a made-up chip, where a copy moves 4.00 and a "
         "read-only stream 4.40 terabytes a second. one: fast 3.60 (90% of the copy), slow 1.00 "
         "(25% of the copy). two: fast 3.00 (75% of the copy)."
     )
-    assert svg_bytes(roofline(report())) == svg_bytes(roofline(report()))
-    assert png_bytes(roofline(report()))
+    assert image_bytes(roofline(report()), ".svg") == image_bytes(roofline(report()), ".svg")
+    assert image_bytes(roofline(report()), ".png")

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from figures import style
-from figures.display import svg_bytes
-from figures.thread_map import FOLLOWED, LEFT, thread_map, thread_map_alt
+from figures import alt_text, style
+from figures.charts.thread_map import FOLLOWED, LEFT, thread_map
+from figures.display import image_bytes
 from tests.figures.test_block_layout import overlapping
 
 DATA = Path(__file__).parents[2] / "figures" / "data" / "thread_map.json"
@@ -74,7 +74,9 @@ def test_lane_0_collects_the_rows_that_articles_get_wrong(data: dict[str, Any]) 
     figure = thread_map(data)
     first = [labelled(figure, f"load {i}")[-1][0] for i in range(8)]
     assert first == ["0", "16", "32", "48", "64", "80", "96", "112"]
-    assert "lane 0 reads rows 0, 16, 32, 48, 64, 80, 96, 112, in 8 loads" in thread_map_alt(data)
+    assert "lane 0 reads rows 0, 16, 32, 48, 64, 80, 96, 112, in 8 loads" in alt_text(
+        thread_map(data)
+    )
 
 
 def test_lane_0_is_followed_and_neighbours_differ(data: dict[str, Any]) -> None:
@@ -145,12 +147,14 @@ def test_long_columns_are_cut_in_the_middle(data: dict[str, Any]) -> None:
 
 def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
     del data["v"], data["config"]
-    with pytest.raises(ValueError, match=r"no config, v: make it with kernels\.simt\.thread_map"):
+    with pytest.raises(
+        ValueError, match=r"no config, v: kernels\.simt\.thread_map\(config\) makes"
+    ):
         thread_map(data)
 
 
 def test_the_words(data: dict[str, Any]) -> None:
-    text = thread_map_alt(data)
+    text = alt_text(thread_map(data))
     assert text.startswith("head_size 128, block_size 16, 128 threads, elements of 2 bytes")
     assert "Warp 0 takes blocks 0, 4, 8 of the sequence." in text
     assert "2 lanes share a key: lane 0 reads its vecs 0, 2, 4, …, 30, in 16 loads." in text
@@ -158,6 +162,6 @@ def test_the_words(data: dict[str, Any]) -> None:
 
 
 def test_the_same_bytes_each_time(data: dict[str, Any]) -> None:
-    first = svg_bytes(thread_map(data))
-    assert first == svg_bytes(thread_map(data))
+    first = image_bytes(thread_map(data), ".svg")
+    assert first == image_bytes(thread_map(data), ".svg")
     assert len(first) < 400_000

@@ -10,9 +10,8 @@ import matplotlib as mpl
 import pytest
 
 import pagesim
-from figures import style
-from figures.block_layout import block_layout
-from figures.snapshot import read_snapshot
+from figures import block_layout, style
+from figures.cache_view import cache_view
 from pagesim.player import colors, static_svg
 from pagesim.timeline import display, file
 from tests.e2e import scenes
@@ -51,12 +50,13 @@ def test_player_still_picture_and_figures_agree(node: Any) -> None:
     still = static_svg._looks(head, state)
     assert still == {name: (color, "") for name, (color, _) in played.items() if name != 3}
 
-    snapshot = read_snapshot(manager, order=run.sequences)
+    view = cache_view(manager, order=run.sequences)
+    assert view.places == cache_view(run).places
     assert {f"s{name}": color for name, (color, _) in played.items() if name != 3} == {
-        name: snapshot.color(name) for name in snapshot.tables
+        name: view.color(name) for name in view.tables
     }
     painted = {mpl.colors.to_hex(patch.get_facecolor()).upper()
-               for patch in block_layout(snapshot).findobj(mpl.patches.Rectangle)}  # fmt: skip
+               for patch in block_layout(view).findobj(mpl.patches.Rectangle)}  # fmt: skip
     assert painted & set(colors.OKABE_ITO) == set(colors.OKABE_ITO[1:5])
 
 
@@ -66,7 +66,7 @@ def test_four_sequences_have_four_colours_whatever_their_numbers(node: Any) -> N
         for i in (9, 2, 16, 23):
             manager.allocate(pagesim.SequenceGroup(f"r{i}", [pagesim.Sequence(i, [1], 4)]))
     assert [color for color, _ in looks(node, run).values()] == list(colors.OKABE_ITO[:4])
-    picture = read_snapshot(manager)
+    picture = cache_view(manager)
     assert [picture.color(name) for name in picture.tables] == list(colors.OKABE_ITO[:4])
 
 

@@ -1,0 +1,128 @@
+"""Pictures of a cache look at a State; whatever has pages is read, and the rest is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import figures
+import pagesim
+from figures.cache_view import cache_view
+from figures.scenes import NAMES, forked_and_swapped
+from pagesim.state import State
+from pagesim.workload import Request
+from tests.figures.charts import shown
+from tests.figures.conftest import MakeCache, cache_of
+
+pytestmark = pytest.mark.ch02
+
+
+def test_owners_fill_and_shared(cache: State) -> None:
+    view = cache_view(cache)
+    assert view.owners == {3: ["A", "B"], 7: ["A", "B"], 0: ["A"], 5: ["B"], 13: ["C"], 12: ["C"]}
+    assert view.fill == {3: 4, 7: 4, 0: 1, 5: 2, 13: 4, 12: 3}
+    assert view.shared() == [3, 7]
+    assert view.held() == [2]
+    assert view.tokens("B", 2) == (18, 19)
+    assert [name for name, ids in view.pools.items() if 12 in ids] == ["CPU"]
+
+
+def test_a_manager_is_read_as_it_is() -> None:
+    manager = forked_and_swapped()
+    view = cache_view(manager, names=NAMES)
+    assert list(view.tables) == ["A", "B", "C"]
+    for seq_id, name in NAMES.items():
+        assert list(view.tables[name].block_ids) == manager.block_tables[seq_id].physical_block_ids
+    assert (view.tokens("A", 2), view.tokens("B", 2)) == ((18, 19), (18, 29))
+    assert view.state == manager.state()
+    assert view.held() == []
+
+
+def test_a_run_its_file_and_its_simulation_are_read_at_any_step(tmp_path: Path) -> None:
+    requests = [Request(str(i), 0.0, 6 + i, 5) for i in range(3)]
+    simulation = pagesim.simulate(requests, pool=48, block_size=4, record=True, progress=False)
+    run = simulation.timeline
+    assert run is not None
+    run.save(tmp_path / "run.jsonl.gz")
+    for step in (5, -2):
+        wanted = run.at(step)
+        for source in (run, simulation, tmp_path / "run.jsonl.gz", str(tmp_path / "run.jsonl.gz")):
+            assert cache_view(source, step=step).state == wanted
+    assert cache_view(run).state == run.at(len(run)) != run.at(5)
+    drawn = figures.block_layout(run, step=5)
+    assert figures.alt_text(drawn) == figures.alt_text(run.at(5))
+    token = next(iter(run.at(5).tables.values())).token_ids[0]
+    run.annotate(tokens={token: "word"})
+    assert "word" in shown(figures.block_layout(run, step=5))
+
+
+def test_a_sequence_keeps_its_colour_when_others_leave() -> None:
+    for known in ({"names": NAMES}, {"order": [0, 2, 1]}):
+        manager = forked_and_swapped()
+        before = cache_view(manager, **known)
+        del manager.block_tables[0]
+        after = cache_view(manager, **known)
+        assert [after.color(name) for name in after.tables] == [
+            before.color(name) for name in after.tables
+        ]
+        assert len({before.color(name) for name in before.tables}) == len(before.tables)
+
+
+def test_what_holds_no_pages_is_refused_by_name(tmp_path: Path, cache: State) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    unrecorded = pagesim.simulate([Request("a", 0.0, 5, 5)], pool=48, progress=False)
+    for draw in (figures.block_layout, figures.pool_map, figures.alt_text):
+        with pytest.raises(TypeError, match="cannot draw an int: give a block manager"):
+            draw(3)
+        with pytest.raises(pagesim.UsageError, match=r"trace\.csv holds no pages: record a run"):
+            draw(trace)
+        with pytest.raises(pagesim.UsageError, match=r"simulate\(…, record=True\)"):
+            draw(unrecorded)
+        with pytest.raises(pagesim.UsageError, match="share a label"):
+            draw(cache, names={"A": "X", "B": "X"})
+    with pagesim.record(forked_and_swapped()) as run:
+        pass
+    with pytest.raises(pagesim.UsageError, match="step 7 is not in this run"):
+        cache_view(run, step=7)
+
+
+def test_the_lists_of_a_cache_are_those_that_it_names() -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 6, 0, enable_caching=True, watermark=0.0)
+    for seq_id in (0, 1):
+        manager.allocate(pagesim.SequenceGroup("r", [pagesim.Sequence(seq_id, [*range(9)], 4)]))
+    manager.free(pagesim.Sequence(0, [1], 4))
+    manager.free(pagesim.Sequence(1, [1], 4))
+    picture = figures.block_layout(manager)
+    assert [word for word in shown(picture) if word.endswith(("list", "evictor"))] == list(
+        manager.state().lists
+    )
+    assert shown(picture).count("next") == 1
+    assert "held" not in shown(picture)
+    assert "2 blocks are in the GPU evictor; the first is" in figures.alt_text(picture)
+
+
+def test_alt_text_tells_what_the_picture_shows(cache: State) -> None:
+    text = figures.alt_text(cache)
+    assert text.startswith("A cache of 12 GPU and 8 CPU blocks with 4 slots each.")
+    assert "A keeps 9 tokens in blocks 3, 7, 0 on the GPU." in text
+    assert "C keeps 7 tokens in blocks 13, 12 on the CPU." in text
+    assert "Blocks 3, 7 are shared." in text
+    assert "7 blocks are in the GPU free list; the first is 6." in text
+
+
+def test_alt_text_of_a_large_cache_gives_counts(make_cache: MakeCache) -> None:
+    text = figures.alt_text(make_cache(40, 10, 512))
+    assert "40 sequences, s0 to s39, hold 400 blocks between them." in text
+    assert len(text) < 400
+
+
+def test_alt_text_of_little() -> None:
+    assert figures.alt_text(cache_of(1, 1, 0, {}, ())) == (
+        "A cache of 1 GPU block with 1 slot each. No sequence holds a block. "
+        "The GPU free list is empty."
+    )
+    one = cache_of(2, 2, 0, {"A": ((1,), (5,)), "B": ((), ())}, (0,))
+    assert "A keeps 1 token in block 1 on the GPU. B holds no blocks." in figures.alt_text(one)
+    assert figures.alt_text(one).endswith("One block is in the GPU free list: 0.")

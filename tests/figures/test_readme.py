@@ -1,0 +1,35 @@
+"""The lines of README that draw are run as they stand, on a trace and a run of a reader's own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pagesim
+from pagesim.workload import Request
+
+pytestmark = pytest.mark.ch01
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_two_lines_draw_a_trace_and_three_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
+    own, taken = (block for block in blocks if "figures." in block)
+    assert len(own.splitlines()) == 2 and "memory_waste" in own and "occupancy_timeline" in taken
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(60))
+    Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
+    requests = [Request(str(i), 0.0, 20, 9) for i in range(4)]
+    run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
+    assert run is not None
+    run.save("run.jsonl.gz")
+    here = {"pagesim": pagesim}
+    for block in (own, taken):
+        exec(compile(block, "README.md", "exec"), here)
+    assert Path("waste.pdf").read_bytes().startswith(b"%PDF")
+    assert Path("step-12.png").read_bytes().startswith(b"\x89PNG")
