@@ -20,7 +20,11 @@ def test_two_lines_draw_a_trace_and_three_a_run(
 ) -> None:
     blocks = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
     own, taken = (block for block in blocks if "figures." in block)
-    assert len(own.splitlines()) == 2 and "memory_waste" in own and "occupancy_timeline" in taken
+    assert (
+        len([line for line in own.splitlines() if line]) == 2
+        and "memory_waste" in own
+        and "occupancy_timeline" in taken
+    )
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(60))
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
