@@ -9,11 +9,11 @@ from typing import Any
 
 from figures import style
 from figures.sources import cannot, is_path, read
-from pagesim.effects import Name
 from pagesim.errors import UsageError
+from pagesim.journal.effects import Name
+from pagesim.journal.state import State, TableState
 from pagesim.player.colors import places
 from pagesim.simulation import Simulation
-from pagesim.state import State, TableState
 from pagesim.timeline import Timeline
 
 CACHES = (

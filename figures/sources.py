@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.jsonl import numbered_objects
+from pagesim.files.jsonl import numbered_objects
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.waste import PARTS, WasteLog
 from pagesim.studies.paper import Comparison
@@ -93,7 +93,7 @@ def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
     if isinstance(source, Comparison):
         source = source.ours
     if isinstance(source, Mapping) and not _is_means(source):
-        several = [(str(name), value) for name, value in source.items()]
+        several: list[tuple[str | None, Any]] = [(str(name), run) for name, run in source.items()]
     elif isinstance(source, list | tuple):
         several = [(None, value) for value in source]
     else:

@@ -75,7 +75,7 @@ def _panel(name: str, found: Comparison) -> Panel:
     for policy, ours in found.ours.items():
         published = found.published.get(policy, {}).get("batch")
         bounded = name == "sharegpt" and published is not None
-        within = WITHIN[policy] * published if bounded else None
+        within = WITHIN[policy] * (published or 0) if bounded else None
         called = page.policy_name(policy)
         rows.append(Row(called, ours["batch"], published, ours.get("saturated"), within))
     return Panel(HEADINGS.get(name, name), rows, _high(rows), style.MUTED)

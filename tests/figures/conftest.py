@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from pagesim.state import State, TableState
+from pagesim.journal.state import State, TableState
 
 MakeCache = Callable[..., State]
 

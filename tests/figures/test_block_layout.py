@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from figures import block_layout, style
 from figures.cache_view import cache_view
 from figures.display import image_bytes
-from pagesim.state import State
+from pagesim.journal.state import State
 from tests.figures.conftest import cache_of
 
 pytestmark = pytest.mark.ch02

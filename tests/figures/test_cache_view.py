@@ -10,7 +10,7 @@ import figures
 import pagesim
 from figures.cache_view import cache_view
 from figures.scenes import NAMES, forked_and_swapped
-from pagesim.state import State
+from pagesim.journal.state import State
 from pagesim.workload import Request
 from tests.figures.charts import shown
 from tests.figures.conftest import MakeCache, cache_of

@@ -21,7 +21,7 @@ from figures import block_layout, kv_size, style
 from figures.__main__ import GALLERY, main, words
 from figures.display import image_bytes, img_tag
 from pagesim.errors import UsageError
-from pagesim.state import State
+from pagesim.journal.state import State
 
 ROOT = Path(__file__).resolve().parents[2]
 # Simulating these takes some seconds: `python -m figures --check` looks at them with the others.

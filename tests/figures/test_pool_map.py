@@ -11,7 +11,7 @@ from figures import block_layout, pool_map, style
 from figures.cache_view import cache_view
 from figures.charts.block_layout import fits
 from figures.display import image_bytes
-from pagesim.state import State
+from pagesim.journal.state import State
 from tests.figures.conftest import cache_of
 
 pytestmark = pytest.mark.ch02
