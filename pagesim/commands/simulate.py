@@ -51,7 +51,7 @@ from pagesim.simulation import Simulation
     help="Paged: to swap to.",
 )
 @click.option("--first", type=COUNT, help="Only so many requests of FILE.")
-@click.option("--record", type=OUTPUT_FILE, help="Paged: write the run, to be played or loaded.")
+@click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def simulate(

@@ -45,7 +45,6 @@ NO_PAGES = {
     "preemption_mode": None,
     "num_cpu_blocks": 0,
     "fast_forward": None,
-    "record": False,
 }
 
 
@@ -159,7 +158,8 @@ def simulate(
     The means of ``waste`` are taken over the steady state: after the part ``warmup`` of the
     requests is done, until the last one enters memory.
 
-    ``block_size`` and what follows ``warmup`` up to ``record`` are for "paged" alone.
+    ``block_size`` and what follows ``warmup`` up to ``fast_forward`` are for "paged" alone.
+    ``record`` gives a timeline of every step; without pages a block of it is one slot.
     ``fast_forward`` gives the same result sooner, by touching only the sequences that need a block,
     arrive or finish; it is the default wherever it can be (not with prefix caching, and not when
     ``record`` asks for a timeline of every step). ``cost_model`` is the clock.
@@ -190,6 +190,7 @@ def simulate(
     if max_num_batched_tokens is None:
         max_num_batched_tokens = max(2048, max_model_len)
     engine: Engine
+    recorded: Any = None
     if policy == "paged":
         scheduler = SchedulerConfig(
             max_num_batched_tokens,
@@ -213,16 +214,13 @@ def simulate(
             "preemption_mode": preemption_mode,
             "num_cpu_blocks": num_cpu_blocks,
             "fast_forward": fast_forward,
-            "record": record,
         }
         for name, value in given.items():
             if value != NO_PAGES[name]:
-                hint = " (pagesim.simulation.recorded.record_max records contiguous rows)"
-                raise UsageError(
-                    f"{name}={value!r} is for policy='paged', not for {policy!r}"
-                    + (hint if name == "record" else "")
-                )
+                raise UsageError(f"{name}={value!r} is for policy='paged', not for {policy!r}")
         memory = _baseline(policy, pool.slots, max_model_len)
+        if record:
+            memory = recorded = _recorded(memory, policy, stream)
         pool = pool if memory.pool == pool.slots else Pool(memory.pool)
         engine = BaselineEngine(memory, max_model_len, max_num_seqs, max_num_batched_tokens)
     name = policy if isinstance(policy, str) else type(policy).__name__
@@ -238,8 +236,14 @@ def simulate(
         block_size=block_size if policy == "paged" else None,
         waste=log,
         requests=outcomes,
-        timeline=getattr(engine, "timeline", None),
+        timeline=recorded.finish() if recorded else getattr(engine, "timeline", None),
     )
+
+
+def _recorded(memory: MemoryPolicy, policy: object, stream: Workload) -> Any:
+    from pagesim.simulation.recorded import RecordedMemory, check_addressed
+
+    return RecordedMemory(check_addressed(memory, policy), stream.requests)
 
 
 def _stream(

@@ -163,7 +163,6 @@ def test_simulate_says_no_when_nothing_fits(
         (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
         (["waste", "BAD"], "bad.csv:2"),
         (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),
-        (["simulate", "TRACE", "--policy", "max", "--record", "r.jsonl"], "record=True is for"),
         (["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"], "num_cpu_blocks=3 is for"),
         (["simulate", "nowhere.csv"], "nowhere.csv"),
     ],

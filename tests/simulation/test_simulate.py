@@ -164,7 +164,6 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
         ({"warmup": math.nan}, "from 0 to below 1, not nan"),
         ({"pool": 0}, "slots must be at least 1, not 0"),
         ({"max_num_seqs": 0}, "max_num_seqs must be at least 1, not 0"),
-        ({"record": True}, "record=True is for policy='paged', not for 'max'"),
         ({"fast_forward": True}, "fast_forward=True is for policy='paged'"),
         ({"enable_prefix_caching": True}, "enable_prefix_caching=True is for policy='paged'"),
         ({"num_cpu_blocks": 4}, "num_cpu_blocks=4 is for policy='paged'"),
