@@ -15,7 +15,7 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
 from pagesim.commands.memory import COUNT, MOST, memory_options, table
 from pagesim.simulation import Simulation
@@ -102,7 +102,7 @@ def simulate(
             record=record is not None,
         )
     except (UsageError, WorkloadError, OSError) as error:
-        raise BadInput(naming(file, error)) from error
+        raise BadInput(with_file_name(file, error)) from error
     except RuntimeError as error:  # swapping found no room
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
     if record is not None and run.timeline is not None:

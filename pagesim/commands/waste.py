@@ -17,7 +17,7 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
 from pagesim.commands.memory import memory_options, table
 
@@ -73,7 +73,7 @@ def waste(
                 file, policy, block_size, slots, max_len, not in_time
             )
     except (UsageError, WorkloadError, OSError) as error:
-        raise BadInput(str(error) if file is None else naming(file, error)) from error
+        raise BadInput(str(error) if file is None else with_file_name(file, error)) from error
     value: dict[str, Any] = {"policies": policies, "source": source}
     lines = [*table(policies), *notes, f"Source: {source}"]
     if out is not None:

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="signals and names as POSIX has them"),
 ]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPT = "from pagesim.cli import main\nmain()\n"
 
 

@@ -12,7 +12,7 @@ from pagesim import cli
 
 pytestmark = pytest.mark.ch00
 
-TRACE = Path(__file__).parent / "data" / "block_table-edge-106.jsonl.gz"
+TRACE = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
 FIT = ("--name", "a", "--source", "b", "--licence", "c")
 
 

@@ -16,8 +16,8 @@ from pagesim import (
     SequenceStatus,
     UsageError,
 )
-from tests.block.scenes import KINDS, add_tokens, new_group, new_manager, new_seq, set_status
-from tests.block.state import everything
+from tests.v0.block.scenes import KINDS, add_tokens, new_group, new_manager, new_seq, set_status
+from tests.v0.block.state import everything
 
 pytestmark = pytest.mark.ch02
 

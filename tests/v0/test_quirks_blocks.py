@@ -12,15 +12,15 @@ from pagesim import (
     Device,
     UsageError,
 )
-from tests.block.quirk_scenes import fails_without_a_trace, in_a_window, running, swap
-from tests.block.scenes import (
+from tests.v0.block.quirk_scenes import fails_without_a_trace, in_a_window, running, swap
+from tests.v0.block.scenes import (
     KINDS,
     add_tokens,
     new_allocator,
     new_manager,
     new_table,
 )
-from tests.block.state import everything
+from tests.v0.block.state import everything
 
 pytestmark = pytest.mark.ch02
 

@@ -15,8 +15,8 @@ from pagesim import (
     SequenceStatus,
 )
 from pagesim.v0.evictor import LRUEvictor
-from tests.block.quirk_scenes import fails_without_a_trace, in_a_window, running
-from tests.block.scenes import (
+from tests.v0.block.quirk_scenes import fails_without_a_trace, in_a_window, running
+from tests.v0.block.scenes import (
     KINDS,
     add_tokens,
     new_allocator,

@@ -14,14 +14,14 @@ from pagesim import (
     SequenceGroup,
     SequenceStatus,
 )
-from tests.block.scenes import (
+from tests.v0.block.scenes import (
     new_allocator,
     new_group,
     new_seq,
     new_table,
     set_status,
 )
-from tests.block.state import everything
+from tests.v0.block.state import everything
 
 
 def swap(allocator: CpuGpuBlockAllocator, table: BlockTable, source: Device) -> dict[int, int]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pagesim import BlockTable, Device, SequenceStatus
-from tests.block.scenes import (
+from tests.v0.block.scenes import (
     BLOCK_SIZE,
     Scene,
     add_tokens,

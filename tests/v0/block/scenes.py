@@ -12,7 +12,7 @@ from typing import Any
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
 from pagesim.v0.block.interfaces import BlockAllocator
-from tests.block.state import State, everything
+from tests.v0.block.state import State, everything
 
 BLOCK_SIZE = 4
 KINDS = ("naive", "prefix_caching")

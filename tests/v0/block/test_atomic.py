@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from pagesim import NoFreeBlocksError
-from tests.block.scarce_calls import SCENES, Build
-from tests.block.scenes import KINDS, SUPPLIES
-from tests.block.state import without_identities
+from tests.v0.block.scarce_calls import SCENES, Build
+from tests.v0.block.scenes import KINDS, SUPPLIES
+from tests.v0.block.state import without_identities
 
 pytestmark = pytest.mark.ch02
 

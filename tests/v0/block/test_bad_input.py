@@ -12,8 +12,8 @@ import pytest
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, UsageError
 from pagesim.journal import Journal
-from tests.block.scenes import KINDS, new_allocator, new_table
-from tests.block.state import everything
+from tests.v0.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.state import everything
 
 pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
 

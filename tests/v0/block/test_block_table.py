@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pagesim import BlockTable, Device
-from tests.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.scenes import KINDS, new_allocator, new_table
 
 pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
 

@@ -83,7 +83,7 @@ def test_hashes_are_the_same_in_another_process(seed: str) -> None:
     )
     answer = subprocess.run(
         [sys.executable, "-c", program],
-        env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])},
         capture_output=True,
         text=True,
         check=True,

@@ -13,7 +13,7 @@ import pytest
 import pagesim
 from pagesim import Device, UsageError
 from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds
-from tests.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.scenes import KINDS, new_allocator, new_table
 
 pytestmark = pytest.mark.ch02
 

@@ -8,7 +8,7 @@ import pytest
 
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
-from tests.block.scenes import KINDS
+from tests.v0.block.scenes import KINDS
 
 pytestmark = pytest.mark.ch02
 

@@ -17,8 +17,8 @@ from pagesim import (
     SequenceGroup,
     SequenceStatus,
 )
-from tests.block.scenes import add_tokens, new_group, set_status
-from tests.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
+from tests.v0.block.scenes import add_tokens, new_group, set_status
+from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
 pytestmark = pytest.mark.ch02
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
-from tests.block.world import (
+from tests.v0.block.world import (
     Memory,
     attempt,
     check_all_free,

@@ -12,7 +12,7 @@ from pagesim import (
     RefCounter,
     UsageError,
 )
-from tests.block.scenes import KINDS, new_allocator, new_table
+from tests.v0.block.scenes import KINDS, new_allocator, new_table
 
 pytestmark = pytest.mark.ch02
 

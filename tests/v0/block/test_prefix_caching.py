@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pagesim import BlockTable, Device, PrefixCachingBlockAllocator
-from tests.block.scenes import new_allocator, new_table
+from tests.v0.block.scenes import new_allocator, new_table
 
 pytestmark = pytest.mark.ch02
 

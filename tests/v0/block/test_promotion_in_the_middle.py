@@ -15,7 +15,7 @@ from pagesim import (
     SequenceGroup,
     SequenceStatus,
 )
-from tests.block.scenes import Scene, add_tokens, new_group, new_manager, new_seq, set_status
+from tests.v0.block.scenes import Scene, add_tokens, new_group, new_manager, new_seq, set_status
 
 pytestmark = pytest.mark.ch02
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pagesim
-from tests.block.state import everything
+from tests.v0.block.state import everything
 
 pytestmark = pytest.mark.ch02
 

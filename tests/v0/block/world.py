@@ -19,7 +19,7 @@ from pagesim import (
     PrefixCachingBlockAllocator,
     UsageError,
 )
-from tests.block.state import everything
+from tests.v0.block.state import everything
 
 
 class Memory:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pagesim
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
-from tests.block.state import State, everything
+from tests.v0.block.state import State, everything
 
 Status = pagesim.SequenceStatus
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pagesim
-from tests.scheduling.engine import Engine
+from tests.v0.scheduling.engine import Engine
 
 pytestmark = pytest.mark.ch07
 Status = pagesim.SequenceStatus

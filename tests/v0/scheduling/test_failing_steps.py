@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from tests.scheduling.engine import Engine, names
+from tests.v0.scheduling.engine import Engine, names
 
 pytestmark = pytest.mark.ch07
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pagesim
-from tests.scheduling.engine import Engine, names
+from tests.v0.scheduling.engine import Engine, names
 
 pytestmark = pytest.mark.ch07
 

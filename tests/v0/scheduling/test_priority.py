@@ -16,7 +16,7 @@ from pagesim.simulation.fast_forward import FastForwardEngine
 from pagesim.simulation.paged import PagedEngine
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
-from tests.scheduling.engine import Engine, names
+from tests.v0.scheduling.engine import Engine, names
 
 pytestmark = pytest.mark.ch07
 
