@@ -147,11 +147,11 @@ class SelfAttnBlockSpaceManager:
         """Whether the running members can take their new tokens, at worst. No watermark here."""
         if num_lookahead_slots:
             check_int("num_lookahead_slots", num_lookahead_slots, 0)
-        touched = 0
+        touched, block_size = 0, self.block_size
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)
             num_slots = len(seq.data.token_ids) + num_lookahead_slots
-            touched += table._num_blocks_touched_by_growing_to(num_slots)
+            touched += cdiv(num_slots, block_size) - table.num_full_slots // block_size
         return touched <= self._gpu.get_num_free_blocks()
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:

@@ -98,11 +98,7 @@ class BlockTable:
         """Blocks that appending would write to, at worst: the partial last one always counts."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
-        return self._num_blocks_touched_by_growing_to(num_slots)
-
-    def _num_blocks_touched_by_growing_to(self, num_slots: int) -> int:
-        block_size = self._block_size
-        return -(-num_slots // block_size) - self.num_full_slots // block_size
+        return cdiv(num_slots, self._block_size) - self.num_full_slots // self._block_size
 
     # -- growing ---------------------------------------------------------------------------------
 
