@@ -246,7 +246,8 @@ def event(
             )
             try:
                 result = method(self, *args, **kwargs)
-                journal.close(what, subject(self, result, *args, *kwargs.values()))
+                given = (*args, *kwargs.values()) if kwargs else args
+                journal.close(what, subject(self, result, *given))
                 journal._marks.pop()
                 if not journal._marks:
                     journal._inverses.clear()
