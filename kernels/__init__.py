@@ -34,27 +34,7 @@ _HOMES = {
 }
 _WITHOUT_TORCH = ("backend", "reference", "simt")
 
-__all__ = [
-    "assert_matches_reference",
-    "backend",
-    "copy_blocks",
-    "from_cuda_layout",
-    "fused_decode",
-    "online_softmax",
-    "paged_attention_v1",
-    "paged_attention_v2",
-    "paged_prefill",
-    "plan_decode",
-    "plan_fused_decode",
-    "plan_prefill",
-    "plan_write",
-    "reference",
-    "reshape_and_cache",
-    "simt",
-    "swap_blocks",
-    "to_cuda_layout",
-    "xray",
-]
+__all__ = sorted([*_HOMES, *_WITHOUT_TORCH, "xray"])
 
 # A triton imported the wrong way is reported when a kernel is asked for, not here: the references
 # need no triton and must stay within reach.

@@ -22,6 +22,8 @@ Programs run in no order, but pairs are an ordered list: the manager really asks
 
 **swap_blocks** moves blocks between a GPU's cache and one in the CPU's memory. No kernel reaches
 both: each block is a copy of its own, queued on the current stream and not waited for.
+
+Tested in tests/kernels/test_block_copy.py.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803
@@ -155,13 +157,9 @@ def _launch(caches: list[torch.Tensor], batch: dict[int, int]) -> None:
             torch.tensor(pairs, dtype=torch.int64, device=device),
             # Bits in, bits out: a NaN keeps its payload.
             NUMBER=getattr(tl, f"int{8 * caches[0].element_size()}"),
-            BLOCK_SIZE=block_size,
-            NUM_HEADS=num_heads,
-            HEAD_DIM=head_dim,
-            DIMS=dims,
-            LINES=lines,
+            BLOCK_SIZE=block_size, NUM_HEADS=num_heads, HEAD_DIM=head_dim, DIMS=dims, LINES=lines,
             ALIGNED=all(number % 16 == 0 for row in rows for number in row),
-        )
+        )  # fmt: skip
 
 
 def _checked_caches(
@@ -173,7 +171,7 @@ def _checked_caches(
     for kind, caches in (("k_caches", k_caches), ("v_caches", v_caches)):
         for layer, cache in enumerate(caches):
             name = f"{kind}[{layer}]"
-            check_tensor(name, cache, shape, 4, (*FLOATS, FP8))
+            check_tensor(name, cache, shape, (*FLOATS, FP8))
             named[name] = cache
     if not named:
         return []
@@ -191,17 +189,18 @@ def _checked_caches(
 def _checked_pairs(
     pairs: torch.Tensor, sources: Sequence[torch.Tensor], targets: Sequence[torch.Tensor]
 ) -> list[tuple[int, int]]:
-    check_tensor("pairs", pairs, "[P, 2]", 2, (torch.int64,))
+    check_tensor("pairs", pairs, "[P, 2]", (torch.int64,))
     if pairs.shape[1] != 2:
         raise ValueError(f"pairs must have shape [P, 2], got {list(pairs.shape)}")
-    rows = [(int(source), int(target)) for source, target in pairs.cpu().tolist()]
-    if sources:
-        limits = (sources[0].shape[0], targets[0].shape[0])
-        for index, row in enumerate(rows):
-            for side, (block, limit) in enumerate(zip(row, limits, strict=True)):
-                if not 0 <= block < limit:
-                    raise ValueError(
-                        f"pairs[{index}, {side}] = {block}: the {('source', 'destination')[side]} "
-                        f"is outside its cache, which has blocks 0 to {limit - 1}"
-                    )
-    return rows if sources else []
+    if not sources:
+        return []
+    rows = pairs.cpu().tolist()
+    sides = (("source", sources[0].shape[0]), ("destination", targets[0].shape[0]))
+    for index, row in enumerate(rows):
+        for side, (block, (name, limit)) in enumerate(zip(row, sides, strict=True)):
+            if not 0 <= block < limit:
+                raise ValueError(
+                    f"pairs[{index}, {side}] = {block}: the {name} is outside its cache, which "
+                    f"has blocks 0 to {limit - 1}"
+                )
+    return [(source, target) for source, target in rows]

@@ -29,6 +29,8 @@ the whole tensor or one per head, and reading multiplies by it again.
     x, float16      [ 1.73   -0.0402   612.0   … ]     scale 2
     x / scale       [ 0.865  -0.0201   306.0   … ]     clamped to ±448
     stored          [ 0.875  -0.0195   320.0   … ]     to nearest: an eighth of a power of two apart
+
+Tested in tests/kernels/test_cache_write.py and test_fp8.py.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803
@@ -50,32 +52,19 @@ _TILE = 4096 if mode.decide().mode == "compiled" else 65536
 
 @triton.jit
 def reshape_and_cache_kernel(
-    key_ptr,
-    value_ptr,
-    k_cache_ptr,
-    v_cache_ptr,
-    slot_mapping_ptr,
-    k_scale_ptr,  # float32 [Hkv]; may be None
-    v_scale_ptr,
+    key_ptr, value_ptr, k_cache_ptr, v_cache_ptr, slot_mapping_ptr,
+    k_scale_ptr, v_scale_ptr,  # float32 [Hkv]; may be None
     num_tokens,
     # Steps in elements from one token, block, row or head to the next; along D it is always 1.
-    key_token,
-    key_head,
-    value_token,
-    value_head,
-    k_block,
-    k_row,
-    k_head,
-    v_block,
-    v_row,
-    v_head,
+    key_token, key_head, value_token, value_head,
+    k_block, k_row, k_head, v_block, v_row, v_head,
     BLOCK_SIZE: tl.constexpr,
     NUM_HEADS: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two: tiles must be
     LINES: tl.constexpr,  # heads of tokens that a program moves
     FP8: tl.constexpr,
-):
+):  # fmt: skip
     """One program: LINES heads of tokens, from key and value into their slots."""
     # 64 bits before any product: block · stride passes 2³¹ in a cache of a few GiB.
     line = tl.program_id(0).to(tl.int64) * LINES + tl.arange(0, LINES)[:, None]
@@ -147,24 +136,11 @@ def reshape_and_cache(
     lines = max(1, min(_TILE // dims, triton.next_power_of_2(rows)))
     with torch.cuda.device_of(key):
         reshape_and_cache_kernel[(triton.cdiv(rows, lines),)](
-            key,
-            value,
-            k_cache,
-            v_cache,
-            slot_mapping,
-            *scales,
-            num_tokens,
-            *key.stride()[:2],
-            *value.stride()[:2],
-            *k_cache.stride()[:3],
-            *v_cache.stride()[:3],
-            BLOCK_SIZE=k_cache.shape[1],
-            NUM_HEADS=num_heads,
-            HEAD_DIM=head_dim,
-            DIMS=dims,
-            LINES=lines,
-            FP8=k_cache.dtype == FP8,
-        )
+            key, value, k_cache, v_cache, slot_mapping, *scales, num_tokens,
+            *key.stride()[:2], *value.stride()[:2], *k_cache.stride()[:3], *v_cache.stride()[:3],
+            BLOCK_SIZE=k_cache.shape[1], NUM_HEADS=num_heads, HEAD_DIM=head_dim,
+            DIMS=dims, LINES=lines, FP8=k_cache.dtype == FP8,
+        )  # fmt: skip
 
 
 def plan_write(

@@ -62,11 +62,9 @@ def assert_matches_reference(
     call = call if k_new is None else "fused decode"
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
     inputs = checks.paged_inputs(
-        *(call, q, k_cache, v_cache, block_tables, seq_lens, options),
-        query_start_loc=query_start_loc,
-        k_new=k_new,
-        v_new=v_new,
-    )
+        call, q, k_cache, v_cache, block_tables, seq_lens, options,
+        query_start_loc=query_start_loc, k_new=k_new, v_new=v_new,
+    )  # fmt: skip
     arrays, keywords = fallback.reference_arguments(inputs)
     expected_lse = np.empty(tuple(q.shape[:2]))
     expected = reference.online_softmax_attention(*arrays, **keywords, lse_out=expected_lse)
@@ -90,12 +88,7 @@ def _same_shape(name: str, tensor: torch.Tensor, shape: Sequence[int], dtype: to
 
 
 def _worst(
-    row: str,
-    name: str,
-    got: torch.Tensor,
-    expected: NDArray[Any],
-    unit: NDArray[Any],
-    bound: float,
+    row: str, name: str, got: torch.Tensor, expected: NDArray[Any], unit: NDArray[Any], bound: float
 ) -> float:
     """The largest error ÷ unit; AssertionError if it is above the bound."""
     numbers = fallback.to_numpy(got).astype(np.float64)

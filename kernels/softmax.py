@@ -14,6 +14,8 @@ Maximum and sum are known after one pass; a second one writes the answer. Attent
 that: it carries Σ exp(score - m) · value along in the same way, and divides once.
 
 One program takes one row. A row may be far longer than a program can hold.
+
+Tested in tests/kernels/test_softmax.py.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803
@@ -60,13 +62,13 @@ def online_softmax(x: torch.Tensor) -> torch.Tensor:
     x: [N] or [R, N] in float32, float16 or bfloat16, the last axis contiguous. A row of nothing but
     -inf gives NaN, as in torch: no weights fit it. Raises ValueError or TypeError naming x.
     """
-    axes = x.dim() if isinstance(x, torch.Tensor) and x.dim() == 1 else 2
-    check_tensor("x", x, "[N] or [R, N]", axes, FLOATS)
+    rows = x[None] if isinstance(x, torch.Tensor) and x.dim() == 1 else x
+    check_tensor("x", rows, "[N] or [R, N]", FLOATS)
     check_devices(x=x)
     if mode.decide().mode == "reference":
         return fallback.online_softmax(x)
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    rows, results = torch.atleast_2d(x), torch.atleast_2d(out)
+    results = torch.atleast_2d(out)
     if x.numel() > 0:
         tile = min(_TILE, triton.next_power_of_2(rows.shape[1]))
         with torch.cuda.device_of(x):

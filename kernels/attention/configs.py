@@ -63,14 +63,9 @@ def target(device: torch.device) -> str:
     return f"sm_{properties.major}{properties.minor}"
 
 
-def decode_config(inputs: PagedInputs) -> Config:
-    """For one query token, whose heads of a group are the rows of a tile."""
-    return decode_line(target(inputs.q.device), *_sizes(inputs))
-
-
-def prefill_config(inputs: PagedInputs) -> Config:
-    """For many query tokens at once: rows are tokens times heads of a group."""
-    return prefill_line(target(inputs.q.device), *_sizes(inputs))
+def sizes(inputs: PagedInputs) -> tuple[str, int, int, int]:
+    """What a configuration depends on: chip, head_dim, group, and bytes of a number of q."""
+    return target(inputs.q.device), inputs.q.shape[2], inputs.group, inputs.q.element_size()
 
 
 def constants(inputs: PagedInputs, config: Config) -> dict[str, Any]:
@@ -94,8 +89,8 @@ def padded(head_dim: int) -> int:
     return max(_SMALLEST, _power_of_two(head_dim))
 
 
-def decode_line(chip: str, head_dim: int, group: int, element_size: int) -> Config:
-    """The table's line for decoding; element_size: bytes of a number in q's dtype."""
+def decode_config(chip: str, head_dim: int, group: int, element_size: int) -> Config:
+    """For one query token, whose heads of a group are the rows; arguments as from `sizes`."""
     rows = max(_SMALLEST, _power_of_two(group))
     if chip == "interpreted":
         return Config(rows, _INTERPRETED, 4, 1)
@@ -109,8 +104,8 @@ def decode_line(chip: str, head_dim: int, group: int, element_size: int) -> Conf
     return Config(rows, tile, 4, stages)
 
 
-def prefill_line(chip: str, head_dim: int, group: int, element_size: int) -> Config:
-    """The table's line for prefill."""
+def prefill_config(chip: str, head_dim: int, group: int, element_size: int) -> Config:
+    """For many query tokens at once: rows are tokens times heads of a group."""
     fewest = _power_of_two(group)
     if chip == "interpreted":
         return Config(max(64, fewest), _INTERPRETED, 4, 1)
@@ -120,10 +115,6 @@ def prefill_line(chip: str, head_dim: int, group: int, element_size: int) -> Con
     rows, tile = max(64, fewest), min(_tile(head_dim, element_size), values.prefill_tile)
     warps = 8 if rows > 64 or head_dim > 128 else values.prefill_warps
     return Config(rows, tile, warps, values.prefill_stages)
-
-
-def _sizes(inputs: PagedInputs) -> tuple[int, int, int]:
-    return inputs.q.shape[2], inputs.group, inputs.q.element_size()
 
 
 def _tile(head_dim: int, element_size: int) -> int:

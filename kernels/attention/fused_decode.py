@@ -19,6 +19,8 @@ before the next step. Every sequence sees at least its new token, so none is emp
 
 An fp8 cache holds numbers divided by k_scale and v_scale; k_new and v_new never were in it and are
 taken as they are. So the new value is kept apart until the cached ones have been scaled back.
+
+Tested in tests/kernels/attention; `python -m kernels.bench` times decoding from the cache only.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803, N806
@@ -29,7 +31,8 @@ import torch
 
 from kernels.attention import configs, numerics
 from kernels.attention import tile as tiles
-from kernels.runtime import checks, mode
+from kernels.runtime import mode
+from kernels.runtime.checks import paged_inputs
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -38,44 +41,22 @@ triton, tl = mode.load_triton()
 
 @triton.jit
 def fused_decode_kernel(
-    out_ptr,
-    lse_ptr,  # may be None, as may alibi_slopes, k_scale and v_scale
-    q_ptr,
-    k_new_ptr,
-    v_new_ptr,
-    k_cache_ptr,
-    v_cache_ptr,
-    block_tables_ptr,
-    context_lens_ptr,
-    alibi_slopes_ptr,
-    k_scale_ptr,
-    v_scale_ptr,
-    scale,
-    window,
+    out_ptr, lse_ptr,  # lse may be None
+    q_ptr, k_new_ptr, v_new_ptr, k_cache_ptr, v_cache_ptr, block_tables_ptr, context_lens_ptr,
+    alibi_slopes_ptr, k_scale_ptr, v_scale_ptr,  # each may be None
+    scale, window,
     # Steps in elements from one sequence, head, block or row to the next; along D it is always 1.
-    out_seq,
-    out_head,
-    q_seq,
-    q_head,
-    k_new_seq,
-    k_new_head,
-    v_new_seq,
-    v_new_head,
-    k_block,
-    k_row,
-    k_head,
-    v_block,  # None, as v_row: V lies as K does
-    v_row,
-    v_head,
-    table_seq,
+    # v_block and v_row are None where V lies as K does.
+    out_seq, out_head, q_seq, q_head, k_new_seq, k_new_head, v_new_seq, v_new_head,
+    k_block, k_row, k_head, v_block, v_row, v_head, table_seq,
     GROUP: tl.constexpr,  # query heads per KV head
-    ROWS: tl.constexpr,  # GROUP as rows of a tile: a power of two, at least 16
     BLOCK_SIZE: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two, at least 16
-    TILE: tl.constexpr,
     SOFTCAP: tl.constexpr,
-):
+    ROWS: tl.constexpr,  # GROUP as rows of a tile: a power of two, at least 16
+    TILE: tl.constexpr,
+):  # fmt: skip
     """One program: all query heads of one KV head of one sequence."""
     seq = tl.program_id(0).to(tl.int64)
     kv_head = tl.program_id(1).to(tl.int64)
@@ -109,24 +90,25 @@ def fused_decode_kernel(
 
     context_len = tl.load(context_lens_ptr + seq)
     start = tl.maximum(context_len + 1 - window, 0)
-    full = start + (context_len - start) // TILE * TILE
     table_ptr = block_tables_ptr + seq * table_seq
     k_ptr = k_cache_ptr + kv_head * k_head
     v_ptr = v_cache_ptr + kv_head * v_head
-    # fmt: off
-    for first in range(start, full, TILE):
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, first, context_len, context_len, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False,
-        )
-    if full < context_len:
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, full, context_len, context_len, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True,
-        )
-    # fmt: on
+    cache = (slope, table_ptr, k_ptr, v_ptr, k_block, k_row, v_block, v_row, scale, window)
+    m, ell, acc = tiles.attend_all(
+        q,
+        m,
+        ell,
+        acc,
+        start,
+        context_len,
+        context_len,
+        cache,
+        BLOCK_SIZE,
+        HEAD_DIM,
+        TILE,
+        SOFTCAP,
+        ALIBI,
+    )
 
     if v_scale_ptr is not None:
         acc = acc * tl.load(v_scale_ptr + kv_head)
@@ -168,20 +150,16 @@ def fused_decode(
     (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score).
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = checks.paged_inputs(
-        *("fused decode", q, k_cache, v_cache, block_tables, context_lens, options, plan),
-        k_new=k_new,
-        v_new=v_new,
-    )
+    inputs = paged_inputs(
+        "fused decode", q, k_cache, v_cache, block_tables, context_lens, options, plan,
+        k_new=k_new, v_new=v_new,
+    )  # fmt: skip
     return attend(launch, inputs, return_lse)
 
 
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
     """Start the kernel on checked arguments; waits for nothing."""
     fused_decode_kernel[(inputs.q.shape[0], inputs.k_cache.shape[2])](
-        out,
-        lse,
-        *inputs.kernel_arguments,
-        *inputs.strides(out, alike=True),
-        **configs.constants(inputs, configs.decode_config(inputs)),
-    )
+        out, lse, *inputs.kernel_arguments, *inputs.strides(out, alike=True),
+        **configs.constants(inputs, configs.decode_config(*configs.sizes(inputs))),
+    )  # fmt: skip

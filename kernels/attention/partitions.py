@@ -19,11 +19,10 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from kernels.attention import configs
 from kernels.runtime.argument_checks import describe
-from kernels.runtime.inputs import Cut, PagedInputs, Plan
+from kernels.runtime.inputs import Numbers, PagedInputs, Plan
 
 # Programs that one multiprocessor holds at a time (each pipelines its loads through shared memory),
 # and what starting and merging one costs, in tokens that could have been read instead.
@@ -50,41 +49,36 @@ def check(partition_size: int, num_partitions: int | None, plan: Plan | None = N
         raise ValueError(f"{list(given)[-1]} is given beside a plan: give it to plan_decode")
 
 
-def with_cut(inputs: PagedInputs, partition_size: int, num_partitions: int | None) -> PagedInputs:
-    """The same call, its plan with partitions, if it has none yet."""
-    if inputs.plan.cut is not None:
+def chosen(inputs: PagedInputs, partition_size: int, num_partitions: int | None) -> PagedInputs:
+    """The same call, with partitions in its plan."""
+    if inputs.plan.num_partitions:
         return inputs
     visible = np.minimum(inputs.plan.lengths, inputs.options.window)
     longest = max(1, int(visible.max(initial=0)))
-    most = -(-longest // partition_size)
     if num_partitions is not None:
         span = -(-longest // num_partitions)
-        cut = Cut(span, -(-longest // span))  # none behind the end: it would be empty
     elif configs.target(inputs.q.device) == "interpreted":
-        cut = Cut(partition_size, most)
+        span = partition_size
     else:
         processors = torch.cuda.get_device_properties(inputs.q.device).multi_processor_count
-        tile, seats = configs.decode_config(inputs).tile, processors * _RESIDENT
-        cut = wave_cut(visible, most, inputs.k_cache.shape[2], seats, partition_size, tile)
-    return replace(inputs, plan=replace(inputs.plan, cut=cut))
+        tile, seats = configs.decode_config(*configs.sizes(inputs)).tile, processors * _RESIDENT
+        span = wave_span(visible, inputs.k_cache.shape[2], seats, partition_size, tile)
+    # None of them behind the end: it would be empty.
+    plan = replace(inputs.plan, num_partitions=-(-longest // span), span=span)
+    return replace(inputs, plan=plan)
 
 
-def wave_cut(
-    visible: NDArray[np.int64],
-    most: int,
-    num_kv_heads: int,
-    seats: int,
-    partition_size: int,
-    tile: int,
-) -> Cut:
-    """The cheapest of 1 … `most` partitions, on a chip that runs `seats` programs at a time.
+def wave_span(
+    visible: Numbers, num_kv_heads: int, seats: int, partition_size: int, tile: int
+) -> int:
+    """Tokens of a partition, for the cheapest number of them where `seats` programs run at a time.
 
     Two bounds on the time, in tokens: full waves of the longest program; and all work shared evenly
     between the seats, with one longest program starting last. The first is close for equal lengths,
     the second for ragged ones, where short programs make room early. The lower one counts.
     """
     longest = max(1, int(visible.max(initial=0)))
-    counts = np.arange(1, min(most, _MAX_PARTITIONS) + 1)
+    counts = np.arange(1, min(-(-longest // partition_size), _MAX_PARTITIONS) + 1)
     # Whole tiles, so that only a sequence's last one needs a mask; never less than asked for.
     least = max(-(-longest // counts[-1]), min(partition_size, longest))
     spans = -(-np.maximum(-(-longest // counts), least) // tile) * tile
@@ -93,5 +87,4 @@ def wave_cut(
     waves = -(-programs // seats) * program
     shared = (num_kv_heads * visible.sum() + programs * _OVERHEAD) / seats + program
     costs = np.minimum(waves, shared) + np.where(spans < longest, _OVERHEAD, 0)
-    span = int(spans[int(costs.argmin())])
-    return Cut(span, max(1, -(-longest // span)))
+    return int(spans[int(costs.argmin())])

@@ -19,7 +19,7 @@ from __future__ import annotations
 import torch
 
 from kernels.attention import partitions
-from kernels.runtime import checks
+from kernels.runtime.checks import paged_inputs
 from kernels.runtime.inputs import Options, Plan
 
 
@@ -41,11 +41,10 @@ def plan_decode(
     """
     partitions.check(partition_size, num_partitions)
     options = Options(sliding_window=sliding_window)
-    inputs = checks.paged_inputs(
-        *("decode", q, k_cache, v_cache, block_tables, seq_lens, options),
-        slot_mapping=slot_mapping,
+    inputs = paged_inputs(
+        "decode", q, k_cache, v_cache, block_tables, seq_lens, options, slot_mapping=slot_mapping
     )
-    return partitions.with_cut(inputs, partition_size, num_partitions).plan
+    return partitions.chosen(inputs, partition_size, num_partitions).plan
 
 
 def plan_prefill(
@@ -61,11 +60,10 @@ def plan_prefill(
 ) -> Plan:
     """A plan for `paged_prefill`; slot_mapping as in `plan_decode`."""
     options = Options(sliding_window=sliding_window)
-    return checks.paged_inputs(
-        *("prefill", q, k_cache, v_cache, block_tables, seq_lens, options),
-        query_start_loc=query_start_loc,
-        slot_mapping=slot_mapping,
-    ).plan
+    return paged_inputs(
+        "prefill", q, k_cache, v_cache, block_tables, seq_lens, options,
+        query_start_loc=query_start_loc, slot_mapping=slot_mapping,
+    ).plan  # fmt: skip
 
 
 def plan_fused_decode(
@@ -82,9 +80,7 @@ def plan_fused_decode(
 ) -> Plan:
     """A plan for `fused_decode`; slot_mapping as in `plan_decode`."""
     options = Options(sliding_window=sliding_window)
-    return checks.paged_inputs(
-        *("fused decode", q, k_cache, v_cache, block_tables, context_lens, options),
-        k_new=k_new,
-        v_new=v_new,
-        slot_mapping=slot_mapping,
-    ).plan
+    return paged_inputs(
+        "fused decode", q, k_cache, v_cache, block_tables, context_lens, options,
+        k_new=k_new, v_new=v_new, slot_mapping=slot_mapping,
+    ).plan  # fmt: skip

@@ -24,6 +24,8 @@ sliding window, where the window's old end does. All keys between them are seen 
 
     keys     | . window's edge . |   seen by every row   | . causal edge . |
              oldest              inner                    outer             stop
+
+Tested in tests/kernels/attention; `python -m kernels.bench` times decoding only.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803, N806
@@ -34,7 +36,8 @@ import torch
 
 from kernels.attention import configs, numerics
 from kernels.attention import tile as tiles
-from kernels.runtime import checks, mode
+from kernels.runtime import mode
+from kernels.runtime.checks import paged_inputs
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -43,39 +46,22 @@ triton, tl = mode.load_triton()
 
 @triton.jit
 def prefill_kernel(
-    out_ptr,
-    lse_ptr,  # may be None, as may alibi_slopes, k_scale and v_scale
-    q_ptr,
-    k_cache_ptr,
-    v_cache_ptr,
-    block_tables_ptr,
-    query_start_loc_ptr,
-    seq_lens_ptr,
-    alibi_slopes_ptr,
-    k_scale_ptr,
-    v_scale_ptr,
-    scale,
-    window,
+    out_ptr, lse_ptr,  # lse may be None
+    q_ptr, k_cache_ptr, v_cache_ptr, block_tables_ptr, query_start_loc_ptr, seq_lens_ptr,
+    alibi_slopes_ptr, k_scale_ptr, v_scale_ptr,  # each may be None
+    scale, window,
     # Steps in elements from one token, sequence, head, block or row to the next; along D it is 1.
-    out_token,
-    out_head,
-    q_token,
-    q_head,
-    k_block,
-    k_row,
-    k_head,
-    v_block,  # None, as v_row: V lies as K does
-    v_row,
-    v_head,
-    table_seq,
+    # v_block and v_row are None where V lies as K does.
+    out_token, out_head, q_token, q_head,
+    k_block, k_row, k_head, v_block, v_row, v_head, table_seq,
     GROUP: tl.constexpr,  # query heads per KV head
-    ROWS: tl.constexpr,  # rows of a tile, a power of two, at least GROUP and 16
     BLOCK_SIZE: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two, at least 16
-    TILE: tl.constexpr,
     SOFTCAP: tl.constexpr,
-):
+    ROWS: tl.constexpr,  # rows of a tile, a power of two, at least GROUP and 16
+    TILE: tl.constexpr,
+):  # fmt: skip
     """One program: some query tokens of one sequence, for all query heads of one KV head."""
     seq = tl.program_id(0).to(tl.int64)
     kv_head = tl.program_id(1).to(tl.int64)
@@ -121,25 +107,17 @@ def prefill_kernel(
     m = tl.full([ROWS], float("-inf"), dtype=tl.float32)
     ell = tl.zeros([ROWS], dtype=tl.float32)
     acc = tl.zeros([ROWS, DIMS], dtype=tl.float32)
+    cache = (slope, table_ptr, k_ptr, v_ptr, k_block, k_row, v_block, v_row, scale, window)
     # fmt: off
     for start in range(oldest, inner, TILE):
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, start, inner, position, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True,
-        )
+        m, ell, acc = tiles.attend(q, m, ell, acc, start, inner, position, *cache,
+                                   BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True)
     for start in range(inner, outer, TILE):
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, start, stop, position, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False,
-        )
+        m, ell, acc = tiles.attend(q, m, ell, acc, start, stop, position, *cache,
+                                   BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False)
     for start in range(outer, stop, TILE):
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, start, stop, position, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True,
-        )
+        m, ell, acc = tiles.attend(q, m, ell, acc, start, stop, position, *cache,
+                                   BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True)
     # fmt: on
 
     # Every query sees itself; only rows that are padding may have seen nothing.
@@ -182,21 +160,18 @@ def paged_prefill(
     position. return_lse: True gives (output, lse), lse float32 [T, Hq] = log₂ Σ exp(score).
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = checks.paged_inputs(
-        *("prefill", q, k_cache, v_cache, block_tables, seq_lens, options, plan),
+    inputs = paged_inputs(
+        "prefill", q, k_cache, v_cache, block_tables, seq_lens, options, plan,
         query_start_loc=query_start_loc,
-    )
+    )  # fmt: skip
     return attend(launch, inputs, return_lse)
 
 
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
     """Start the kernel on checked arguments; waits for nothing."""
-    config = configs.prefill_config(inputs)
+    config = configs.prefill_config(*configs.sizes(inputs))
     tiles_of_queries = triton.cdiv(int(inputs.plan.counts.max()), config.rows // inputs.group)
     prefill_kernel[(inputs.lens.shape[0], inputs.k_cache.shape[2], tiles_of_queries)](
-        out,
-        lse,
-        *inputs.kernel_arguments,
-        *inputs.strides(out, alike=True),
+        out, lse, *inputs.kernel_arguments, *inputs.strides(out, alike=True),
         **configs.constants(inputs, config),
-    )
+    )  # fmt: skip

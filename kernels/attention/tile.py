@@ -34,29 +34,19 @@ triton, tl = mode.load_triton()
 @triton.jit
 def attend(
     q,  # [ROWS, DIMS]
-    m,  # [ROWS]
-    ell,
+    m, ell,  # [ROWS]
     acc,  # [ROWS, DIMS]
-    start,  # the tile: keys start … start + TILE - 1, those below stop
-    stop,
-    query_position,  # [ROWS] or one for all
+    start, stop,  # the tile: keys start … start + TILE - 1, those below stop
+    query_position,  # [ROWS, 1] or one for all
     slope,
     table_ptr,  # this sequence's row of the table
-    k_ptr,  # this KV head in block 0
-    v_ptr,
-    k_block,
-    k_row,
-    v_block,  # None: V lies as K does, and one offset serves both
-    v_row,
-    scale,
-    window,
-    BLOCK_SIZE: tl.constexpr,
-    HEAD_DIM: tl.constexpr,
-    TILE: tl.constexpr,
-    SOFTCAP: tl.constexpr,
-    ALIBI: tl.constexpr,
+    k_ptr, v_ptr,  # this KV head in block 0
+    k_block, k_row, v_block, v_row,  # v_block None: V lies as K does, and one offset serves both
+    scale, window,
+    BLOCK_SIZE: tl.constexpr, HEAD_DIM: tl.constexpr, TILE: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr,
     MASKED: tl.constexpr,  # False: every row sees all TILE keys
-):
+):  # fmt: skip
     """The running softmax of all rows, after one more tile of keys."""
     position = start + tl.arange(0, TILE)
     present = position < stop
@@ -95,13 +85,28 @@ def attend(
 
 
 @triton.jit
+def attend_all(
+    q, m, ell, acc, start, stop, query_position, cache,
+    BLOCK_SIZE: tl.constexpr, HEAD_DIM: tl.constexpr, TILE: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr,
+):  # fmt: skip
+    """The same after all keys from start to stop - 1, for rows that see all of them: only the last
+    tile may be cut short, and needs a mask. cache: attend's arguments from slope to window."""
+    full = start + tl.maximum(stop - start, 0) // TILE * TILE
+    # fmt: off
+    for first in range(start, full, TILE):
+        m, ell, acc = attend(q, m, ell, acc, first, stop, query_position, *cache,
+                             BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False)
+    if full < stop:
+        m, ell, acc = attend(q, m, ell, acc, full, stop, query_position, *cache,
+                             BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True)
+    # fmt: on
+    return m, ell, acc
+
+
+@triton.jit
 def load_rows(
-    ptr,
-    offset,
-    present,
-    HEAD_DIM: tl.constexpr,
-    DIMS: tl.constexpr,
-    MASKED: tl.constexpr,
+    ptr, offset, present, HEAD_DIM: tl.constexpr, DIMS: tl.constexpr, MASKED: tl.constexpr
 ):
     """A tile of K or V, [TILE, DIMS]; absent rows and columns are 0 and are not even read."""
     dim = tl.arange(0, DIMS)[None, :]

@@ -27,6 +27,8 @@ maximum keeps exp from overflowing; a larger maximum only rescales what is there
 **The work.** One program per sequence and query head. With fewer KV heads than query heads (GQA),
 the programs of a group read the same keys: simple, and the first thing a faster kernel improves.
 All arithmetic is plain float32, whatever the dtype of the tensors: no tensor cores, no TF32.
+
+Tested in tests/kernels/attention, timed by `python -m kernels.bench`.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803, N806
@@ -36,7 +38,8 @@ from __future__ import annotations
 import torch
 
 from kernels.attention import numerics
-from kernels.runtime import checks, mode
+from kernels.runtime import mode
+from kernels.runtime.checks import paged_inputs
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -48,36 +51,19 @@ _TILE = 4096
 
 @triton.jit
 def paged_attention_v1_kernel(
-    out_ptr,
-    q_ptr,
-    k_cache_ptr,
-    v_cache_ptr,
-    block_tables_ptr,
-    seq_lens_ptr,
-    alibi_slopes_ptr,  # the three extras may be None
-    k_scale_ptr,
-    v_scale_ptr,
-    scale,
-    window,
+    out_ptr, q_ptr, k_cache_ptr, v_cache_ptr, block_tables_ptr, seq_lens_ptr,
+    alibi_slopes_ptr, k_scale_ptr, v_scale_ptr,  # each may be None
+    scale, window,
     # Steps in elements from one sequence, head, block or row to the next; along D it is always 1.
-    out_seq,
-    out_head,
-    q_seq,
-    q_head,
-    k_block,
-    k_row,
-    k_head,
-    v_block,
-    v_row,
-    v_head,
-    table_seq,
+    out_seq, out_head, q_seq, q_head,
+    k_block, k_row, k_head, v_block, v_row, v_head, table_seq,
     GROUP: tl.constexpr,  # query heads per KV head
     BLOCK_SIZE: tl.constexpr,
     ROWS: tl.constexpr,  # rows of a page read at once, a power of two
     HEAD_DIM: tl.constexpr,
     DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two
     SOFTCAP: tl.constexpr,
-):
+):  # fmt: skip
     """One program: one query head of one sequence, over all pages it can see."""
     seq = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1).to(tl.int64)
@@ -169,9 +155,7 @@ def paged_attention_v1(
     too short for its sequence and for block ids outside the cache.
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = checks.paged_inputs(
-        "decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan
-    )
+    inputs = paged_inputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan)
     return attend(launch, inputs)
 
 
@@ -180,13 +164,8 @@ def launch(out: torch.Tensor, lse: None, inputs: PagedInputs) -> None:
     num_seqs, num_heads, head_dim = inputs.q.shape
     block_size, dims = inputs.k_cache.shape[1], triton.next_power_of_2(head_dim)
     paged_attention_v1_kernel[(num_seqs, num_heads)](
-        out,
-        *inputs.kernel_arguments,
-        *inputs.strides(out),
-        GROUP=inputs.group,
-        BLOCK_SIZE=block_size,
+        out, *inputs.kernel_arguments, *inputs.strides(out),
+        GROUP=inputs.group, BLOCK_SIZE=block_size,
         ROWS=min(triton.next_power_of_2(block_size), max(_TILE // dims, 1)),
-        HEAD_DIM=head_dim,
-        DIMS=dims,
-        SOFTCAP=inputs.options.softcap,
-    )
+        HEAD_DIM=head_dim, DIMS=dims, SOFTCAP=inputs.options.softcap,
+    )  # fmt: skip

@@ -25,6 +25,9 @@ Inside a partition a program takes all query heads of one KV head and tiles of m
 **How many partitions?** Programs run in waves of as many as the chip holds. Splitting pays until a
 wave is full; beyond that it only adds partial answers to write and merge:
 `kernels.attention.partitions` weighs the two.
+
+Tested in tests/kernels/attention, timed by `python -m kernels.bench`, its machine code bounded by
+`python -m kernels.gate`.
 """
 # Triton's custom: compile-time arguments are written in capitals.
 # ruff: noqa: N803, N806
@@ -35,7 +38,8 @@ import torch
 
 from kernels.attention import configs, numerics, partitions
 from kernels.attention import tile as tiles
-from kernels.runtime import checks, mode
+from kernels.runtime import mode
+from kernels.runtime.checks import paged_inputs
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -44,42 +48,24 @@ triton, tl = mode.load_triton()
 
 @triton.jit
 def split_kernel(
-    out_ptr,
-    lse_ptr,  # may be None, as may alibi_slopes, k_scale and v_scale
-    partial_ptr,  # acc [B, Hq, S, D], m and ell [B, Hq, S]; None for one partition
-    partial_m_ptr,
-    partial_ell_ptr,
-    q_ptr,
-    k_cache_ptr,
-    v_cache_ptr,
-    block_tables_ptr,
-    seq_lens_ptr,
-    alibi_slopes_ptr,
-    k_scale_ptr,
-    v_scale_ptr,
-    scale,
-    window,
+    out_ptr, lse_ptr,  # lse may be None
+    partial_ptr, partial_m_ptr, partial_ell_ptr,  # acc [B, Hq, S, D], m, ell; None for 1 partition
+    q_ptr, k_cache_ptr, v_cache_ptr, block_tables_ptr, seq_lens_ptr,
+    alibi_slopes_ptr, k_scale_ptr, v_scale_ptr,  # each may be None
+    scale, window,
     span,  # tokens of a partition
     # Steps in elements from one sequence, head, block or row to the next; along D it is always 1.
-    out_seq,
-    out_head,
-    q_seq,
-    q_head,
-    k_block,
-    k_row,
-    k_head,
-    v_block,  # None, as v_row: V lies as K does
-    v_row,
-    v_head,
-    table_seq,
+    # v_block and v_row are None where V lies as K does.
+    out_seq, out_head, q_seq, q_head,
+    k_block, k_row, k_head, v_block, v_row, v_head, table_seq,
     GROUP: tl.constexpr,  # query heads per KV head
-    ROWS: tl.constexpr,  # GROUP as rows of a tile: a power of two, at least 16
     BLOCK_SIZE: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     DIMS: tl.constexpr,  # HEAD_DIM rounded up to a power of two, at least 16
-    TILE: tl.constexpr,
     SOFTCAP: tl.constexpr,
-):
+    ROWS: tl.constexpr,  # GROUP as rows of a tile: a power of two, at least 16
+    TILE: tl.constexpr,
+):  # fmt: skip
     """One program: one partition of one sequence, for all query heads of one KV head."""
     seq = tl.program_id(0).to(tl.int64)
     kv_head = tl.program_id(1).to(tl.int64)
@@ -111,21 +97,10 @@ def split_kernel(
     m = tl.full([ROWS], float("-inf"), dtype=tl.float32)
     ell = tl.zeros([ROWS], dtype=tl.float32)
     acc = tl.zeros([ROWS, DIMS], dtype=tl.float32)
-    full = start + tl.maximum(stop - start, 0) // TILE * TILE
-    # fmt: off
-    for first in range(start, full, TILE):
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, first, stop, seq_len - 1, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=False,
-        )
-    if full < stop:
-        m, ell, acc = tiles.attend(
-            q, m, ell, acc, full, stop, seq_len - 1, slope, table_ptr, k_ptr, v_ptr,
-            k_block, k_row, v_block, v_row, scale, window,
-            BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI, MASKED=True,
-        )
-    # fmt: on
+    cache = (slope, table_ptr, k_ptr, v_ptr, k_block, k_row, v_block, v_row, scale, window)
+    m, ell, acc = tiles.attend_all(
+        q, m, ell, acc, start, stop, seq_len - 1, cache, BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI
+    )
 
     if partial_ptr is None:
         # An empty sequence has seen nothing: its acc is 0, and so is its output.
@@ -149,23 +124,13 @@ def split_kernel(
 
 @triton.jit
 def reduce_kernel(
-    out_ptr,
-    lse_ptr,
-    partial_ptr,
-    partial_m_ptr,
-    partial_ell_ptr,
-    seq_lens_ptr,
-    v_scale_ptr,
-    window,
-    span,
-    num_partitions,
-    out_seq,
-    out_head,
+    out_ptr, lse_ptr, partial_ptr, partial_m_ptr, partial_ell_ptr, seq_lens_ptr, v_scale_ptr,
+    window, span, num_partitions, out_seq, out_head,
     GROUP: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     DIMS: tl.constexpr,
     PARTS: tl.constexpr,  # partitions merged at once
-):
+):  # fmt: skip
     """One program: the partitions of one query head of one sequence become its output."""
     seq = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1).to(tl.int64)
@@ -233,44 +198,28 @@ def paged_attention_v2(
     """
     partitions.check(partition_size, num_partitions, plan)
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = checks.paged_inputs(
-        "decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan
-    )
-    inputs = partitions.with_cut(inputs, partition_size, num_partitions)
+    inputs = paged_inputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan)
+    inputs = partitions.chosen(inputs, partition_size, num_partitions)
     return attend(launch, inputs, return_lse)
 
 
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
     """Start the kernels on checked arguments; waits for nothing."""
-    (num_seqs, num_heads, head_dim), cut = inputs.q.shape, inputs.plan.cut
-    config = configs.decode_config(inputs)
+    (num_seqs, num_heads, head_dim), plan = inputs.q.shape, inputs.plan
+    config = configs.decode_config(*configs.sizes(inputs))
     partial: list[torch.Tensor | None] = [None] * 3
-    if cut.num_partitions > 1:
-        shape = (num_seqs, num_heads, cut.num_partitions)
+    if plan.num_partitions > 1:
+        shape = (num_seqs, num_heads, plan.num_partitions)
         numbers = {"dtype": torch.float32, "device": out.device}
         partial = [torch.empty((*shape, *more), **numbers) for more in ([head_dim], [], [])]
-    split_kernel[(num_seqs, inputs.k_cache.shape[2], cut.num_partitions)](
-        out,
-        lse,
-        *partial,
-        *inputs.kernel_arguments,
-        cut.span,
-        *inputs.strides(out, alike=True),
-        **configs.constants(inputs, config),
-    )
-    if cut.num_partitions > 1:
+    split_kernel[(num_seqs, inputs.k_cache.shape[2], plan.num_partitions)](
+        out, lse, *partial, *inputs.kernel_arguments, plan.span,
+        *inputs.strides(out, alike=True), **configs.constants(inputs, config),
+    )  # fmt: skip
+    if plan.num_partitions > 1:
         reduce_kernel[(num_seqs, num_heads)](
-            out,
-            lse,
-            *partial,
-            inputs.lens,
-            inputs.options.v_scale,
-            inputs.options.window,
-            cut.span,
-            cut.num_partitions,
-            *out.stride()[:2],
-            GROUP=inputs.group,
-            HEAD_DIM=head_dim,
-            DIMS=configs.padded(head_dim),
-            PARTS=min(16, triton.next_power_of_2(cut.num_partitions)),
-        )
+            out, lse, *partial, inputs.lens, inputs.options.v_scale,
+            inputs.options.window, plan.span, plan.num_partitions, *out.stride()[:2],
+            GROUP=inputs.group, HEAD_DIM=head_dim, DIMS=configs.padded(head_dim),
+            PARTS=min(16, triton.next_power_of_2(plan.num_partitions)),
+        )  # fmt: skip

@@ -155,11 +155,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, bool]:
 
 
 def _candidate(
-    inputs: Inputs,
-    name: str,
-    prepare: Callable[[Inputs], peers.Peer],
-    copy: float,
-    read: float,
+    inputs: Inputs, name: str, prepare: Callable[[Inputs], peers.Peer], copy: float, read: float
 ) -> list[Result]:
     """Check one kernel on one case, then time it, and its gather apart if it needs one."""
     case = inputs.case.name

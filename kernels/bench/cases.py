@@ -112,21 +112,17 @@ def make_inputs(case: BenchCase, seed: int = 0) -> Inputs:
     if case.pages == "shuffled":
         random.shuffle(order)
     tables = np.zeros((case.batch, int(counts.max())), dtype=np.int32)
-    first = 0
-    for seq, count in enumerate(counts):
-        tables[seq, :count] = order[first : first + count]
-        first += count
+    shape = (num_blocks, case.block_size, case.kv_heads, case.head_dim)
+    owned = np.zeros(shape[:2], dtype=bool)
+    for seq, blocks in enumerate(np.split(order, np.cumsum(counts))[: case.batch]):
+        tables[seq, : len(blocks)] = blocks
+        page, row = np.divmod(np.arange(lengths[seq]), case.block_size)
+        owned[blocks[page], row] = True
+    nobodys = torch.from_numpy(~owned).to(device)
 
     dtype = getattr(torch, case.cache)
     q_dtype = torch.bfloat16 if case.cache.startswith("float8") else dtype
     torch.manual_seed(seed)
-    shape = (num_blocks, case.block_size, case.kv_heads, case.head_dim)
-    owned = torch.zeros(num_blocks * case.block_size, dtype=torch.bool)
-    position = np.arange(tables.shape[1] * case.block_size)
-    for seq, length in enumerate(lengths):
-        page, row = np.divmod(position[:length], case.block_size)
-        owned[torch.from_numpy(tables[seq, page].astype(np.int64) * case.block_size + row)] = True
-    nobodys = ~owned.reshape(shape[:2]).to(device)
 
     def cache() -> torch.Tensor:
         numbers = torch.randn(shape, dtype=torch.bfloat16, device=device)

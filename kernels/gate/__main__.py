@@ -54,16 +54,9 @@ def check(case: Case, name: str) -> list[dict[str, Any]]:
         found = problems(facts, target, case.per_token)
         if refused:
             found.append(f"e4m3 compiles for {name}, which has none: correct TARGETS")
-        rows.append(
-            {
-                **row,
-                "kernel": kernel,
-                "warps": machine.metadata.num_warps,
-                "stages": machine.metadata.num_stages,
-                **dataclasses.asdict(facts),
-                "problems": found,
-            }
-        )
+        pipeline = {"warps": machine.metadata.num_warps, "stages": machine.metadata.num_stages}
+        told = {**row, "kernel": kernel, **pipeline, **dataclasses.asdict(facts), "problems": found}
+        rows.append(told)
     return rows or [{**row, "kernel": "", "problems": ["the launcher started no kernel"]}]
 
 

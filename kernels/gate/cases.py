@@ -61,15 +61,13 @@ def _attention(kernel: str, label: str, dtype: str = "bfloat16", **options: Any)
     return Case(kernel, label, call, fp8="float8" in cache_dtype)
 
 
-def _cache_write(label: str, dtype: str, head_dim: int, cache: str = "", **options: Any) -> Case:
+def _cache_write(label: str, dtype: str, head_dim: int, cache: str = "") -> Case:
     def call() -> object:
         key = torch.zeros(4, 8, head_dim, dtype=getattr(torch, dtype))
         pages = torch.zeros(4, 16, 8, head_dim, dtype=getattr(torch, cache or dtype))
         scales = {name: torch.ones(8) for name in ("k_scale", "v_scale")} if cache else {}
         slots = torch.arange(4)
-        return kernels.reshape_and_cache(
-            key, key.clone(), pages, pages.clone(), slots, **scales, **options
-        )
+        return kernels.reshape_and_cache(key, key, pages, pages.clone(), slots, **scales)
 
     return Case("reshape_and_cache", label, call, fp8=bool(cache))
 

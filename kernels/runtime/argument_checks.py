@@ -22,16 +22,12 @@ FP8 = torch.float8_e4m3fn
 
 
 def check_tensor(
-    name: str,
-    tensor: torch.Tensor,
-    shape: str,
-    dims: int,
-    dtypes: Sequence[torch.dtype],
+    name: str, tensor: torch.Tensor, shape: str, dtypes: Sequence[torch.dtype]
 ) -> None:
-    """Check one tensor: `shape` is its shape in words, `dims` the number of its axes."""
+    """Check one tensor: `shape` is its shape in words, as "[B, Hq, D]"."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor {shape}, got {describe(tensor)}")
-    if tensor.dim() != dims:
+    if tensor.dim() != shape.count(",") + 1:
         raise ValueError(f"{name} must have shape {shape}, got {list(tensor.shape)}")
     if tensor.dtype not in dtypes:
         expected = " or ".join(short(dtype) for dtype in dtypes)
@@ -93,17 +89,9 @@ def check_places(**written: torch.Tensor) -> None:
 def _addresses(tensor: torch.Tensor) -> NDArray[np.void]:
     """An array where the tensor is, on whatever device: to be compared, never to be read."""
     size = tensor.element_size()
-    return np.asarray(
-        SimpleNamespace(
-            __array_interface__={
-                "version": 3,
-                "data": (tensor.data_ptr(), True),
-                "shape": tuple(tensor.shape),
-                "strides": tuple(step * size for step in tensor.stride()),
-                "typestr": f"|V{size}",
-            }
-        )
-    )
+    memory = {"version": 3, "data": (tensor.data_ptr(), True), "typestr": f"|V{size}"}
+    axes = {"shape": tuple(tensor.shape), "strides": tuple(size * step for step in tensor.stride())}
+    return np.asarray(SimpleNamespace(__array_interface__={**memory, **axes}))
 
 
 def finite(name: str, value: float) -> float:

@@ -31,7 +31,7 @@ from kernels.runtime.argument_checks import (
     finite,
     short,
 )
-from kernels.runtime.inputs import Call, Numbers, Options, PagedInputs, Plan
+from kernels.runtime.inputs import Call, Numbers, Options, PagedInputs, Plan, require
 from kernels.runtime.table_checks import (
     check_groups,
     check_sequences,
@@ -59,17 +59,17 @@ def paged_inputs(
     slot_mapping: torch.Tensor | None = None,
 ) -> PagedInputs:
     """Check an attention call; without a plan, look at its tables and make one."""
-    check_tensor("q", q, "[T, Hq, D]" if call == "prefill" else "[B, Hq, D]", 3, FLOATS)
+    check_tensor("q", q, "[T, Hq, D]" if call == "prefill" else "[B, Hq, D]", FLOATS)
     _check_caches(k_cache, v_cache)
-    check_tensor("block_tables", block_tables, "[B, max_blocks]", 2, (torch.int32,))
+    check_tensor("block_tables", block_tables, "[B, max_blocks]", (torch.int32,))
     lengths = "context_lens" if call == "fused decode" else "seq_lens"
-    check_tensor(lengths, lens, "[B]", 1, (torch.int32,))
+    check_tensor(lengths, lens, "[B]", (torch.int32,))
     looked_at = {"block_tables": block_tables, lengths: lens}
     if call == "prefill":
-        check_tensor("query_start_loc", query_start_loc, "[B + 1]", 1, (torch.int32,))
+        check_tensor("query_start_loc", query_start_loc, "[B + 1]", (torch.int32,))
         looked_at["query_start_loc"] = query_start_loc
     if slot_mapping is not None:
-        check_tensor("slot_mapping", slot_mapping, "[T]", 1, (torch.int64,))
+        check_tensor("slot_mapping", slot_mapping, "[T]", (torch.int64,))
         looked_at["slot_mapping"] = slot_mapping
     check_devices(q=q, k_cache=k_cache, v_cache=v_cache, **looked_at)
     _check_cache_dtype("q", q, k_cache, v_cache)
@@ -88,17 +88,9 @@ def paged_inputs(
     if call == "fused decode":
         _check_new_tokens(q, k_new, v_new, k_cache.shape[2])
     inputs = PagedInputs(
-        call=call,
-        q=q,
-        k_cache=k_cache,
-        v_cache=v_cache,
-        block_tables=block_tables,
-        lens=lens,
-        options=_checked_options(q, k_cache, options),
-        query_start_loc=query_start_loc,
-        k_new=k_new,
-        v_new=v_new,
-    )
+        call, q, k_cache, v_cache, block_tables, lens, _checked_options(q, k_cache, options),
+        query_start_loc, k_new, v_new,
+    )  # fmt: skip
     facts = {
         "the call": call,
         "q": _fact(q),
@@ -109,7 +101,7 @@ def paged_inputs(
     if plan is None:
         plan = _look(inputs, facts, looked_at, lengths)
     else:
-        _check_plan(plan).require(facts)
+        require(plan, facts)
     return replace(inputs, plan=plan)
 
 
@@ -124,10 +116,10 @@ def cache_write(
     plan: Plan | None = None,
 ) -> tuple[list[torch.Tensor | None], Plan]:
     """Check a cache write; both scales as float32 [Hkv], and the plan, made if there is none."""
-    check_tensor("key", key, "[T, Hkv, D]", 3, FLOATS)
-    check_tensor("value", value, "[T, Hkv, D]", 3, FLOATS)
+    check_tensor("key", key, "[T, Hkv, D]", FLOATS)
+    check_tensor("value", value, "[T, Hkv, D]", FLOATS)
     _check_caches(k_cache, v_cache)
-    check_tensor("slot_mapping", slot_mapping, "[T]", 1, (torch.int64,))
+    check_tensor("slot_mapping", slot_mapping, "[T]", (torch.int64,))
     check_devices(key=key, value=value, k_cache=k_cache, v_cache=v_cache, slot_mapping=slot_mapping)
     check_places(k_cache=k_cache, v_cache=v_cache)
     check_same_dtype(key=key, value=value)
@@ -151,15 +143,15 @@ def cache_write(
                 f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
             )
         scales.append(_head_scale(name, scale, k_cache))
-        # A wrong scale is no danger, and a layer's own scales are none of a plan's business.
-        if scale is not None and plan is None:
-            _check_positive(name, scales[-1])
+        # A wrong scale is no danger: to look at a tensor's numbers in every layer would cost more.
+        if scale is not None and not (plan and isinstance(scale, torch.Tensor)):
+            _check_positive(name, scale)
     if plan is None:
         (slots,) = _read(slot_mapping)
         check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
         plan = Plan(facts, tensors=(slot_mapping,))
     else:
-        _check_plan(plan).require(facts)
+        require(plan, facts)
     return scales, plan
 
 
@@ -176,16 +168,8 @@ def _look(
     counts: Numbers | int = 0 if inputs.call == "fused decode" else 1
     if inputs.call == "prefill":
         counts = query_counts(found["query_start_loc"], tokens, inputs.q.shape[0])
-    window = inputs.options.sliding_window
-    check_tables(
-        tables,
-        tokens,
-        num_blocks,
-        block_size,
-        lengths=lengths,
-        sliding_window=window,
-        counts=counts,
-    )
+    seen = {"sliding_window": inputs.options.sliding_window, "counts": counts}
+    check_tables(tables, tokens, num_blocks, block_size, lengths=lengths, **seen)
     if "slot_mapping" in found:
         check_slots(found["slot_mapping"], num_blocks * block_size)
     return Plan(facts, tables, tokens, counts, tensors=tuple(looked_at.values()))
@@ -210,17 +194,11 @@ def _identity(tensor: torch.Tensor) -> tuple[Any, ...]:
     return *_fact(tensor), *where, "after", version, "changes in place"
 
 
-def _check_plan(plan: Plan) -> Plan:
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must come from one of kernels.plan_…, got {describe(plan)}")
-    return plan
-
-
 def _check_new_tokens(q: torch.Tensor, k_new: Any, v_new: Any, num_kv_heads: int) -> None:
     """Check the keys and values that `fused_decode` gets beside the cache."""
     wanted = [q.shape[0], num_kv_heads, q.shape[2]]
     for name, tensor in (("k_new", k_new), ("v_new", v_new)):
-        check_tensor(name, tensor, "[B, Hkv, D]", 3, FLOATS)
+        check_tensor(name, tensor, "[B, Hkv, D]", FLOATS)
         if list(tensor.shape) != wanted:
             raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {wanted}")
     check_devices(q=q, k_new=k_new, v_new=v_new)
@@ -238,7 +216,7 @@ def _checked_options(q: torch.Tensor, k_cache: torch.Tensor, given: Options) -> 
     if finite("softcap", given.softcap) < 0:
         raise ValueError(f"softcap = {given.softcap}: give a positive bound, or 0 for none")
     if slopes is not None:
-        check_tensor("alibi_slopes", slopes, "[Hq]", 1, (torch.float32,))
+        check_tensor("alibi_slopes", slopes, "[Hq]", (torch.float32,))
         check_devices(q=q, alibi_slopes=slopes)
         if slopes.shape[0] != num_heads:
             raise ValueError(f"alibi_slopes is for {slopes.shape[0]} heads, q has {num_heads}")
@@ -254,8 +232,8 @@ def _checked_options(q: torch.Tensor, k_cache: torch.Tensor, given: Options) -> 
 
 def _check_caches(k_cache: torch.Tensor, v_cache: torch.Tensor) -> None:
     shape = "[num_blocks, block_size, Hkv, D]"
-    check_tensor("k_cache", k_cache, shape, 4, (*FLOATS, FP8))
-    check_tensor("v_cache", v_cache, shape, 4, (*FLOATS, FP8))
+    check_tensor("k_cache", k_cache, shape, (*FLOATS, FP8))
+    check_tensor("v_cache", v_cache, shape, (*FLOATS, FP8))
     if k_cache.shape != v_cache.shape:
         raise ValueError(
             f"k_cache has shape {list(k_cache.shape)}, v_cache has {list(v_cache.shape)}"
@@ -293,15 +271,15 @@ def _head_scale(
         return None
     if not isinstance(scale, torch.Tensor):
         return torch.full((num_kv_heads,), finite(name, scale), device=device)
-    check_tensor(name, scale, "[Hkv]", 1, FLOATS)
+    check_tensor(name, scale, "[Hkv]", FLOATS)
     check_devices(k_cache=k_cache, **{name: scale})
     if scale.shape[0] != num_kv_heads:
         raise ValueError(f"{name} is for {scale.shape[0]} KV heads, k_cache has {num_kv_heads}")
     return scale.to(torch.float32)
 
 
-def _check_positive(name: str, scale: torch.Tensor) -> None:
+def _check_positive(name: str, scale: float | torch.Tensor) -> None:
     """Check a scale to divide by, on the way into an fp8 cache."""
-    for head, number in enumerate(scale.tolist()):
+    for head, number in enumerate(np.ravel(scale.tolist() if torch.is_tensor(scale) else scale)):
         if not (math.isfinite(number) and number > 0):
             raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")

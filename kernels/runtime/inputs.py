@@ -15,7 +15,7 @@ Nothing here needs torch: `kernels.simt` passes NumPy arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -50,38 +50,22 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """Into how many partitions `paged_attention_v2` cuts a sequence, of `span` tokens each."""
-
-    span: int
-    num_partitions: int
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What one look at a step's tables, lengths and slots has found; serves all of its layers.
 
     made_for: the arguments it holds for, by name; tables, lengths: block_tables and seq_lens on the
-    CPU; counts: query tokens of each sequence; cut: v2's partitions, if they were chosen.
+    CPU; counts: query tokens of each sequence; num_partitions: how many, of `span` tokens each, v2
+    cuts a sequence into; 0 as long as they have not been chosen.
     """
 
     made_for: Mapping[str, Any]
-    tables: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
-    lengths: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    counts: Numbers | int = 1
-    cut: Cut | None = None
+    tables: Any = None
+    lengths: Any = None
+    counts: Any = None
+    num_partitions: int = 0
+    span: int = 0
     # Kept alive, or another tensor could get the address that made_for knows it by.
     tensors: tuple[torch.Tensor, ...] = ()
-
-    def require(self, facts: Mapping[str, Any]) -> None:
-        """Raise ValueError, naming both sides, unless the plan was made for these arguments."""
-        for name, here in facts.items():
-            there = self.made_for.get(name)
-            if here != there:
-                raise ValueError(
-                    f"plan was made for {name} = {_told(there)}, this call has {_told(here)}: a "
-                    "plan serves the layers of one step, make one for each"
-                )
 
     def __repr__(self) -> str:
         return f"Plan({', '.join(f'{k} = {_told(v)}' for k, v in self.made_for.items())})"
@@ -133,6 +117,19 @@ class PagedInputs:
         if alike and k[:2] == v[:2]:
             v = (None, None, v[2])
         return [*steps, *k, *v, self.block_tables.stride(0)]
+
+
+def require(plan: Plan, facts: Mapping[str, Any]) -> None:
+    """Raise ValueError, naming both sides, unless the plan was made for these arguments."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must come from one of kernels.plan_…, got {plan!r}")
+    for name, here in facts.items():
+        there = plan.made_for.get(name)
+        if here != there:
+            raise ValueError(
+                f"plan was made for {name} = {_told(there)}, this call has {_told(here)}: a plan "
+                "serves the layers of one step, make one for each"
+            )
 
 
 def _told(fact: Any) -> str:

@@ -6,127 +6,88 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from kernels.runtime.inputs import PagedInputs
+from kernels.runtime.table_checks import check_groups, check_sequences, check_tables
 from kernels.simt.config import Config
 from kernels.simt.memory import Launch, Rounding
 
 _SHAPES = {
-    "q": ("[num_seqs, num_heads, head_size]", 3),
-    "k_cache": ("[num_blocks, num_kv_heads, head_size / x, block_size, x]", 5),
-    "v_cache": ("[num_blocks, num_kv_heads, head_size, block_size]", 4),
-    "block_tables": ("[num_seqs, max_blocks]", 2),
-    "seq_lens": ("[num_seqs]", 1),
+    "q": "[num_seqs, num_heads, head_size]",
+    "k_cache": "[num_blocks, num_kv_heads, head_size / x, block_size, x]",
+    "v_cache": "[num_blocks, num_kv_heads, head_size, block_size]",
+    "block_tables": "[num_seqs, max_blocks]",
+    "seq_lens": "[num_seqs]",
 }
 
 
 def make_launch(
-    q: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    block_tables: NDArray[Any],
-    seq_lens: NDArray[Any],
-    *,
-    num_threads: int,
-    scale: float | None,
-    alibi_slopes: ArrayLike | None,
-    k_scale: float,
-    v_scale: float,
-    rounding: Rounding,
-    partition_size: int = 0,
+    inputs: PagedInputs, num_threads: int, rounding: Rounding, partition_size: int = 0
 ) -> Launch:
     """Check everything and lay it out flat; ValueError or TypeError names what is wrong."""
-    given = dict(zip(_SHAPES, (q, k_cache, v_cache, block_tables, seq_lens), strict=True))
-    for name, array in given.items():
-        shape, dims = _SHAPES[name]
+    arrays = (inputs.q, inputs.k_cache, inputs.v_cache, inputs.block_tables, inputs.lens)
+    for (name, shape), array in zip(_SHAPES.items(), arrays, strict=True):
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} must be a NumPy array {shape}, got {type(array).__name__}")
-        if array.ndim != dims:
+        if array.ndim != shape.count(",") + 1:
             raise ValueError(f"{name} must have shape {shape}, got {list(array.shape)}")
     if rounding not in ("exact", "as_kernel"):
         raise ValueError(f'rounding = {rounding!r}: give "exact" or "as_kernel"')
-    _check_dtypes(q, k_cache, v_cache)
+    q, k_cache, v_cache, tables, lens = arrays
     (num_seqs, num_heads, head_size), (num_kv_heads, _, block_size) = q.shape, v_cache.shape[1:]
-    quantized = k_cache.dtype == np.uint8
-    config = Config(head_size, block_size, num_threads, q.itemsize, quantized)
-    _check_caches(config, k_cache, v_cache)
-    if num_kv_heads == 0 or num_heads % num_kv_heads:
-        raise ValueError(f"q has {num_heads} heads, no multiple of the {num_kv_heads} KV heads")
-    if partition_size < 0 or partition_size % block_size:
+    _check_dtypes(inputs)
+    config = Config(head_size, block_size, num_threads, q.itemsize, k_cache.dtype == np.uint8)
+    _check_layout(config, inputs)
+    check_groups(num_heads, num_kv_heads)
+    if partition_size % block_size:
         raise ValueError(
             f"partition_size = {partition_size}: a slice of the KV sequence must be whole blocks "
             f"of {block_size} tokens"
         )
-    _check_tables(block_tables, seq_lens, num_seqs, block_size, len(k_cache))
-    slopes = np.zeros(num_heads) if alibi_slopes is None else np.asarray(alibi_slopes)
-    if slopes.shape != (num_heads,):
-        raise ValueError(f"alibi_slopes has shape {list(slopes.shape)}, q has {num_heads} heads")
+    check_sequences(num_seqs, block_tables=tables, seq_lens=lens)
+    tables, lens = tables.astype(np.int64), lens.astype(np.int64)
+    check_tables(tables, lens, len(k_cache), block_size)
+    options = inputs.options
+    slopes = np.zeros(num_heads) if options.alibi_slopes is None else options.alibi_slopes
+    if np.shape(slopes) != (num_heads,):
+        raise ValueError(
+            f"alibi_slopes has shape {list(np.shape(slopes))}, q has {num_heads} heads"
+        )
+    tensors = {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()}
+    scale = 1 / math.sqrt(head_size) if options.scale is None else options.scale
+    scales = {"q": 1.0, "k": options.k_scale, "v": options.v_scale}
     return Launch(
-        config,
-        {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()},
-        num_heads,
-        num_kv_heads,
-        block_tables.astype(np.int64),
-        seq_lens.astype(np.int64),
-        np.float32(1 / math.sqrt(head_size) if scale is None else scale),
-        slopes.astype(np.float32),
-        {"q": np.float32(1), "k": np.float32(k_scale), "v": np.float32(v_scale)},
-        rounding,
-        partition_size,
-    )
+        config, tensors, num_heads, num_kv_heads, tables, lens, np.float32(scale),
+        np.asarray(slopes, dtype=np.float32),
+        {name: np.float32(number) for name, number in scales.items()}, rounding, partition_size,
+    )  # fmt: skip
 
 
-def _check_dtypes(q: NDArray[Any], k_cache: NDArray[Any], v_cache: NDArray[Any]) -> None:
-    if q.dtype not in (np.float16, np.float32):
-        raise ValueError(f"q has dtype {q.dtype}, expected float16 or float32")
-    for name, cache in (("k_cache", k_cache), ("v_cache", v_cache)):
-        if cache.dtype not in (q.dtype, np.uint8):
+def _check_dtypes(inputs: PagedInputs) -> None:
+    dtypes = inputs.q.dtype, inputs.k_cache.dtype, inputs.v_cache.dtype
+    if dtypes[0] not in (np.float16, np.float32):
+        raise ValueError(f"q has dtype {dtypes[0]}, expected float16 or float32")
+    for name, dtype in zip(("k_cache", "v_cache"), dtypes[1:], strict=True):
+        if dtype not in (dtypes[0], np.uint8) or dtype != dtypes[1]:
             raise ValueError(
-                f"{name} has dtype {cache.dtype}, expected q's {q.dtype} or uint8 (e4m3 codes)"
+                f"{name} has dtype {dtype}: expected q's {dtypes[0]}, or uint8 (e4m3 codes) for "
+                "both caches"
             )
-    if k_cache.dtype != v_cache.dtype:
-        raise ValueError(f"k_cache has dtype {k_cache.dtype}, v_cache has {v_cache.dtype}")
+    for name, array in (("block_tables", inputs.block_tables), ("seq_lens", inputs.lens)):
+        if array.dtype.kind not in "iu":
+            raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
 
 
-def _check_caches(config: Config, k_cache: NDArray[Any], v_cache: NDArray[Any]) -> None:
-    num_blocks, num_kv_heads = v_cache.shape[:2]
+def _check_layout(config: Config, inputs: PagedInputs) -> None:
+    num_blocks, num_kv_heads = inputs.v_cache.shape[:2]
     pieces, x, size = config.head_size // config.x, config.x, config.block_size
-    wanted = {
-        "k_cache": (k_cache, [num_blocks, num_kv_heads, pieces, size, x]),
-        "v_cache": (v_cache, [num_blocks, num_kv_heads, config.head_size, size]),
+    wanted: dict[str, tuple[Any, list[int]]] = {
+        "k_cache": (inputs.k_cache, [num_blocks, num_kv_heads, pieces, size, x]),
+        "v_cache": (inputs.v_cache, [num_blocks, num_kv_heads, config.head_size, size]),
     }
     for name, (cache, shape) in wanted.items():
         if list(cache.shape) != shape:
             raise ValueError(
-                f"{name} has shape {list(cache.shape)}, expected {_SHAPES[name][0]} = {shape}: "
+                f"{name} has shape {list(cache.shape)}, expected {_SHAPES[name]} = {shape}: "
                 "kernels.to_cuda_layout makes both from [num_blocks, block_size, heads, head_size]"
             )
-
-
-def _check_tables(
-    block_tables: NDArray[Any],
-    seq_lens: NDArray[Any],
-    num_seqs: int,
-    block_size: int,
-    num_blocks: int,
-) -> None:
-    for name, array in (("block_tables", block_tables), ("seq_lens", seq_lens)):
-        if array.dtype.kind not in "iu":
-            raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
-        if len(array) != num_seqs:
-            raise ValueError(f"{name} is for {len(array)} sequences, q is for {num_seqs}")
-    for seq, length in enumerate(seq_lens.tolist()):
-        if length < 0:
-            raise ValueError(f"seq_lens[{seq}] = {length}: a length cannot be negative")
-        pages = -(-length // block_size)
-        if pages > block_tables.shape[1]:
-            raise ValueError(
-                f"block_tables is too short for sequence {seq}: seq_lens[{seq}] = {length} needs "
-                f"{pages} blocks of {block_size}, its table has room for {block_tables.shape[1]}"
-            )
-        for page, number in enumerate(block_tables[seq, :pages].tolist()):
-            if not 0 <= number < num_blocks:
-                raise ValueError(
-                    f"block_tables[{seq}, {page}] = {number}: sequence {seq} names a block outside "
-                    f"the cache, which has blocks 0 to {num_blocks - 1}"
-                )

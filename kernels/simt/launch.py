@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernels.runtime.inputs import Options, PagedInputs
 from kernels.simt.arguments import make_launch
 from kernels.simt.memory import Launch, Rounding
 from kernels.simt.reduce import combine_partitions
@@ -78,20 +79,9 @@ def paged_attention_v1(
     gives zeros. Raises ValueError or TypeError naming the argument, the value and the sequence.
     Source: csrc/attention/attention_kernels.cuh of vLLM 0.6.4.post1.
     """
-    launch = make_launch(
-        q,
-        k_cache,
-        v_cache,
-        block_tables,
-        seq_lens,
-        num_threads=num_threads,
-        scale=scale,
-        alibi_slopes=alibi_slopes,
-        k_scale=k_scale,
-        v_scale=v_scale,
-        rounding=rounding,
-    )
-    return _run(launch, q.shape, trace)
+    options = Options(scale, alibi_slopes, k_scale=k_scale, v_scale=v_scale)
+    inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
+    return _run(make_launch(inputs, num_threads, rounding), q.shape, trace)
 
 
 def paged_attention_v2(
@@ -116,21 +106,9 @@ def paged_attention_v2(
     """
     if partition_size <= 0:
         raise ValueError(f"partition_size = {partition_size}: give a positive number of tokens")
-    launch = make_launch(
-        q,
-        k_cache,
-        v_cache,
-        block_tables,
-        seq_lens,
-        num_threads=num_threads,
-        scale=scale,
-        alibi_slopes=alibi_slopes,
-        k_scale=k_scale,
-        v_scale=v_scale,
-        rounding=rounding,
-        partition_size=partition_size,
-    )
-    return _run(launch, q.shape, trace)
+    options = Options(scale, alibi_slopes, k_scale=k_scale, v_scale=v_scale)
+    inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
+    return _run(make_launch(inputs, num_threads, rounding, partition_size), q.shape, trace)
 
 
 def choose_version(max_seq_len: int, num_seqs: int, num_heads: int) -> Literal["v1", "v2"]:

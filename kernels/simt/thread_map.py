@@ -15,21 +15,10 @@ from kernels.simt.indices import Ints
 from kernels.simt.warp_load import LINE_BYTES, SECTOR_BYTES, WarpLoad
 
 _CONSTANTS = (
-    "head_size",
-    "block_size",
-    "num_threads",
-    "element_bytes",
-    "cache_bytes",
-    "num_warps",
-    "thread_group_size",
-    "vec_size",
-    "num_vecs",
-    "num_vecs_per_thread",
-    "x",
-    "v_vec_size",
-    "num_v_vecs_per_row",
-    "num_rows_per_thread",
-)
+    "head_size", "block_size", "num_threads", "element_bytes", "cache_bytes", "num_warps",
+    "thread_group_size", "vec_size", "num_vecs", "num_vecs_per_thread", "x", "v_vec_size",
+    "num_v_vecs_per_row", "num_rows_per_thread",
+)  # fmt: skip
 
 
 def thread_map(config: Config, num_blocks: int = 12) -> dict[str, Any]:

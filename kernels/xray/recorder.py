@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels.xray.accesses import Access, Numbers, Program, Region
+from kernels.xray.accesses import Access, Program, Region
 from kernels.xray.interpreter import Addresses, Kind, Lanes
 
 
@@ -43,7 +43,7 @@ class Recorder:
         self.programs.append(Program(self._launch, self._kernel, index))
 
     def access(self, kind: Kind, addresses: Addresses, lanes: Lanes, itemsize: int) -> Lanes:
-        wanted = addresses[lanes]
+        wanted, note = addresses[lanes], self.programs[-1].accesses.append
         missing = np.ones(wanted.shape, dtype=bool)
         for region in self.regions.values():
             if not missing.any():
@@ -52,25 +52,15 @@ class Recorder:
             inside = missing & (elements >= 0).all(axis=1)
             if inside.any():
                 offsets = wanted[inside].astype(np.int64) - region.base
-                self._note(kind, region, elements[inside].ravel(), offsets, itemsize)
+                note(Access(kind, region, elements[inside].ravel(), offsets, itemsize))
                 missing &= ~inside
         if not missing.any():
             return lanes
         raw = wanted[missing].astype(np.int64)
-        self._note(kind, None, raw, raw, itemsize)
+        note(Access(kind, None, raw, raw, itemsize))
         carried_out = lanes.copy()
         carried_out[lanes] = ~missing
         return carried_out
-
-    def _note(
-        self,
-        kind: Kind,
-        region: Region | None,
-        elements: Numbers,
-        offsets: Numbers,
-        itemsize: int,
-    ) -> None:
-        self.programs[-1].accesses.append(Access(kind, region, elements, offsets, itemsize))
 
     def _add(self, name: str, tensor: torch.Tensor, from_caller: bool) -> None:
         self._kept.append(tensor)

@@ -15,15 +15,14 @@ Writers of the cache: only the slots that `slot_mapping` names, or the destinati
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernels.xray.accesses import Program, Region
+from kernels.xray.accesses import Numbers, Program, Region
 from kernels.xray.ownership import Ownership
 
-Numbers = NDArray[np.int64]
 Programs = Sequence[Program]
 Regions = Mapping[str, Region]
 Arguments = Mapping[str, Any]
@@ -95,7 +94,13 @@ def _attention(
     visible = [sorted(ownership.visible(row)) for row in range(len(ownership.queries))]
     for region in caches:
         group = num_heads // region.shape[2]
-        places = _Places(region, visible)
+        # What a row of q sees of a KV head: slot · KV heads + KV head.
+        steps = np.array([region.shape[1], 1]) * region.shape[2]
+        seen = {
+            (row, kv_head): np.array(slots, dtype=np.int64).reshape(-1, 2) @ steps + kv_head
+            for row, slots in enumerate(visible)
+            for kv_head in range(region.shape[2])
+        }
         # How often each row and head of q has met each slot that it sees.
         met = {
             (row, head): np.zeros(len(slots), dtype=np.int64)
@@ -108,13 +113,10 @@ def _attention(
             reads = [access.elements for access in program.of("read", region.name)]
             if reads:
                 elements, times = np.unique(np.concatenate(reads), return_counts=True)
-                yield from _read(program, places, elements, times, group, ownership)
-                for row in rows:
-                    for kv_head in kv_heads:
-                        seen = np.isin(places.seen(row, kv_head), elements // region.shape[3])
-                        for head in heads:
-                            if head // group == kv_head:
-                                met[row, head] += seen
+                may = [seen[pair] for pair in product(rows, kv_heads)]
+                yield from _read(program, region, may, elements, times, ownership)
+                for row, head in product(rows, heads):
+                    met[row, head] += np.isin(seen[row, head // group], elements // region.shape[3])
         for (row, head), times in met.items():
             wrong = np.flatnonzero(times != 1)
             if wrong.size:
@@ -125,35 +127,17 @@ def _attention(
                 )
 
 
-class _Places:
-    """The (slot, KV head) pairs of one cache that each row of q sees, as numbers."""
-
-    def __init__(self, region: Region, visible: list[list[tuple[int, int]]]) -> None:
-        self.region = region
-        slots = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in visible]
-        self._slots = [row[:, 0] * region.shape[1] + row[:, 1] for row in slots]
-
-    def seen(self, row: int, kv_head: int) -> Numbers:
-        return self._slots[row] * self.region.shape[2] + kv_head
-
-
 def _read(
     program: Program,
-    places: _Places,
+    region: Region,
+    may: list[Numbers],
     elements: Numbers,
     times: Numbers,
-    group: int,
     ownership: Ownership,
 ) -> Iterator[str]:
-    """What is wrong with one program's reads of one cache."""
-    region = places.region
-    seen = [
-        places.seen(row, kv_head)
-        for row in program.rows
-        for kv_head in {head // group for head in program.heads}
-    ]
+    """What is wrong with one program's reads of one cache: `may` is what its rows see."""
     found, widths = np.unique(elements // region.shape[3], return_counts=True)
-    foreign = found[~np.isin(found, np.concatenate(seen))] if seen else found
+    foreign = found[~np.isin(found, np.concatenate(may))] if may else found
     if foreign.size:
         block, row, _ = np.unravel_index(int(foreign[0]), region.shape[:3])
         owners = ownership.owners.get((int(block), int(row)), [])

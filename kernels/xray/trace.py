@@ -100,10 +100,8 @@ class AccessTrace:
     def as_dict(self) -> dict[str, Any]:
         """The trace as plain data (JSON), for figures: cache accesses by slot, in order."""
         cache = next((r for r in self.regions.values() if r.is_cache), None)
-        ownership = self.ownership
-        sequences = (
-            [] if ownership is None else zip(ownership.tables, ownership.lengths, strict=True)
-        )
+        known = self.ownership
+        sequences = zip(known.tables, known.lengths, strict=True) if known else []
         return {
             "version": 1,
             "name": self.name,

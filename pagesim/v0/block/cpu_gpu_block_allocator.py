@@ -191,8 +191,7 @@ class CpuGpuBlockAllocator:
         UsageError if it was freed already.
         """
         if block is not self._null_block or block is None:
-            allocator = self._cpu if getattr(block, "allocator", None) is self._cpu else self._gpu
-            allocator.free(block)
+            self._owner_of(block).free(block)
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:

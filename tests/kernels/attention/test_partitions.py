@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.attention import configs
-from kernels.attention.partitions import wave_cut
+from kernels.attention.partitions import wave_span
 
 pytestmark = pytest.mark.ch03
 
@@ -16,9 +16,8 @@ SEATS = 264  # two programs on each of 132 multiprocessors
 
 def cut(lengths: list[int], kv_heads: int = 8, partition_size: int = 512) -> tuple[int, int]:
     visible = np.array(lengths)
-    most = -(-max(lengths) // partition_size)
-    planned = wave_cut(visible, most, kv_heads, SEATS, partition_size, CONFIG.tile)
-    return planned.num_partitions, planned.span
+    span = wave_span(visible, kv_heads, SEATS, partition_size, CONFIG.tile)
+    return -(-max(lengths) // span), span
 
 
 def test_a_full_chip_is_not_split() -> None:
@@ -56,7 +55,7 @@ def test_configurations_fit_what_a_dot_takes() -> None:
         for head_dim in (1, 32, 80, 128, 256):
             for group in (1, 4, 71, 128):
                 for size in (2, 4):
-                    for make in (configs.decode_line, configs.prefill_line):
+                    for make in (configs.decode_config, configs.prefill_config):
                         made = make(chip, head_dim, group, size)
                         assert made.rows >= max(16, group)
                         assert made.tile >= 16
