@@ -9,7 +9,7 @@ import pytest
 
 import pagesim
 from pagesim.story import Story, Writer
-from tests.block.state import everything
+from tests.v0.block.state import everything
 
 
 def test_words_become_tokens_and_are_shown_again() -> None:

@@ -38,7 +38,7 @@ def example(line: str) -> str:
     return f"\b\nExample:\n  {line}"
 
 
-def naming(file: Path, error: Exception) -> str:
+def with_file_name(file: Path, error: Exception) -> str:
     """What went wrong, with the file's name."""
     return str(error) if str(file) in str(error) else f"{file}: {error}"
 
@@ -58,7 +58,7 @@ def blaming(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadInput(naming(out, error)) from error
+        raise BadInput(with_file_name(out, error)) from error
 
 
 def finish(context: click.Context, answer: Answer, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
 from pagesim.files import replacing
 
@@ -49,7 +49,7 @@ def fit(
     try:
         fitted = summarize(load(file), name, source, licence)
     except (WorkloadError, OSError) as error:
-        raise BadInput(naming(file, error)) from error
+        raise BadInput(with_file_name(file, error)) from error
     with blaming(out), replacing(out) as opened:
         opened.write(fitted.to_json().encode())
     size = out.stat().st_size

@@ -16,7 +16,7 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
 
 
@@ -54,7 +54,7 @@ def play(
     try:
         run = load(file)
     except (TimelineError, OSError) as error:
-        raise BadInput(naming(file, error)) from error
+        raise BadInput(with_file_name(file, error)) from error
     part = run[first:last]
     with blaming(out):
         part.to_html(out, title or click.format_filename(file.name))

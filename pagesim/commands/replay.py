@@ -16,7 +16,7 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
 
 
@@ -50,7 +50,7 @@ def replay(
         try:
             result = replay_file(file, record_runs=out is not None)
         except (TraceError, OSError) as error:
-            raise BadInput(naming(file, error)) from error
+            raise BadInput(with_file_name(file, error)) from error
         lines.append(
             f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
             f"{result.operations} of {result.total} operations compared"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,9 +16,9 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
-from pagesim.commands.memory import COUNT, MOST, memory_options, table
+from pagesim.commands.memory import COUNT, given, memory_options, table
 from pagesim.simulation import Simulation
 
 
@@ -28,50 +29,22 @@ from pagesim.simulation import Simulation
 )
 @click.argument("file", type=INPUT_FILE)
 @memory_options
-@click.option("--max-num-seqs", type=COUNT, default=256, show_default=True, help="Largest batch.")
-@click.option("--max-num-batched-tokens", type=COUNT, help="Most tokens of a step.")
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
-@click.option(
-    "--enable-prefix-caching", is_flag=True, help="Paged: keep full blocks for equal prompts."
-)
-@click.option("--enable-chunked-prefill", is_flag=True, help="Paged: prompts in parts.")
-@click.option(
-    "--samples",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    help="Paged: outputs that share a prompt.",
-)
-@click.option("--preemption-mode", type=click.Choice(["recompute", "swap"]), help="Paged.")
-@click.option(
-    "--cpu-blocks",
-    type=click.IntRange(0, MOST),
-    default=0,
-    show_default=True,
-    help="Paged: to swap to.",
-)
 @click.option("--first", type=COUNT, help="Only so many requests of FILE.")
-@click.option("--record", type=OUTPUT_FILE, help="Paged: write the run, to be played or loaded.")
+@click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def simulate(
     context: click.Context,
+    /,
     file: Path,
     policy: str,
-    block_size: int,
     slots: int,
-    max_len: int,
-    max_num_seqs: int,
-    max_num_batched_tokens: int | None,
     saturated: bool,
-    enable_prefix_caching: bool,
-    enable_chunked_prefill: bool,
-    samples: int,
-    preemption_mode: str | None,
-    cpu_blocks: int,
     first: int | None,
     record: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Serve the requests of FILE, and say where the memory went and how long they took.
 
@@ -89,21 +62,14 @@ def simulate(
             load(file, first=first),
             policy=policy,
             pool=slots,
-            block_size=block_size,
-            max_model_len=max_len,
-            max_num_seqs=max_num_seqs,
-            max_num_batched_tokens=max_num_batched_tokens,
             saturated=saturated,
-            enable_prefix_caching=enable_prefix_caching,
-            enable_chunked_prefill=enable_chunked_prefill,
-            samples=samples,
-            preemption_mode=preemption_mode,
-            num_cpu_blocks=cpu_blocks,
             record=record is not None,
+            **given(options),
         )
     except (UsageError, WorkloadError, OSError) as error:
-        raise BadInput(naming(file, error)) from error
+        raise BadInput(with_file_name(file, error)) from error
     except RuntimeError as error:  # swapping found no room
+        cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
     if record is not None and run.timeline is not None:
         with blaming(record):

@@ -17,9 +17,9 @@ from pagesim.commands.common import (
     check_out,
     example,
     finish,
-    naming,
+    with_file_name,
 )
-from pagesim.commands.memory import memory_options, table
+from pagesim.commands.memory import given, memory_options, table
 
 PRESET = "paper-figure-2"
 
@@ -34,15 +34,15 @@ PRESET = "paper-figure-2"
 @click.pass_context
 def waste(
     context: click.Context,
+    /,
     file: Path | None,
     preset: str | None,
     policy: str,
-    block_size: int,
     slots: int,
-    max_len: int,
     in_time: bool,
     as_json: bool,
     out: Path | None,
+    **options: Any,
 ) -> None:
     """Say where the slots of the cache are while the requests of FILE are served.
 
@@ -69,11 +69,9 @@ def waste(
             source, title = figure.source, figure.title
             notes = [figure.method, figure.calibration]
         else:
-            policies, source, title, notes = _of_file(
-                file, policy, block_size, slots, max_len, not in_time
-            )
-    except (UsageError, WorkloadError, OSError) as error:
-        raise BadInput(str(error) if file is None else naming(file, error)) from error
+            policies, source, title, notes = _of_file(file, policy, slots, not in_time, options)
+    except (UsageError, WorkloadError, OSError, RuntimeError) as error:
+        raise BadInput(str(error) if file is None else with_file_name(file, error)) from error
     value: dict[str, Any] = {"policies": policies, "source": source}
     lines = [*table(policies), *notes, f"Source: {source}"]
     if out is not None:
@@ -84,24 +82,17 @@ def waste(
 
 
 def _of_file(
-    file: Path, policy: str, block_size: int, slots: int, max_len: int, saturated: bool
+    file: Path, policy: str, slots: int, saturated: bool, options: dict[str, Any]
 ) -> tuple[dict[str, dict[str, float]], str, str, list[str]]:
-    from pagesim.simulation import simulate
+    from pagesim.simulation import Limits, simulate
     from pagesim.workload import load
 
-    run = simulate(
-        load(file),
-        policy=policy,
-        pool=slots,
-        block_size=block_size,
-        max_model_len=max_len,
-        saturated=saturated,
-    )
+    run = simulate(load(file), policy=policy, pool=slots, saturated=saturated, **given(options))
     ignored, total = run.requests.num_ignored, len(run.requests)
     if not run.iterations:
         raise BadInput(
             f"{file}: none of the {total} requests can be served with --slots {slots} and "
-            f"--max-len {max_len}: give more"
+            f"--max-len {options['max_model_len'] or Limits().max_model_len}: give more"
         )
     notes = [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []
     return (

@@ -61,13 +61,13 @@ class Journal:
 
     __slots__ = (
         "_closed",
-        "_in_event",
         "_inverses",
         "_marks",
         "_rows",
         "active",
         "names",
         "recorder",
+        "recording",
         "wants_events",
     )
 
@@ -79,7 +79,8 @@ class Journal:
         """Whether the next public call is an event: it is not within one that is being recorded."""
         self.names: WeakKeyDictionary[Any, Name] = WeakKeyDictionary()
         """What the tables are called that have been given a name."""
-        self._in_event = False
+        self.recording = False
+        """Whether a call is being recorded: only then rows are kept."""
         self._inverses: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self._rows: list[Row] = []
         self._closed: list[tuple[str, Any, list[Row], str | None, str | None]] = []
@@ -92,14 +93,14 @@ class Journal:
 
         ``row`` is None for what no reader of a run would see. Only while ``active``.
         """
-        if row is not None and self._in_event:
+        if row is not None and self.recording:
             self._rows.append(row)
         if self._marks:
             self._inverses.append((inverse, args))
 
     def tell(self, row: Row) -> None:
         """Write down what happened when there is nothing, or nothing else, to take back."""
-        if self._in_event:
+        if self.recording:
             self._rows.append(row)
 
     def append(self, table: Any, start: int, tokens: list[int]) -> None:
@@ -107,7 +108,7 @@ class Journal:
 
         UsageError for a token beyond 64 bits: no timeline could keep it.
         """
-        if self._in_event:
+        if self.recording:
             for token in tokens:
                 if not -(2**63) <= token < 2**63:
                     raise UsageError(
@@ -239,13 +240,14 @@ def event(
             journal = self.journal
             if not journal.wants_events or (queues and not journal.tells_queues):
                 return method(self, *args, **kwargs)
-            journal.wants_events, journal._in_event = False, True
+            journal.wants_events, journal.recording = False, True
             journal._marks.append(
                 (len(journal._inverses), len(journal._rows), len(journal._closed))
             )
             try:
                 result = method(self, *args, **kwargs)
-                journal.close(what, subject(self, result, *args, *kwargs.values()))
+                given = (*args, *kwargs.values()) if kwargs else args
+                journal.close(what, subject(self, result, *given))
                 journal._marks.pop()
                 if not journal._marks:
                     journal._inverses.clear()
@@ -258,7 +260,7 @@ def event(
                 journal.fail(called or what, name, error)
                 raise
             finally:
-                journal.wants_events, journal._in_event = journal.recorder is not None, False
+                journal.wants_events, journal.recording = journal.recorder is not None, False
             return result
 
         return call  # type: ignore[return-value]

@@ -7,7 +7,8 @@ finished request leaves at once. No request overtakes the head of the queue or i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
@@ -18,6 +19,9 @@ from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
 
+if TYPE_CHECKING:
+    from pagesim.timeline import Timeline
+
 
 class BaselineEngine:
     """Runs a workload through a memory policy; see :class:`pagesim.simulation.Engine`.
@@ -25,6 +29,7 @@ class BaselineEngine:
     At most ``max_num_seqs`` requests run at once, and at most ``max_num_batched_tokens`` tokens are
     prefilled in one iteration. A request is ignored if prompt and output are longer than
     ``max_model_len``, its prompt is longer than the budget, or the pool could never hold it.
+    ``told`` is asked at the end what happened in memory, and ``timeline`` is its answer.
     """
 
     def __init__(
@@ -33,8 +38,11 @@ class BaselineEngine:
         max_model_len: int,
         max_num_seqs: int,
         max_num_batched_tokens: int,
+        told: Callable[[], Timeline] | None = None,
     ) -> None:
         self.policy = policy
+        self.timeline: Timeline | None = None
+        self._told = told
         self._max_model_len = check_int("max_model_len", max_model_len, 1)
         self._max_num_seqs = check_int("max_num_seqs", max_num_seqs, 1)
         self._budget = check_int("max_num_batched_tokens", max_num_batched_tokens, 1)
@@ -94,6 +102,8 @@ class BaselineEngine:
                 done += 1
                 progress(done)
             iteration += 1
+        if self._told is not None:
+            self.timeline = self._told()
 
     def _can_ever_serve(self, request: Request) -> bool:
         return (

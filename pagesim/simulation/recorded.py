@@ -1,49 +1,66 @@
-"""Contiguous memory as a run for the player: the pool cut into units, each request one row of them.
+"""Memory before paging as a run for the player: the pool cut into units, a request a row of them.
 
 The player shows blocks and tables, and reads nothing but a timeline. So the slots are drawn as
-units of a few slots each, and a request's table is its row: consecutive units, all of them held
-from admission to the end. Only "max" can be shown, where all rows are alike: a timeline's free list
-is a stack, and of other contiguous allocators it would have to give what is not in front.
+units of a few slots each, and a request's table is what it holds: consecutive units from admission
+to the end, or, with token attention, unit after unit as it grows.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from pagesim.checks import check_int
-from pagesim.errors import UsageError
-from pagesim.journal.effects import MAX_BLOCKS
+from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.journal import Journal, event
+from pagesim.journal.effects import BACK, FREE, MAX_BLOCKS, PATCH, SCHEDULED, TAKE, WRITE
+from pagesim.journal.state import Queues, State, TableState
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
+from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.paged_requests import prompt_of
 from pagesim.simulation.simulate import Simulation, simulate
-from pagesim.timeline.edition1 import FORMAT_1, edition2
-from pagesim.timeline.reader import Reader
+from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.workload.request import Request, Workload
 
 RESERVE = "ensure_num_empty_slots"
 """What reserving is called in a timeline: the block layer's word for room without tokens."""
+FREE_LIST = "GPU free list"
+
+
+class AddressedPolicy(MemoryPolicy, Protocol):
+    """A memory policy that says which slots a request holds, and why it was refused."""
+
+    def held(self, request_id: str) -> Sequence[int]:
+        """The slots of a request, in the order of its tokens; none if it holds nothing."""
+
+    def why_refused(self, request: Request) -> str:
+        """Why :meth:`admit` has just said no."""
 
 
 def record_max(
     requests: Workload | Sequence[Request], *, pool: int, max_model_len: int, unit: int = 1
 ) -> Simulation:
-    """`simulate(…, policy="max", saturated=True)`, with a ``timeline`` of every step.
+    """`simulate(…, policy="max", saturated=True, record=True)` with units of your size.
 
-    ``pool``, ``max_model_len`` and ``unit`` are in slots; a block of the timeline is one unit. Its
-    tables and tokens bear the names that the timeline of policy "paged" gives to the same requests.
-    UsageError unless pool and ``max_model_len`` are whole numbers of units.
+    ``pool``, ``max_model_len`` and ``unit`` are in slots; a block of the timeline is one unit. The
+    rows are taken one after the other, the one freed last first. UsageError unless pool and
+    ``max_model_len`` are whole numbers of units.
     """
-    memory = _RecordedRows(pool, max_model_len, unit)
-    memory.arrive(requests)
+    check_int("unit", unit, 1)
+    for name, slots in (("pool", pool), ("max_model_len", max_model_len)):
+        if check_int(name, slots, 1) % unit:
+            raise UsageError(f"{name} must be a whole number of {unit}-slot units, not {slots}")
+    rows = ContiguousPolicy(pool, max_model_len, "max", RowAllocator(pool, max_model_len))
+    memory = RecordedMemory(rows, requests, unit)
     simulation = simulate(
         requests, policy=memory, max_model_len=max_model_len, saturated=True, progress=False
     )
-    return replace(simulation, policy="max", timeline=memory.timeline())
+    return replace(simulation, policy="max", timeline=memory.finish())
 
 
 class RowAllocator:
@@ -66,146 +83,197 @@ class RowAllocator:
         self._free.appendleft(start)
 
 
-class _RecordedRows(ContiguousPolicy):
-    """Orca (Max) that writes down, in the words of a timeline file, what the engine tells it."""
+class Row:
+    """One request: what it holds, and what is written there. Its number is its sequence's name."""
 
-    def __init__(self, pool: int, max_model_len: int, unit: int) -> None:
-        check_int("unit", unit, 1)
-        for name, slots in (("pool", pool), ("max_model_len", max_model_len)):
-            if check_int(name, slots, 1) % unit:
-                raise UsageError(f"{name} must be a whole number of {unit}-slot units, not {slots}")
-        if pool // unit > MAX_BLOCKS:
+    def __init__(self, number: int, request: Request) -> None:
+        self.number, self.request, self.name = number, request, request.request_id
+        self.units: list[int] = []
+        self.tokens: list[int] = []
+
+
+def number(memory: RecordedMemory, result: object, row: Row, *_: object) -> int:
+    """Whom an event about a row concerns."""
+    return row.number
+
+
+class RecordedMemory:
+    """A memory policy whose decisions are written into a journal, and a timeline of them.
+
+    All requests wait from the start, in their order. Tables and tokens bear the names that the
+    timeline of policy "paged" gives to the same requests.
+    """
+
+    def __init__(self, policy: AddressedPolicy, requests: Sequence[Request], unit: int = 1) -> None:
+        self.policy, self.pool, self.unit = policy, policy.pool, unit
+        if self.pool // unit > MAX_BLOCKS:
             raise UsageError(
                 f"pool must be at most {MAX_BLOCKS} units of {unit} slots, as many as a timeline "
-                f"shows, not {pool} slots"
+                f"shows, not {self.pool} slots"
             )
-        super().__init__(pool, max_model_len, "max", RowAllocator(pool, max_model_len))
-        self._unit, self._num_units = unit, pool // unit
-        self._rows: dict[str, int] = {}
-        self._waiting: deque[str] = deque()
-        self._running: dict[str, list[int]] = {}
-        """The tokens of each request in memory."""
-        self._computed: dict[str, tuple[int, bool]] = {}
+        self.journal = Journal()
+        self._rows = {r.request_id: Row(i, r) for i, r in enumerate(requests)}
+        self._waiting: deque[Row] = deque()
+        self._running: dict[str, Row] = {}
+        self._held: dict[int, Row] = {}
+        """The rows that hold something, by number: with static batching not only running ones."""
+        self._computed: dict[Row, tuple[int, bool]] = {}
         """How many tokens each computes in this step, and whether they are its prompt."""
-        self._step = 0
-        self._refused: str | None = None
-        self._events: list[dict[str, Any]] = []
+        self._refused: Row | None = None
+        self._recorder = record(self)
+        self._timeline = self._recorder.__enter__()
+        for row in self._rows.values():
+            self._arrive(row)
 
-    def arrive(self, requests: Sequence[Request]) -> None:
-        """Let these wait, in this order, before the first step."""
-        for row, request in enumerate(requests):
-            name = request.request_id
-            self._rows[name] = row
-            self._note("arrive", name, queues=[["enter", "waiting", row, name, row]])
-            self._waiting.append(name)
+    def state(self) -> State:
+        """What the pool looks like now. Free units are drawn in the order of their addresses."""
+        num_units = self.pool // self.unit
+        taken = {unit for row in self._held.values() for unit in row.units}
+        tables = {
+            row.number: TableState.of(tuple(row.units), tuple(row.tokens), self.unit)
+            for row in self._held.values()
+        }
+        queues = {"waiting": self._waiting, "running": self._running.values()}
+        return State(
+            block_size=self.unit,
+            pools={"GPU": num_units},
+            caching=False,
+            tables=dict(tables.items()),
+            ref_counts={unit: int(unit in taken) for unit in range(num_units)},
+            lists={FREE_LIST: tuple(unit for unit in range(num_units) if unit not in taken)},
+            queues=Queues({q: tuple(row.name for row in rows) for q, rows in queues.items()}),
+            requests={row.name: row.number for rows in queues.values() for row in rows},
+            sorted_lists=frozenset({FREE_LIST}),
+        )
 
-    # -- what the engine tells -------------------------------------------------------------------
+    def finish(self) -> Timeline:
+        """The run, when all requests are served; those still waiting can never be."""
+        while self._waiting:
+            self._ignore(self._waiting[0])
+        self._recorder.__exit__(None, None, None)
+        return self._timeline
+
+    # -- what the engine asks, see MemoryPolicy --------------------------------------------------
+
+    def can_ever_admit(self, request: Request) -> bool:
+        """Whether the policy could."""
+        return self.policy.can_ever_admit(request)
 
     def step(self) -> None:
         """A new step begins, and every request in memory writes a token."""
-        super().step()
-        self._step += 1
+        self.policy.step()
+        if self.journal.recorder is not None:
+            self.journal.recorder.begin_step()
         self._computed.clear()
-        for name, tokens in self._running.items():
-            self._write("append_slots", name, [tokens[-1]])
-            self._computed[name] = 1, False
+        for row in self._running.values():
+            self._write_one(row)
+            self._computed[row] = 1, False
 
     def admit(self, request: Request) -> bool:
-        """The head of the queue takes a row and writes its prompt, or is told why it cannot."""
-        name = request.request_id
-        while self._waiting[0] != name:  # the engine passes over what it can never serve
-            self._ignore()
-        if not super().admit(request):
-            if self._refused != name:
-                self._refused = name
-                self._note("failed", name, called=RESERVE, error=self._why())
+        """The head of the queue takes its slots and writes its prompt, or is told why it cannot."""
+        row = self._rows[request.request_id]
+        while self._waiting[0] is not row:  # the engine passes over what it can never serve
+            self._ignore(self._waiting[0])
+        if not self.policy.admit(request):
+            if self._refused is not row:
+                self._refused = row
+                with suppress(NoFreeBlocksError):  # what counts is the event that it has failed
+                    self._refuse(row)
             return False
-        place = len(self._running)
-        units = self._units(name)
-        self._waiting.popleft()
-        self._running[name] = []
-        self._note(
-            RESERVE,
-            name,
-            effects=[["take", unit] for unit in units],
-            tables=[[self._rows[name], 0, units]],
-            queues=[
-                ["leave", "waiting", 0, name],
-                ["enter", "running", place, name, self._rows[name]],
-            ],
-        )
-        self._write("append_token_ids", name, prompt_of(request, self._rows[name]))
-        self._computed[name] = request.prompt_tokens, True
+        self._reserve(row)
+        self._write_prompt(row)
+        self._computed[row] = request.prompt_tokens, True
         return True
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
         """Asked once a step, when it is settled which requests compute."""
-        batch = [[name, self._rows[name], *does] for name, does in self._computed.items()]
-        self._note("schedule", None, scheduled=batch)
-        return super().usage(head_waits)
+        self._schedule()
+        return self.policy.usage(head_waits)
 
     def release(self, request: Request) -> None:
-        """The row is free again: its first unit comes last, and so stands in front."""
-        name = request.request_id
-        units, place = self._units(name), list(self._running).index(name)
-        super().release(request)
-        del self._running[name]
-        self._note(
-            "finish",
-            name,
-            effects=[["return", unit] for unit in reversed(units)],
-            closed=[self._rows[name]],
-            queues=[["leave", "running", place, name]],
-        )
+        """The request leaves; what no request holds any more is free."""
+        self.policy.release(request)
+        self._finish(self._rows[request.request_id])
 
-    # -- the timeline ----------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------
 
-    def timeline(self) -> Timeline:
-        """All that was told, as a run."""
-        while self._waiting:
-            self._ignore()
-        header = {
-            "format": FORMAT_1,
-            "block_size": self._unit,
-            "num_gpu_blocks": self._num_units,
-            "num_cpu_blocks": 0,
-            "events": len(self._events),
-            "state": {"free": [list(range(self._num_units)), []]},
-        }
-        lines = edition2(enumerate([header, *self._events]), "contiguous memory")
-        reader = Reader(next(lines)[1], "contiguous memory")
-        for number, words in lines:
-            reader.event(words, f"contiguous memory, event {number}")
-        return Timeline(reader.log, stop=len(reader.log))
+    @event(number, kind="arrive")
+    def _arrive(self, row: Row) -> None:
+        self._waiting.append(row)
+        self._move(row, None, "waiting")
 
-    def _note(self, event: str, name: str | None, **words: Any) -> None:
-        subject = None if name is None else self._rows[name]
-        step = {"step": self._step} if self._step else {}
-        self._events.append({"event": event, "of": subject, **step, **words})
+    @event(number, kind="ignore")
+    def _ignore(self, row: Row) -> None:
+        self._waiting.popleft()
+        self._move(row, "waiting", None)
 
-    def _write(self, event: str, name: str, tokens: list[int]) -> None:
+    @event(number, kind=RESERVE)
+    def _refuse(self, row: Row) -> None:
+        raise NoFreeBlocksError(self.policy.why_refused(row.request))
+
+    @event(number, kind=RESERVE)
+    def _reserve(self, row: Row) -> None:
+        self._waiting.popleft()
+        self._running[row.name] = self._held[row.number] = row
+        self.journal.opened(row, row.number)
+        self._take(row)
+        self._move(row, "waiting", "running")
+
+    @event(number, kind="append_token_ids")
+    def _write_prompt(self, row: Row) -> None:
+        self._write(row, prompt_of(row.request, row.number))
+
+    @event(number, kind="append_slots")
+    def _write_one(self, row: Row) -> None:
+        self._take(row)
+        self._write(row, row.tokens[-1:])
+
+    @event(kind="schedule")
+    def _schedule(self) -> None:
+        for row, computed in self._computed.items():
+            self.journal.tell((SCHEDULED, row.name, row.number, *computed))
+
+    @event(number, kind="finish")
+    def _finish(self, row: Row) -> None:
+        del self._running[row.name]
+        self._move(row, "running", None)
+        for held in [held for held in self._held.values() if not self.policy.held(held.name)]:
+            for unit in reversed(held.units):
+                self.journal.tell((FREE, unit, FREE_LIST, BACK))
+            self.journal.closed(held)
+            del self._held[held.number]
+
+    # -- small parts of the above ----------------------------------------------------------------
+
+    def _move(self, row: Row, source: str | None, target: str | None) -> None:
+        self.journal.move((row.name, row.number), source, target, BACK)
+
+    def _take(self, row: Row) -> None:
+        """Take the units that the policy has given since the last look."""
+        slots, start = self.policy.held(row.name), len(row.units)
+        new = [slots[i] // self.unit for i in range(start * self.unit, len(slots), self.unit)]
+        if new:
+            row.units += new
+            for unit in new:
+                self.journal.tell((TAKE, unit, FREE_LIST))
+            self.journal.tell((PATCH, row, start, new))
+
+    def _write(self, row: Row, tokens: list[int]) -> None:
         """Tokens go behind those that the row holds, unit after unit."""
-        units, effects = self._units(name), []
-        at = len(self._running[name])
-        self._running[name] += tokens
-        while tokens:
-            room = self._unit - at % self._unit
-            unit = units[at // self._unit]
-            effects.append(["write", unit, self._rows[name], tokens[:room]])
-            tokens, at = tokens[room:], at + room
-        self._note(event, name, effects=effects)
+        at = len(row.tokens)
+        self.journal.append(row, at, tokens)
+        row.tokens += tokens
+        while at < len(row.tokens):
+            count = min(self.unit - at % self.unit, len(row.tokens) - at)
+            self.journal.tell((WRITE, row.units[at // self.unit], count))
+            at += count
 
-    def _units(self, name: str) -> list[int]:
-        start, _, granted = self._held[name]
-        return list(range(start // self._unit, (start + granted) // self._unit))
 
-    def _ignore(self) -> None:
-        name = self._waiting.popleft()
-        self._note("ignore", name, queues=[["leave", "waiting", 0, name]])
-
-    def _why(self) -> str:
-        free = self.pool - self._granted
-        return (
-            f"it asks for {self._max_model_len} slots in a row, for it may become that long; "
-            f"{free} slots are free, but no such row"
+def check_addressed(policy: Any, name: object) -> AddressedPolicy:
+    """The policy; UsageError if it does not say which slots a request holds."""
+    if not (hasattr(policy, "held") and hasattr(policy, "why_refused")):
+        raise UsageError(
+            f"record=True needs a policy that says which slots a request holds, by "
+            f"held(request_id) and why_refused(request): {name!r} does not"
         )
+    return policy  # type: ignore[no-any-return]

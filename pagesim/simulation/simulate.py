@@ -6,47 +6,29 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from pagesim.checks import check_bool, check_int
+from pagesim.checks import check_bool
 from pagesim.errors import UsageError
 from pagesim.progress import Progress, ProgressCallback
-from pagesim.simulation.baseline import BaselineEngine
-from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.simulation.baselines.contiguous import SIZINGS
+from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
-from pagesim.simulation.engine import Engine
-from pagesim.simulation.fast_forward import FastForwardEngine, why_not
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.policy import Limits, Own, Paged, Policy, policy_of
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
-from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.files import load
 from pagesim.workload.request import Request, Workload
 
 if TYPE_CHECKING:
     from pagesim.timeline import Timeline
 
-POLICIES = (*SIZINGS, "static", "token", "paged")
-"""The names that ``policy`` may have."""
-
 PAPER_POOL = Pool(15_728, "opt-13b, 12 GiB")
 """Table 1 of the paper: 12 GiB for keys and values of 800 KiB a token."""
-
-NO_PAGES = {
-    "enable_prefix_caching": False,
-    "enable_chunked_prefill": False,
-    "samples": 1,
-    "preemption_mode": None,
-    "num_cpu_blocks": 0,
-    "fast_forward": None,
-    "record": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,56 +110,40 @@ class Simulation:
 def simulate(
     workload: Workload | Sequence[Request] | str | os.PathLike[str],
     *,
-    policy: str | MemoryPolicy = "paged",
+    policy: str | Policy | MemoryPolicy = "paged",
     pool: Pool | SupportsIndex = PAPER_POOL,
-    block_size: int = 16,
-    max_model_len: int = 2048,
-    max_num_seqs: int = 256,
-    max_num_batched_tokens: int | None = None,
+    limits: Limits | None = None,
     saturated: bool = False,
     cost_model: CostModel | None = None,
     warmup: float = 0.1,
-    enable_prefix_caching: bool = False,
-    enable_chunked_prefill: bool = False,
-    samples: int = 1,
-    preemption_mode: str | None = None,
-    num_cpu_blocks: int = 0,
-    fast_forward: bool | None = None,
     record: bool = False,
     progress: bool | ProgressCallback | None = None,
+    **options: Any,
 ) -> Simulation:
     """Run a workload, or the file that a path names, and see where the memory goes.
 
-    ``policy``: "paged" (the real scheduler and block manager), one of the contiguous "max", "pow2"
-    and "oracle", "static", "token", or an object of yours (a
-    :class:`pagesim.simulation.baselines.MemoryPolicy`, which brings its own pool). ``pool`` is in
-    slots, one a token. ``saturated`` lets all requests arrive at once. ``max_num_batched_tokens``
-    is 2048 or ``max_model_len``, whichever is larger, unless it is given. A request that can never
-    be served (prompt and output longer than ``max_model_len``, or than the pool) is ignored and
-    reported.
+    ``policy`` is a value: ``Paged(block_size=16, …)``, ``Contiguous("max")``, ``Static()``,
+    ``Token()`` (see :mod:`pagesim.simulation.policy`), or an object of yours (a
+    :class:`pagesim.simulation.baselines.MemoryPolicy`, which brings its own pool). A name, "paged",
+    "max", "pow2", "oracle", "static" or "token", stands for its defaults. ``options`` are fields of
+    the policy or of ``limits``, changed for this run: ``simulate(w, policy="paged",
+    block_size=32)``. ``pool`` is in slots, one a token. ``saturated`` lets all requests arrive at
+    once. A request that can never be served (prompt and output longer than ``max_model_len``, or
+    than the pool) is ignored and reported.
 
     The means of ``waste`` are taken over the steady state: after the part ``warmup`` of the
-    requests is done, until the last one enters memory.
-
-    ``block_size`` and what follows ``warmup`` up to ``record`` are for "paged" alone.
-    ``fast_forward`` gives the same result sooner, by touching only the sequences that need a block,
-    arrive or finish; it is the default wherever it can be (not with prefix caching, and not when
-    ``record`` asks for a timeline of every step). ``cost_model`` is the clock.
-    ``progress``: True draws a bar, None does so on a terminal, a function is called with the number
-    of requests done, and of all.
+    requests is done, until the last one enters memory. ``cost_model`` is the clock. ``record``
+    gives a timeline of every step; without pages a block of it is one slot. ``progress``: True
+    draws a bar, None does so on a terminal, a function is called with the number of requests done,
+    and of all.
 
     UsageError or TypeError names a bad argument and its value; a file fails as in
     :func:`pagesim.workload.load`.
     """
     check_bool("saturated", saturated)
     check_bool("record", record)
-    check_bool("fast_forward", fast_forward, None)
     if not callable(progress):
         check_bool("progress", progress, None)
-    check_int("block_size", block_size, 1)
-    check_int("max_model_len", max_model_len, 1)
-    check_int("max_num_seqs", max_num_seqs, 1)
-    check_int("samples", samples, 1)
     if isinstance(warmup, bool) or not isinstance(warmup, int | float):
         raise TypeError(f"warmup must be a number, not {warmup!r} ({type(warmup).__name__})")
     if not 0 <= warmup < 1:
@@ -186,60 +152,33 @@ def simulate(
         cost_model = Roofline()
     elif isinstance(cost_model, type) or not isinstance(cost_model, CostModel):
         raise TypeError(f"cost_model must have the method seconds(…), not be {cost_model!r}")
+    of_limits = {one.name: options.pop(one.name) for one in fields(Limits) if one.name in options}
+    limits = replace(_limits(limits), **of_limits)
+    chosen = policy_of(policy, **options)
     stream, pool = _stream(workload, saturated), _pool(pool)
-    if max_num_batched_tokens is None:
-        max_num_batched_tokens = max(2048, max_model_len)
-    engine: Engine
-    if policy == "paged":
-        scheduler = SchedulerConfig(
-            max_num_batched_tokens,
-            max_num_seqs,
-            max_model_len,
-            enable_chunked_prefill=enable_chunked_prefill,
-            preemption_mode="swap" if samples != 1 and preemption_mode is None else preemption_mode,
-        )
-        cache = CacheConfig(
-            block_size,
-            pool.slots // block_size,
-            num_cpu_blocks,
-            enable_prefix_caching=enable_prefix_caching,
-        )
-        engine = _paged_engine(scheduler, cache, samples, fast_forward, record)
-    else:
-        given = {
-            "enable_prefix_caching": enable_prefix_caching,
-            "enable_chunked_prefill": enable_chunked_prefill,
-            "samples": samples,
-            "preemption_mode": preemption_mode,
-            "num_cpu_blocks": num_cpu_blocks,
-            "fast_forward": fast_forward,
-            "record": record,
-        }
-        for name, value in given.items():
-            if value != NO_PAGES[name]:
-                hint = " (pagesim.simulation.recorded.record_max records contiguous rows)"
-                raise UsageError(
-                    f"{name}={value!r} is for policy='paged', not for {policy!r}"
-                    + (hint if name == "record" else "")
-                )
-        memory = _baseline(policy, pool.slots, max_model_len)
-        pool = pool if memory.pool == pool.slots else Pool(memory.pool)
-        engine = BaselineEngine(memory, max_model_len, max_num_seqs, max_num_batched_tokens)
-    name = policy if isinstance(policy, str) else type(policy).__name__
+    if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
+        pool = Pool(chosen.given.pool)
+    engine = chosen.engine(pool.slots, limits, stream.requests if record else None)
     log, outcomes = WasteLog(pool.slots), Outcomes(stream.requests)
-    with closing(Progress(progress, len(stream), " requests", title=name)) as told:
+    with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
         engine.run(stream.requests, log, outcomes, cost_model, told)
     log.check()
     log.steady(*_steady(outcomes, warmup))
     return Simulation(
-        policy=name,
+        policy=chosen.name,
         workload=stream,
         pool=pool,
-        block_size=block_size if policy == "paged" else None,
+        block_size=chosen.block_size if isinstance(chosen, Paged) else None,
         waste=log,
         requests=outcomes,
         timeline=getattr(engine, "timeline", None),
     )
+
+
+def _limits(given: Limits | None) -> Limits:
+    if given is not None and not isinstance(given, Limits):
+        raise TypeError(f"limits must be Limits(…), not {given!r} ({type(given).__name__})")
+    return given or Limits()
 
 
 def _stream(
@@ -260,39 +199,6 @@ def _pool(pool: Pool | SupportsIndex) -> Pool:
     if isinstance(pool, bool) or not isinstance(pool, SupportsIndex):
         raise TypeError(f"pool must be a Pool or a number of slots, not {pool!r}")
     return Pool(index(pool))
-
-
-def _baseline(policy: str | MemoryPolicy, pool: int, max_model_len: int) -> MemoryPolicy:
-    if policy == "static":
-        return StaticPolicy(pool, max_model_len)
-    if policy == "token":
-        return TokenPolicy(pool)
-    if isinstance(policy, str) and policy in SIZINGS:
-        return ContiguousPolicy(pool, max_model_len, policy)
-    if isinstance(policy, str):
-        raise UsageError(f"policy must be one of {', '.join(POLICIES)}, not {policy!r}")
-    if isinstance(policy, type) or not isinstance(policy, MemoryPolicy):
-        raise TypeError(f"policy must be a name or a MemoryPolicy, not {policy!r}")
-    return policy
-
-
-def _paged_engine(
-    scheduler: SchedulerConfig,
-    cache: CacheConfig,
-    samples: int,
-    fast_forward: bool | None,
-    record: bool,
-) -> Engine:
-    reason = why_not(scheduler, cache)
-    if samples != 1:
-        reason = "samples that share blocks copy them when they write"
-    if record:
-        reason = "record=True wants every step"
-    if fast_forward and reason is not None:
-        raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
-    if reason is None and fast_forward is not False:
-        return FastForwardEngine(scheduler, cache)
-    return PagedEngine(scheduler, cache, record=record, samples=samples)
 
 
 def _steady(outcomes: Outcomes, warmup: float) -> tuple[float, float]:

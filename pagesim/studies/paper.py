@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.simulation import PAPER_POOL, Simulation, simulate
+from pagesim.simulation import PAPER_POOL, Paged, Simulation, simulate
 from pagesim.simulation.baselines import ContiguousPolicy, FirstFitAllocator, MemoryPolicy
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
@@ -256,8 +256,7 @@ def _spread(
 def _saturated(policy: str, block_size: int, n: int, seed: int) -> Simulation:
     return simulate(
         lengths("sharegpt", n, seed),
-        policy=policy,
-        block_size=block_size,
+        policy=Paged(block_size) if policy == "paged" else policy,
         saturated=True,
         progress=False,
     )

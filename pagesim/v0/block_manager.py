@@ -78,6 +78,7 @@ class SelfAttnBlockSpaceManager:
         )
         self.block_tables: dict[int, BlockTable] = {}
         self._gpu = self.block_allocator.allocator_on(Device.GPU)
+        self._cow_tracker = self._gpu.cow_tracker
         self.journal = self.block_allocator.journal
         self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
         self._last_access = LastAccessBlocksTracker(self.block_allocator)
@@ -146,11 +147,11 @@ class SelfAttnBlockSpaceManager:
         """Whether the running members can take their new tokens, at worst. No watermark here."""
         if num_lookahead_slots:
             check_int("num_lookahead_slots", num_lookahead_slots, 0)
-        touched = 0
+        touched, block_size = 0, self.block_size
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)
             num_slots = len(seq.data.token_ids) + num_lookahead_slots
-            touched += table._num_blocks_touched_by_growing_to(num_slots)
+            touched += cdiv(num_slots, block_size) - table.num_full_slots // block_size
         return touched <= self._gpu.get_num_free_blocks()
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
@@ -160,7 +161,7 @@ class SelfAttnBlockSpaceManager:
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
         table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
-        return self._gpu.clear_copy_on_writes()
+        return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
     def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:

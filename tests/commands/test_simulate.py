@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from pagesim import cli
 from pagesim.commands.simulate import simulate
 from pagesim.commands.waste import waste
+from pagesim.simulation import Limits, Paged
 from pagesim.timeline import load
 from pagesim.workload import gamma
 
@@ -163,8 +166,13 @@ def test_simulate_says_no_when_nothing_fits(
         (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
         (["waste", "BAD"], "bad.csv:2"),
         (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),
-        (["simulate", "TRACE", "--policy", "max", "--record", "r.jsonl"], "record=True is for"),
-        (["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"], "num_cpu_blocks=3 is for"),
+        (
+            ["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"],
+            "num_cpu_blocks=3 does not go with",
+        ),
+        (["waste", "TRACE", "--policy", "max", "--block-size", "8"], "block_size=8 does not go"),
+        (["waste", "TRACE", "--samples", "3", "--slots", "1000"], "no CPU swap space"),
+        (["waste", "TRACE", "--watermark", "2"], "watermark must be between 0 and 1, not 2.0"),
         (["simulate", "nowhere.csv"], "nowhere.csv"),
     ],
 )
@@ -245,3 +253,22 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert answer(capsys, "simulate", trace, *few, *chunks, *swap)["stuck"] == 1
     assert run("simulate", trace, *few, *chunks, *swap) == 0
     assert "1 requests are stuck on the CPU: half-prefilled" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [waste, simulate])
+def test_the_options_are_the_fields_of_the_policy(command: click.Command) -> None:
+    """Each is declared once, with its help; what the policy has, both commands take."""
+    options = {one.name: one for one in command.params if isinstance(one, click.Option)}
+    declared = [*fields(Paged), *fields(Limits)]
+    assert {one.name for one in declared} - options.keys() == {"fast_forward"}  # same result sooner
+    for one in declared:
+        if one.name in options:
+            told = (options[one.name].help or "").casefold()
+            assert one.metadata["help"].casefold() in told
+            assert f"--{one.name.replace('_', '-')}" in options[one.name].opts
+
+
+def test_an_option_reaches_the_policy(capsys: pytest.CaptureFixture[str], trace: Path) -> None:
+    arguments = ("simulate", trace, "--saturated", *SMALL)
+    shares = [answer(capsys, *arguments, "--watermark", part)["waste"] for part in ("0", "0.5")]
+    assert shares[0]["batch"] > 1.3 * shares[1]["batch"]

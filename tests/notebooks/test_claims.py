@@ -54,7 +54,7 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "figure2",
         r"paged \(vLLM\): token ([\d.]+),.*?([\d.]+) requests at once",
         lambda token, batch: (
-            f"more than {float(token) // 5 * 5:.0f} %, and with it the batch: "
+            f"more than {float(token) // 5 * 5:.0f} %, and the batch grows with them: "
             f"7 → more than {float(batch) // 10 * 10:.0f}"
         ),
     ),

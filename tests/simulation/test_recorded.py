@@ -216,3 +216,59 @@ def test_what_cannot_be_drawn_in_units_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         record_max(requests(SCENE), pool=pool, max_model_len=longest, unit=unit)
+
+
+@settings(max_examples=15, deadline=None)
+@given(LENGTHS, st.sampled_from(["max", "pow2", "oracle", "static", "token"]), st.booleans())
+def test_every_policy_is_recorded_and_decides_the_same(
+    lengths: list[tuple[int, int]], policy: str, saturated: bool
+) -> None:
+    options = {"policy": policy, "pool": 88, "max_model_len": 40, "saturated": saturated}
+    plain = simulate(requests(lengths), **options, progress=False)
+    recorded = simulate(requests(lengths), **options, record=True, progress=False)
+    for name in COLUMNS:
+        assert recorded.waste.column(name).tolist() == plain.waste.column(name).tolist()
+    run = timeline_of(recorded)
+    states = list(iterations(run))
+    assert len(states) == len(recorded.waste)
+    for row, state in enumerate(states):
+        usage = recorded.waste.at(row)
+        held = [block for table in state.tables.values() for block in table.block_ids]
+        assert sorted([*held, *state.free_gpu]) == list(range(88))
+        assert len(held) >= usage.token + usage.reserved
+        assert len(state.queues.running) == usage.batch
+        running = [state.tables[state.requests[name]] for name in state.queues.running]
+        assert sum(table.num_tokens for table in running) == usage.token
+    last = run.at(-1)
+    assert not last.tables and not any(last.queues.values())
+
+
+def test_a_policy_of_yours_is_recorded_if_it_says_what_it_holds() -> None:
+    class Silent:
+        pool = 10
+
+        def can_ever_admit(self, request: Request) -> bool:
+            return False
+
+        admit = step = release = usage = can_ever_admit
+
+    with pytest.raises(UsageError, match=r"record=True needs a policy that says which slots"):
+        simulate(requests(SCENE), policy=Silent(), record=True, progress=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("pow2", "it asks for 14 slots in a row"),
+        ("static", "all 2 rows of the batch are taken"),
+        ("token", "would be too small before one of them ends"),
+    ],
+)
+def test_each_says_why_a_request_waits(policy: str, why: str) -> None:
+    lengths = [(6, 8), (6, 8), (6, 8)]
+    pool = 40 if policy == "static" else 32
+    simulation = simulate(
+        requests(lengths), policy=policy, pool=pool, max_model_len=20, record=True, progress=False
+    )
+    run = timeline_of(simulation)
+    assert any(why in str(run[i].error) for i in run.find(kind="failed"))

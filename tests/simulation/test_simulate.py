@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.simulation import PAPER_POOL, Roofline, Simulation, simulate
+from pagesim.simulation import (
+    PAPER_POOL,
+    POLICIES,
+    Contiguous,
+    Limits,
+    Paged,
+    Roofline,
+    Simulation,
+    Static,
+    Token,
+    simulate,
+)
 from pagesim.simulation.baselines import TokenPolicy
 from pagesim.simulation.waste import PARTS
 from pagesim.sizing import ModelSpec
@@ -132,6 +143,61 @@ def test_a_policy_of_ones_own_brings_its_pool() -> None:
     assert (run.policy, run.pool.slots, run.waste.pool) == ("TokenPolicy", 500, 500)
 
 
+@pytest.mark.parametrize(
+    ("policy", "name"),
+    [
+        (Paged(8, watermark=0.1), "paged"),
+        (Contiguous("pow2"), "pow2"),
+        (Static(), "static"),
+        (Token(), "token"),
+    ],
+)
+def test_a_policy_is_a_value(policy: Any, name: str) -> None:
+    """Its name and its fields, as keywords, are short for it; and it can be used again."""
+    options = {"block_size": 8, "watermark": 0.1} if name == "paged" else {}
+    limits = Limits(max_model_len=256, max_num_seqs=7)
+    runs = [
+        simulate(stream(), policy=policy, pool=1000, limits=limits, progress=False),
+        simulate(stream(), policy=policy, pool=1000, limits=limits, progress=False),
+        small(name, max_num_seqs=7, **options),
+    ]
+    assert runs[0].summary() == runs[1].summary() == runs[2].summary()
+    assert runs[0].policy == name
+    assert max(runs[0].waste.column("batch")) <= 7
+
+
+def test_every_name_stands_for_a_value() -> None:
+    assert list(POLICIES) == ["max", "pow2", "oracle", "static", "token", "paged"]
+    assert all(policy.name == name for name, policy in POLICIES.items())
+    assert POLICIES["paged"] == Paged()
+
+
+def test_the_watermark_leaves_room() -> None:
+    """Half of 1,000 slots is left free by admission, and taken only by those that grow."""
+    requests = [Request(str(i), 0.0, 99, 1) for i in range(8)]
+    low, high = (
+        simulate(requests, pool=1000, block_size=10, watermark=part, progress=False)
+        for part in (0.0, 0.5)
+    )
+    assert low.waste.at(0).batch == 8
+    assert high.waste.at(0).batch == 5
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Paged(block_size=0), "block_size must be at least 1, not 0"),
+        (lambda: Paged(preemption_mode="swop"), "preemption_mode must be 'swap'.*not 'swop'"),
+        (lambda: Paged(watermark=2.0), "watermark must be between 0 and 1, not 2.0"),
+        (lambda: Contiguous("long"), "sizing must be one of max, pow2, oracle, not 'long'"),
+        (lambda: Limits(max_num_seqs=0), "max_num_seqs must be at least 1, not 0"),
+    ],
+)
+def test_a_bad_policy_cannot_be_made(make: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make()
+
+
 def test_a_slower_machine_takes_longer() -> None:
     fast = small("oracle", saturated=True)
     slow = small("oracle", saturated=True, cost_model=Roofline(bytes_per_second=0.7e12))
@@ -164,10 +230,15 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
         ({"warmup": math.nan}, "from 0 to below 1, not nan"),
         ({"pool": 0}, "slots must be at least 1, not 0"),
         ({"max_num_seqs": 0}, "max_num_seqs must be at least 1, not 0"),
-        ({"record": True}, "record=True is for policy='paged', not for 'max'"),
-        ({"fast_forward": True}, "fast_forward=True is for policy='paged'"),
-        ({"enable_prefix_caching": True}, "enable_prefix_caching=True is for policy='paged'"),
-        ({"num_cpu_blocks": 4}, "num_cpu_blocks=4 is for policy='paged'"),
+        (
+            {"fast_forward": True},
+            "fast_forward=True does not go with Contiguous.*: it takes sizing",
+        ),
+        ({"policy": Static(), "samples": 2}, r"samples=2 does not go with Static\(\): it takes no"),
+        (
+            {"policy": "paged", "block": 4},
+            "block=4 does not go with Paged.* takes block_size, enab",
+        ),
         ({"policy": "paged", "block_size": 0}, "block_size must be at least 1, not 0"),
         ({"policy": "paged", "record": True, "fast_forward": True}, "record=True wants every step"),
         (
@@ -251,6 +322,8 @@ NO_BOOL = ["yes", 1, 0.0, Thing()]
         ("policy", [3, None, "fifo", Thing(), TokenPolicy, Pooled, 1.5]),
         ("cost_model", [5, "fast", Thing(), Roofline]),
         *((name, NO_COUNT) for name in ("block_size", "max_model_len", "max_num_seqs", "samples")),
+        ("limits", [256, "long", Limits, Thing()]),
+        ("watermark", ["low", None, True, 1.5, -0.1, float("nan"), Thing()]),
         ("max_num_batched_tokens", ["3", 1.5, True, 0, -3, Thing()]),
         ("num_cpu_blocks", ["3", 1.5, None, True, -3, Thing()]),
         ("warmup", ["half", None, 1, 1.5, -0.1, float("nan"), True, Thing()]),

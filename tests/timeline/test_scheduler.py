@@ -13,9 +13,9 @@ from pagesim import record
 from pagesim.journal.effects import DECISIONS, Move, Scheduled
 from pagesim.replay import replay_file
 from pagesim.timeline import Event, Timeline
-from tests.scheduling.engine import Engine
 from tests.timeline.runs import SchedulerRun
 from tests.timeline.scenes import in_queues, words
+from tests.v0.scheduling.engine import Engine
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -10,9 +10,9 @@ import pytest
 
 from pagesim import Timeline, UsageError, record
 from pagesim.journal import Journal
-from tests.scheduling.engine import Engine
 from tests.timeline.runs import SchedulerRun
 from tests.timeline.scenes import in_queues
+from tests.v0.scheduling.engine import Engine
 
 Errors = (RuntimeError, ValueError, KeyboardInterrupt)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,8 @@ import pagesim
 from pagesim.timeline import Mark, Opened, Timeline, Tokens
 from pagesim.timeline.header import state_as_dict
 from tests.timeline import applier
-from tests.timeline.hostile import try_to_load
+from tests.timeline.hostile import try_to_load, write
+from tests.timeline.test_hostile_files import SMALL, small
 
 PATH = Path(__file__).parents[1] / "data" / "timelines2" / "v1_by_hand.jsonl"
 
@@ -94,4 +96,24 @@ def test_marks(run: Timeline) -> None:
     assert marks == [
         Mark("attention", "slots", ((2, 0.25), (3, 0.5), (6, 0.25))),
         Mark("read", "blocks", ((2, 1), (3, 1), (6, 2))),
+    ]
+
+
+def test_slots_and_tokens_are_counted_apart(tmp_path: Path) -> None:
+    """A position may be written again; an event may write one position, and know another."""
+    events: list[dict[str, Any]] = [
+        {"event": "e", "effects": [["take", 1, "free"], ["write", 0, "s", 1, 1]]},
+        {"event": "e", "tables": [["s", 1, [1]]], "effects": [["write", 1, "s", 2, 2]]},
+        {"event": "e", "tokens": [["s", 1, [8]]], "effects": [["write", 0, "s", 0, 1]]},
+        {"event": "e", "tokens": [["s", 2, [9]]], "effects": [["write", 0, "s", 1, 1]]},
+    ]
+    state = SMALL["state"] | {"computed": [], "null": None}
+    path = write(tmp_path / "x.jsonl", small(*events, state=state))
+    assert try_to_load(path) == ""
+    run = pagesim.load(path)
+    for step, expected in enumerate(applier.states(path)):
+        assert expected == json.loads(json.dumps(state_as_dict(run.at(step)))), step
+    tables = [run.at(step).tables["s"] for step in range(5)]
+    assert [(table.num_tokens, table.num_slots) for table in tables] == [
+        *((1, 1), (1, 2), (1, 4), (2, 4), (3, 4)),
     ]

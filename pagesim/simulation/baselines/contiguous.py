@@ -101,6 +101,19 @@ class ContiguousPolicy:
         self._asked -= asked
         self._granted -= granted
 
+    def held(self, request_id: str) -> range:
+        """The slots of a request, from admission to its end."""
+        start, _, granted = self._held.get(request_id, (0, 0, 0))
+        return range(start, start + granted)
+
+    def why_refused(self, request: Request) -> str:
+        """What it asks for, and what there is."""
+        asked, free = self._sizing(request, self._max_model_len), self.pool - self._granted
+        return (
+            f"it asks for {asked} slots in a row, for it may become that long; "
+            f"{free} slots are free, but no such row"
+        )
+
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
         """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
         internal = self._asked - self._token - self._reserved

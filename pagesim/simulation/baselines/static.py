@@ -23,6 +23,7 @@ class StaticPolicy:
         self._row = check_int("max_model_len", max_model_len, 1)
         self._rows = pool // max_model_len
         self._begun = False
+        self._places: dict[str, range] = {}
         self._in_batch = self._running = self._token = self._reserved = 0
 
     def can_ever_admit(self, request: Request) -> bool:
@@ -33,6 +34,8 @@ class StaticPolicy:
         """Take a row of a batch that has not begun."""
         if self._begun or self._in_batch == self._rows:
             return False
+        start = self._in_batch * self._row
+        self._places[request.request_id] = range(start, start + self._row)
         self._in_batch += 1
         self._running += 1
         self._token += request.prompt_tokens
@@ -52,6 +55,17 @@ class StaticPolicy:
         self._reserved -= 1
         if not self._running:
             self._in_batch, self._begun = 0, False
+            self._places.clear()
+
+    def held(self, request_id: str) -> range:
+        """The row of a request, until its batch ends."""
+        return self._places.get(request_id, range(0))
+
+    def why_refused(self, request: Request) -> str:
+        """Why it has to wait for the end of the batch."""
+        if self._begun:
+            return "the batch has begun: nothing joins it until all of it is done"
+        return f"all {self._rows} rows of the batch are taken"
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
         """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""

@@ -72,6 +72,14 @@ class TokenPolicy:
         self._free.returned += self.tables.pop(request.request_id)
         del self._final[request.request_id]
 
+    def held(self, request_id: str) -> list[int]:
+        """The slots of a request, one for each token that is stored."""
+        return self.tables.get(request_id, [])
+
+    def why_refused(self, request: Request) -> str:
+        """What the forecast has found."""
+        return f"with it the pool of {self.pool} slots would be too small before one of them ends"
+
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
         """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
         free = len(self._free)

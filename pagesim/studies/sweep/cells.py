@@ -47,7 +47,7 @@ class CellResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CellOutcome:
     """What a worker sends back. The value travels as JSON text, so that nothing else can come."""
 
     text: str | None
@@ -114,7 +114,7 @@ class Cells(Sequence[Cell]):
         return digest.hexdigest()
 
 
-def run_cell(function: Function, cell: Cell, attempt: str) -> Outcome:
+def run_cell(function: Function, cell: Cell, attempt: str) -> CellOutcome:
     """Run one cell where the executor puts it, and bring home what happened, also an exception.
 
     ``attempt`` is another text each time: Dask takes calls with equal arguments for one call
@@ -130,7 +130,7 @@ def run_cell(function: Function, cell: Cell, attempt: str) -> Outcome:
         text = json.dumps(value)
     except (Exception, SystemExit) as error:
         return failure(error, perf_counter() - started)
-    return Outcome(text, None, None, perf_counter() - started)
+    return CellOutcome(text, None, None, perf_counter() - started)
 
 
 def name_of(function: Function) -> str:
@@ -139,10 +139,10 @@ def name_of(function: Function) -> str:
     return f"{getattr(owner, '__module__', None) or 'builtins'}.{owner.__qualname__}"
 
 
-def failure(error: BaseException, seconds: float = 0.0) -> Outcome:
+def failure(error: BaseException, seconds: float = 0.0) -> CellOutcome:
     """An exception as text: not every exception survives being pickled."""
     message = "".join(traceback.format_exception_only(error)).strip()
-    return Outcome(None, message, "".join(traceback.format_exception(error)), seconds)
+    return CellOutcome(None, message, "".join(traceback.format_exception(error)), seconds)
 
 
 def check_json(name: str, value: Any) -> None:

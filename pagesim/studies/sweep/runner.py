@@ -16,13 +16,13 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pagesim.errors import UsageError
-from pagesim.studies.sweep.cells import Cell, Function, Outcome, failure, name_of, run_cell
+from pagesim.studies.sweep.cells import Cell, CellOutcome, Function, failure, name_of, run_cell
 
 IN_FLIGHT = 1024
 """Cells submitted and not finished, on an executor whose number of workers nobody tells."""
 
 Numbered: TypeAlias = tuple[int, Cell]
-Finished: TypeAlias = tuple[int, Cell, Outcome]
+Finished: TypeAlias = tuple[int, Cell, CellOutcome]
 
 
 class Runner:
@@ -42,8 +42,8 @@ class Runner:
         self._executor = self._pool() if executor is None else executor
         self._limit = in_flight or (2 * self._workers if self._own else IN_FLIGHT)
         self._run, self._attempts = uuid.uuid4().hex, itertools.count()
-        self._flying: dict[Future[Outcome], Numbered] = {}
-        self._landed: SimpleQueue[Future[Outcome]] = SimpleQueue()
+        self._flying: dict[Future[CellOutcome], Numbered] = {}
+        self._landed: SimpleQueue[Future[CellOutcome]] = SimpleQueue()
         self._suspects: deque[Numbered] = deque()
         self._alone = self._broken = False
 
@@ -103,7 +103,7 @@ class Runner:
         self._flying[future] = item
         future.add_done_callback(self._landed.put)
 
-    def _next(self) -> Future[Outcome]:
+    def _next(self) -> Future[CellOutcome]:
         while True:
             try:
                 # Python promises that a signal ends such a wait on POSIX only: look up at times.
@@ -111,10 +111,10 @@ class Runner:
             except Empty:
                 continue
 
-    def _land(self, future: Future[Outcome]) -> Iterator[Finished]:
+    def _land(self, future: Future[CellOutcome]) -> Iterator[Finished]:
         index, cell = self._flying[future]
         was_alone, self._alone = self._alone, False
-        outcome: Outcome | None = None
+        outcome: CellOutcome | None = None
         try:
             outcome = future.result()
         except Exception as error:  # the executor's own: a worker lost, a call that cannot travel
@@ -163,7 +163,7 @@ class Runner:
         return pool
 
 
-def _values(flying: list[tuple[Future[Outcome], Numbered]]) -> list[Finished]:
+def _values(flying: list[tuple[Future[CellOutcome], Numbered]]) -> list[Finished]:
     """Those of ``flying`` that have ended with an outcome."""
     ended = [(future, item) for future, item in flying if future.done() and not future.cancelled()]
     return [

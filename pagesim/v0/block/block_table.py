@@ -98,11 +98,7 @@ class BlockTable:
         """Blocks that appending would write to, at worst: the partial last one always counts."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
-        return self._num_blocks_touched_by_growing_to(num_slots)
-
-    def _num_blocks_touched_by_growing_to(self, num_slots: int) -> int:
-        block_size = self._block_size
-        return -(-num_slots // block_size) - self.num_full_slots // block_size
+        return cdiv(num_slots, self._block_size) - self.num_full_slots // self._block_size
 
     # -- growing ---------------------------------------------------------------------------------
 
@@ -152,9 +148,12 @@ class BlockTable:
     def _append_token_ids(
         self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
-        block_size = self._block_size
-        room = block_size - self.num_full_slots % block_size
-        if 0 < len(tokens) <= room and num_lookahead_slots == 0 and self._num_window_blocks is None:
+        offset = self.num_full_slots % self._block_size
+        if (
+            0 < len(tokens) <= self._block_size - offset
+            and num_lookahead_slots == 0
+            and self._num_window_blocks is None
+        ):
             self._write(tokens)  # into one block: only taking it can fail, and that comes first
             return
         self._check_allocated()
@@ -175,18 +174,19 @@ class BlockTable:
 
     def _write(self, tokens: list[int]) -> None:
         """Write into the partial last block, or the next one; all tokens fit into it."""
-        full, journal = self.num_full_slots, self.journal
+        full, ids, journal = self.num_full_slots, self._blocks.ids, self.journal
         index = full // self._block_size
-        if index == len(self._blocks.ids):
+        if index == len(ids):
             self._add_blocks(1)
         block = self._blocks.blocks[index]
         if journal.active:
-            self._tell_unless_known()
-            journal.append(self, full, tokens)
-            journal.note(None, self._unwrite, index, block.block_id, full)
+            if journal.recording:
+                self._tell_unless_known()
+                journal.append(self, full, tokens)
+            journal.note(None, self._unwrite, index, ids[index], full)
         block.append_token_ids(tokens)
-        if block.block_id != self._blocks.ids[index]:
-            self._blocks.ids[index] = block.block_id  # type: ignore[assignment]
+        if block.block_id != ids[index]:
+            ids[index] = block.block_id  # type: ignore[assignment]
             self._tell_entries(index)
         self.num_full_slots = full + len(tokens)
 

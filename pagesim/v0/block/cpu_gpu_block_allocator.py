@@ -191,7 +191,8 @@ class CpuGpuBlockAllocator:
         UsageError if it was freed already.
         """
         if block is not self._null_block or block is None:
-            self._owner_of(block).free(block)
+            allocator = self._cpu if getattr(block, "allocator", None) is self._cpu else self._gpu
+            allocator.free(block)
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pagesim.errors import NoFreeBlocksError
 from pagesim.journal import Journal
@@ -68,6 +68,7 @@ class BlockAllocator(Protocol):
     block_size: int
 
     block_ids: BlockIds
+    cow_tracker: Any
     parent: object
 
     @property

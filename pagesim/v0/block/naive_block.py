@@ -43,7 +43,8 @@ class NaiveBlock:
         allocator: Any,
         block_id: int | None = None,
     ) -> None:
-        check_int("block_size", block_size, 1)
+        if type(block_size) is not int or block_size < 1:
+            check_int("block_size", block_size, 1)
         self.prev_block = prev_block
         self.token_ids = check_token_ids("token_ids", token_ids)
         if len(self.token_ids) > block_size:
@@ -140,7 +141,7 @@ class NaiveBlockAllocator:
         self._free_block_indices = FreeBlockIds(ids)
         self._refcounter = RefCounter(ids)
         self.ref_counts = self._refcounter.counts
-        self._cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
+        self.cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
         self.pool, self._free_list = pool, f"{pool} free list"
 
     # -- taking, sharing, giving back ------------------------------------------------------------
@@ -183,7 +184,7 @@ class NaiveBlockAllocator:
     ) -> Block:
         block = self.block_class(prev_block, token_ids, self.block_size, self)
         block.block_id = self._allocate_block_id()
-        if self.journal.active:
+        if self.journal.recording:
             self.journal.tell((WRITE, block.block_id, len(block.token_ids)))
         return block
 
@@ -270,7 +271,7 @@ class NaiveBlockAllocator:
             raise UsageError(f"block {src_block_id} is free: it has no owner that could write")
         trg_block_id = self._allocate_block_id()
         self._refcounter.decr(src_block_id)
-        self._cow_tracker.record_cow(src_block_id, trg_block_id)
+        self.cow_tracker.record_cow(src_block_id, trg_block_id)
         block.block_id = trg_block_id
         if self.journal.active:
             self.journal.tell((UNSHARE, src_block_id))
@@ -279,17 +280,17 @@ class NaiveBlockAllocator:
         return trg_block_id
 
     def _uncopy(self, block: Block, src_block_id: int) -> None:
-        self._cow_tracker.copies.pop()
+        self.cow_tracker.copies.pop()
         self._refcounter.incr(src_block_id)
         block.block_id = src_block_id
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
         """The copies (source, target) recorded since the last call, in order; forgets them."""
-        if not self._cow_tracker.copies:
+        if not self.cow_tracker.copies:
             return []
-        copies = self._cow_tracker.clear_cows()
+        copies = self.cow_tracker.clear_cows()
         if self.journal.active:
-            self.journal.note(None, setattr, self._cow_tracker, "copies", copies.copy())
+            self.journal.note(None, setattr, self.cow_tracker, "copies", copies.copy())
         return copies
 
     # -- swapping --------------------------------------------------------------------------------
@@ -345,7 +346,7 @@ class NaiveBlockAllocator:
     @property
     def pending_copies(self) -> tuple[tuple[int, int], ...]:
         """What :meth:`clear_copy_on_writes` would hand out, without clearing it."""
-        return tuple(self._cow_tracker.copies)
+        return tuple(self.cow_tracker.copies)
 
     def get_ref_count(self, block_id: int) -> int:
         """How many handles carry ``block_id``; 0 when it is free."""

@@ -83,7 +83,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         cached_id = self._cached_blocks.get(content)
         if cached_id is None:
             block.block_id = self._allocate_block_id()
-            if num_written:
+            if num_written and self.journal.recording:
                 self.journal.tell((WRITE, block.block_id, num_written))
             self._cache_block(content, block.block_id)
         else:

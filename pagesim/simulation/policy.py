@@ -1,0 +1,244 @@
+"""Memory policies as values: what `simulate` may be asked for, each option declared once.
+
+The command line makes its options of the same fields, and takes their help from the metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol, runtime_checkable
+
+from pagesim.checks import check_bool, check_int
+from pagesim.errors import UsageError
+from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.baselines.contiguous import SIZINGS
+from pagesim.simulation.engine import Engine
+from pagesim.simulation.fast_forward import FastForwardEngine, why_not
+from pagesim.simulation.paged import PagedEngine
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.workload.request import Request
+
+
+def option(default: Any, help: str, *flags: str, **metadata: Any) -> Any:
+    """A field that is an option of the command line too; ``flags`` are its other names there."""
+    return field(default=default, metadata={"help": help, "flags": flags} | metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a step may do, and how long a sequence may become: the same for every policy.
+
+    ``max_num_batched_tokens`` is 2048 or ``max_model_len``, whichever is larger, unless it is
+    given. TypeError or UsageError names the field and the value.
+    """
+
+    max_model_len: int = option(2048, "Longest sequence.", "--max-len")
+    max_num_seqs: int = option(256, "Largest batch.")
+    max_num_batched_tokens: int | None = option(None, "Most tokens of a step.")
+
+    def __post_init__(self) -> None:
+        check_int("max_model_len", self.max_model_len, 1)
+        check_int("max_num_seqs", self.max_num_seqs, 1)
+        check_int("max_num_batched_tokens", self.budget, 1)
+
+    @property
+    def budget(self) -> int:
+        """The tokens of a step, given or not."""
+        if self.max_num_batched_tokens is None:
+            return max(2048, self.max_model_len)
+        return self.max_num_batched_tokens
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A way to keep the cache; it makes the engine that serves a workload so."""
+
+    @property
+    def name(self) -> str:
+        """One word, as in ``simulate(policy=…)``."""
+
+    def engine(self, slots: int, limits: Limits, record: Sequence[Request] | None) -> Engine:
+        """For a pool of ``slots``; ``record`` has the requests whose run is to have a timeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paged:
+    """vLLM's pages: the real scheduler and block manager.
+
+    ``fast_forward`` gives the same result sooner, by touching only the sequences that need a block,
+    arrive or finish. None does so where it can be: not with prefix caching, chunked prefill or
+    samples, and not when the run is recorded. TypeError or UsageError names the field.
+    """
+
+    block_size: int = option(16, "Slots a block.")
+    enable_prefix_caching: bool = option(False, "Keep full blocks for equal prompts.")
+    enable_chunked_prefill: bool = option(False, "Compute prompts in parts.")
+    samples: int = option(1, "Outputs that share a prompt.")
+    preemption_mode: str | None = option(
+        None, "What happens to a request without room.", choices=("recompute", "swap")
+    )
+    num_cpu_blocks: int = option(0, "Blocks to swap to.", "--cpu-blocks", minimum=0)
+    watermark: float = option(0.01, "Part of the pool that admission leaves free.")
+    fast_forward: bool | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        check_int("samples", self.samples, 1)
+        check_bool("fast_forward", self.fast_forward, None)
+        self._configs(check_int("block_size", self.block_size, 1), Limits())
+
+    @property
+    def name(self) -> str:
+        """See :class:`Policy`."""
+        return "paged"
+
+    def engine(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Engine:
+        """See :class:`Policy`. UsageError if ``fast_forward`` is asked for and cannot be."""
+        scheduler, cache = self._configs(slots, limits)
+        reason = why_not(scheduler, cache)
+        if self.samples != 1:
+            reason = "samples that share blocks copy them when they write"
+        if record is not None:
+            reason = "record=True wants every step"
+        if self.fast_forward and reason is not None:
+            raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
+        if reason is None and self.fast_forward is not False:
+            return FastForwardEngine(scheduler, cache)
+        return PagedEngine(scheduler, cache, record=record is not None, samples=self.samples)
+
+    def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfig, CacheConfig]:
+        swaps = self.samples != 1 and self.preemption_mode is None
+        scheduler = SchedulerConfig(
+            limits.budget,
+            limits.max_num_seqs,
+            limits.max_model_len,
+            enable_chunked_prefill=self.enable_chunked_prefill,
+            preemption_mode="swap" if swaps else self.preemption_mode,
+        )
+        cache = CacheConfig(
+            self.block_size,
+            slots // self.block_size,
+            self.num_cpu_blocks,
+            enable_prefix_caching=self.enable_prefix_caching,
+            watermark=self.watermark,
+        )
+        return scheduler, cache
+
+
+class _Unpaged:
+    """What policies without pages have in common: the engine."""
+
+    __slots__ = ()
+
+    def engine(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Engine:
+        """See :class:`Policy`. UsageError if the memory cannot be recorded."""
+        longest, seats = limits.max_model_len, limits.max_num_seqs
+        memory = self.memory(slots, longest)
+        if record is None:
+            return BaselineEngine(memory, longest, seats, limits.budget)
+        from pagesim.simulation.recorded import RecordedMemory, check_addressed
+
+        recorded = RecordedMemory(check_addressed(memory, self), record)
+        return BaselineEngine(recorded, longest, seats, limits.budget, recorded.finish)
+
+    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
+        """The memory itself, empty."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Contiguous(_Unpaged):
+    """One stretch a request, of the length that ``sizing`` says: "max", "pow2" or "oracle"."""
+
+    sizing: str = "max"
+
+    def __post_init__(self) -> None:
+        if self.sizing not in SIZINGS:
+            raise UsageError(f"sizing must be one of {', '.join(SIZINGS)}, not {self.sizing!r}")
+
+    @property
+    def name(self) -> str:
+        """See :class:`Policy`."""
+        return self.sizing
+
+    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
+        """See :class:`ContiguousPolicy`."""
+        return ContiguousPolicy(slots, max_model_len, self.sizing)
+
+
+@dataclass(frozen=True, slots=True)
+class Static(_Unpaged):
+    """Batches that begin and end together."""
+
+    @property
+    def name(self) -> str:
+        """See :class:`Policy`."""
+        return "static"
+
+    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
+        """See :class:`StaticPolicy`."""
+        return StaticPolicy(slots, max_model_len)
+
+
+@dataclass(frozen=True, slots=True)
+class Token(_Unpaged):
+    """Slots one by one."""
+
+    @property
+    def name(self) -> str:
+        """See :class:`Policy`."""
+        return "token"
+
+    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
+        """See :class:`TokenPolicy`."""
+        return TokenPolicy(slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Own(_Unpaged):
+    """Memory that a caller made; it brings its own pool."""
+
+    given: MemoryPolicy
+
+    @property
+    def name(self) -> str:
+        """See :class:`Policy`."""
+        return type(self.given).__name__
+
+    def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
+        """What was given: it can serve one workload."""
+        return self.given
+
+
+POLICIES: dict[str, Any] = {name: Contiguous(name) for name in SIZINGS} | {
+    "static": Static(),
+    "token": Token(),
+    "paged": Paged(),
+}
+"""What a string given as ``policy`` stands for."""
+
+
+def policy_of(given: str | Policy | MemoryPolicy, **options: Any) -> Policy:
+    """The policy that a name and keywords are short for.
+
+    UsageError for a name that is none, or a keyword that is no field of the policy; it names those
+    that are. TypeError for what is no policy at all.
+    """
+    policy: Any = given
+    if isinstance(given, str):
+        if given not in POLICIES:
+            raise UsageError(f"policy must be one of {', '.join(POLICIES)}, not {given!r}")
+        policy = POLICIES[given]
+    elif not isinstance(given, type) and isinstance(given, MemoryPolicy):
+        policy = Own(given)
+    elif isinstance(given, type) or not isinstance(given, Policy):
+        raise TypeError(f"policy must be a name or a MemoryPolicy, not {given!r}")
+    if not options:
+        return policy  # type: ignore[no-any-return]
+    known = [one.name for one in fields(policy)]
+    for name, value in options.items():
+        if name not in known:
+            what = f"takes {', '.join(known)}" if known else "takes no options"
+            raise UsageError(f"{name}={value!r} does not go with {policy!r}: it {what}")
+    return replace(policy, **options)  # type: ignore[no-any-return]

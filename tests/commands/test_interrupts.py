@@ -1,0 +1,114 @@
+"""Ctrl-C, names that are no text, a full disk behind stdout: a line, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pagesim
+
+pytestmark = [
+    pytest.mark.ch00,
+    pytest.mark.skipif(os.name != "posix", reason="signals and names as POSIX has them"),
+]
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = "from pagesim.cli import main\nmain()\n"
+
+
+@pytest.mark.parametrize("script", [False, True])
+@pytest.mark.parametrize(
+    "module", ["pagesim.starting", "numpy", "pagesim.v0.block_manager", "click"]
+)
+def test_ctrl_c_while_the_command_is_imported(module: str, script: bool, tmp_path: Path) -> None:
+    (tmp_path / "pagesim").write_text(SCRIPT)
+    started = [str(tmp_path / "pagesim")] if script else ["-m", "pagesim"]
+    child = subprocess.Popen(
+        [sys.executable, "-X", "importtime", *started, "doctor"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stderr is not None
+    for line in child.stderr:
+        if line.split(b"|")[-1].strip() == module.encode():
+            child.send_signal(signal.SIGINT)
+            break
+    rest = child.stderr.read()
+    assert child.wait(60) == 130
+    assert b"Traceback" not in rest and b"Error" not in rest
+
+
+def test_in_a_library_ctrl_c_is_left_alone() -> None:
+    code = "import signal, pagesim; print(signal.getsignal(signal.SIGINT).__name__)"
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert told.stdout == b"default_int_handler\n"
+
+
+def pagesim_command(
+    *arguments: str | bytes | Path, **others: object
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "pagesim", *arguments],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        check=False,
+        **others,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["size", "--model", "opt-13b", "--memory", "9GB"]]
+)
+def test_a_full_disk_behind_stdout(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        told = pagesim_command(*arguments, stdout=full)
+    assert told.returncode == 2
+    assert told.stderr == b"pagesim: standard output: No space left on device\n"
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> bytes:
+    """A folder and the start of a name that no text encoding knows."""
+    try:
+        (tmp_path / os.fsdecode(b"\xff")).touch()
+    except OSError:
+        pytest.skip("this file system wants UTF-8")
+    return os.fsencode(tmp_path) + b"/\xff"
+
+
+def test_names_that_are_no_text_are_played(odd: bytes, tmp_path: Path) -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
+    with pagesim.record(manager) as run:
+        manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3], 4)]))
+    run.save(os.fsdecode(odd) + ".jsonl")
+    for more in ([], ["--json"]):
+        told = pagesim_command(
+            "play", odd + b".jsonl", "-o", odd + b".html", *more, stdout=subprocess.PIPE
+        )
+        assert (told.returncode, told.stderr) == (0, b"")
+    assert json.loads(told.stdout)["out"] == os.fsdecode(odd) + ".html"
+    page = Path(os.fsdecode(odd) + ".html").read_text(encoding="utf-8")
+    assert "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>" in page
+
+
+def test_names_that_are_no_text_are_replayed_and_drawn(odd: bytes, tmp_path: Path) -> None:
+    trace = (ROOT / "tests/data/block_table-edge-106.jsonl.gz").read_bytes()
+    Path(os.fsdecode(odd) + ".jsonl.gz").write_bytes(trace)
+    Path(os.fsdecode(odd) + ".csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    for arguments in (
+        ["replay", odd + b".jsonl.gz", "-o", odd + b".html"],
+        ["waste", odd + b".csv", "--out", odd + b".svg"],
+        ["simulate", odd + b".csv", "--record", odd + b".jsonl"],
+    ):
+        told = pagesim_command(*arguments, stdout=subprocess.PIPE)
+        assert (told.returncode, told.stderr) == (0, b""), arguments
+    assert len(list(tmp_path.iterdir())) == 6

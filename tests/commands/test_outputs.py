@@ -1,0 +1,121 @@
+"""The outputs of commands: checked before any work, never an input, and blamed by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import pagesim
+from pagesim import cli
+
+pytestmark = pytest.mark.ch00
+
+TRACE = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
+FIT = ("--name", "a", "--source", "b", "--licence", "c")
+
+
+def run(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as left:
+        cli.main([str(argument) for argument in arguments])
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Path]:
+    """A file for each command to read."""
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
+    with pagesim.record(manager) as recorded:
+        manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3], 4)]))
+    recorded.save(tmp_path / "run.jsonl.gz")
+    (tmp_path / "recording.jsonl.gz").write_bytes(TRACE.read_bytes())
+    (tmp_path / "requests.svg").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    requests = tmp_path / "requests.svg"
+    return {
+        "play": tmp_path / "run.jsonl.gz",
+        "replay": tmp_path / "recording.jsonl.gz",
+        "simulate": requests,
+        "waste": requests,
+    }
+
+
+OPTION = {"play": "-o", "replay": "-o", "simulate": "--record", "waste": "--out"}
+
+
+@pytest.mark.parametrize("linked", [None, "symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("command", OPTION)
+def test_an_input_is_not_overwritten(
+    command: str, linked: str | None, inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = inputs[command]
+    out, before = file, file.read_bytes()
+    if linked:
+        if os.name != "posix":
+            pytest.skip("links as POSIX has them")
+        out = file.with_name("other.svg")
+        getattr(out, linked)(file)
+    assert run(command, file, OPTION[command], out) == 2
+    told, err = capsys.readouterr()
+    assert told == "" and err.count("\n") == 1
+    assert f"{out} is the input {file}, which would be lost" in err
+    assert file.read_bytes() == before
+
+
+SIMULATION = ("pagesim.workload.load", "pagesim.simulation.simulate")
+WORK = {
+    "play": ("pagesim.timeline.load",),
+    "replay": ("pagesim.replay.replay_file",),
+    "simulate": SIMULATION,
+    "waste": SIMULATION,
+}
+
+
+@pytest.mark.parametrize("command", OPTION)
+def test_the_output_is_looked_at_before_any_work_and_blamed(
+    command: str,
+    inputs: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in WORK[command]:
+        monkeypatch.setattr(name, lambda *_, **__: pytest.fail("work has begun"))
+    out = tmp_path / "nowhere" / "x.svg"
+    assert run(command, inputs[command], OPTION[command], out) == 2
+    told, err = capsys.readouterr()
+    assert told == "" and err.count("\n") == 1
+    assert f"{out}: there is no folder {out.parent}: make it first" in err
+    assert str(inputs[command]) not in err
+
+
+@pytest.mark.parametrize("command", ["play", "replay", "simulate"])
+def test_a_full_disk_is_the_outputs_fault(
+    command: str, inputs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit on the size of files is as good as a full disk, and needs none."""
+    resource = pytest.importorskip("resource", reason="limits as POSIX has them")
+    before, out = sorted(tmp_path.iterdir()), tmp_path / "out"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        code = run(command, inputs[command], OPTION[command], out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    told, err = capsys.readouterr()
+    assert code == 2
+    assert told == "" and err.count("\n") == 1
+    assert f"File too large: '{out}'" in err
+    assert str(inputs[command]) not in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_summary_does_not_replace_the_requests(
+    inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = inputs["waste"]
+    before = file.read_bytes()
+    assert run("fit", file, *FIT, "-o", file) == 2
+    assert "is the input" in capsys.readouterr().err
+    assert file.read_bytes() == before

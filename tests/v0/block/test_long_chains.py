@@ -1,0 +1,68 @@
+"""Nothing recurses along a chain of blocks, and Python takes a long one apart without a crash."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from pagesim import BlockTable, CpuGpuBlockAllocator, Device
+from pagesim.v0.block.prefix_caching_block import PrefixCachingBlock, PrefixCachingBlockAllocator
+from tests.v0.block.scenes import KINDS
+
+pytestmark = pytest.mark.ch02
+
+LENGTH = 20_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_of_20_000_blocks(kind: str) -> None:
+    allocator = CpuGpuBlockAllocator.create(kind, 2 * LENGTH + 2, LENGTH + 1, 1)
+    table = BlockTable(1, allocator)
+    table.allocate(list(range(LENGTH)))
+    fork = table.fork()
+    assert allocator.fork(table.blocks[-1])[-1].block_id == LENGTH - 1
+    assert allocator.get_ref_count(0) == allocator.get_ref_count(LENGTH - 1) == 3
+    fork.append_token_ids([7])
+    assert fork.physical_block_ids == list(range(LENGTH + 1))
+    for source, target in [(Device.GPU, Device.CPU), (Device.CPU, Device.GPU)]:
+        blocks = fork.blocks
+        assert len(allocator.swap(blocks, source, target)) == LENGTH + 1
+        fork.update(blocks)
+    last = fork.blocks[-1]
+    assert last.num_tokens_total == LENGTH + 1
+    assert (last.content_hash is None) is (kind == "naive")
+    for each in (fork, table):
+        each.free()
+    assert allocator.get_num_free_blocks(Device.CPU) == LENGTH + 1
+    assert allocator.get_ref_count(0) == 1  # the forked handles, never freed
+    del table, fork, blocks, last, each
+    allocator = None  # type: ignore[assignment]
+    gc.collect()
+
+
+def test_the_hash_at_the_end_of_a_long_chain_made_by_hand() -> None:
+    pool = PrefixCachingBlockAllocator(4, 1)
+    block = None
+    for token in range(LENGTH):
+        block = PrefixCachingBlock(block, [token], 1, pool)
+    assert isinstance(block.content_hash, int)
+    assert block.num_tokens_total == LENGTH
+    expected = None
+    for token in range(LENGTH):
+        expected = PrefixCachingBlock.hash_block_tokens(expected is None, expected, [token])
+    assert block.content_hash == expected
+    del block
+    gc.collect()
+
+
+def test_equal_long_chains_are_compared_without_recursion() -> None:
+    pool = PrefixCachingBlockAllocator(4, 1)
+    contents = []
+    for last in (LENGTH, LENGTH, LENGTH + 1):
+        block = None
+        for token in [*range(LENGTH), last]:
+            block = PrefixCachingBlock(block, [token], 1, pool)
+        contents.append(block.content)
+    assert contents[0] == contents[1]
+    assert contents[0] != contents[2]

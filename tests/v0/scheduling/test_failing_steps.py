@@ -1,0 +1,243 @@
+"""A schedule() that raises half way: queues, statuses, tables and pools are as before the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pagesim
+from tests.v0.scheduling.engine import Engine, names
+
+pytestmark = pytest.mark.ch07
+
+
+def forked_twice() -> Engine:
+    """Two forked groups that share their last blocks, and two free blocks: one copy too few."""
+    e = Engine(gpu=4, watermark=0.0)
+    for name in "ab":
+        e.add(name, 2)
+    e.step()
+    e.fork("a", 8)
+    e.fork("b", 9)
+    return e
+
+
+def victim_before_the_fork() -> Engine:
+    """b is recomputed first, and that is not enough for a, which cannot be."""
+    e = Engine(gpu=4, watermark=0.0, enable_prefix_caching=True, num_lookahead_slots=20)
+    e.add("a", 4)
+    e.step()
+    e.fork("a", 9)
+    e.add("b", 4)
+    e.step()
+    return e
+
+
+def swapped_in_before_the_prompt() -> Engine:
+    """a comes back from the CPU; then b's prompt turns out to need more than its window shows."""
+    e = Engine(
+        gpu=7,  # one of them is the null block, once the window moves on
+        cpu=8,
+        watermark=0.0,
+        sliding_window=4,
+        preemption_mode="swap",
+        enable_chunked_prefill=True,
+    )
+    e.add("x", 12)
+    e.add("a", 8)
+    e.step()
+    e.step()
+    assert e.queues == ("", "x", "a")
+    e.scheduler.abort_seq_group("x")
+    e.add("b", 20)
+    return e
+
+
+def no_room_on_the_cpu() -> Engine:
+    e = Engine(gpu=6, cpu=3, watermark=0.0, preemption_mode="swap", num_lookahead_slots=8)
+    for name in "abc":
+        e.add(name, 8)
+    e.step()
+    return e
+
+
+@pytest.mark.parametrize(
+    ("scene", "error"),
+    [
+        (forked_twice, pagesim.UsageError),
+        (victim_before_the_fork, pagesim.UsageError),
+        (swapped_in_before_the_prompt, pagesim.NoFreeBlocksError),
+        (no_room_on_the_cpu, RuntimeError),
+    ],
+    ids=lambda case: getattr(case, "__name__", ""),
+)
+def test_nothing_has_changed(scene: Callable[[], Engine], error: Any) -> None:
+    e = scene()
+    before = e.everything()
+    for _ in range(2):
+        with pytest.raises(error):
+            e.step()
+        assert e.everything() == before
+
+
+def test_a_step_that_the_caller_left_half_done_is_named() -> None:
+    e = Engine()
+    e.add("a", 4)
+    e.scheduler.schedule()  # and nobody computes it
+    before = e.everything()
+    with pytest.raises(pagesim.UsageError, match=r"'a' was scheduled and not computed"):
+        e.scheduler.schedule()
+    assert e.everything() == before
+    e = Engine()
+    group = e.add("a", 4)
+    e.step()
+    group.first_seq.status = pagesim.SequenceStatus.FINISHED_STOPPED
+    with pytest.raises(pagesim.UsageError, match=r"'a' is FINISHED_STOPPED among the running"):
+        e.step()
+    assert e.queues == ("", "a", "")
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_sequence_whose_blocks_were_freed_behind_its_back_is_named(forked: bool) -> None:
+    e = Engine()
+    e.add("a", 4)
+    e.add("b", 4)
+    e.step()
+    if forked:
+        e.fork("b", 9)
+    e.scheduler.block_manager.free(e.groups["b"].seqs[-1])
+    before = e.everything()
+    freed = e.groups["b"].seqs[-1].seq_id
+    with pytest.raises(pagesim.UsageError, match=f"sequence {freed} of group 'b' has no block"):
+        e.step()
+    assert e.everything() == before
+
+
+def test_a_clock_that_tells_no_time_stops_the_step_before_it_begins() -> None:
+    e = Engine()
+    e.add("a", 4)
+    e.now = float("nan")
+    with pytest.raises(pagesim.UsageError, match="clock"):
+        e.step()
+    assert e.queues == ("a", "", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: [pagesim.Sequence(0, [], 4)], "prompt of group 'a' is empty"),
+        (lambda: [pagesim.Sequence(i, [1], 4) for i in (0, 1)], "has 2 sequences"),
+    ],
+)
+def test_what_cannot_wait(make: Callable[[], list[Any]], message: str) -> None:
+    e = Engine()
+    with pytest.raises(pagesim.UsageError, match=message):
+        e.scheduler.add_seq_group(pagesim.SequenceGroup("a", make()))
+    group = e.add("b", 3)
+    e.step()
+    with pytest.raises(pagesim.UsageError, match="must be WAITING, not RUNNING"):
+        e.scheduler.add_seq_group(group)
+    with pytest.raises(TypeError, match="must be a SequenceGroup"):
+        e.scheduler.add_seq_group("b")  # type: ignore[arg-type]
+    assert e.queues == ("", "b", "")
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "message"),
+    [
+        ({"max_num_seqs": 0}, ValueError, "max_num_seqs must be at least 1, not 0"),
+        (
+            {"max_num_batched_tokens": 4, "enable_chunked_prefill": True},
+            ValueError,
+            r"\(4\) must be at least max_num_seqs \(8\)",
+        ),
+        (
+            {"max_num_batched_tokens": 63},
+            ValueError,
+            r"\(63\) must be at least max_model_len \(64\).* enable_chunked_prefill",
+        ),
+        (
+            {"enable_prefix_caching": True, "sliding_window": 8},
+            NotImplementedError,
+            "enable_prefix_caching .* sliding_window",
+        ),
+        ({"preemption_mode": "recomptue"}, ValueError, "'recomptue'"),
+        ({"num_lookahead_slots": 1.5}, TypeError, "num_lookahead_slots must be an int"),
+        ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
+        ({"block_size": 0}, ValueError, "block_size must be at least 1, not 0"),
+        ({"gpu": -1}, ValueError, "num_gpu_blocks"),
+        ({"watermark": 1.5}, ValueError, "watermark must be between 0 and 1, not 1.5"),
+        ({"watermark": "x"}, TypeError, "watermark"),
+        ({"sliding_window": 0}, ValueError, "sliding_window"),
+        ({"enable_prefix_caching": None}, TypeError, "enable_prefix_caching"),
+    ],
+)
+def test_configs_name_what_is_wrong(config: dict[str, Any], error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        Engine(**config)
+
+
+def test_a_scheduler_is_made_of_its_two_configs() -> None:
+    cache = pagesim.CacheConfig(4, 8)
+    with pytest.raises(TypeError, match="scheduler_config must be a SchedulerConfig"):
+        pagesim.Scheduler(cache, cache)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="cache_config must be a CacheConfig"):
+        pagesim.Scheduler(pagesim.SchedulerConfig(8, 2, 8), None)  # type: ignore[arg-type]
+
+
+def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
+    """Five kinds of groups in one step; the recordings hold no step with all of them."""
+    e = Engine(
+        cpu=100,
+        max_num_batched_tokens=32,
+        enable_chunked_prefill=True,
+        preemption_mode="swap",
+    )
+    scheduler = e.scheduler
+    e.add("d", 4)  # decodes
+    e.add("s", 4)  # decoded, swapped out
+    e.step()
+    e.add("p", 34)  # half way in its prompt
+    e.step()
+    e.add("q", 40)  # half way in its prompt, swapped out
+    e.step()
+    for name in "qs":
+        group = e.groups[name]
+        scheduler.running.remove(group)
+        scheduler._preempt_by_swap(group, [])
+        scheduler.swapped.append(group)
+    rest = {name: e.groups[name].first_seq.get_num_new_tokens() for name in "dsq"}
+    assert rest == {"d": 1, "s": 1, "q": rest["q"]}
+    assert rest["q"] > 1
+    e.groups["p"].first_seq.data.token_ids.extend([7, 7])
+    e.groups["p"].first_seq.data.restore_progress(33, pagesim.v0.sequence.SequenceStage.PREFILL)
+    e.add("n", 3)
+    out = e.step()
+    assert names(out) == "npqds"
+    assert e.queues == ("", "sqdpn", "")
+
+
+def test_what_vllm_does_not_implement_is_a_usage_error_as_well() -> None:
+    """So that a command says it in one line, as it says every other bad setting."""
+    with pytest.raises(pagesim.UsageError):
+        pagesim.CacheConfig(4, 8, enable_prefix_caching=True, sliding_window=8)
+
+
+def test_a_step_of_exactly_the_longest_sequence_is_enough() -> None:
+    assert pagesim.SchedulerConfig(64, 8, 64).max_num_batched_tokens == 64
+    assert pagesim.SchedulerConfig(8, 8, 64, enable_chunked_prefill=True).max_model_len == 64
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_recompute_is_advised_only_where_it_is_possible(forked: bool) -> None:
+    e = Engine(gpu=4, cpu=0, watermark=0.0, preemption_mode="swap")
+    e.add("a", 8)
+    e.step()
+    if forked:
+        e.fork("a", 9)
+    e.step()
+    with pytest.raises(RuntimeError, match="Raise num_cpu_blocks") as error:
+        e.steps(20)
+    assert ("preemption_mode='recompute'" in str(error.value)) != forked

@@ -1,0 +1,229 @@
+"""vLLM 0.6.4.post1's surprises in the block layer that we keep, down to the exact answer.
+
+Each test says what vLLM does, and we with it. The ids are those of the project's list of quirks.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pagesim import (
+    AllocStatus,
+    Device,
+    PrefixCachingBlockAllocator,
+    SelfAttnBlockSpaceManager,
+    SequenceStatus,
+)
+from pagesim.v0.evictor import LRUEvictor
+from tests.v0.block.quirk_scenes import fails_without_a_trace, in_a_window, running
+from tests.v0.block.scenes import (
+    KINDS,
+    add_tokens,
+    new_allocator,
+    new_group,
+    new_manager,
+    new_seq,
+    new_table,
+    set_status,
+)
+
+pytestmark = pytest.mark.ch02
+
+both_kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+@both_kinds
+def test_q06_two_forks_are_swapped_out(kind: str) -> None:
+    """Mirrored: sharing is lost, 4 CPU blocks for 2; with caching the full block is shared anew."""
+    manager = new_manager(kind)
+    group = running(manager, 6)
+    child = group.seqs[0].fork(2)
+    manager.fork(group.seqs[0], child)
+    pairs = manager.swap_out(new_group(group.seqs[0], child))
+    if kind == "naive":
+        assert pairs == [(0, 0), (1, 1), (0, 2), (1, 3)]
+    else:
+        assert pairs == [(0, 0), (1, 1), (0, 0), (1, 2)]
+    assert manager.get_num_free_cpu_blocks() == (20 if kind == "naive" else 21)
+
+
+@both_kinds
+def test_q07_can_swap_out_does_not_count_reserved_blocks(kind: str) -> None:
+    """Mirrored: can_swap_out says yes and swap_out finds no room. vLLM is half-way then, we not."""
+    manager = new_manager(kind, cpu=2)
+    group = running(manager, 7)
+    manager.append_slots(group.seqs[0], 6)
+    assert len(manager.get_block_table(group.seqs[0])) == 4
+    assert manager.can_swap_out(group)
+    fails_without_a_trace(lambda: manager.swap_out(group), manager)
+
+
+def test_q12_entries_out_of_time_order() -> None:
+    """Mirrored: the scan trusts the order of arrival, so it evicts 1 where the oldest is 2."""
+    evictor = LRUEvictor()
+    evictor.add(1, 11, 4, 2.0)
+    evictor.add(2, 12, 4, 1.0)
+    assert evictor.evict()[0] == 1
+
+
+def test_q13_an_update_keeps_the_place() -> None:
+    """Mirrored: update() writes the time; the entry is still first in line, and so goes first."""
+    evictor = LRUEvictor()
+    for block_id in (1, 2):
+        evictor.add(block_id, 10 + block_id, 4, 1.0)
+    evictor.update(1, 5.0)
+    assert list(evictor.free_table) == [1, 2]
+    # The newer stamp of the first entry makes every later one no newer: the tie goes to the first.
+    assert evictor.evict()[0] == 1
+
+
+def test_q14_equal_prompts_in_one_batch_are_not_computed_for_each_other() -> None:
+    """Mirrored: they share their blocks at once, but nobody may rely on them before the mark."""
+    manager = new_manager("prefix_caching")
+    groups = [running(manager, 12, seq_id) for seq_id in (1, 2)]
+    seqs = [group.seqs[0] for group in groups]
+    assert manager.get_block_table(seqs[0]) == manager.get_block_table(seqs[1]) == [0, 1, 2]
+    allocator = manager.block_allocator
+    assert allocator.get_computed_block_ids([], [0, 1, 2], True) == []
+    manager.mark_blocks_as_computed(groups[0], 12)
+    assert allocator.get_computed_block_ids([], [0, 1, 2], True) == [0, 1]
+
+
+def test_q15_a_computed_prefix_with_a_hole() -> None:
+    """Mirrored: the list of computed blocks does not stop at the first that is not: [0, 2]."""
+    pool = PrefixCachingBlockAllocator(4, 1)
+    blocks = pool.allocate_immutable_blocks(None, [[1], [2], [3]])
+    pool.mark_blocks_as_computed([])
+    pool.free(blocks[1])
+    pool.allocate_mutable_block(None)  # takes the id 3; the next one evicts 1
+    pool.allocate_mutable_block(None)
+    assert pool.get_computed_block_ids([], [0, 1, 2], False) == [0, 2]
+
+
+@both_kinds
+def test_q16_later_for_ever_and_never_for_the_same_need(kind: str) -> None:
+    """Mirrored: swapping in, NEVER forgets the watermark; admitting the same need, it does not."""
+    manager = SelfAttnBlockSpaceManager(4, 10, 10, 0.2, enable_caching=kind == "prefix_caching")
+    group = running(manager, 36)
+    manager.swap_out(group)
+    set_status(group, SequenceStatus.SWAPPED)
+    assert manager.get_num_free_gpu_blocks() == 10
+    # With caching the 9 blocks are asleep in the GPU's evictor, and count all the same.
+    assert manager.watermark_blocks == 2
+    assert manager.can_swap_in(group, 0) is AllocStatus.LATER
+    assert manager.can_allocate(new_group(new_seq(9, 36))) is AllocStatus.NEVER
+
+
+@both_kinds
+@pytest.mark.parametrize(("num_tokens", "touched"), [(4, 0), (8, 0), (1, 1), (5, 1), (7, 1)])
+def test_q17_blocks_touched_by_appending_nothing(kind: str, num_tokens: int, touched: int) -> None:
+    """Mirrored: 0 at a block boundary and 1 otherwise, as if the partial block were written to."""
+    table = new_table(new_allocator(kind), num_tokens)
+    assert table.get_num_blocks_touched_by_append_slots([], 0) == touched
+
+
+def test_q25_what_is_known_as_computed_goes_stale_by_a_swap() -> None:
+    """Mirrored: after swapping out and in the tracker still tells the ids from before."""
+    manager = new_manager("prefix_caching", gpu=4)
+    group = running(manager, 12)
+    seq = group.seqs[0]
+    manager.mark_blocks_as_computed(group, 12)
+    assert manager.get_common_computed_block_ids([seq]) == [0, 1]
+    manager.swap_out(group)
+    set_status(group, SequenceStatus.SWAPPED)
+    other = running(manager, 12, 2, 100)  # takes 3, then evicts what was 2 and 1
+    manager.free(other.seqs[0])
+    running(manager, 4, 3, 200)
+    manager.swap_in(group)
+    assert manager.get_block_table(seq)[:2] != [0, 1]
+    assert manager.get_common_computed_block_ids([seq]) == [0, 1]
+
+
+def test_q26_a_group_asks_only_its_first_member() -> None:
+    """Mirrored: get_seqs(status) gives all members or none, by the status of the first."""
+    first, second = new_seq(1, 4), new_seq(2, 4)
+    group = new_group(first, second)
+    second.status = SequenceStatus.RUNNING
+    assert group.get_seqs(SequenceStatus.WAITING) == [first, second]
+    assert group.get_seqs(SequenceStatus.RUNNING) == []
+
+
+@both_kinds
+def test_q28_the_first_writer_moves_away(kind: str) -> None:
+    """Mirrored: of two sharers the first to write gets a new block, the last writes in place."""
+    allocator = new_allocator(kind)
+    table = new_table(allocator, 2)
+    fork = table.fork()
+    table.append_token_ids([5])
+    fork.append_token_ids([6])
+    assert (table.physical_block_ids, fork.physical_block_ids) == ([1], [0])
+    assert allocator.clear_copy_on_writes() == [(0, 1)]
+
+
+def test_q29_evictable_blocks_are_free_and_hits_give_no_discount() -> None:
+    """Mirrored: the free count includes the evictor; can_allocate ignores what is cached."""
+    manager = new_manager("prefix_caching", gpu=4)
+    kept = running(manager, 12)
+    assert manager.get_num_free_gpu_blocks() == 1
+    # Only one block more is needed, or none, but three are asked for.
+    assert manager.can_allocate(new_group(new_seq(2, 12))) is AllocStatus.LATER
+    manager.free(kept.seqs[0])
+    assert manager.get_num_free_gpu_blocks() == 4
+    assert len(manager.block_allocator.free_block_ids(Device.GPU)) == 1
+
+
+@both_kinds
+def test_q36_the_null_block_costs_a_gpu_block_for_ever(kind: str) -> None:
+    """Mirrored: what leaves the window becomes one shared null block, which is never given back."""
+    allocator, table = in_a_window(kind)
+    assert table.physical_block_ids == [6, 6, 6, 3, 4, 5]
+    assert allocator.allocate_or_get_null_block().block_id == 6
+    other = new_table(allocator, 22, 100, window=2)
+    other.append_token_ids([22], 0, 20)
+    assert other.physical_block_ids[:3] == [6, 6, 6]
+    for each in (table, other):
+        each.free()
+    assert allocator.get_num_free_blocks(Device.GPU) == 23
+    assert allocator.get_ref_count(6) == 1
+    with pytest.raises(ValueError, match="null block"):
+        allocator.allocate_or_get_null_block().append_token_ids([1])
+
+
+@both_kinds
+def test_q38_writing_nothing_into_a_shared_block(kind: str) -> None:
+    """Mirrored: an empty append copies a shared naive block, and leaves a caching one alone."""
+    allocator = new_allocator(kind)
+    table = new_table(allocator, 2)
+    fork = table.fork()
+    block = fork.blocks[0]
+    block.append_token_ids([])
+    assert allocator.clear_copy_on_writes() == ([(0, 1)] if kind == "naive" else [])
+    assert block.block_id == (1 if kind == "naive" else 0)
+
+
+def test_q39_two_copies_to_the_same_destination() -> None:
+    """Mirrored: the list is [(2, 4), (3, 4)]; the copy kernel works through it in order."""
+    manager = new_manager("prefix_caching", gpu=5)
+    running(manager, 8, 3)
+    group = running(manager, 7)
+    parent = group.seqs[0]
+    manager.append_slots(parent, 2)
+    child = parent.fork(2)
+    manager.fork(parent, child)
+    assert manager.get_block_table(parent) == [0, 2, 3]
+    add_tokens(parent, 7, 8)
+    add_tokens(child, 17, 18)
+    assert manager.append_slots(parent, 0) == [(2, 4), (3, 4)]
+    assert manager.append_slots(child, 0) == []
+    assert manager.get_block_table(parent) == [0, 1, 4]
+    assert manager.get_block_table(child) == [0, 2, 3]
+
+
+@both_kinds
+def test_q40_a_long_prompt_in_a_window(kind: str) -> None:
+    """Mirrored: can_allocate caps the need at the window and says OK. allocate changes nothing."""
+    manager = new_manager(kind, gpu=5, sliding_window=4)
+    group = new_group(new_seq(1, 24))
+    assert manager.max_block_sliding_window == 3
+    assert manager.can_allocate(group) is AllocStatus.OK
+    fails_without_a_trace(lambda: manager.allocate(group), manager)
