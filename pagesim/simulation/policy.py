@@ -17,6 +17,7 @@ from pagesim.simulation.baselines.contiguous import SIZINGS
 from pagesim.simulation.engine import Engine
 from pagesim.simulation.fast_forward import FastForwardEngine, why_not
 from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.recorded import RecordedMemory, check_addressed
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
 
@@ -137,8 +138,6 @@ class _Unpaged:
         memory = self.memory(slots, longest)
         if record is None:
             return BaselineEngine(memory, longest, seats, limits.budget)
-        from pagesim.simulation.recorded import RecordedMemory, check_addressed
-
         recorded = RecordedMemory(check_addressed(memory, self), record)
         return BaselineEngine(recorded, longest, seats, limits.budget, recorded.finish)
 

@@ -10,22 +10,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Protocol
 
-from pagesim.checks import check_int
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import BACK, FREE, MAX_BLOCKS, PATCH, SCHEDULED, TAKE, WRITE
 from pagesim.journal.state import Queues, State, TableState
-from pagesim.simulation.baselines.contiguous import ContiguousPolicy
 from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.paged_requests import prompt_of
-from pagesim.simulation.simulate import Simulation, simulate
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
-from pagesim.v0.block.block_ids import FreeBlockIds
-from pagesim.workload.request import Request, Workload
+from pagesim.workload.request import Request
 
 RESERVE = "ensure_num_empty_slots"
 """What reserving is called in a timeline: the block layer's word for room without tokens."""
@@ -40,47 +35,6 @@ class AddressedPolicy(MemoryPolicy, Protocol):
 
     def why_refused(self, request: Request) -> str:
         """Why :meth:`admit` has just said no."""
-
-
-def record_max(
-    requests: Workload | Sequence[Request], *, pool: int, max_model_len: int, unit: int = 1
-) -> Simulation:
-    """`simulate(…, policy="max", saturated=True, record=True)` with units of your size.
-
-    ``pool``, ``max_model_len`` and ``unit`` are in slots; a block of the timeline is one unit. The
-    rows are taken one after the other, the one freed last first. UsageError unless pool and
-    ``max_model_len`` are whole numbers of units.
-    """
-    check_int("unit", unit, 1)
-    for name, slots in (("pool", pool), ("max_model_len", max_model_len)):
-        if check_int(name, slots, 1) % unit:
-            raise UsageError(f"{name} must be a whole number of {unit}-slot units, not {slots}")
-    rows = ContiguousPolicy(pool, max_model_len, "max", RowAllocator(pool, max_model_len))
-    memory = RecordedMemory(rows, requests, unit)
-    simulation = simulate(
-        requests, policy=memory, max_model_len=max_model_len, saturated=True, progress=False
-    )
-    return replace(simulation, policy="max", timeline=memory.finish())
-
-
-class RowAllocator:
-    """Rows of ``size`` slots, of which the one freed last is given first; the rest is of no use.
-
-    Nothing else than a whole row is ever asked for.
-    """
-
-    def __init__(self, pool: int, size: int) -> None:
-        self._size = size
-        self._free = FreeBlockIds(range(0, pool // size * size, size))
-        self.largest = size if self._free else 0
-
-    def allocate(self, size: int) -> tuple[int, int] | None:
-        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.allocate`: a row is granted."""
-        return (self._free.popleft(), self._size) if self._free else None
-
-    def free(self, start: int) -> None:
-        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.free`."""
-        self._free.appendleft(start)
 
 
 class Row:

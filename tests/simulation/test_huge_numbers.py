@@ -11,7 +11,7 @@ import pytest
 import pagesim
 from pagesim import cli
 from pagesim.simulation.baselines import BuddyAllocator
-from pagesim.simulation.recorded import record_max
+from pagesim.simulation.rows import record_max
 from pagesim.workload import Request, load
 
 pytestmark = pytest.mark.ch01

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pagesim
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
-from pagesim.simulation.recorded import record_max
+from pagesim.simulation.rows import record_max
 from pagesim.simulation.waste import COLUMNS
 from pagesim.timeline import Event, State, Timeline
 from pagesim.workload import Request

@@ -1,0 +1,55 @@
+"""Orca (Max) in the player, with units of your size: a row for each request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pagesim.checks import check_int
+from pagesim.errors import UsageError
+from pagesim.simulation.baselines.contiguous import ContiguousPolicy
+from pagesim.simulation.recorded import RecordedMemory
+from pagesim.simulation.simulate import Simulation, simulate
+from pagesim.v0.block.block_ids import FreeBlockIds
+from pagesim.workload.request import Request, Workload
+
+
+def record_max(
+    requests: Workload | Sequence[Request], *, pool: int, max_model_len: int, unit: int = 1
+) -> Simulation:
+    """`simulate(…, policy="max", saturated=True, record=True)` with units of your size.
+
+    ``pool``, ``max_model_len`` and ``unit`` are in slots; a block of the timeline is one unit. The
+    rows are taken one after the other, the one freed last first. UsageError unless pool and
+    ``max_model_len`` are whole numbers of units.
+    """
+    check_int("unit", unit, 1)
+    for name, slots in (("pool", pool), ("max_model_len", max_model_len)):
+        if check_int(name, slots, 1) % unit:
+            raise UsageError(f"{name} must be a whole number of {unit}-slot units, not {slots}")
+    rows = ContiguousPolicy(pool, max_model_len, "max", RowAllocator(pool, max_model_len))
+    memory = RecordedMemory(rows, requests, unit)
+    simulation = simulate(
+        requests, policy=memory, max_model_len=max_model_len, saturated=True, progress=False
+    )
+    return replace(simulation, policy="max", timeline=memory.finish())
+
+
+class RowAllocator:
+    """Rows of ``size`` slots, of which the one freed last is given first; the rest is of no use.
+
+    Nothing else than a whole row is ever asked for.
+    """
+
+    def __init__(self, pool: int, size: int) -> None:
+        self._size = size
+        self._free = FreeBlockIds(range(0, pool // size * size, size))
+        self.largest = size if self._free else 0
+
+    def allocate(self, size: int) -> tuple[int, int] | None:
+        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.allocate`: a row is granted."""
+        return (self._free.popleft(), self._size) if self._free else None
+
+    def free(self, start: int) -> None:
+        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.free`."""
+        self._free.appendleft(start)
