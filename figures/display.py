@@ -1,44 +1,17 @@
-"""Turn a figure into bytes that are the same each time, and show it in a notebook.
-
-Whatever the kind of file, it carries the figure's words: SVG as title and desc, PNG and PDF in
-their metadata.
-"""
+"""Shows a figure in a notebook, saves it, and says what it shows."""
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from figures import style
 from figures.charts import cache_words
+from figures.encode import KINDS, image_bytes, img_tag, words_of
 from pagesim.errors import UsageError
 from pagesim.files import replacing
-
-DARK_STYLE = "\n".join(
-    [
-        "@media (prefers-color-scheme: dark) {",
-        *(
-            f'[style*="{name}: {light.lower()}"], [{name}="{light.lower()}"] '
-            f"{{ {name}: {dark} !important; }}"
-            for light, dark in style.DARK.items()
-            for name in ("fill", "stroke")
-        ),
-        "}",
-    ]
-)
-# JupyterLab says on its body whether it is dark, not by `color-scheme`.
-FOLLOW_LAB = (
-    '<style>[data-jp-theme-light="true"] .pagesim-figure { color-scheme: light; } '
-    '[data-jp-theme-light="false"] .pagesim-figure { color-scheme: dark; }</style>'
-)
-KINDS = (".svg", ".png", ".pdf")
 
 
 def alt_text(source: Any, **reading: Any) -> str:
@@ -46,66 +19,7 @@ def alt_text(source: Any, **reading: Any) -> str:
 
     UsageError for a figure that says nothing: one that no function of this package has drawn.
     """
-    if not isinstance(source, Figure):
-        return cache_words.words(source, **reading)
-    if not (words := " ".join(getattr(source, "alt", "").split())):
-        raise UsageError("alt is empty: say in a sentence what the figure shows")
-    return words
-
-
-def image_bytes(figure: Figure, kind: str, alt: str | None = None, dpi: int = 150) -> bytes:
-    """The figure as ".svg", ".png" or ".pdf", with ``alt`` or its own words in it.
-
-    No date, no version, ids from a fixed salt, text kept as text. The pixels of a PNG depend on
-    the FreeType at hand. An SVG is light or dark as the page is (also in an <img>), unless the
-    figure was given a theme.
-    """
-    words, title = alt or alt_text(figure), getattr(figure, "heading", "")
-    metadata: dict[str, dict[str, str | None]] = {
-        ".svg": {"Date": None, "Creator": None},
-        ".png": {"Software": None, "Title": title, "Description": words},
-        ".pdf": dict.fromkeys(("CreationDate", "Creator", "Producer"))
-        | {"Title": title, "Subject": words},
-    }
-    buffer = io.BytesIO()
-    with mpl.rc_context(style.RC):
-        figure.savefig(
-            buffer,
-            format=kind[1:],
-            metadata=metadata[kind],
-            dpi=dpi if kind == ".png" else figure.dpi,
-        )
-    data = buffer.getvalue()
-    return _described(figure, data, title, words) if kind == ".svg" else data
-
-
-def _described(figure: Figure, svg: bytes, title: str, words: str) -> bytes:
-    head, body = svg.split(b"<svg ", 1)
-    attributes, body = body.split(b">", 1)
-    said = "".join(
-        f"\n <{tag}>{html.escape(text, quote=False)}</{tag}>"
-        for tag, text in (("title", title), ("desc", words))
-        if text
-    )
-    body = b"<svg " + attributes + b' role="img">' + said.encode() + body
-    if getattr(figure, "theme", None) is None:
-        body = body.replace(b"</style>", f"\n{DARK_STYLE}</style>".encode(), 1)
-    return head + body
-
-
-def img_tag(figure: Figure, alt: str | None = None) -> str:
-    """An HTML image that carries the figure and its alternative text.
-
-    An <img> with a data URI stays visible in a notebook that is not trusted, where JupyterLab drops
-    inline SVG; an image/png output would lose the alt text there.
-    """
-    words = " ".join((alt or alt_text(figure)).split())
-    data = base64.b64encode(image_bytes(figure, ".svg", words)).decode("ascii")
-    follow = FOLLOW_LAB if getattr(figure, "theme", None) is None else ""
-    return (
-        f'{follow}<img class="pagesim-figure" alt="{html.escape(words)}" '
-        f'src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
-    )
+    return words_of(source) if isinstance(source, Figure) else cache_words.words(source, **reading)
 
 
 def show(figure: Figure, alt: str | None = None) -> None:

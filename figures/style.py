@@ -28,19 +28,17 @@ from matplotlib.patches import Patch, Polygon, Rectangle
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
+from figures.encode import img_tag
+from figures.palette import DARK, INK, MUTED, PAPER, RC
+from figures.palette import HELD as HELD
 from pagesim.errors import UsageError
 from pagesim.player import colors
 
 Theme = Literal["light", "dark"]
 
 OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
-INK = "#1A1A1A"
-MUTED = "#595959"
-PAPER = "#FFFFFF"
-HELD = "#D9D9D9"
-# On a dark page the neutral colours turn and the palette stays, so text on a colour must stay too:
-# its inks look like INK and PAPER, and are other colours.
-DARK = {INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47"}
+# The palette stays on a dark page, so text on it must stay too: these look like INK and PAPER, and
+# are other colours.
 ON_LIGHT, ON_DARK = "#1A1A19", "#FFFFFE"
 CPU_HATCH = "////"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -51,18 +49,6 @@ TEXT = 8.0
 HEADING = 10.0
 TITLE = 12.0
 THIN, THICK = 0.8, 2.2
-
-# What a reader's own matplotlibrc must not change: the same bytes come out everywhere.
-RC: Any = {
-    "font.family": ["DejaVu Sans", "sans-serif"],
-    "font.sans-serif": ["DejaVu Sans"],
-    "hatch.linewidth": 0.6,
-    "path.simplify": False,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "pagesim",
-    "text.usetex": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +133,6 @@ class Picture(Figure):
     theme: Theme | None = None
 
     def _repr_html_(self) -> str | None:
-        from figures.display import img_tag
-
         return img_tag(self) if self.alt else None
 
 

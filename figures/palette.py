@@ -1,0 +1,24 @@
+"""The neutral colours, their dark twins, and what makes the same bytes everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INK = "#1A1A1A"
+MUTED = "#595959"
+PAPER = "#FFFFFF"
+HELD = "#D9D9D9"
+# On a dark page the neutral colours turn, and the palette stays.
+DARK = {INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47"}
+
+# What a reader's own matplotlibrc must not change: the same bytes come out everywhere.
+RC: Any = {
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
+    "hatch.linewidth": 0.6,
+    "path.simplify": False,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pagesim",
+    "text.usetex": False,
+}
