@@ -49,6 +49,18 @@ def waits() -> Iterator[Waits]:
         yield counter
 
 
+@contextmanager
+def no_waits() -> Iterator[None]:
+    """Where there is a GPU, torch itself raises RuntimeError when something waits for it."""
+    if backend.device() == "cuda":
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        if backend.device() == "cuda":
+            torch.cuda.set_sync_debug_mode("default")
+
+
 class NoKernel:
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
         return lambda *arguments, **constants: None
@@ -105,7 +117,8 @@ def test_a_step_of_28_layers_waits_once(kernel: str, fp8: bool, no_kernels: None
     with waits() as counter:
         plan = PLANS[kernel][0](**named, slot_mapping=slots)
         assert counter.count == 1
-        step(kernel, named, slots, plan, **scales)
+        with no_waits():
+            step(kernel, named, slots, plan, **scales)
     assert counter.count == 1
     with waits() as counter:
         step(kernel, named, slots, None, **scales)
@@ -152,6 +165,15 @@ def test_a_plan_serves_writes(no_kernels: None) -> None:
         kernels.reshape_and_cache(*arguments, plan=of_reads)
     with pytest.raises(ValueError, match="made for the call = None, this call has decode"):
         kernels.paged_attention_v1(**named, plan=of_writes)
+
+
+def test_a_scale_that_is_a_plain_number_is_checked_with_a_plan_too(no_kernels: None) -> None:
+    slots = slot_tensor([3, 17])
+    rows = torch.ones(2, 2, 16, device=slots.device)
+    caches = [torch.zeros(6, 4, 2, 16, device=slots.device).to(FP8) for _ in "kv"]
+    plan = kernels.plan_write(rows, rows, *caches, slots)
+    with pytest.raises(ValueError, match=r"v_scale is -1.0 for KV head 0: give a positive number"):
+        kernels.reshape_and_cache(rows, rows, *caches, slots, v_scale=-1.0, plan=plan)
 
 
 def test_bad_slots_are_refused_when_planning() -> None:

@@ -24,7 +24,7 @@ from kernels.xray.accesses import Access, Region
 from kernels.xray.ownership import read_ownership
 from tests.kernels import pages
 from tests.kernels.cases import Case, make_case
-from tests.kernels.children import ROOT
+from tests.kernels.children import ROOT, block_import, python
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
@@ -146,6 +146,17 @@ def test_prefill_reads_what_its_queries_see(window: int) -> None:
     # With a window of 3, ten tokens and six queries: positions 2 to 9.
     reads = sum(trace.reads_per_slot()[3].values())
     assert reads == (2 * 8 if window else 2 * 10)
+
+
+def test_the_room_is_called_like_the_function(tmp_path: Path) -> None:
+    """Whichever is imported first; and without torch the missing extra is named."""
+    code = (
+        "import kernels.xray.accesses, kernels; print(callable(kernels.xray), kernels.xray.trace)"
+    )
+    child = python("-c", code)
+    assert child.stdout.startswith("True <module 'kernels.xray.trace'"), child.stderr
+    child = python("-c", "import kernels; kernels.xray", path=block_import(tmp_path, "torch"))
+    assert 'pip install "pagesim[kernels]"' in child.stderr.splitlines()[-1]
 
 
 def test_block_copies_are_followed_through_their_table_of_addresses() -> None:
