@@ -28,15 +28,16 @@ from matplotlib.patches import Patch, Polygon, Rectangle
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
+from figures import palette
 from figures.encode import img_tag
-from figures.palette import DARK, INK, MUTED, PAPER, RC
-from figures.palette import HELD as HELD
 from pagesim.errors import UsageError
 from pagesim.player import colors
 
 Theme = Literal["light", "dark"]
 
 OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
+INK, MUTED, PAPER, HELD = palette.INK, palette.MUTED, palette.PAPER, palette.HELD
+DARK, RC = palette.DARK, palette.RC
 # The palette stays on a dark page, so text on it must stay too: these look like INK and PAPER, and
 # are other colours.
 ON_LIGHT, ON_DARK = "#1A1A19", "#FFFFFE"
