@@ -290,8 +290,5 @@ def triangle(axes: Axes, x: float, y: float, size: float = 4.0, *, color: str = 
 
 def level_arrow(axes: Axes, start: float, end: float, y: float) -> None:
     """A thin arrow to the right; it only leads the eye."""
-    for xs, ys in (
-        ([start, end], [y, y]),
-        ([end - 3.5, end, end - 3.5], [y - 2.2, y, y + 2.2]),
-    ):
+    for xs, ys in (([start, end], [y, y]), ([end - 3.5, end, end - 3.5], [y - 2.2, y, y + 2.2])):
         axes.plot(xs, ys, color=MUTED, linewidth=0.8, clip_on=False)

@@ -235,11 +235,7 @@ def _label(axes: Axes, row: Row, names: Sequence[str], y: float) -> None:
 
 
 def _touched(
-    axes: Axes,
-    row: Row,
-    cells: Mapping[int, Box],
-    size: int,
-    owners: Mapping[Slot, list[int]],
+    axes: Axes, row: Row, cells: Mapping[int, Box], size: int, owners: Mapping[Slot, list[int]]
 ) -> None:
     """The slots of one row: filled, numbered block by block in the order of the first touch."""
     foreign = set(_foreign(row, owners))
@@ -258,11 +254,7 @@ def _touched(
 
 
 def _legend(
-    axes: Axes,
-    y: float,
-    rows: Iterable[Row],
-    owners: Mapping[Slot, list[int]],
-    left_out: list[str],
+    axes: Axes, y: float, rows: Iterable[Row], owners: Mapping[Slot, list[int]], left_out: list[str]
 ) -> None:
     rows = list(rows)
     verb = "written" if any(row.writes for row in rows) else "read"

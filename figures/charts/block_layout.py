@@ -165,13 +165,7 @@ def _name(axes: Axes, cache: CacheView, name: str, y: float) -> None:
 
 
 def _logical(
-    axes: Axes,
-    row: Box,
-    fill: int,
-    block_size: int,
-    labels: list[str],
-    color: str,
-    hatch: str,
+    axes: Axes, row: Box, fill: int, block_size: int, labels: list[str], color: str, hatch: str
 ) -> None:
     """One logical block: its slots side by side, the filled ones with their tokens."""
     slot = row.w / block_size

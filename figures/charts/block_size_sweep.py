@@ -117,10 +117,7 @@ def _draw(
     marked = [f"Diamond: the published share of tokens ({_list(published)})."] if published else []
     body = 18.0 + COLUMNS + 20 + ROW * len(table)
     figure, axes, y = page.sheet(
-        title,
-        f"Percent of the cache's {slots:,} slots on average",
-        body,
-        [RULE, *marked, *notes],
+        title, f"Percent of the cache's {slots:,} slots on average", body, [RULE, *marked, *notes]
     )
     seen = [name for name in PARTS if any(row[name] >= SEEN for row in rows.values())]
     page.legend(axes, LEFT, y, seen)

@@ -148,11 +148,7 @@ def _label(axes: Axes, cache: CacheView, grid: Grid, pill: bool) -> None:
         full = cache.fill[block_id] == cache.block_size
         bare = alone and full and not pill
         style.write(
-            axes,
-            *grid.cell(block_id).center,
-            text,
-            color=ink if bare else style.INK,
-            pill=not bare,
+            axes, *grid.cell(block_id).center, text, color=ink if bare else style.INK, pill=not bare
         )
 
 
