@@ -3,9 +3,12 @@
 import figures
 figures.save(figures.memory_waste("trace.csv"), "waste.pdf")
 
-They take what there is: a `pagesim.Timeline`, a `pagesim.Simulation`, or the path of a file
-(timeline, trace of requests, what ``--json`` printed), and say by name what they cannot draw.
-Each takes ``title=`` and ``theme="dark"`` (or "light"; by default an SVG follows its page).
+They take what there is: a `pagesim.Simulation`, its WasteLog or the means in percent, a
+`pagesim.Timeline`, a Comparison of `studies.paper`, the path of a file (timeline, what ``--json``
+printed), several of them in a list or by name; or a trace of requests (Workload or file), which is
+simulated under ``policies`` with ``options`` of `simulate`, all requests waiting from the start.
+Each says what it cannot draw by TypeError or UsageError, and takes ``title=``, ``notes=`` to stand
+under it, and ``theme="dark"`` (or "light"; by default an SVG follows its page).
 """
 
 from __future__ import annotations

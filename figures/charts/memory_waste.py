@@ -44,12 +44,10 @@ def memory_waste(
 ) -> tuple[Picture, str]:
     """Draw where the slots of the cache are on average, to see what a way to give memory wastes.
 
-    ``source``: a Simulation, its WasteLog or the means in percent, a Timeline, a Comparison of
-    `studies.paper`, a file with one of them, several in a list or by name; or a trace of requests
-    (Workload or file), which is simulated under ``policies`` with ``options`` of `simulate`.
-    ``published`` has, under the same names, what it is compared with; parts may be missing there.
-    ``notes`` stand under the picture. Bars are in percent of the slots, batches in requests.
-    TypeError and UsageError say what cannot be drawn. Source: Kwon et al., 2023, Figure 2.
+    ``source``: runs, a file or a trace (see `figures`). ``published`` has, under the same names,
+    what it is compared with; parts may be missing there. Bars are in percent of the slots, batches
+    in requests. TypeError and UsageError say what cannot be drawn. Source: Kwon et al., 2023,
+    Figure 2.
     """
     found = runs("memory_waste", source, serve(policies, options))
     rows = {name: means_of(run) for name, run in found.items()}

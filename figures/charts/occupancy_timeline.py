@@ -87,11 +87,10 @@ def occupancy_timeline(
 ) -> tuple[Picture, str]:
     """Draw the pool over time, a panel a run, to see memory fill and requests come and go.
 
-    ``source``: a Simulation, its WasteLog, a Timeline, a file with one, several in a list or by
-    name; or a trace of requests (Workload or file), which is simulated under ``policies`` with
-    ``options`` of `simulate`. ``by`` measures time in "seconds" of the run's clock (the default) or
-    in "iterations"; a Timeline has no clock. All panels share one time axis and one batch axis, in
-    requests. TypeError and UsageError say what cannot be drawn. Source: `pagesim.simulation.waste`.
+    ``source``: runs, a file or a trace (see `figures`); means have no time. ``by`` measures time in
+    "seconds" of the run's clock (the default) or in "iterations"; a Timeline has no clock. All
+    panels share one time axis and one batch axis, in requests. TypeError and UsageError say what
+    cannot be drawn. Source: `pagesim.simulation.waste`.
     """
     found = runs("occupancy_timeline", source, serve(policies, options))
     steps = [name for name, run in found.items() if isinstance(run, Timeline)]

@@ -1,29 +1,50 @@
 """How often a prefix cache finds a block of a prompt again, by how large it is.
 
-Drawn from measured points (see `figures.prefix_curve`). Two lines stand above them and are easily
-taken for each other: what the cache can find at most, and how many of the trace's ids came before.
+Two lines stand above the measured points and are easily taken for each other: what the cache can
+find at most, and how many of the trace's ids came before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from matplotlib.axes import Axes
 
 from figures import page, style
 from figures.page import Scale
-from figures.prefix_curve import measure
 from figures.sources import is_path, read, report
 from figures.style import Picture
 from pagesim.simulation import Simulation
 from pagesim.sizing import ModelSpec
+from pagesim.studies.prefix_hits import cache_hits, hit_curve, ids_seen_before
 from pagesim.workload import Workload
+from pagesim.workload.request import HASH_BLOCK_TOKENS
 
 LABELS, PLOT, ROW = 100.0, 214.0, 13.0
 LEFT, RIGHT = page.MARGIN + LABELS, page.WIDTH - page.MARGIN - 18
 GIB = 2**30
+SOURCE = (
+    "Data: the first {count:,} requests of {trace}, through pagesim's "
+    "PrefixCachingBlockAllocator one prompt at a time, without answers and without concurrency."
+)
 _KEYS = ("block_tokens", "endless", "ids", "curve", "source")
+
+
+def measure(workload: Workload, trace: str | None = None) -> dict[str, Any]:
+    """The curve of a trace with hashes, both limits, and a word on which ``trace`` it is of.
+
+    figures/data/prefix_hits.json has it of the first 3,000 requests of conversation_trace.jsonl in
+    github.com/kvcache-ai/Mooncake, FAST25-release/traces (Apache-2.0), which we do not carry.
+    """
+    return {
+        "source": SOURCE.format(count=len(workload), trace=trace or workload.source),
+        "block_tokens": HASH_BLOCK_TOKENS,
+        "ids": asdict(ids_seen_before(workload)),
+        "endless": asdict(cache_hits(workload)),
+        "curve": [asdict(point) for point in hit_curve(workload)],
+    }
 
 
 @style.picture
@@ -36,7 +57,7 @@ def prefix_hits(
 ) -> tuple[Picture, str]:
     """Draw the hit rate over the size of the pool, to see how large a prefix cache pays.
 
-    ``source``: what `figures.prefix_curve.measure` gives, or a JSON file with it; or a trace whose
+    ``source``: what `measure` gives, or a JSON file with it; or a trace whose
     requests have hash ids (Workload, file, or a Simulation of one), which is measured in some
     seconds. With a ``model``, or the name of a preset, the sizes are also given in its GiB. The
     rate is in percent of the blocks looked up, the pool in blocks on a logarithmic axis. ``notes``
@@ -48,7 +69,7 @@ def prefix_hits(
         "prefix_hits",
         measure(found) if isinstance(found, Workload) else found,
         _KEYS,
-        "figures.prefix_curve.measure(workload)",
+        "figures.charts.prefix_hits.measure(workload)",
     )
     model = ModelSpec.preset(model) if isinstance(model, str) else model
     figure = _draw(measured, model, title or "A larger cache finds more prefixes again", notes)

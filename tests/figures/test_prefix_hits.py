@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from figures import alt_text, style
-from figures.charts.prefix_hits import PLOT, prefix_hits
-from figures.prefix_curve import DATA, main
+from figures.charts.prefix_hits import PLOT, measure, prefix_hits
+from figures.pictures import DATA
 from pagesim.errors import UsageError
 from pagesim.sizing import PRESETS
+from pagesim.workload import load
 from tests.figures.charts import shown
 from tests.figures.test_block_layout import overlapping
 from tests.studies.test_prefix_hits import CURVE, EXTRACT
@@ -26,7 +26,7 @@ HITS = (3055, 3071, 3278, 3967, 7084, 14254, 20445, 24499, 25309)
 @pytest.fixture
 def measured() -> dict[str, Any]:
     """What is committed: the first 3,000 requests of the Mooncake conversation trace."""
-    return json.loads(DATA.read_text(encoding="utf-8"))
+    return json.loads((DATA / "prefix_hits.json").read_text(encoding="utf-8"))
 
 
 def test_the_committed_points_are_the_measured_ones(measured: dict[str, Any]) -> None:
@@ -75,21 +75,17 @@ def test_words(measured: dict[str, Any]) -> None:
 def test_no_text_covers_another_and_what_is_missing_is_named(measured: dict[str, Any]) -> None:
     assert overlapping(prefix_hits(measured, model=PRESETS["opt-13b"])) == []
     del measured["ids"]
-    with pytest.raises(UsageError, match=r"the data have no ids: figures\.prefix_curve\.measure"):
+    with pytest.raises(
+        UsageError, match=r"no ids: figures\.charts\.prefix_hits\.measure"
+    ):
         prefix_hits(measured)
 
 
-def test_measuring_again_writes_what_is_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: dict[str, Any]
-) -> None:
-    out = tmp_path / "curve.json"
-    arguments = ["prefix_curve", str(EXTRACT), "--first", "250", "--out", str(out)]
-    monkeypatch.setattr("sys.argv", arguments)
-    main()
-    found = json.loads(out.read_text(encoding="utf-8"))
+def test_measuring_again_gives_what_is_drawn(measured: dict[str, Any]) -> None:
+    found = measure(load(EXTRACT, first=250), "the trace")
     assert found.keys() == measured.keys()
     assert [(point["num_blocks"], point["hits"]) for point in found["curve"]] == CURVE
     assert found["ids"] == {"num_blocks": None, "lookups": 7029, "hits": 444}
     assert found["endless"] == {"num_blocks": None, "lookups": 6779, "hits": 444}
-    assert "the first 250 requests" in found["source"]
+    assert "the first 250 requests of the trace, through" in found["source"]
     assert "6.5" in shown(prefix_hits(found))  # 444 of 6,779
