@@ -75,9 +75,7 @@ def test_words(measured: dict[str, Any]) -> None:
 def test_no_text_covers_another_and_what_is_missing_is_named(measured: dict[str, Any]) -> None:
     assert overlapping(prefix_hits(measured, model=PRESETS["opt-13b"])) == []
     del measured["ids"]
-    with pytest.raises(
-        UsageError, match=r"no ids: figures\.charts\.prefix_hits\.measure"
-    ):
+    with pytest.raises(UsageError, match=r"no ids: figures\.charts\.prefix_hits\.measure"):
         prefix_hits(measured)
 
 

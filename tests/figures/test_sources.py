@@ -33,7 +33,7 @@ def recorded() -> Simulation:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    lines = [f"0,{prompt},{output}\n" for prompt, output in LENGTHS]
+    lines = [f"{50 * i},{prompt},{output}\n" for i, (prompt, output) in enumerate(LENGTHS)]
     path = tmp_path / "trace.csv"
     path.write_text("".join(["arrival_s,prompt_tokens,output_tokens\n", *lines]))
     return path
@@ -55,11 +55,17 @@ def test_a_timeline_says_what_the_log_of_its_run_says(recorded: Simulation) -> N
 def test_shared_and_swapped_blocks_count_once_and_not_at_all() -> None:
     manager = forked_and_swapped()
     with record(manager) as run:
-        manager.free(Sequence(0, [1], 4))
+        manager.free(Sequence(2, [1], 4))
     usage = sources.log_of(run).at(-1)
-    # B alone is left on the GPU: 10 tokens in 3 blocks of 12; C is on the CPU.
-    assert (usage.token, usage.internal, usage.reserved) == (10, 2, 0)
-    assert (usage.external, usage.free) == (0, 4 * 9)
+    # A and B share two full blocks, and each has a third one with two tokens; C was on the CPU.
+    assert (usage.token, usage.internal, usage.reserved) == (4 + 4 + 2 + 2, 4, 0)
+    assert (usage.external, usage.free) == (0, 4 * (12 - 4))
+    assert sources.log_of(run).at(0).batch == 2
+    manager = forked_and_swapped()
+    with record(manager) as run:
+        manager.free(Sequence(1, [1], 4))
+    usage = sources.log_of(run).at(-1)
+    assert (usage.token, usage.internal, usage.external, usage.free) == (10, 2, 0, 4 * (12 - 3))
 
 
 @pytest.mark.parametrize("draw", RUNS)
@@ -174,6 +180,8 @@ def test_reports_come_as_data_as_objects_and_as_files(tmp_path: Path) -> None:
     plain = json.loads(data.read_text("utf-8"))
     assert figures.alt_text(figures.thread_map(data)) == figures.alt_text(figures.thread_map(plain))
     assert figures.alt_text(figures.kv_size("opt-13b")).startswith("Bytes per token")
+    known = next((Path(__file__).parents[1] / "data" / "configs").glob("*.json"))
+    assert figures.alt_text(figures.kv_size(known)).startswith("Bytes per token")
     config = tmp_path / "config.json"
     config.write_text("{}")
     with pytest.raises(UsageError, match=r"config\.json"):
