@@ -185,9 +185,10 @@ def note_of(found: Mapping[str, Run]) -> list[str]:
         if isinstance(run, Simulation):
             late = run.requests.num_ignored
             ignored = f", {late:,} of them too long and ignored" if late else ""
+            source = run.workload.source
+            of = "" if source == "given" else f" of {source}"
             notes.append(
-                f"{run.workload.source}: {len(run.workload):,} requests{ignored}, in "
-                f"{run.pool.slots:,} slots."
+                f"{len(run.workload):,} requests{of}{ignored}, in {run.pool.slots:,} slots."
             )
         elif isinstance(run, Timeline):
             notes.append("Of a timeline: an iteration is a step of the scheduler, or an event.")

@@ -95,7 +95,7 @@ def test_a_trace_is_simulated_under_the_policies(
     picture = draw(trace, **options)
     words = shown(picture)
     assert {"Orca (Max)", "paged (vLLM)"} <= set(words)
-    assert "trace.csv: 40 requests, in 640 slots." in words
+    assert "40 requests of trace.csv, in 640 slots." in words
     runs = {p: simulate(load(trace), policy=p, saturated=True, progress=False,
                         pool=640, max_model_len=128) for p in ("max", "paged")}  # fmt: skip
     assert figures.alt_text(draw(runs)) == figures.alt_text(picture)
