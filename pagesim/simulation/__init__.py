@@ -1,15 +1,15 @@
 """A workload through a memory policy: `simulate` makes the log and the outcomes.
 
-`policy` has the policies as values; each makes its engine. `engine` says what an engine must keep
-to; `paged`, `fast_forward` and `baseline` are three of them, `baselines/` holds the memory before
-paging. `waste` says where the slots are, `outcomes` what became of the requests, and `cost_model`
-is the clock.
+`policy` has the policies as values; each makes its server. `serving` has the loop, and says what a
+server must keep to; `paged`, `fast_forward` and `baseline` are three, `baselines/` holds the memory
+before paging. `waste` says where the slots are, `outcomes` what became of the requests, and
+`cost_model` is the clock.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline
-from pagesim.simulation.engine import Engine
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.policy import POLICIES, Contiguous, Limits, Paged, Policy, Static, Token
+from pagesim.simulation.serving import Server, serve
 from pagesim.simulation.simulate import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.waste import PARTS, Usage, WasteLog
 
@@ -19,16 +19,17 @@ __all__ = [
     "POLICIES",
     "Contiguous",
     "CostModel",
-    "Engine",
     "Limits",
     "Outcomes",
     "Paged",
     "Policy",
     "Roofline",
+    "Server",
     "Simulation",
     "Static",
     "Token",
     "Usage",
     "WasteLog",
+    "serve",
     "simulate",
 ]

@@ -1,4 +1,4 @@
-"""The iteration loop over a baseline's memory: first come, first served, an iteration at a time.
+"""A baseline's memory as a server: first come, first served, an iteration at a time.
 
 As in Orca, new requests are prefilled in the same iteration in which the others decode, and a
 finished request leaves at once. No request overtakes the head of the queue or is preempted.
@@ -6,31 +6,30 @@ finished request leaves at once. No request overtakes the head of the queue or i
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines.policy import MemoryPolicy
-from pagesim.simulation.cost_model import CostModel
-from pagesim.simulation.engine import Told, untold
-from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.waste import WasteLog
+from pagesim.simulation.serving import Step
 from pagesim.workload.request import Request
 
 if TYPE_CHECKING:
     from pagesim.timeline import Timeline
 
 
-class BaselineEngine:
-    """Runs a workload through a memory policy; see :class:`pagesim.simulation.Engine`.
+class BaselineServer:
+    """Serves requests out of a memory policy; see :class:`pagesim.simulation.Server`.
 
     At most ``max_num_seqs`` requests run at once, and at most ``max_num_batched_tokens`` tokens are
     prefilled in one iteration. A request is ignored if prompt and output are longer than
     ``max_model_len``, its prompt is longer than the budget, or the pool could never hold it.
-    ``told`` is asked at the end what happened in memory, and ``timeline`` is its answer.
+    ``told`` is asked at the end what happened in memory.
     """
+
+    blocked = False
 
     def __init__(
         self,
@@ -40,74 +39,66 @@ class BaselineEngine:
         max_num_batched_tokens: int,
         told: Callable[[], Timeline] | None = None,
     ) -> None:
-        self.policy = policy
-        self.timeline: Timeline | None = None
+        self.policy, self.pool = policy, policy.pool
         self._told = told
         self._max_model_len = check_int("max_model_len", max_model_len, 1)
         self._max_num_seqs = check_int("max_num_seqs", max_num_seqs, 1)
         self._budget = check_int("max_num_batched_tokens", max_num_batched_tokens, 1)
+        self._waiting: deque[tuple[int, Request]] = deque()
+        self._admitted: list[int] = []
+        self._leaving: defaultdict[int, list[tuple[int, Request]]] = defaultdict(list)
+        self._iteration = self._batch = 0
 
-    def run(
-        self,
-        requests: Sequence[Request],
-        log: WasteLog,
-        outcomes: Outcomes,
-        cost_model: CostModel,
-        progress: Told = untold,
-    ) -> None:
-        """Serve ``requests`` to the end. UsageError if the policy never admits one."""
-        policy, num_requests = self.policy, len(requests)
-        leaving: defaultdict[int, list[int]] = defaultdict(list)
-        clock, head, iteration, batch, done = 0.0, 0, 0, 0, 0
-        while batch or head < num_requests:
-            policy.step()
-            decoding, admitted, prefilled, head_waits = batch, [], 0, False
-            while head < num_requests and requests[head].arrival_s <= clock:
-                request = requests[head]
-                if not self._can_ever_serve(request):
-                    outcomes.ignore(head)
-                    done += 1
-                    progress(done)
-                elif (
-                    batch == self._max_num_seqs or request.prompt_tokens > self._budget - prefilled
-                ):
-                    break
-                elif policy.admit(request):
-                    batch += 1
-                    prefilled += request.prompt_tokens
-                    admitted.append(head)
-                    # Admission gives the first token, so that the last one comes o - 1 later.
-                    leaving[iteration + request.output_tokens - 1].append(head)
-                    outcomes.schedule(head, clock)
-                else:
-                    head_waits = True
-                    break
-                head += 1
-            if not batch:
-                if head_waits:
-                    raise UsageError(f"{policy!r} refuses {requests[head]} though nothing runs")
-                if head < num_requests:
-                    clock = requests[head].arrival_s
-                    log.add(clock, 0, 0, 0, 0, 0)
-                continue
-            usage = policy.usage(head_waits)
-            clock += cost_model.seconds(prefilled, decoding, usage[0] - prefilled)
-            log.add(clock, *usage, batch)
-            for row in admitted:
-                outcomes.answer(row, clock)
-            for row in leaving.pop(iteration, ()):
-                policy.release(requests[row])
-                outcomes.finish(row, clock)
-                batch -= 1
-                done += 1
-                progress(done)
-            iteration += 1
-        if self._told is not None:
-            self.timeline = self._told()
-
-    def _can_ever_serve(self, request: Request) -> bool:
-        return (
+    def add(self, row: int, request: Request) -> bool:
+        """See :meth:`pagesim.simulation.Server.add`."""
+        can_be = (
             request.total_tokens <= self._max_model_len
             and request.prompt_tokens <= self._budget
             and self.policy.can_ever_admit(request)
         )
+        if can_be:
+            self._waiting.append((row, request))
+        return can_be
+
+    def schedule(self, clock: float) -> Step | None:
+        """See :meth:`pagesim.simulation.Server.schedule`. UsageError if the policy never admits."""
+        policy, waiting, decoding = self.policy, self._waiting, self._batch
+        if not (waiting or decoding):
+            return None
+        policy.step()
+        self._admitted, prefilled, head_waits = [], 0, False
+        while waiting and self._batch < self._max_num_seqs:
+            row, request = waiting[0]
+            if request.prompt_tokens > self._budget - prefilled:
+                break
+            if not policy.admit(request):
+                head_waits = True
+                break
+            waiting.popleft()
+            self._batch += 1
+            prefilled += request.prompt_tokens
+            self._admitted.append(row)
+            # Admission gives the first token, so that the last one comes o - 1 later.
+            self._leaving[self._iteration + request.output_tokens - 1].append((row, request))
+        if not self._batch:
+            raise UsageError(f"{policy!r} refuses {waiting[0][1]} though nothing runs")
+        usage = policy.usage(head_waits)
+        read = usage[0] - prefilled
+        return Step(self._batch, usage, prefilled, decoding, read, scheduled=self._admitted)
+
+    def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
+        """See :meth:`pagesim.simulation.Server.commit`."""
+        leaving = self._leaving.pop(self._iteration, ())
+        for _, request in leaving:
+            self.policy.release(request)
+        self._batch -= len(leaving)
+        self._iteration += 1
+        return self._admitted, [row for row, _ in leaving]
+
+    def tables(self) -> dict[int, list[int]]:
+        """See :meth:`pagesim.simulation.Server.tables`: there are none."""
+        return {}
+
+    def finish(self) -> Timeline | None:
+        """See :meth:`pagesim.simulation.Server.finish`."""
+        return None if self._told is None else self._told()

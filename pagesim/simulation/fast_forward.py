@@ -13,16 +13,11 @@ Block ids, their order, tables, times and counts are those of `pagesim.simulatio
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
-from collections.abc import Sequence as Rows
+from collections.abc import Mapping
 
 from pagesim.errors import UsageError
-from pagesim.simulation.cost_model import CostModel
-from pagesim.simulation.engine import Told, untold
-from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.paged_requests import can_ever_serve
-from pagesim.simulation.stepwise import StepwiseEngine
-from pagesim.simulation.waste import WasteLog
+from pagesim.simulation.serving import Step
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
@@ -43,17 +38,20 @@ def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str
     return None
 
 
-class FastForwardEngine(StepwiseEngine):
-    """Runs a workload as the scheduler would; see :class:`pagesim.simulation.Engine`.
+class FastForwardServer:
+    """Decides as the scheduler would; see :class:`pagesim.simulation.Server`.
 
     UsageError, with the reason, for configurations that must be stepped: see :func:`why_not`.
     """
+
+    blocked = False
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
         if (reason := why_not(scheduler_config, cache_config)) is not None:
             raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
+        self.pool = cache_config.num_gpu_blocks * cache_config.block_size
         self._swaps = scheduler_config.preemption_mode == "swap"
         self._watermark = int(cache_config.watermark * cache_config.num_gpu_blocks)
         num_gpu, num_cpu = cache_config.num_gpu_blocks, cache_config.num_cpu_blocks
@@ -65,7 +63,9 @@ class FastForwardEngine(StepwiseEngine):
         """Row -> its length minus the decoding steps so far: so it does not change in a step."""
         self._swapped: deque[int] = deque()
         self._length: dict[int, int] = {}
-        """Row -> tokens so far, of those that wait after a preemption or are swapped out."""
+        """Row -> tokens of those that wait or are swapped out."""
+        self._goal: dict[int, int] = {}
+        """Row -> its tokens when it is done."""
         self._needing: defaultdict[int, dict[int, None]] = defaultdict(dict)
         """By step modulo block size: the rows that need a block then, in the order of the queue."""
         self._leaving: dict[int, dict[int, None]] = {}
@@ -74,102 +74,85 @@ class FastForwardEngine(StepwiseEngine):
         """Decoding steps so far."""
         self._cached = 0
         """Tokens of the running sequences that are cached."""
+        self._admitted: list[tuple[int, int]] = []
+        """Rows and lengths of the prompts in this step."""
 
-    def steps(
-        self,
-        requests: Rows[Request],
-        log: WasteLog,
-        outcomes: Outcomes,
-        cost_model: CostModel,
-        progress: Told = untold,
-    ) -> Iterator[None]:
-        """See :meth:`StepwiseEngine.steps`."""
-        config, cache = self.scheduler_config, self.cache_config
-        block_size, seats = cache.block_size, config.max_num_seqs
-        free, running, waiting, swapped = self._free, self._running, self._waiting, self._swapped
-        tables, needing, leaving = self._tables, self._needing, self._leaving
-        homeless = log.pool - cache.num_gpu_blocks * block_size
-        goal = [request.total_tokens for request in requests]
-        seconds, add = cost_model.seconds, log.add
-        clock, next_row, done, told = 0.0, 0, 0, 0
-        while True:
-            while next_row < len(requests) and requests[next_row].arrival_s <= clock:
-                if can_ever_serve(requests[next_row], config, cache):
-                    waiting.append(next_row)
+    def add(self, row: int, request: Request) -> bool:
+        """See :meth:`pagesim.simulation.Server.add`."""
+        if not can_ever_serve(request, self.scheduler_config, self.cache_config):
+            return False
+        self._waiting.append(row)
+        self._length[row], self._goal[row] = request.prompt_tokens, request.total_tokens
+        return True
+
+    def schedule(self, clock: float) -> Step | None:
+        """See :meth:`pagesim.simulation.Server.schedule`."""
+        block_size, free, running = self.cache_config.block_size, self._free, self._running
+        waiting, swapped = self._waiting, self._swapped
+        if not (waiting or running or swapped):
+            return None
+        admitted = self._admitted = self._admit() if waiting and not swapped else []
+        preempted: list[int] = []
+        prompts = decodes = read = moved = 0
+        if admitted:
+            prompts = sum(length for _, length in admitted)
+            self._cached += prompts
+            batch = len(running) + len(admitted)
+        else:
+            step = self._steps + 1
+            need = self._needing[step % block_size]
+            if len(free) > len(need):
+                for row, block_id in zip(need, free.take(len(need)), strict=True):
+                    self._tables[row].append(block_id)
+            elif running:
+                preempted, moved = self._decode_scarcely(step)
+            if swapped and not preempted:
+                moved += self._swap_in(step)
+            batch = decodes = len(running)
+            if batch:
+                self._steps = step
+                self._cached += batch
+            elif not moved:
+                if not preempted:  # cannot be: can_ever_serve() let in no such request
+                    raise RuntimeError(f"row {(swapped or waiting)[0]} can never go on")
+                return Step(preempted=preempted)
+            read = self._cached if batch else 0
+        num_free, external = len(free), 0
+        seats = self.scheduler_config.max_num_seqs
+        if batch < seats and (waiting or swapped) and self._head_waits(num_free):
+            external = num_free * block_size
+        internal = (self.cache_config.num_gpu_blocks - num_free) * block_size - self._cached
+        usage = self._cached, 0, internal, external
+        rows = [row for row, _ in admitted]
+        return Step(batch, usage, prompts, decodes, read, moved * block_size, rows, preempted)
+
+    def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
+        """See :meth:`pagesim.simulation.Server.commit`; what is sampled changes nothing here."""
+        goal, answered = self._goal, []
+        if self._admitted:
+            leavers = []
+            for row, length in self._admitted:
+                answered.append(row)
+                if length + 1 < goal[row]:
+                    self._join(row, length + 1, goal[row])
                 else:
-                    outcomes.ignore(next_row)
-                    done += 1
-                next_row += 1
-            if not (waiting or running or swapped):
-                if done != told:
-                    progress(done)
-                    told = done
-                if next_row == len(requests):
-                    return
-                clock = requests[next_row].arrival_s
-                add(clock, 0, 0, 0, homeless, 0)
-                continue
-            begin, moved = clock, 0
-            admitted = self._admit(goal, requests) if waiting and not swapped else []
-            prompts = 0
-            if admitted:
-                prompts = sum(length for _, length in admitted)
-                self._cached += prompts
-                batch = len(running) + len(admitted)
-            else:
-                step = self._steps + 1
-                need = needing[step % block_size]
-                spare = len(free) - len(need)
-                preempted: list[int] = []
-                if spare > 0:
-                    for row, block_id in zip(need, free.take(len(need)), strict=True):
-                        tables[row].append(block_id)
-                elif running:
-                    preempted, moved = self._decode_scarcely(step, goal)
-                    for row in preempted:
-                        outcomes.preempt(row)
-                if swapped and not preempted:
-                    moved += self._swap_in(step, goal)
-                batch = len(running)
-                if batch:
-                    self._steps = step
-                    self._cached += batch
-                elif not moved:
-                    if not preempted:  # cannot be: can_ever_serve() let in no such request
-                        raise RuntimeError(f"row {(swapped or waiting)[0]} can never go on")
-                    continue
-            external, num_free = homeless, len(free)
-            if batch < seats and (waiting or swapped) and self._head_waits(requests, num_free):
-                external += num_free * block_size
-            internal = (cache.num_gpu_blocks - num_free) * block_size - self._cached
-            decodes = 0 if admitted else batch
-            read = self._cached if decodes else 0
-            clock += seconds(prompts, decodes, read, moved * block_size)
-            add(clock, self._cached, 0, internal, external, batch)
-            leavers = [row for row, length in admitted if length + 1 == goal[row]]
-            if admitted:
-                for row, length in admitted:
-                    outcomes.schedule(row, begin)
-                    outcomes.answer(row, clock)
-                    if length + 1 < goal[row]:
-                        self._join(row, length + 1, goal[row])
-            elif self._steps in leaving:
-                leavers = list(leaving.pop(self._steps))
-            if leavers:
-                for row in leavers:
-                    self._leave(row, goal[row])
-                    outcomes.finish(row, clock)
-                told = done = done + len(leavers)
-                progress(done)
-            yield
+                    leavers.append(row)
+        else:
+            leavers = list(self._leaving.pop(self._steps, ()))
+        for row in leavers:
+            self._leave(row, goal.pop(row))
+        return answered, leavers
 
     def tables(self) -> dict[int, list[int]]:
-        """See :meth:`StepwiseEngine.tables`; a sequence's id is its row."""
+        """See :meth:`pagesim.simulation.Server.tables`; a sequence's id is its row."""
         return {row: ids.copy() for row, ids in self._tables.items()}
+
+    def finish(self) -> None:
+        """See :meth:`pagesim.simulation.Server.finish`: nothing is recorded."""
 
     # -- requests come and go --------------------------------------------------------------------
 
-    def _admit(self, goal: list[int], requests: Rows[Request]) -> list[tuple[int, int]]:
+    def _admit(self) -> list[tuple[int, int]]:
         """Give blocks to the head of the queue as long as it fits; returns rows and lengths."""
         config, block_size = self.scheduler_config, self.cache_config.block_size
         free, waiting = self._free, self._waiting
@@ -177,12 +160,12 @@ class FastForwardEngine(StepwiseEngine):
         seats, budget = config.max_num_seqs - len(self._running), config.max_num_batched_tokens
         while waiting and len(admitted) < seats:
             row = waiting[0]
-            length = self._length.get(row) or requests[row].prompt_tokens
+            length = self._length[row]
             num_blocks = -(-length // block_size)
             if len(free) - num_blocks < self._watermark or length > budget:
                 break
             waiting.popleft()
-            self._length.pop(row, None)
+            del self._length[row]
             budget -= length
             self._tables[row] = free.take(num_blocks)
             admitted.append((row, length))
@@ -205,7 +188,7 @@ class FastForwardEngine(StepwiseEngine):
 
     # -- requests are preempted, and return ------------------------------------------------------
 
-    def _decode_scarcely(self, step: int, goal: list[int]) -> tuple[list[int], int]:
+    def _decode_scarcely(self, step: int) -> tuple[list[int], int]:
         """A step in which a sequence finds no free block: one by one, as the scheduler does it.
 
         Returns the preempted rows, and how many blocks were moved to the CPU.
@@ -216,7 +199,7 @@ class FastForwardEngine(StepwiseEngine):
             row = queue.popleft()
             while not free:
                 victim = queue.pop() if queue else row
-                moved += self._preempt(victim, step, goal[victim])
+                moved += self._preempt(victim, step, self._goal[victim])
                 preempted.append(victim)
                 if victim == row:
                     break
@@ -251,7 +234,7 @@ class FastForwardEngine(StepwiseEngine):
         self._tables[row] = self._free_cpu.take(len(ids))
         return len(ids)
 
-    def _swap_in(self, step: int, goal: list[int]) -> int:
+    def _swap_in(self, step: int) -> int:
         """Bring back the head of the swapped as long as it fits; returns how many blocks moved.
 
         It takes part in this step already.
@@ -269,12 +252,11 @@ class FastForwardEngine(StepwiseEngine):
             moved += len(ids)
             self._tables[row] = free.take(-(-length // block_size))
             self._cached += length - 1
-            self._join(row, length, goal[row])
+            self._join(row, length, self._goal[row])
         return moved
 
-    def _head_waits(self, requests: Rows[Request], num_free: int) -> bool:
+    def _head_waits(self, num_free: int) -> bool:
         """Whether the head of the queue finds too few blocks; the swapped come before the rest."""
         row = (self._swapped or self._waiting)[0]
-        length = self._length.get(row) or requests[row].prompt_tokens
-        blocks = -(-length // self.cache_config.block_size)
+        blocks = -(-self._length[row] // self.cache_config.block_size)
         return num_free - blocks < self._watermark

@@ -1,25 +1,20 @@
 """The paged policy: the real scheduler and block manager, every token stepped.
 
-What vLLM's engine does around its scheduler is here a loop: queue the arrivals, schedule, append
-the tokens that a model would have sampled, free what is finished. One sequence a request.
+What vLLM's engine does around its scheduler: queue what arrives, schedule, append the tokens that a
+model would have sampled, free what is finished.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from collections.abc import Sequence as Rows
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.simulation.cost_model import CostModel
-from pagesim.simulation.engine import Told, untold
-from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.paged_requests import Place, can_ever_serve, prompt_of
-from pagesim.simulation.stepwise import StepwiseEngine
-from pagesim.simulation.waste import WasteLog
+from pagesim.simulation.serving import Step
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
 from pagesim.v0.block.common import cdiv
@@ -33,8 +28,8 @@ from pagesim.workload.request import Request
 FINISHED = SequenceStatus.FINISHED_LENGTH_CAPPED
 
 
-class PagedEngine(StepwiseEngine):
-    """Runs a workload through `pagesim.Scheduler`; see :class:`pagesim.simulation.Engine`.
+class PagedServer:
+    """`pagesim.Scheduler` with its block manager; see :class:`pagesim.simulation.Server`.
 
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
     did before 0.6.4; such a group can be preempted by swapping only.
@@ -61,132 +56,109 @@ class PagedEngine(StepwiseEngine):
                 f"be 'swap' (and num_cpu_blocks above 0), not {scheduler_config.preemption_mode!r}"
             )
         self.scheduler = Scheduler(scheduler_config, cache_config, clock=lambda: self._clock)
-        self.timeline: Timeline | None = None
-        self._recording = record
+        self.pool = cache_config.num_gpu_blocks * cache_config.block_size
+        self._recorder = recorded(self.scheduler) if record else None
+        self._timeline = None if self._recorder is None else self._recorder.__enter__()
         self._clock = 0.0
-        self._next_row = 0
+        self._arrived: deque[tuple[int, Request]] = deque()
+        """Behind those that the scheduler knows."""
+        self._now: tuple[list[SequenceGroupMetadata], SchedulerOutputs]
         self._cached: dict[int, int] = {}
         """By row: how far a prompt that is computed in chunks is in the cache."""
 
-    def steps(
-        self,
-        requests: Rows[Request],
-        log: WasteLog,
-        outcomes: Outcomes,
-        cost_model: CostModel,
-        progress: Told = untold,
-    ) -> Iterator[None]:
-        """See :meth:`StepwiseEngine.steps`; what happens to the pages is in ``timeline``."""
-        with ExitStack() as stack:
-            if self._recording:
-                self.timeline = stack.enter_context(recorded(self.scheduler))
-            done = told = 0
-            while True:
-                done += self._arrive(requests, outcomes)
-                idle = not self.scheduler.has_unfinished_seqs()
-                if not idle:
-                    metadata, out, _ = self.scheduler.schedule()
-                    done += self._note(out, outcomes)
-                    idle = out.is_empty() and not (out.preempted or out.ignored_seq_groups)
-                if idle and (self._next_row == len(requests) or self.scheduler.waiting):
-                    if done != told:
-                        progress(done)
-                    return  # none arrives, or they would wait behind a head that never goes
-                if idle:  # what is left is on the CPU, and can never go on
-                    self._clock = requests[self._next_row].arrival_s
-                    log.add(self._clock, 0, 0, 0, self._homeless(log), 0)
-                elif not out.is_empty():
-                    self._compute(metadata, out, log, outcomes, cost_model)
-                    done += self._sample(metadata, out, outcomes)
-                if done != told:
-                    progress(done)
-                    told = done
-                if not (idle or out.is_empty()):
-                    yield
+    @property
+    def blocked(self) -> bool:
+        """See :class:`pagesim.simulation.Server`: the rest would wait behind a head that stays."""
+        return bool(self.scheduler.waiting)
 
-    def tables(self) -> dict[int, list[int]]:
-        """See :meth:`StepwiseEngine.tables`; with one sample a sequence's id is its row."""
-        tables = self.scheduler.block_manager.block_tables
-        return {row: table.physical_block_ids.copy() for row, table in tables.items()}
+    def add(self, row: int, request: Request) -> bool:
+        """See :meth:`pagesim.simulation.Server.add`."""
+        config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
+        can_be = can_ever_serve(request, config, cache, self._samples)
+        if can_be:
+            self._arrived.append((row, request))
+        return can_be
 
-    # -- an iteration ----------------------------------------------------------------------------
+    def schedule(self, clock: float) -> Step | None:
+        """See :meth:`pagesim.simulation.Server.schedule`."""
+        scheduler, self._clock = self.scheduler, clock
+        self._queue()
+        if not scheduler.has_unfinished_seqs():
+            return None
+        metadata, out, _ = scheduler.schedule()
+        self._now = metadata, out
+        preempted = [group.sampling_params.row for group in self._preempted(out)]
+        ignored = [group.sampling_params.row for group in out.ignored_seq_groups]
+        if out.is_empty():
+            return Step(preempted=preempted, ignored=ignored) if preempted or ignored else None
+        prefills = islice(out.scheduled_seq_groups, out.num_prefill_groups)
+        return Step(
+            len(scheduler.running),
+            self._usage(metadata),
+            *self._costs(metadata, out),
+            [scheduled.seq_group.sampling_params.row for scheduled in prefills],
+            preempted,
+            ignored,
+        )
 
-    def _arrive(self, requests: Rows[Request], outcomes: Outcomes) -> int:
-        """Queue the requests that have arrived by now; returns how many are ignored.
-
-        A step admits ``max_num_seqs`` at most and does not look behind the head of the queue, so
-        no more need to stand there, with all their tokens. A timeline shows them all.
-        """
-        scheduler, ignored = self.scheduler, 0
-        enough = len(requests) if self._recording else scheduler.scheduler_config.max_num_seqs + 1
-        while self._next_row < len(requests) and len(scheduler.waiting) < enough:
-            row, request = self._next_row, requests[self._next_row]
-            if request.arrival_s > self._clock:
-                break
-            self._next_row += 1
-            config, cache = scheduler.scheduler_config, scheduler.cache_config
-            if can_ever_serve(request, config, cache, self._samples):
-                place = Place(row, request.total_tokens, -1 - row)
-                seq_id, prompt = row * self._samples, prompt_of(request, row)
-                seq = Sequence(seq_id, prompt, cache.block_size)
-                group = SequenceGroup(request.request_id, [seq], request.arrival_s, place)
-                scheduler.add_seq_group(group)
-            else:
-                outcomes.ignore(row)
-                ignored += 1
-        return ignored
-
-    def _note(self, out: SchedulerOutputs, outcomes: Outcomes) -> int:
-        """Write down which requests are preempted and ignored; returns how many are ignored."""
-        for group in self._preempted(out):
-            outcomes.preempt(group.sampling_params.row)
-        for group in out.ignored_seq_groups:
-            outcomes.ignore(group.sampling_params.row)
-        return len(out.ignored_seq_groups)
-
-    def _compute(
-        self,
-        metadata: list[SequenceGroupMetadata],
-        out: SchedulerOutputs,
-        log: WasteLog,
-        outcomes: Outcomes,
-        cost_model: CostModel,
-    ) -> None:
-        """The iteration itself: where the slots are meanwhile, and how long it takes."""
-        for scheduled in islice(out.scheduled_seq_groups, out.num_prefill_groups):
-            outcomes.schedule(scheduled.seq_group.sampling_params.row, self._clock)
-        usage = self._usage(metadata, log)
-        self._clock += self._seconds(metadata, out, cost_model)
-        log.add(self._clock, *usage, len(self.scheduler.running))
-
-    def _sample(
-        self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs, outcomes: Outcomes
-    ) -> int:
-        """What was scheduled is computed; a complete prompt or decode gets a token, and may end."""
-        finished = 0
+    def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
+        """See :meth:`pagesim.simulation.Server.commit`."""
+        metadata, out = self._now
+        answered, finished = [], []
         for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
             group = scheduled.seq_group
-            seq, place = group.seqs[0], group.sampling_params
-            data = seq.data
+            place, data = group.sampling_params, group.seqs[0].data
             data.update_num_computed_tokens(scheduled.token_chunk_size)
             if not meta.do_sample:
                 continue
             if meta.is_prompt:
-                outcomes.answer(place.row, self._clock)
+                answered.append(place.row)
                 self._fork(group)
-            data.append_token_id(place.token)
-            for other in group.seqs[1:]:
-                self._sample_too(other, place, meta.is_prompt)
+            for seq in group.seqs[1:] if not meta.is_prompt else ():
+                seq.data.update_num_computed_tokens(1)
+            for seq in group.seqs:
+                token = self._token(seq, place) if tokens is None else tokens[seq.seq_id]
+                seq.data.append_token_id(token)
             if len(data.token_ids) == place.goal:
                 for seq in group.seqs:
                     seq.status = FINISHED
                     self.scheduler.free_seq(seq)
-                outcomes.finish(place.row, self._clock)
-                finished += 1
+                finished.append(place.row)
         if finished:
             self.scheduler.free_finished_seq_groups()
             self.scheduler.get_and_reset_finished_requests_ids()
-        return finished
+        return answered, finished
+
+    def tables(self) -> dict[int, list[int]]:
+        """See :meth:`pagesim.simulation.Server.tables`; with one sample an id is a row."""
+        tables = self.scheduler.block_manager.block_tables
+        return {row: table.physical_block_ids.copy() for row, table in tables.items()}
+
+    def finish(self) -> Timeline | None:
+        """See :meth:`pagesim.simulation.Server.finish`."""
+        if self._recorder is not None:
+            self._recorder.__exit__(None, None, None)
+        return self._timeline
+
+    # -- an iteration ----------------------------------------------------------------------------
+
+    def _queue(self) -> None:
+        """Let requests that have arrived wait in the scheduler's queue.
+
+        A step admits ``max_num_seqs`` at most and does not look behind the head of the queue, so
+        no more need to stand there, with all their tokens. A timeline shows them all.
+        """
+        scheduler = self.scheduler
+        config, block_size = scheduler.scheduler_config, scheduler.cache_config.block_size
+        while self._arrived and (
+            self._recorder is not None or len(scheduler.waiting) <= config.max_num_seqs
+        ):
+            row, request = self._arrived.popleft()
+            seq = Sequence(row * self._samples, prompt_of(request, row), block_size)
+            place = Place(row, request.total_tokens, -1 - row)
+            scheduler.add_seq_group(
+                SequenceGroup(request.request_id, [seq], request.arrival_s, place)
+            )
 
     def _fork(self, group: SequenceGroup) -> None:
         """The prompt is computed: from here on its samples, if there are more, go separate ways."""
@@ -196,11 +168,10 @@ class PagedEngine(StepwiseEngine):
             group.add(child)
             self.scheduler.fork_seq(parent, child)
 
-    def _sample_too(self, seq: Sequence, place: Place, is_new: bool) -> None:
-        """Another sample's token: no sample says what another one says."""
-        if not is_new:
-            seq.data.update_num_computed_tokens(1)
-        seq.data.append_token_id(place.token * self._samples - seq.seq_id % self._samples)
+    def _token(self, seq: Sequence, place: Place) -> int:
+        """A token of the sequence's own: no sample says what another one says."""
+        sample = seq.seq_id % self._samples
+        return place.token * self._samples - sample if sample else place.token
 
     def _preempted(self, out: SchedulerOutputs) -> Iterable[SequenceGroup]:
         if not out.preempted:
@@ -212,15 +183,13 @@ class PagedEngine(StepwiseEngine):
 
     # -- where the slots are, and how long it takes ----------------------------------------------
 
-    def _usage(
-        self, metadata: list[SequenceGroupMetadata], log: WasteLog
-    ) -> tuple[int, int, int, int]:
+    def _usage(self, metadata: list[SequenceGroupMetadata]) -> tuple[int, int, int, int]:
         """Slots that are token, reserved, internal, external while this step runs."""
         manager = self.scheduler.block_manager
         block_size, free = manager.block_size, manager.get_num_free_gpu_blocks()
         used = (manager.num_total_gpu_blocks - free) * block_size
         reserved, internal = self._later_chunks(metadata), self._empty_slots()
-        external = self._homeless(log) + (free * block_size if self._head_waits() else 0)
+        external = free * block_size if self._head_waits() else 0
         return used - reserved - internal, reserved, internal, external
 
     def _later_chunks(self, metadata: list[SequenceGroupMetadata]) -> int:
@@ -279,15 +248,10 @@ class PagedEngine(StepwiseEngine):
             return False
         return status is not AllocStatus.OK
 
-    def _homeless(self, log: WasteLog) -> int:
-        """Slots of the pool that make no whole block."""
-        config = self.scheduler.cache_config
-        return log.pool - config.num_gpu_blocks * config.block_size
-
-    def _seconds(
-        self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs, cost_model: CostModel
-    ) -> float:
-        """How long the step takes: what each sequence computes, and what it reads for that.
+    def _costs(
+        self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs
+    ) -> tuple[int, int, int, int]:
+        """What the step computes of prompts and decodes, reads for that, and moves.
 
         Of a chunk only what is neither computed nor found in the prefix cache is computed; if
         nothing is left, its last token, as in vLLM.
@@ -308,4 +272,4 @@ class PagedEngine(StepwiseEngine):
                     decodes += 1
                     read += min(end, window)
         moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
-        return cost_model.seconds(prompts, decodes, read, moved * cache.block_size)
+        return prompts, decodes, read, moved * cache.block_size

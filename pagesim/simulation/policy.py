@@ -11,13 +11,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
-from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
-from pagesim.simulation.engine import Engine
-from pagesim.simulation.fast_forward import FastForwardEngine, why_not
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.fast_forward import FastForwardServer, why_not
+from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.recorded import RecordedMemory, check_addressed
+from pagesim.simulation.serving import Server
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
 
@@ -54,13 +54,13 @@ class Limits:
 
 @runtime_checkable
 class Policy(Protocol):
-    """A way to keep the cache; it makes the engine that serves a workload so."""
+    """A way to keep the cache; it makes the server that keeps it so."""
 
     @property
     def name(self) -> str:
         """One word, as in ``simulate(policy=…)``."""
 
-    def engine(self, slots: int, limits: Limits, record: Sequence[Request] | None) -> Engine:
+    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None) -> Server:
         """For a pool of ``slots``; ``record`` has the requests whose run is to have a timeline."""
 
 
@@ -94,7 +94,7 @@ class Paged:
         """See :class:`Policy`."""
         return "paged"
 
-    def engine(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Engine:
+    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
         """See :class:`Policy`. UsageError if ``fast_forward`` is asked for and cannot be."""
         scheduler, cache = self._configs(slots, limits)
         reason = why_not(scheduler, cache)
@@ -105,8 +105,8 @@ class Paged:
         if self.fast_forward and reason is not None:
             raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
         if reason is None and self.fast_forward is not False:
-            return FastForwardEngine(scheduler, cache)
-        return PagedEngine(scheduler, cache, record=record is not None, samples=self.samples)
+            return FastForwardServer(scheduler, cache)
+        return PagedServer(scheduler, cache, record=record is not None, samples=self.samples)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfig, CacheConfig]:
         swaps = self.samples != 1 and self.preemption_mode is None
@@ -128,18 +128,18 @@ class Paged:
 
 
 class _Unpaged:
-    """What policies without pages have in common: the engine."""
+    """What policies without pages have in common: the server."""
 
     __slots__ = ()
 
-    def engine(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Engine:
+    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
         """See :class:`Policy`. UsageError if the memory cannot be recorded."""
         longest, seats = limits.max_model_len, limits.max_num_seqs
         memory = self.memory(slots, longest)
         if record is None:
-            return BaselineEngine(memory, longest, seats, limits.budget)
+            return BaselineServer(memory, longest, seats, limits.budget)
         recorded = RecordedMemory(check_addressed(memory, self), record)
-        return BaselineEngine(recorded, longest, seats, limits.budget, recorded.finish)
+        return BaselineServer(recorded, longest, seats, limits.budget, recorded.finish)
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
         """The memory itself, empty."""

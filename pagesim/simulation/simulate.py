@@ -19,6 +19,7 @@ from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.policy import Limits, Own, Paged, Policy, policy_of
+from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
 from pagesim.workload.files import load
@@ -158,10 +159,10 @@ def simulate(
     stream, pool = _stream(workload, saturated), _pool(pool)
     if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
         pool = Pool(chosen.given.pool)
-    engine = chosen.engine(pool.slots, limits, stream.requests if record else None)
+    server = chosen.server(pool.slots, limits, stream.requests if record else None)
     log, outcomes = WasteLog(pool.slots), Outcomes(stream.requests)
     with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
-        engine.run(stream.requests, log, outcomes, cost_model, told)
+        serve(server, stream.requests, log, outcomes, cost_model, told)
     log.check()
     log.steady(*_steady(outcomes, warmup))
     return Simulation(
@@ -171,7 +172,7 @@ def simulate(
         block_size=chosen.block_size if isinstance(chosen, Paged) else None,
         waste=log,
         requests=outcomes,
-        timeline=getattr(engine, "timeline", None),
+        timeline=server.finish(),
     )
 
 

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 
 from pagesim import workload
-from pagesim.simulation import Engine, Outcomes, Roofline
-from pagesim.simulation.fast_forward import FastForwardEngine
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation import Outcomes, Roofline, Server
+from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 
@@ -24,11 +25,11 @@ SCHEDULER = SchedulerConfig(16_384, 256, 16_384)
 CACHE = CacheConfig(16, 8_000)
 
 
-def timed(engine: Engine, stream: workload.Workload) -> tuple[float, WasteLog, Outcomes]:
+def timed(engine: Server, stream: workload.Workload) -> tuple[float, WasteLog, Outcomes]:
     """Seconds of one run, and what it wrote."""
     log, outcomes = WasteLog(CACHE.num_gpu_blocks * CACHE.block_size), Outcomes(stream.requests)
     start = time.perf_counter()
-    engine.run(stream.requests, log, outcomes, Roofline())
+    serve(engine, stream.requests, log, outcomes, Roofline())
     seconds = time.perf_counter() - start
     log.check()
     return seconds, log, outcomes
@@ -36,8 +37,8 @@ def timed(engine: Engine, stream: workload.Workload) -> tuple[float, WasteLog, O
 
 def row(stream: workload.Workload) -> str:
     """One line of the table."""
-    fast, log, outcomes = timed(FastForwardEngine(SCHEDULER, CACHE), stream)
-    slow, stepped, told = timed(PagedEngine(SCHEDULER, CACHE), stream)
+    fast, log, outcomes = timed(FastForwardServer(SCHEDULER, CACHE), stream)
+    slow, stepped, told = timed(PagedServer(SCHEDULER, CACHE), stream)
     if (log.seconds != stepped.seconds).any() or told.preemptions != outcomes.preemptions:
         raise SystemExit("the two runs differ")
     finished = zip(stream, outcomes.finished, strict=True)

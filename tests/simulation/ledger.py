@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pagesim.simulation import Outcomes
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.paged import PagedServer
 from pagesim.workload import Request
 
 Step = tuple[int, int, int, int]
@@ -32,7 +32,7 @@ class Clock:
 class Ledger:
     """Listens to the scheduler of ``engine``; ``seen`` counts what was rare enough to ask for."""
 
-    def __init__(self, engine: PagedEngine) -> None:
+    def __init__(self, engine: PagedServer) -> None:
         self.steps: list[Step] = []
         self.tokens: list[int] = []
         """Step by step, how many slots of the GPU hold a token of a running sequence."""

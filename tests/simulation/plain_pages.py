@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagesim.simulation import CostModel, Outcomes
-from pagesim.simulation.engine import Told, untold
+from pagesim.simulation.serving import Told, untold
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
 from pagesim.simulation import Outcomes
-from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
+from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 
@@ -37,7 +38,7 @@ def run(
     policy: MemoryPolicy, requests: list[Request], seats: int = 9, budget: int = 64
 ) -> tuple[WasteLog, Outcomes, Seconds]:
     log, outcomes, clock = WasteLog(policy.pool), Outcomes(requests), Seconds()
-    BaselineEngine(policy, LONGEST, seats, budget).run(requests, log, outcomes, clock)
+    serve(BaselineServer(policy, LONGEST, seats, budget), requests, log, outcomes, clock)
     log.check()
     return log, outcomes, clock
 
@@ -128,8 +129,8 @@ def test_progress_counts_the_ignored_and_the_finished() -> None:
     told: list[int] = []
     stream = requests((0, 30, 30), (0, 4, 1), (0, 4, 2))
     policy = ContiguousPolicy(64, LONGEST, "oracle")
-    engine = BaselineEngine(policy, LONGEST, 9, 64)
-    engine.run(stream, WasteLog(64), Outcomes(stream), Seconds(), told.append)
+    server = BaselineServer(policy, LONGEST, 9, 64)
+    serve(server, stream, WasteLog(64), Outcomes(stream), Seconds(), told.append)
     assert told == [1, 2, 3]
 
 

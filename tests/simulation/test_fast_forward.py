@@ -11,8 +11,9 @@ import pytest
 
 from pagesim.errors import UsageError
 from pagesim.simulation import Outcomes, Roofline
-from pagesim.simulation.fast_forward import FastForwardEngine
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
@@ -33,7 +34,7 @@ class Side:
 
     def _steps(self, requests: list[Request]) -> Iterator[None]:
         try:
-            yield from self.engine.steps(requests, self.log, self.outcomes, Roofline())
+            yield from steps(self.engine, requests, self.log, self.outcomes, Roofline())
         except RuntimeError as error:
             assert "no CPU swap space" in str(error)
             self.full = True
@@ -63,7 +64,7 @@ def play_both(
 ) -> tuple[int, int]:
     """Both engines side by side; returns the preemptions and the steps with swapped requests."""
     stepped, fast = (
-        Side(make, configs, requests, pool) for make in (PagedEngine, FastForwardEngine)
+        Side(make, configs, requests, pool) for make in (PagedServer, FastForwardServer)
     )
     swapped = 0
     for step, ends in enumerate(zip_longest(stepped.steps, fast.steps, fillvalue="over")):
@@ -97,13 +98,13 @@ def test_several_that_are_preempted_in_one_step(mode: str) -> None:
     assert preemptions > 3
 
 
-@pytest.mark.parametrize("make", [PagedEngine, FastForwardEngine])
+@pytest.mark.parametrize("make", [PagedServer, FastForwardServer])
 def test_no_room_on_the_cpu_is_an_error_in_both(make: Any) -> None:
     requests = [Request(str(i), 0.0, 8, 20) for i in range(4)]
     configs = SchedulerConfig(64, 8, 64, preemption_mode="swap"), CacheConfig(4, 12, 1)
     side = Side(make, configs, requests, 48)
     with pytest.raises(RuntimeError, match=r"no CPU swap space .* 1 CPU blocks are free"):
-        side.engine.run(requests, side.log, side.outcomes, Roofline())
+        serve(side.engine, requests, side.log, side.outcomes, Roofline())
 
 
 @pytest.mark.parametrize(
@@ -119,10 +120,10 @@ def test_what_must_be_stepped_says_why(
     scheduler: dict[str, Any], cache: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(UsageError, match=reason):
-        FastForwardEngine(SchedulerConfig(64, 8, 64, **scheduler), CacheConfig(4, 12, **cache))
+        FastForwardServer(SchedulerConfig(64, 8, 64, **scheduler), CacheConfig(4, 12, **cache))
 
 
-@pytest.mark.parametrize("make", [PagedEngine, FastForwardEngine])
+@pytest.mark.parametrize("make", [PagedServer, FastForwardServer])
 def test_a_prompt_must_fit_into_a_step(make: Any) -> None:
     with pytest.raises(UsageError, match=r"\(32\) must be at least max_model_len \(64\)"):
         make(SchedulerConfig(32, 8, 64), CacheConfig(4, 12))

@@ -1,4 +1,4 @@
-"""The stepped engine where the fast-forward does not go: caching, chunks, timelines."""
+"""The stepped server where the fast-forward does not go: caching, chunks, timelines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from pagesim.simulation import Outcomes, Roofline
 from pagesim.simulation.collector import collector_paused
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
@@ -18,9 +19,9 @@ from pagesim.workload import Request
 pytestmark = pytest.mark.ch01
 
 
-def run(engine: PagedEngine, requests: list[Request], pool: int) -> tuple[WasteLog, Outcomes]:
+def run(engine: PagedServer, requests: list[Request], pool: int) -> tuple[WasteLog, Outcomes]:
     log, outcomes = WasteLog(pool), Outcomes(requests)
-    engine.run(requests, log, outcomes, Roofline())
+    serve(engine, requests, log, outcomes, Roofline())
     log.check()
     return log, outcomes
 
@@ -34,7 +35,7 @@ def test_what_is_shared_is_counted_once() -> None:
     requests = conversation(4)
     for caching, blocks in {False: 4 * 64, True: 32 + 4 * 32}.items():
         cache = CacheConfig(16, 300, enable_prefix_caching=caching)
-        log, outcomes = run(PagedEngine(SchedulerConfig(8192, 8, 8192), cache), requests, 4800)
+        log, outcomes = run(PagedServer(SchedulerConfig(8192, 8, 8192), cache), requests, 4800)
         first = log.at(0)
         assert first.token == blocks * 16
         assert first.internal == 0  # the prompts fill their blocks
@@ -50,7 +51,7 @@ def test_what_is_cached_is_not_computed_again_and_takes_less_time() -> None:
     times = {}
     for caching in (False, True):
         cache = CacheConfig(16, 300, enable_prefix_caching=caching)
-        engine = PagedEngine(SchedulerConfig(8192, 8, 8192), cache)
+        engine = PagedServer(SchedulerConfig(8192, 8, 8192), cache)
         _, outcomes = run(engine, [one, again], 4800)
         times[caching] = outcomes.latency("end_to_end").tolist()
     assert times[False] == pytest.approx([times[True][0]] * 2)
@@ -60,7 +61,7 @@ def test_what_is_cached_is_not_computed_again_and_takes_less_time() -> None:
 def test_chunks_that_are_not_computed_yet_are_reserved() -> None:
     requests = [Request("a", 0.0, 40, 3)]
     config = SchedulerConfig(16, 4, 64, enable_chunked_prefill=True)
-    log, outcomes = run(PagedEngine(config, CacheConfig(4, 20)), requests, 80)
+    log, outcomes = run(PagedServer(config, CacheConfig(4, 20)), requests, 80)
     rows = [(log.at(i).token, log.at(i).reserved, log.at(i).internal) for i in range(len(log))]
     assert rows == [(16, 24, 0), (32, 8, 0), (40, 0, 0), (41, 0, 3), (42, 0, 2)]
     assert outcomes.first_token[0] == log.seconds[2]
@@ -73,7 +74,7 @@ def test_who_can_never_come_back_is_stuck_and_the_others_go_on(late: bool) -> No
     if late:
         requests.append(Request("c", 50.0, 4, 2))
     config = SchedulerConfig(8, 4, 64, enable_chunked_prefill=True, preemption_mode="swap")
-    engine = PagedEngine(config, CacheConfig(4, 10, 40))
+    engine = PagedServer(config, CacheConfig(4, 10, 40))
     log, outcomes = run(engine, requests, 40)
     assert [group.request_id for group in engine.scheduler.swapped] == ["b"]
     assert (outcomes.num_stuck, outcomes.num_ignored) == (1, 0)
@@ -85,7 +86,7 @@ def test_a_chunked_prompt_that_would_preempt_itself_for_ever_is_ignored() -> Non
     for tokens, ignored in {12: 0, 13: 1, 15: 1}.items():
         requests = [Request("a", 0.0, tokens, 1)]
         config = SchedulerConfig(8, 4, 64, enable_chunked_prefill=True)
-        _, outcomes = run(PagedEngine(config, CacheConfig(4, 4)), requests, 16)
+        _, outcomes = run(PagedServer(config, CacheConfig(4, 4)), requests, 16)
         assert (outcomes.num_ignored, outcomes.num_finished) == (ignored, 1 - ignored)
 
 
@@ -111,9 +112,9 @@ def test_any_setting_comes_to_an_end() -> None:
         cache = CacheConfig(
             block_size, num_blocks, 400, enable_prefix_caching=r.random() < 0.4, watermark=0.01
         )
-        engine = PagedEngine(config, cache, samples=samples)
+        engine = PagedServer(config, cache, samples=samples)
         log, outcomes = WasteLog(block_size * num_blocks), Outcomes(requests)
-        iterations = list(islice(engine.steps(requests, log, outcomes, Roofline()), 5000))
+        iterations = list(islice(steps(engine, requests, log, outcomes, Roofline()), 5000))
         assert len(iterations) < 5000, seed
         log.check()
         manager = engine.scheduler.block_manager
@@ -129,22 +130,23 @@ def test_any_setting_comes_to_an_end() -> None:
 
 def test_a_timeline_of_the_pages_and_the_queues() -> None:
     requests = [Request(str(i), 0.0, 6, 6) for i in range(3)]
-    engine = PagedEngine(SchedulerConfig(64, 8, 64), CacheConfig(4, 6), record=True)
+    engine = PagedServer(SchedulerConfig(64, 8, 64), CacheConfig(4, 6), record=True)
     _, outcomes = run(engine, requests, 24)
-    assert engine.timeline is not None
-    assert len(engine.timeline) > 20
-    assert engine.timeline.at(-1).tables == {}
-    plain = PagedEngine(SchedulerConfig(64, 8, 64), CacheConfig(4, 6))
+    timeline = engine.finish()
+    assert timeline is not None
+    assert len(timeline) > 20
+    assert timeline.at(-1).tables == {}
+    plain = PagedServer(SchedulerConfig(64, 8, 64), CacheConfig(4, 6))
     assert run(plain, requests, 24)[1].finished == outcomes.finished
-    assert plain.timeline is None
+    assert plain.finish() is None
 
 
 def test_no_more_wait_in_the_scheduler_than_a_step_can_admit() -> None:
     requests = [Request(str(i), 0.0, 4, 4) for i in range(50)]
-    engine = PagedEngine(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
+    engine = PagedServer(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
     log, outcomes = WasteLog(32), Outcomes(requests)
     longest = max(
-        len(engine.scheduler.waiting) for _ in engine.steps(requests, log, outcomes, Roofline())
+        len(engine.scheduler.waiting) for _ in steps(engine, requests, log, outcomes, Roofline())
     )
     assert longest <= 4
     assert outcomes.num_finished == 50
@@ -158,8 +160,8 @@ def test_the_collector_rests_during_a_run() -> None:
 
     seen: set[bool] = set()
     requests = [Request("a", 0.0, 4, 4)]
-    engine = PagedEngine(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
-    engine.run(requests, WasteLog(32), Outcomes(requests), Watching())
+    engine = PagedServer(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
+    serve(engine, requests, WasteLog(32), Outcomes(requests), Watching())
     assert seen == {False}
     assert gc.isenabled()
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagesim.simulation import Engine, Outcomes, Roofline
-from pagesim.simulation.fast_forward import FastForwardEngine
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation import Outcomes, Roofline, Server
+from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import Usage, WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
@@ -28,15 +29,18 @@ REQUESTS = st.lists(
 
 
 def played(
-    engine: Engine, requests: list[Request], pool: int
+    engine: Server | PlainPagedEngine, requests: list[Request], pool: int
 ) -> tuple[list[Usage], Outcomes, WasteLog]:
     log, outcomes = WasteLog(pool), Outcomes(requests)
-    engine.run(requests, log, outcomes, Roofline())
+    if isinstance(engine, PlainPagedEngine):  # with a loop of its own
+        engine.run(requests, log, outcomes, Roofline())
+    else:
+        serve(engine, requests, log, outcomes, Roofline())
     log.check()
     return [log.at(i) for i in range(len(log))], outcomes, log
 
 
-@pytest.mark.parametrize("real", [PagedEngine, FastForwardEngine])
+@pytest.mark.parametrize("real", [PagedServer, FastForwardServer])
 @settings(max_examples=60)
 @given(
     REQUESTS,
@@ -46,7 +50,7 @@ def played(
     st.sampled_from([LONGEST, 100]),
 )
 def test_counting_gives_what_tables_and_ids_give(
-    real: Callable[[SchedulerConfig, CacheConfig], Engine],
+    real: Callable[[SchedulerConfig, CacheConfig], Server],
     lengths: list[tuple[float, int, int]],
     block_size: int,
     pool: int,

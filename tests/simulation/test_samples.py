@@ -8,7 +8,8 @@ import pytest
 
 import pagesim
 from pagesim.simulation import Outcomes, Roofline
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
@@ -88,9 +89,9 @@ def test_chunked_prefill_decodes_beside_prompts() -> None:
 def blocks_of(n: int, *requests: Request) -> list[list[int]]:
     """The tables in the last step before the first request ends, with prefix caching."""
     config = SchedulerConfig(2048, 8, 2048, preemption_mode="swap")
-    engine = PagedEngine(config, CacheConfig(4, 999, 99, enable_prefix_caching=True), samples=n)
+    engine = PagedServer(config, CacheConfig(4, 999, 99, enable_prefix_caching=True), samples=n)
     outcomes, tables = Outcomes(requests), {}
-    for _ in engine.steps(requests, WasteLog(4000), outcomes, Roofline()):
+    for _ in steps(engine, requests, WasteLog(4000), outcomes, Roofline()):
         tables = engine.tables() or tables
     return list(tables.values())
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pagesim.simulation import Outcomes, Roofline, paged_requests
-from pagesim.simulation.baseline import BaselineEngine
+from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
-from pagesim.simulation.fast_forward import FastForwardEngine, why_not
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.fast_forward import FastForwardServer, why_not
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, request
@@ -72,7 +73,7 @@ def paged_case(r: random.Random) -> tuple[SchedulerConfig, CacheConfig, int, lis
 
 def charged(engine: Any, requests: list[Request], pool: int) -> tuple[list[Step], WasteLog]:
     clock, log, outcomes = Clock(), WasteLog(pool), Outcomes(requests)
-    engine.run(requests, log, outcomes, clock)
+    serve(engine, requests, log, outcomes, clock)
     log.check()
     return clock.asked, log
 
@@ -82,16 +83,16 @@ def test_paged_engines_charge_what_a_ledger_finds() -> None:
     for seed in range(CONFIGURATIONS):
         scheduler, cache, samples, requests = paged_case(random.Random(seed))
         pool = cache.num_gpu_blocks * cache.block_size
-        engine = PagedEngine(scheduler, cache, samples=samples)
+        engine = PagedServer(scheduler, cache, samples=samples)
         ledger, clock, log = Ledger(engine), Clock(), WasteLog(pool)
-        steps = engine.steps(requests, log, Outcomes(requests), clock)
-        tokens = [log.at(-1).token for _ in steps]
+        run = steps(engine, requests, log, Outcomes(requests), clock)
+        tokens = [log.at(-1).token for _ in run]
         log.check()
         assert clock.asked == ledger.steps, seed
         assert tokens == ledger.tokens, seed
         seen.update(ledger.seen)
         if samples == 1 and why_not(scheduler, cache) is None:
-            fast, _ = charged(FastForwardEngine(scheduler, cache), requests, pool)
+            fast, _ = charged(FastForwardServer(scheduler, cache), requests, pool)
             assert fast == ledger.steps, seed
             seen["fast-forwarded"] += 1
     assert min(seen.values()) > 50, seen  # or the cases would be too easy
@@ -111,8 +112,8 @@ def test_baselines_charge_what_a_ledger_finds(name: str) -> None:
         else:
             policy = ContiguousPolicy(pool, LONGEST, name)
         clock, log, outcomes = Clock(), WasteLog(pool), Outcomes(requests)
-        engine = BaselineEngine(policy, LONGEST, r.choice([1, 3, 8]), r.choice([27, 64]))
-        engine.run(requests, log, outcomes, clock)
+        engine = BaselineServer(policy, LONGEST, r.choice([1, 3, 8]), r.choice([27, 64]))
+        serve(engine, requests, log, outcomes, clock)
         assert clock.asked == baseline_steps(requests, outcomes, log.seconds.tolist()), seed
         decoded += sum(step[1] for step in clock.asked)
     assert decoded > 500
@@ -129,14 +130,14 @@ def test_a_prefix_is_found_once_and_not_with_every_chunk() -> None:
     ]
     scheduler = SchedulerConfig(8, 4, LONGEST, enable_chunked_prefill=True)
     cache = CacheConfig(4, 40, enable_prefix_caching=True)
-    steps, _ = charged(PagedEngine(scheduler, cache), requests, 160)
+    steps, _ = charged(PagedServer(scheduler, cache), requests, 160)
     chunks = [(8, 0, 0, 0), (8, 0, 8, 0), (8, 0, 16, 0)]
     assert steps == [*chunks, (1, 0, 7, 0), *chunks[1:]]
 
 
 def test_samples_are_decoded_and_read_one_by_one() -> None:
     steps, _ = charged(
-        PagedEngine(
+        PagedServer(
             SchedulerConfig(64, 8, LONGEST, preemption_mode="swap"),
             CacheConfig(4, 40, 40),
             samples=3,
@@ -149,7 +150,7 @@ def test_samples_are_decoded_and_read_one_by_one() -> None:
 
 def test_a_window_is_all_that_is_read() -> None:
     steps, log = charged(
-        PagedEngine(SchedulerConfig(64, 8, LONGEST), CacheConfig(4, 40, sliding_window=6)),
+        PagedServer(SchedulerConfig(64, 8, LONGEST), CacheConfig(4, 40, sliding_window=6)),
         [Request("a", 0.0, 4, 20)],
         160,
     )

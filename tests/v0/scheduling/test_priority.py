@@ -12,8 +12,9 @@ import pytest
 import pagesim
 from pagesim.cache import CacheEngine, KVPool
 from pagesim.simulation import Outcomes, Roofline
-from pagesim.simulation.fast_forward import FastForwardEngine
-from pagesim.simulation.paged import PagedEngine
+from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 from tests.v0.scheduling.engine import Engine, names
@@ -202,11 +203,11 @@ def test_a_workload_under_another_policy_is_stepped(setting: dict[str, Any]) -> 
     for given in ({}, setting):
         configs = pagesim.SchedulerConfig(64, 8, 64, **given), pagesim.CacheConfig(4, 40)
         log, outcomes = WasteLog(160), Outcomes(requests)
-        PagedEngine(*configs).run(requests, log, outcomes, Roofline())
+        serve(PagedServer(*configs), requests, log, outcomes, Roofline())
         assert outcomes.num_finished == 30
         assert outcomes.num_preemptions > 0
         seconds.append(log.seconds.tolist())
     # Without priorities the order is that of arrival: first come, first served. A delay is seen.
     assert (seconds[0] == seconds[1]) == ("policy" in setting)
     with pytest.raises(pagesim.UsageError, match="first come, first served"):
-        FastForwardEngine(*configs)
+        FastForwardServer(*configs)

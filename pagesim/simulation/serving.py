@@ -1,0 +1,163 @@
+"""The serving loop: arrivals, the clock, the accounting and the outcomes, for every policy.
+
+What differs between policies is a server, of four methods: see :class:`Server`. What holds for all:
+
+* Requests are served first come, first served; what becomes of ``requests[i]`` is in row ``i`` of
+  the :class:`Outcomes`.
+* The clock starts at 0. An iteration lasts ``cost_model.seconds(…)``; with nothing to run, the
+  clock jumps to the next arrival.
+* The :class:`WasteLog` gets one row for every iteration, with the time at its end, and one with
+  batch 0 for every jump. The slots are counted as they are while the iteration runs: prompts that
+  it prefills are tokens, and so is the token that each decoding request writes. (A request of ``p``
+  prompt and ``o`` output tokens runs ``o`` iterations and ends with ``p + o - 1`` tokens cached:
+  the last one is sampled, and never stored.)
+* Free slots are external while the head of the queue waits because it does not fit, and free
+  otherwise; a head that waits for a seat in the batch (``max_num_seqs``) makes nothing external.
+* A request whose prompt and output together are longer than ``max_model_len`` is ignored, whatever
+  the policy; so is one that this policy could never hold, even alone. A request that is neither
+  finished nor ignored at the end is stuck: swapped out for good. No baseline has such requests.
+* The batch is the number of requests that are running, and hold memory, while the iteration lasts;
+  one that only waits for others to be prefilled counts, one that is swapped out does not.
+* Slots that belong to no block (a pool that is no multiple of the block size) are external.
+* ``progress(n)`` is told how many requests are done (finished or ignored) whenever that has grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pagesim.simulation.collector import collector_paused
+from pagesim.simulation.cost_model import CostModel
+from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.waste import WasteLog
+from pagesim.workload.request import Request
+
+if TYPE_CHECKING:
+    from pagesim.timeline import Timeline
+
+Told = Callable[[int], None]
+"""Called with how many requests are done, finished or ignored."""
+
+
+def untold(done: int) -> None:
+    """For runs without a watcher."""
+
+
+class Step(NamedTuple):
+    """What a server has decided. Requests are named by their rows in the workload."""
+
+    batch: int = 0
+    """Requests that run and hold memory."""
+    usage: tuple[int, int, int, int] | None = None
+    """Slots: token, reserved, internal, external. None if nothing is computed or moved."""
+    prefill: int = 0
+    """Prompt tokens computed."""
+    decodes: int = 0
+    """Sequences that get a token more."""
+    read: int = 0
+    """Cached tokens that they read."""
+    moved: int = 0
+    """Slots swapped in or out."""
+    scheduled: Iterable[int] = ()
+    """Requests of whose prompts something is computed."""
+    preempted: Iterable[int] = ()
+    ignored: Sequence[int] = ()
+
+
+class Server(Protocol):
+    """A scheduler with its memory. Built for one run."""
+
+    pool: int
+    """Slots that it can use: whole blocks."""
+
+    @property
+    def blocked(self) -> bool:
+        """No request will go on, whatever arrives."""
+
+    def add(self, row: int, request: Request) -> bool:
+        """Queue a request that has arrived; False if it can never be served, and is not queued."""
+
+    def schedule(self, clock: float) -> Step | None:
+        """Decide the next iteration; None if there is nothing to do before the next arrival."""
+
+    def commit(
+        self, tokens: Mapping[int, int] | None = None
+    ) -> tuple[Sequence[int], Sequence[int]]:
+        """The iteration is computed: the rows that have an answer now, and those that are done.
+
+        ``tokens`` are those that a model has sampled, by sequence id; without them every request
+        gets tokens of its own.
+        """
+
+    def tables(self) -> dict[int, list[int]]:
+        """The block ids of every sequence that has any, by its id: copies."""
+
+    def finish(self) -> Timeline | None:
+        """The run is over: its timeline, if it was recorded."""
+
+
+def steps(
+    server: Server,
+    requests: Sequence[Request],
+    log: WasteLog,
+    outcomes: Outcomes,
+    cost_model: CostModel,
+    progress: Told = untold,
+) -> Iterator[None]:
+    """Serve ``requests``, in order of arrival; stop after each iteration, to look at it.
+
+    RuntimeError if swapping finds no room on the CPU.
+    """
+    seconds, add, homeless = cost_model.seconds, log.add, log.pool - server.pool
+    clock, next_row, done, told, num_requests = 0.0, 0, 0, 0, len(requests)
+    while True:
+        while next_row < num_requests and requests[next_row].arrival_s <= clock:
+            if not server.add(next_row, requests[next_row]):
+                outcomes.ignore(next_row)
+                done += 1
+            next_row += 1
+        if done != told:
+            progress(told := done)
+        step = server.schedule(clock)
+        if step is not None:
+            for row in step.preempted:
+                outcomes.preempt(row)
+            for row in step.ignored:
+                outcomes.ignore(row)
+                done += 1
+            if step.usage is not None:
+                for row in step.scheduled:
+                    outcomes.schedule(row, clock)
+                clock += seconds(step.prefill, step.decodes, step.read, step.moved)
+                token, reserved, internal, external = step.usage
+                add(clock, token, reserved, internal, external + homeless, step.batch)
+                answered, finished = server.commit()
+                for row in answered:
+                    outcomes.answer(row, clock)
+                for row in finished:
+                    outcomes.finish(row, clock)
+                done += len(finished)
+        if done != told:
+            progress(told := done)
+        if step is None:
+            if next_row == num_requests or server.blocked:
+                return
+            clock = requests[next_row].arrival_s
+            add(clock, 0, 0, 0, homeless, 0)
+        elif step.usage is not None:
+            yield
+
+
+def serve(
+    server: Server,
+    requests: Sequence[Request],
+    log: WasteLog,
+    outcomes: Outcomes,
+    cost_model: CostModel,
+    progress: Told = untold,
+) -> None:
+    """:func:`steps` to the end."""
+    with collector_paused():
+        for _ in steps(server, requests, log, outcomes, cost_model, progress):
+            pass
