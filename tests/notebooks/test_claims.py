@@ -125,12 +125,12 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "10",
         "token-why",
         "token",
-        r"it is: ([\d.]+)",
+        r"by a factor of ([\d.]+)",
         lambda factor: (
             f"A factor of {40 / 32:g} is from the layers, and {float(factor) / 1.25:g} from"
         ),
     ),
-    ("10", "v0-why", "v0", r"it is: (\d+)", "leaves {} possible counts"),
+    ("10", "v0-why", "v0", r"different counts: (\d+)", "leaves {} possible counts"),
     (
         "10",
         "v0-why",

@@ -52,6 +52,17 @@ def test_cells_for_a_prediction_are_folded(name: str) -> None:
 
 
 @every_chapter
+def test_what_jupyterlab_shows_of_a_folded_output_is_no_answer(name: str) -> None:
+    """It shows the first line: no number and no verdict may stand there, but a sequence's name."""
+    for cell in code_cells(chapter(name)):
+        if is_folded(cell):
+            output = cell.outputs[0]
+            assert output.output_type == "stream", f"{cell.id}: print a line before the picture"
+            line = re.sub(r"\bs\d\b", "", next(filter(None, output.text.splitlines())))
+            assert not re.search(r"\d|True|False|\byes\b|\bno\b", line), f"{cell.id}: {line}"
+
+
+@every_chapter
 def test_the_text_below_a_folded_answer_is_folded(name: str) -> None:
     cells = chapter(name).cells
     for cell, below in pairwise(cells):
