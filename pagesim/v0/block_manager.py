@@ -151,7 +151,7 @@ class SelfAttnBlockSpaceManager:
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)
             num_slots = len(seq.data.token_ids) + num_lookahead_slots
-            touched += cdiv(num_slots, block_size) - table.num_full_slots // block_size
+            touched += -(-num_slots // block_size) - table.num_full_slots // block_size
         return touched <= self._gpu.get_num_free_blocks()
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:

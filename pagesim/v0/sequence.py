@@ -304,7 +304,7 @@ class SequenceGroup:
 
         The list is the group's own: read it only.
         """
-        if status is None or self.seqs[0].status == status:
+        if status is None or self.seqs[0].status is status:
             return self.seqs
         return []
 

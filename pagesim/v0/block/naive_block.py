@@ -354,7 +354,8 @@ class NaiveBlockAllocator:
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now."""
-        return len(self._free_block_indices)
+        free = self._free_block_indices
+        return len(free.returned) + free.num_fresh
 
     def get_num_total_blocks(self) -> int:
         """How many blocks the pool has."""
