@@ -37,7 +37,7 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz: 400 shapes over all options of the attention kernels
-	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/test_attention_fuzz.py
+	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
 
 notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
 	$(PY) -m tools.course.execute --check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import re
@@ -156,6 +157,15 @@ def make(folder: Path, *arguments: str, **variables: str) -> subprocess.Complete
         text=True,
         check=False,
     )
+
+
+def test_what_the_makefile_runs_exists() -> None:
+    text = read("Makefile")
+    files = set(re.findall(r"\btests/[\w./-]+", text))
+    modules = set(re.findall(r"-m ((?:figures|kernels|pagesim|tools)[\w.]*)", text))
+    assert "tests/cluster" in files and "tools.course.execute" in modules
+    assert [name for name in files if not (ROOT / name).exists()] == []
+    assert [name for name in modules if importlib.util.find_spec(name) is None] == []
 
 
 def test_help_is_the_default_and_lists_every_target(checkout: Path) -> None:
