@@ -130,7 +130,7 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
             f"A factor of {40 / 32:g} is from the layers, and {float(factor) / 1.25:g} from"
         ),
     ),
-    ("10", "v0-why", "v0", r"different counts: (\d+)", "leaves {} possible counts"),
+    ("10", "v0-why", "v0", r"counts that fit: (\d+)", "leaves {} possible counts"),
     (
         "10",
         "v0-why",
