@@ -10,7 +10,7 @@ import figures
 import pagesim
 from figures.cache_view import cache_view
 from figures.scenes import NAMES, forked_and_swapped
-from pagesim.journal.state import State
+from pagesim.journal.state import State, TableState
 from pagesim.workload import Request
 from tests.figures.charts import shown
 from tests.figures.conftest import MakeCache, cache_of
@@ -126,3 +126,16 @@ def test_alt_text_of_little() -> None:
     one = cache_of(2, 2, 0, {"A": ((1,), (5,)), "B": ((), ())}, (0,))
     assert "A keeps 1 token in block 1 on the GPU. B holds no blocks." in figures.alt_text(one)
     assert figures.alt_text(one).endswith("One block is in the GPU free list: 0.")
+
+
+def test_a_state_of_one_free_list_and_a_null_block_is_drawn_too() -> None:
+    """As an engine without a CPU pool, and with other lists than V0's, would give it."""
+    table = TableState.of((0, 2), (5, 6, 7), 2, null_block=0)
+    counts = {0: 1, 1: 0, 2: 1, 3: 0}
+    lists = {"free list": (3, 1)}
+    state = State(2, {"GPU": 4}, True, {"r0": table}, counts, lists, null_block=0)
+    words = shown(figures.block_layout(state))
+    assert {"GPU pool", "free list", "next", "r0"} <= set(words)
+    assert "CPU pool" not in words and "hatched: CPU" not in words
+    assert "2 blocks are in the free list; the first is 3." in figures.alt_text(state)
+    assert cache_view(state).fill == {0: 0, 2: 1}
