@@ -13,7 +13,7 @@ from itertools import islice
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.simulation.paged_requests import Place, can_ever_serve, prompt_of
+from pagesim.simulation.paged_requests import RequestTag, can_ever_serve, prompt_of
 from pagesim.simulation.serving import Step
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
@@ -107,23 +107,23 @@ class PagedServer:
         answered, finished = [], []
         for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
             group = scheduled.seq_group
-            place, data = group.sampling_params, group.seqs[0].data
+            tag, data = group.sampling_params, group.seqs[0].data
             data.update_num_computed_tokens(scheduled.token_chunk_size)
             if not meta.do_sample:
                 continue
             if meta.is_prompt:
-                answered.append(place.row)
+                answered.append(tag.row)
                 self._fork(group)
             for seq in group.seqs[1:] if not meta.is_prompt else ():
                 seq.data.update_num_computed_tokens(1)
             for seq in group.seqs:
-                token = self._token(seq, place) if tokens is None else tokens[seq.seq_id]
+                token = self._token(seq, tag) if tokens is None else tokens[seq.seq_id]
                 seq.data.append_token_id(token)
-            if len(data.token_ids) == place.goal:
+            if len(data.token_ids) == tag.goal:
                 for seq in group.seqs:
                     seq.status = FINISHED
                     self.scheduler.free_seq(seq)
-                finished.append(place.row)
+                finished.append(tag.row)
         if finished:
             self.scheduler.free_finished_seq_groups()
             self.scheduler.get_and_reset_finished_requests_ids()
@@ -155,9 +155,9 @@ class PagedServer:
         ):
             row, request = self._arrived.popleft()
             seq = Sequence(row * self._samples, prompt_of(request, row), block_size)
-            place = Place(row, request.total_tokens, -1 - row)
+            tag = RequestTag(row, request.total_tokens, -1 - row)
             scheduler.add_seq_group(
-                SequenceGroup(request.request_id, [seq], request.arrival_s, place)
+                SequenceGroup(request.request_id, [seq], request.arrival_s, tag)
             )
 
     def _fork(self, group: SequenceGroup) -> None:
@@ -168,10 +168,10 @@ class PagedServer:
             group.add(child)
             self.scheduler.fork_seq(parent, child)
 
-    def _token(self, seq: Sequence, place: Place) -> int:
+    def _token(self, seq: Sequence, tag: RequestTag) -> int:
         """A token of the sequence's own: no sample says what another one says."""
         sample = seq.seq_id % self._samples
-        return place.token * self._samples - sample if sample else place.token
+        return tag.token * self._samples - sample if sample else tag.token
 
     def _preempted(self, out: SchedulerOutputs) -> Iterable[SequenceGroup]:
         if not out.preempted:
@@ -200,11 +200,9 @@ class PagedServer:
         block_size, tables = cache.block_size, self.scheduler.block_manager.block_tables
         for meta in metadata:
             if meta.is_prompt:
-                place, (data,) = meta.sampling_params, meta.seq_data.values()
+                tag, (data,) = meta.sampling_params, meta.seq_data.values()
                 found = len(meta.computed_block_nums) * block_size
-                self._cached[place.row] = max(
-                    found, data.num_computed_tokens + meta.token_chunk_size
-                )
+                self._cached[tag.row] = max(found, data.num_computed_tokens + meta.token_chunk_size)
         left: dict[int, int] = {}
         complete: list[list[int]] = []
         for group in self.scheduler.running:

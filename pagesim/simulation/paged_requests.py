@@ -10,7 +10,7 @@ from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestTag:
     """Where a request stands in its workload, and how long it gets: prompt and output tokens.
 
     It travels as the group's ``sampling_params``: that is where vLLM keeps ``max_tokens``.
