@@ -21,6 +21,7 @@ from pagesim.commands.play import play
 from pagesim.commands.replay import replay
 from pagesim.commands.simulate import simulate
 from pagesim.commands.size import size
+from pagesim.commands.sweep import sweep
 from pagesim.commands.waste import waste
 from pagesim.starting import INTERRUPTED, started
 
@@ -38,7 +39,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (doctor, fit, play, replay, simulate, size, waste):
+for command in (doctor, fit, play, replay, simulate, size, sweep, waste):
     cli.add_command(command)
 
 

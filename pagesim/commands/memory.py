@@ -41,9 +41,9 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a command line names, as keywords of `simulate`."""
-    names = [one.name for one in (*fields(Limits), *fields(Paged))]
+def given(options: Mapping[str, Any], *kinds: Any) -> dict[str, Any]:
+    """The fields that a command line names, as keywords of `simulate`; by default all of them."""
+    names = [one.name for kind in kinds or (Limits, Paged) for one in fields(kind)]
     return {name: options[name] for name in names if options.get(name) is not None}
 
 

@@ -19,7 +19,7 @@ from pagesim.commands.common import (
     with_file_name,
 )
 from pagesim.commands.memory import COUNT, given, memory_options, table
-from pagesim.simulation import Simulation
+from pagesim.simulation import POLICIES, Limits, Simulation
 
 
 @click.command(
@@ -32,6 +32,12 @@ from pagesim.simulation import Simulation
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
 @click.option("--first", type=COUNT, help="Only so many requests of FILE.")
 @click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
+@click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with a row a request.")
+@click.option(
+    "--compare",
+    type=click.Choice(list(POLICIES)),
+    help="Serve the same requests by this policy too, and show both.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def simulate(
@@ -43,6 +49,8 @@ def simulate(
     saturated: bool,
     first: int | None,
     record: Path | None,
+    requests: Path | None,
+    compare: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -57,15 +65,19 @@ def simulate(
     from pagesim.workload import WorkloadError, load
 
     check_out("--record", record, file)
+    check_out("--requests", requests, file)
     try:
-        run = run_through(
-            load(file, first=first),
-            policy=policy,
-            pool=slots,
-            saturated=saturated,
-            record=record is not None,
-            **given(options),
-        )
+        workload = load(file, first=first)
+
+        def serve(name: str, record: bool = False) -> Simulation:
+            """By one policy. What only pages have is not for the other one of two."""
+            fits = given(options, Limits) if compare and name != "paged" else given(options)
+            return run_through(
+                workload, policy=name, pool=slots, saturated=saturated, record=record, **fits
+            )
+
+        run = serve(policy, record is not None)
+        other = serve(compare) if compare else None
     except (UsageError, WorkloadError, OSError) as error:
         raise BadInput(with_file_name(file, error)) from error
     except RuntimeError as error:  # swapping found no room
@@ -74,8 +86,17 @@ def simulate(
     if record is not None and run.timeline is not None:
         with blaming(record):
             run.timeline.save(record)
+    if requests is not None:
+        with blaming(requests):
+            run.requests.save_csv(requests)
     value = run.summary() | ({} if record is None else {"record": str(record)})
     lines = describe(run)
+    if other is not None:
+        value["compared"] = other.summary()
+        lines += ["", str(run.compare(other))]
+    if requests is not None:
+        value["requests_csv"] = str(requests)
+        lines.append(f"{requests} has a row a request.")
     if record is not None:
         lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
     finish(context, Answer(run.requests.num_finished > 0, "\n".join(lines), value), as_json)

@@ -5,18 +5,24 @@ Engines write the columns; ``requests[i]`` is row ``i`` of each.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.errors import UsageError
+from pagesim.simulation.report import COLUMNS, html_table, request_rows, save_csv
 from pagesim.workload.request import Request
 
 NAN = float("nan")
 
-LATENCIES = ("queueing", "time_to_first_token", "normalized", "end_to_end")
+LATENCIES = (
+    *("queueing", "time_to_first_token", "time_per_output_token", "inter_token"),
+    *("normalized", "end_to_end"),
+)
 """The latencies of :meth:`Outcomes.latency`."""
 
 
@@ -28,6 +34,7 @@ class Outcomes:
 
     __slots__ = (
         "arrival",
+        "decodes",
         "finished",
         "first_scheduled",
         "first_token",
@@ -46,6 +53,8 @@ class Outcomes:
         """When the iteration ended that gave its first output token."""
         self.finished = array("d", [NAN]) * n
         """When the iteration ended that gave its last output token."""
+        self.decodes = array("d")
+        """When the iterations ended in which sequences got a token more."""
         self.preemptions = array("q", [0]) * n
         """How often it was thrown out of memory while running."""
         self.ignored = bytearray(n)
@@ -103,15 +112,24 @@ class Outcomes:
     def latency(self, name: str = "normalized") -> NDArray[np.float64]:
         """A latency of every finished request, in the order of the workload.
 
-        "queueing": arrival to first scheduled; "time_to_first_token": arrival to first token;
-        "end_to_end": arrival to last token, all in seconds; "normalized": end-to-end seconds
-        divided by output tokens, the paper's measure (section 6.1).
+        "queueing": arrival to first scheduled; "time_to_first_token" (TTFT): arrival to first
+        token; "time_per_output_token" (TPOT): the mean gap after that, of requests with more than
+        one output token; "end_to_end": arrival to last token, all in seconds; "normalized":
+        end-to-end seconds divided by output tokens, the paper's measure (section 6.1).
+        "inter_token" (ITL) has every single gap, and so not a number a request: those of requests
+        that were never preempted and got a token in every decoding iteration.
         """
+        if name == "inter_token":
+            return self._gaps()
         arrival, finished = np.array(self.arrival), np.array(self.finished)
         if name == "queueing":
             values = np.array(self.first_scheduled) - arrival
         elif name == "time_to_first_token":
             values = np.array(self.first_token) - arrival
+        elif name == "time_per_output_token":
+            more = np.array([request.output_tokens - 1 for request in self.requests])
+            finished[more == 0] = NAN
+            values = (finished - np.array(self.first_token)) / np.maximum(more, 1)
         elif name == "end_to_end":
             values = finished - arrival
         elif name == "normalized":
@@ -119,6 +137,28 @@ class Outcomes:
         else:
             raise UsageError(f"{name!r} is no latency: {', '.join(LATENCIES)}")
         return np.asarray(values[np.isfinite(finished)], dtype=np.float64)
+
+    def _gaps(self) -> NDArray[np.float64]:
+        """Seconds from a token to the next one, over all requests."""
+        ends = np.array(self.decodes)
+        found = [np.zeros(0)]
+        rows = zip(self.requests, self.first_token, self.finished, strict=True)
+        for request, first, last in rows:
+            if last == last:
+                start, stop = np.searchsorted(ends, (first, last), side="right")
+                if stop - start == request.output_tokens - 1:
+                    found.append(np.diff(ends[start:stop], prepend=first))
+        return np.concatenate(found)
+
+    def _repr_html_(self) -> str:
+        rows = list(islice(request_rows(self), 20))
+        return html_table(
+            COLUMNS, rows, f"{len(rows)} of {len(self)} requests; save_csv(path) has all"
+        )
+
+    def save_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a row a request; see `pagesim.simulation.report.COLUMNS`. OSError if it fails."""
+        save_csv(self, path)
 
     def percentiles(
         self, name: str = "normalized", of: Sequence[float] = (50, 90, 99)

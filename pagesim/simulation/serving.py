@@ -132,6 +132,8 @@ def steps(
                 clock += seconds(step.prefill, step.decodes, step.read, step.moved)
                 token, reserved, internal, external = step.usage
                 add(clock, token, reserved, internal, external + homeless, step.batch)
+                if step.decodes:
+                    outcomes.decodes.append(clock)
                 answered, finished = server.commit()
                 for row in answered:
                     outcomes.answer(row, clock)

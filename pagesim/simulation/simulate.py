@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from pagesim.checks import check_bool
+from pagesim.checks import check_bool, check_time
 from pagesim.errors import UsageError
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
-from pagesim.simulation.outcomes import Outcomes
+from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.policy import Limits, Own, Paged, Policy, policy_of
+from pagesim.simulation.report import COLUMNS, Comparison, compare, request_rows
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.sizing.pool import Pool
@@ -96,9 +97,34 @@ class Simulation:
                     key: value if math.isfinite(value) else None
                     for key, value in self.requests.percentiles(name).items()
                 }
-                for name in ("time_to_first_token", "normalized", "end_to_end")
+                for name in LATENCIES
+                if name != "queueing"
             },
         }
+
+    def goodput(self, *, ttft: float | None = None, tpot: float | None = None) -> float:
+        """Requests a second that are served within limits, in seconds, on TTFT and TPOT.
+
+        Over all of the run. A request of one output token has no TPOT to exceed. Source of the
+        word: DistServe, arXiv 2401.09670, section 1. UsageError unless a limit is given, above 0.
+        """
+        limits = {"ttft": ttft, "tpot": tpot}
+        if ttft is None and tpot is None:
+            raise UsageError("goodput needs a limit in seconds: ttft=0.5, tpot=0.05, or both")
+        for name, limit in limits.items():
+            if limit is not None and not check_time(name, limit) > 0:
+                raise UsageError(f"{name} must be a number of seconds above 0, not {limit}")
+        good = 0
+        for row in request_rows(self.requests):
+            said = dict(zip(COLUMNS, row, strict=True))
+            times = [(said[f"{name}_s"], limit) for name, limit in limits.items()]
+            within = all(None in pair or pair[0] <= pair[1] for pair in times)
+            good += said["state"] == "finished" and within
+        return good / self.seconds if self.seconds else 0.0
+
+    def compare(self, other: Simulation) -> Comparison:
+        """This run and another one as a table: print it, or show it in a notebook."""
+        return compare(self, other)
 
     def __repr__(self) -> str:
         return (

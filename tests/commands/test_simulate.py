@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from dataclasses import fields
@@ -272,3 +273,57 @@ def test_an_option_reaches_the_policy(capsys: pytest.CaptureFixture[str], trace:
     arguments = ("simulate", trace, "--saturated", *SMALL)
     shares = [answer(capsys, *arguments, "--watermark", part)["waste"] for part in ("0", "0.5")]
     assert shares[0]["batch"] > 1.3 * shares[1]["batch"]
+
+
+def test_a_row_a_request_is_written(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "requests.csv"
+    value = answer(capsys, "simulate", trace, *SMALL, "--requests", out)
+    with out.open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert value["requests_csv"] == str(out)
+    assert [row["request_id"] for row in rows] == [str(i) for i in range(40)]
+    ttft = sorted(float(row["ttft_s"]) for row in rows)
+    assert value["latency"]["time_to_first_token"]["mean"] == pytest.approx(sum(ttft) / 40)
+    assert run("simulate", trace, "--requests", trace) == 2
+    assert "--requests: " in capsys.readouterr().err
+
+
+def test_two_policies_are_compared(capsys: pytest.CaptureFixture[str], trace: Path) -> None:
+    arguments = ("simulate", trace, *SMALL, "--saturated", "--block-size", "8")
+    value = answer(capsys, *arguments, "--compare", "max")
+    assert (value["policy"], value["block_size"]) == ("paged", 8)
+    assert value["compared"]["policy"] == "max"
+    assert value["compared"] == answer(
+        capsys, "simulate", trace, *SMALL, "--saturated", "--policy", "max"
+    )
+    assert run(*arguments, "--compare", "max") == 0
+    assert re.search(r"mean batch +\d.* +\d.* +0\.\d", capsys.readouterr().out)
+
+
+def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    grid, out = tmp_path / "grid.json", tmp_path / "study.jsonl"
+    workload = {"name": "sharegpt_like", "n": 9, "seed": 1}
+    grid.write_text(json.dumps({"workload": [workload], "policy": ["max", "paged"]}))
+    value = answer(capsys, "sweep", grid, "-o", out)
+    assert (value["cells"], value["done"], value["failed"]) == (2, 2, 0)
+    assert len(out.read_text().splitlines()) == 3
+    grid.write_text(json.dumps({"workload": [workload], "policy": ["max"], "block_size": [8]}))
+    assert run("sweep", grid, "-o", tmp_path / "other.jsonl") == 1
+    assert "block_size=8 does not go with Contiguous" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "grid.json: not JSON"), ("3", "grid.json: "), ('{"policy": 3}', "grid.json: ")],
+)
+def test_a_bad_grid_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, message: str
+) -> None:
+    grid = tmp_path / "grid.json"
+    grid.write_text(text)
+    assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 2
+    told = capsys.readouterr().err
+    assert message in told and told.count("\n") == 1
+    assert not (tmp_path / "study.jsonl").exists()

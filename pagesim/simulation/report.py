@@ -1,0 +1,118 @@
+"""A run as tables: a row a request, and two runs side by side; as text, HTML and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from pagesim.files import replacing
+
+if TYPE_CHECKING:
+    from pagesim.simulation.outcomes import Outcomes
+    from pagesim.simulation.simulate import Simulation
+
+COLUMNS = (
+    *("request_id", "arrival_s", "prompt_tokens", "output_tokens", "state", "preemptions"),
+    *("queueing_s", "ttft_s", "tpot_s", "end_to_end_s"),
+)
+"""What a row says of a request; what has not happened is empty."""
+
+
+def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
+    """A row of COLUMNS for every request, in the order of the workload."""
+    for i, request in enumerate(outcomes.requests):
+        first, last = outcomes.first_token[i], outcomes.finished[i]
+        state = "ignored" if outcomes.ignored[i] else "finished" if last == last else "stuck"
+        more = request.output_tokens - 1
+        times = (
+            outcomes.first_scheduled[i] - request.arrival_s,
+            first - request.arrival_s,
+            (last - first) / more if more else float("nan"),
+            last - request.arrival_s,
+        )
+        yield (
+            *(request.request_id, request.arrival_s, request.prompt_tokens, request.output_tokens),
+            *(state, outcomes.preemptions[i]),
+            *(None if value != value else value for value in times),
+        )
+
+
+def save_csv(outcomes: Outcomes, path: str | os.PathLike[str]) -> None:
+    """Write the rows below their names. OSError if the file cannot be written."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(request_rows(outcomes))
+    with replacing(path) as opened:
+        opened.write(text.getvalue().encode())
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "") -> str:
+    """A table for a notebook; every cell is escaped."""
+
+    def line(kind: str, cells: Sequence[Any]) -> str:
+        return "<tr>" + "".join(f"<{kind}>{escape(shown(c))}</{kind}>" for c in cells) + "</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    note = f"<p>{escape(note)}</p>" if note else ""
+    return f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>{note}"
+
+
+def shown(cell: Any) -> str:
+    """A cell in a few characters; nothing for None."""
+    return "" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs, measure by measure: print it, or put it on the last line of a cell.
+
+    ``rows`` are (measure, first, second, second divided by first); None where there is no number.
+    """
+
+    names: tuple[str, str]
+    rows: tuple[tuple[str, float | None, float | None, float | None], ...]
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return ("", *self.names, "ratio")
+
+    def __str__(self) -> str:
+        lines = [self.head, *([name, *map(shown, cells)] for name, *cells in self.rows)]
+        width = max(len(line[0]) for line in lines) + 2
+        return "\n".join(
+            f"{line[0]:<{width}}" + "".join(f"{cell:>12}" for cell in line[1:]) for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self.head, self.rows)
+
+
+def compare(one: Simulation, other: Simulation) -> Comparison:
+    """What differs between two runs, in percent of the pool, requests, tokens and seconds."""
+    names = (one.policy, other.policy)
+    if one.policy == other.policy:
+        names = (f"{one.policy} (1)", f"{other.policy} (2)")
+    first, second = _measures(one), _measures(other)
+    rows = []
+    for name, a in first.items():
+        b = second[name]
+        rows.append((name, a, b, b / a if a and b is not None else None))
+    return Comparison(names, tuple(rows))
+
+
+def _measures(run: Simulation) -> dict[str, float | None]:
+    summary = run.summary()
+    waste = summary["waste"] or {}
+    names = ("requests", "finished", "preemptions", "iterations", "seconds", "output_tokens_per_s")
+    measures = {name.replace("_", " "): summary[name] for name in names}
+    measures |= {"mean batch": waste.get("batch"), "% token": waste.get("token")}
+    for name, values in summary["latency"].items():
+        measures |= {f"{name.replace('_', ' ')} {key}": values[key] for key in ("p50", "p99")}
+    return measures

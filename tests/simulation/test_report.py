@@ -1,0 +1,107 @@
+"""A run as tables: a row a request, goodput, and two runs side by side."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pagesim import UsageError
+from pagesim.simulation import Simulation, simulate
+from pagesim.simulation.report import COLUMNS
+from pagesim.workload import Request
+
+pytestmark = pytest.mark.ch01
+
+
+class Seconds:
+    """Every iteration lasts a second."""
+
+    def seconds(self, *_: int) -> float:
+        return 1.0
+
+
+def served(*lengths: tuple[float, int, int], **keywords: Any) -> Simulation:
+    requests = [Request(f"r<{i}>", *row) for i, row in enumerate(lengths)]
+    options = {"pool": 400, "progress": False, "cost_model": Seconds()} | keywords
+    return simulate(requests, **options)
+
+
+THREE = ((0.0, 5, 4), (0.5, 5, 1), (2.5, 9, 3), (3.0, 500, 3))
+"""Iterations: r0 at 0-1; r1's prompt at 1-2; r0 decodes at 2-3; r2's prompt at 3-4; r0, r2."""
+
+
+def test_a_row_says_what_became_of_a_request(tmp_path: Path) -> None:
+    run = served(*THREE)
+    run.requests.save_csv(tmp_path / "r.csv")
+    with (tmp_path / "r.csv").open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert list(rows[0]) == list(COLUMNS)
+    assert [row["state"] for row in rows] == ["finished"] * 3 + ["ignored"]
+    assert [row["ttft_s"] for row in rows] == ["1.0", "1.5", "1.5", ""]
+    assert [row["tpot_s"] for row in rows] == [str(5 / 3), "", "1.0", ""]
+    assert [row["end_to_end_s"] for row in rows] == ["6.0", "1.5", "3.5", ""]
+
+
+def test_gaps_between_tokens_are_those_of_the_clock() -> None:
+    run = served(*THREE)
+    gaps = run.requests.latency("inter_token")
+    assert gaps.tolist() == [2.0, 2.0, 1.0, 1.0, 1.0]  # r0 waited for two prompts
+    assert run.requests.latency("time_per_output_token").tolist() == [5 / 3, 1.0]
+    assert run.requests.percentiles("inter_token")["p50"] == 1.0
+
+
+@pytest.mark.parametrize("fast_forward", [True, False])
+def test_gaps_of_a_request_make_up_its_time(fast_forward: bool) -> None:
+    rows = [(i / 3, 20 + i, 1 + i % 9) for i in range(40)]
+    run = served(*rows, pool=4000, fast_forward=fast_forward)
+    total = np.array(run.requests.finished) - np.array(run.requests.first_token)
+    gaps = run.requests.latency("inter_token")
+    assert len(gaps) == sum(output - 1 for _, _, output in rows)
+    assert gaps.sum() == pytest.approx(total.sum())
+
+
+def test_goodput_counts_who_is_served_in_time() -> None:
+    run = served(*THREE)
+    assert run.goodput(ttft=1.2) == pytest.approx(1 / run.seconds)
+    assert run.goodput(ttft=1.5) == pytest.approx(3 / run.seconds)
+    assert run.goodput(tpot=1.0) == pytest.approx(2 / run.seconds)
+    assert run.goodput(ttft=1.2, tpot=1.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "error"),
+    [
+        ({}, "needs a limit"),
+        ({"ttft": 0}, "ttft must be a number of seconds above 0, not 0"),
+        ({"tpot": math.nan}, "tpot"),
+        ({"tpot": "1"}, "tpot must be a number, not '1'"),
+    ],
+)
+def test_a_bad_limit_is_named(limits: dict[str, Any], error: str) -> None:
+    with pytest.raises((UsageError, TypeError), match=error):
+        served(*THREE).goodput(**limits)
+
+
+def test_requests_are_a_table_in_a_notebook() -> None:
+    html = served(*THREE).requests._repr_html_()
+    assert html.count("<tr>") == 5
+    assert "<td>r&lt;0&gt;</td>" in html
+    assert "4 of 4 requests" in html
+
+
+def test_two_runs_stand_side_by_side() -> None:
+    paged, rows = served(*THREE, max_model_len=100), served(*THREE, policy="max", max_model_len=100)
+    found = paged.compare(rows)
+    said = {name: cells for name, *cells in found.rows}
+    assert found.names == ("paged", "max")
+    assert said["finished"] == [3, 3, 1.0]
+    assert said["seconds"] == [paged.seconds, rows.seconds, rows.seconds / paged.seconds]
+    assert said["preemptions"] == [0, 0, None]
+    assert "<th>max</th>" in found._repr_html_()
+    assert len(str(found).splitlines()) == len(found.rows) + 1
+    assert paged.compare(paged).names == ("paged (1)", "paged (2)")
