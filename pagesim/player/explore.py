@@ -12,12 +12,9 @@ from collections.abc import Callable
 from html import escape
 from importlib import import_module
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pagesim.errors import UsageError
-
-if TYPE_CHECKING:
-    from pagesim.timeline.run import Timeline
 
 # A new player begins at the step where the old one stood. The page keeps that step under a name,
 # and learns it through the two hooks of the player's that are documented for others.
@@ -43,7 +40,13 @@ _KEEP_KEYS = (
 )
 
 
-def explore(scenario: Callable[..., Timeline], **ranges: Any) -> Any:
+class Shown(Protocol):
+    """What a scenario returns: a Timeline, or anything that shows itself in a notebook."""
+
+    def _repr_html_(self) -> str: ...
+
+
+def explore(scenario: Callable[..., Shown], **ranges: Any) -> Any:
     """Controls for the parameters of ``scenario``; each change runs it again and shows the run.
 
     ``scenario(**parameters)`` returns a ``Timeline``. A range is ``(low, high)`` or
@@ -81,7 +84,7 @@ def explore(scenario: Callable[..., Timeline], **ranges: Any) -> Any:
     return box
 
 
-def _defaults(scenario: Callable[..., Timeline], ranges: dict[str, Any]) -> dict[str, Any]:
+def _defaults(scenario: Callable[..., Shown], ranges: dict[str, Any]) -> dict[str, Any]:
     """The function's own defaults; UsageError where its parameters and the ranges do not fit."""
     if not callable(scenario):
         raise UsageError(f"scenario must be a function that returns a run, not {scenario!r:.80}")
