@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.errors import UsageError
-from pagesim.simulation.report import COLUMNS, html_table, request_rows, save_csv
+from pagesim.simulation.report import html_table, save_csv
 from pagesim.workload.request import Request
 
 NAN = float("nan")
@@ -24,6 +25,13 @@ LATENCIES = (
     *("normalized", "end_to_end"),
 )
 """The latencies of :meth:`Outcomes.latency`."""
+
+
+COLUMNS = (
+    *("request_id", "arrival_s", "prompt_tokens", "output_tokens", "state", "preemptions"),
+    *("queueing_s", "ttft_s", "tpot_s", "end_to_end_s"),
+)
+"""What a row says of a request; what has not happened is empty."""
 
 
 class Outcomes:
@@ -157,8 +165,8 @@ class Outcomes:
         )
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a row a request; see `pagesim.simulation.report.COLUMNS`. OSError if it fails."""
-        save_csv(self, path)
+        """Write a row a request; see `COLUMNS`. OSError if it fails."""
+        save_csv(path, COLUMNS, request_rows(self))
 
     def percentiles(
         self, name: str = "normalized", of: Sequence[float] = (50, 90, 99)
@@ -171,3 +179,22 @@ class Outcomes:
         return {"mean": float(values.mean())} | {
             f"p{q:g}": float(value) for q, value in zip(of, found, strict=True)
         }
+
+
+def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
+    """A row of COLUMNS for every request, in the order of the workload."""
+    for i, request in enumerate(outcomes.requests):
+        first, last = outcomes.first_token[i], outcomes.finished[i]
+        state = "ignored" if outcomes.ignored[i] else "finished" if last == last else "stuck"
+        more = request.output_tokens - 1
+        times = (
+            outcomes.first_scheduled[i] - request.arrival_s,
+            first - request.arrival_s,
+            (last - first) / more if more else float("nan"),
+            last - request.arrival_s,
+        )
+        yield (
+            *(request.request_id, request.arrival_s, request.prompt_tokens, request.output_tokens),
+            *(state, outcomes.preemptions[i]),
+            *(None if value != value else value for value in times),
+        )

@@ -5,49 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pagesim.files import replacing
 
-if TYPE_CHECKING:
-    from pagesim.simulation.outcomes import Outcomes
-    from pagesim.simulation.simulate import Simulation
 
-COLUMNS = (
-    *("request_id", "arrival_s", "prompt_tokens", "output_tokens", "state", "preemptions"),
-    *("queueing_s", "ttft_s", "tpot_s", "end_to_end_s"),
-)
-"""What a row says of a request; what has not happened is empty."""
+class Run(Protocol):
+    """What is compared: a Simulation."""
 
+    @property
+    def policy(self) -> str: ...
 
-def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
-    """A row of COLUMNS for every request, in the order of the workload."""
-    for i, request in enumerate(outcomes.requests):
-        first, last = outcomes.first_token[i], outcomes.finished[i]
-        state = "ignored" if outcomes.ignored[i] else "finished" if last == last else "stuck"
-        more = request.output_tokens - 1
-        times = (
-            outcomes.first_scheduled[i] - request.arrival_s,
-            first - request.arrival_s,
-            (last - first) / more if more else float("nan"),
-            last - request.arrival_s,
-        )
-        yield (
-            *(request.request_id, request.arrival_s, request.prompt_tokens, request.output_tokens),
-            *(state, outcomes.preemptions[i]),
-            *(None if value != value else value for value in times),
-        )
+    def summary(self) -> dict[str, Any]: ...
 
 
-def save_csv(outcomes: Outcomes, path: str | os.PathLike[str]) -> None:
+def save_csv(
+    path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
     """Write the rows below their names. OSError if the file cannot be written."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(request_rows(outcomes))
+    writer.writerow(head)
+    writer.writerows(rows)
     with replacing(path) as opened:
         opened.write(text.getvalue().encode())
 
@@ -94,7 +76,7 @@ class Comparison:
         return html_table(self.head, self.rows)
 
 
-def compare(one: Simulation, other: Simulation) -> Comparison:
+def compare(one: Run, other: Run) -> Comparison:
     """What differs between two runs, in percent of the pool, requests, tokens and seconds."""
     names = (one.policy, other.policy)
     if one.policy == other.policy:
@@ -107,7 +89,7 @@ def compare(one: Simulation, other: Simulation) -> Comparison:
     return Comparison(names, tuple(rows))
 
 
-def _measures(run: Simulation) -> dict[str, float | None]:
+def _measures(run: Run) -> dict[str, float | None]:
     summary = run.summary()
     waste = summary["waste"] or {}
     names = ("requests", "finished", "preemptions", "iterations", "seconds", "output_tokens_per_s")

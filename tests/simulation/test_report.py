@@ -12,7 +12,7 @@ import pytest
 
 from pagesim import UsageError
 from pagesim.simulation import Simulation, simulate
-from pagesim.simulation.report import COLUMNS
+from pagesim.simulation.outcomes import COLUMNS
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
