@@ -5,15 +5,20 @@ The options are the fields of `Paged` and `Limits`: each is declared there, and 
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
+from pathlib import Path
 from typing import Any
 
 import click
 
-from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged
+from pagesim.commands.common import BadInput
+from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, Roofline
 from pagesim.simulation.waste import PARTS
+from pagesim.sizing import Pool
+from pagesim.sizing.hardware import CARDS
 
 MOST = sys.maxsize
 """As many as can be numbered in 64 bits."""
@@ -27,18 +32,69 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--policy", type=click.Choice(list(POLICIES)), default="paged", show_default=True
         ),
         click.option(
+            "--pool",
             "--slots",
-            type=COUNT,
-            default=PAPER_POOL.slots,
-            show_default=True,
-            help="Tokens the pool holds.",
+            "slots",
+            help="Tokens the pool holds; or what pagesim size --json said, in a file or - (stdin).",
         ),
+        click.option("--model", help="A model known by name, like llama-3.1-8b."),
+        click.option("--gpu", help=f"Its card: {', '.join(CARDS)}."),
+        click.option("--kv-gib", type=float, help="GiB for keys and values on each card."),
+        click.option("--tp", type=COUNT, help="Cards that share the model."),
         *(_option(one, "") for one in fields(Limits)),
         *(_option(one, "Paged: ") for one in fields(Paged) if one.metadata),
     ]
     for option in reversed(declared):
         command = option(command)
     return command
+
+
+def machine(
+    slots: str | None, policies: tuple[str | None, ...], options: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The pool and the clock, as keywords of `simulate`, and what they are in words.
+
+    Without any of the options they are the paper's. A file of `size` says the block size, too.
+    """
+    named = {name: options.pop(name) for name in ("model", "gpu", "kv_gib", "tp")}
+    model, gpu = named["model"] or "opt-13b", named["gpu"] or "a100-40gb"
+    tp, kv_gib = named["tp"] or 1, named["kv_gib"]
+    clock = Roofline.for_model(model, gpu, tp)
+    if slots is not None and kv_gib is not None:
+        raise BadInput("give one of --pool and --kv-gib: both say how large the pool is")
+    if slots is not None:
+        pool = _pool(slots, policies, options)
+    elif kv_gib is not None:
+        pool = Pool.for_model(model, kv_gib, tp)
+    elif named["model"] or named["gpu"] or named["tp"]:
+        pool = Pool.for_card(model, gpu, tp)
+    else:
+        pool = PAPER_POOL
+    name = f" ({pool.name})" if pool.name else ""
+    words = f"{pool.slots:,} slots{name}; times of {model} on {tp} ideal {gpu}"
+    if named["model"] is None or named["gpu"] is None:
+        words += ", assumed where --model, --gpu, --kv-gib or --pool do not say"
+    return {"pool": pool, "cost_model": clock}, words
+
+
+def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) -> Pool:
+    if text.strip().lstrip("+-").isdigit():
+        slots = int(text)
+        if not 1 <= slots <= MOST:
+            raise BadInput(f"'--pool' / '--slots': {slots} is not in the range 1<=x<={MOST}")
+        return Pool(slots)
+    try:
+        said = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
+        low, block_size = said["tokens"][0], said["block_size"]
+        pool = Pool(low, str(said["model"]))
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+        raise BadInput(
+            f"--pool {text}: must be a number of tokens, or the output of pagesim size --json, in "
+            f"a file or - for stdin ({error})"
+        ) from error
+    if "paged" in policies and options["block_size"] is None:
+        options["block_size"] = block_size
+    return pool
 
 
 def given(options: Mapping[str, Any], *kinds: Any) -> dict[str, Any]:

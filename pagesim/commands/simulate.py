@@ -18,7 +18,7 @@ from pagesim.commands.common import (
     finish,
     with_file_name,
 )
-from pagesim.commands.memory import COUNT, given, memory_options, table
+from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.simulation import POLICIES, Limits, Simulation
 
 
@@ -45,7 +45,7 @@ def simulate(
     /,
     file: Path,
     policy: str,
-    slots: int,
+    slots: str | None,
     saturated: bool,
     first: int | None,
     record: Path | None,
@@ -56,9 +56,9 @@ def simulate(
 ) -> None:
     """Serve the requests of FILE, and say where the memory went and how long they took.
 
-    Times are those of an ideal A100 with OPT-13B (pagesim.simulation.Roofline). On a terminal
-    a bar on stderr shows how far it is. Exit code 0 when requests were served, 1 when none could
-    be, 2 when FILE or an option cannot be used.
+    Times are those of an ideal machine (pagesim.simulation.Roofline): OPT-13B on an A100, unless
+    --model and --gpu say which. On a terminal a bar on stderr shows how far it is. Exit code 0 when
+    requests were served, 1 when none could be, 2 when FILE or an option cannot be used.
     """
     from pagesim.errors import UsageError
     from pagesim.simulation import simulate as run_through
@@ -68,12 +68,13 @@ def simulate(
     check_out("--requests", requests, file)
     try:
         workload = load(file, first=first)
+        means, words = machine(slots, (policy, compare), options)
 
         def serve(name: str, record: bool = False) -> Simulation:
             """By one policy. What only pages have is not for the other one of two."""
             fits = given(options, Limits) if compare and name != "paged" else given(options)
             return run_through(
-                workload, policy=name, pool=slots, saturated=saturated, record=record, **fits
+                workload, policy=name, saturated=saturated, record=record, **means, **fits
             )
 
         run = serve(policy, record is not None)
@@ -90,7 +91,8 @@ def simulate(
         with blaming(requests):
             run.requests.save_csv(requests)
     value = run.summary() | ({} if record is None else {"record": str(record)})
-    lines = describe(run)
+    value["machine"] = words
+    lines = [*describe(run), words]
     if other is not None:
         value["compared"] = other.summary()
         lines += ["", str(run.compare(other))]

@@ -19,7 +19,7 @@ from pagesim.commands.common import (
     finish,
     with_file_name,
 )
-from pagesim.commands.memory import given, memory_options, table
+from pagesim.commands.memory import given, machine, memory_options, table
 
 PRESET = "paper-figure-2"
 
@@ -38,7 +38,7 @@ def waste(
     file: Path | None,
     preset: str | None,
     policy: str,
-    slots: int,
+    slots: str | None,
     in_time: bool,
     as_json: bool,
     out: Path | None,
@@ -82,19 +82,21 @@ def waste(
 
 
 def _of_file(
-    file: Path, policy: str, slots: int, saturated: bool, options: dict[str, Any]
+    file: Path, policy: str, slots: str | None, saturated: bool, options: dict[str, Any]
 ) -> tuple[dict[str, dict[str, float]], str, str, list[str]]:
     from pagesim.simulation import Limits, simulate
     from pagesim.workload import load
 
-    run = simulate(load(file), policy=policy, pool=slots, saturated=saturated, **given(options))
+    means, words = machine(slots, (policy,), options)
+    run = simulate(load(file), policy=policy, saturated=saturated, **means, **given(options))
     ignored, total = run.requests.num_ignored, len(run.requests)
     if not run.iterations:
         raise BadInput(
-            f"{file}: none of the {total} requests can be served with --slots {slots} and "
+            f"{file}: none of the {total} requests can be served with --slots {run.pool.slots} and "
             f"--max-len {options['max_model_len'] or Limits().max_model_len}: give more"
         )
-    notes = [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []
+    notes = [words]
+    notes += [f"{ignored} of {total} requests are too long and were ignored."] if ignored else []
     return (
         {policy: run.waste.mean()},
         run.workload.source,

@@ -10,7 +10,10 @@ import math
 from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
+from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.sizing.hardware import card, parameters
+from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 
 @runtime_checkable
@@ -54,6 +57,24 @@ class Roofline:
             value = getattr(self, field.name)
             if not (0 < value < math.inf or (value == 0 and field.name == "overhead_seconds")):
                 raise UsageError(f"{field.name} must be a number above 0, not {value!r}")
+
+    @classmethod
+    def for_model(cls, model: str, gpu: str = "a100-40gb", tp: int = 1) -> Roofline:
+        """A preset on ``tp`` cards that share all work and memory, at no cost of talking.
+
+        Of a model with experts all weights are read, as a large batch needs them. UsageError names
+        an unknown model or card, with those that are known.
+        """
+        spec, on = ModelSpec.preset(model), card(gpu)
+        total, active = parameters(model)
+        return cls(
+            total * DTYPE_BYTES[spec.dtype],
+            2 * active,
+            spec.kv_bytes_per_token,
+            on.bytes_per_second * check_int("tp", tp, 1),
+            on.flops_per_second * tp,
+            on.swap_bytes_per_second * tp,
+        )
 
     def seconds(
         self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0

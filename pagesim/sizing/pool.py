@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pagesim.checks import check_count
+from pagesim.checks import check_count, check_int
 from pagesim.errors import UsageError
 from pagesim.sizing.amount import GIB
-from pagesim.sizing.model import ModelSpec
+from pagesim.sizing.hardware import card, parameters
+from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,10 @@ class Pool:
         check_count("slots", self.slots, 1)
 
     @classmethod
-    def for_model(cls, model: str | ModelSpec, kv_gib: float) -> Pool:
-        """``kv_gib`` GiB, divided by what one token of the model takes.
+    def for_model(cls, model: str | ModelSpec, kv_gib: float, tp: int = 1) -> Pool:
+        """``kv_gib`` GiB on each of ``tp`` cards, divided by what a token of the model takes.
 
+        The cards share the KV heads; one head, or a latent vector, is the least that each keeps.
         ``model`` is a preset's name or a spec. OPT-13B with 12 GiB, 800 KiB a token, has the 15,728
         slots of the paper's table 1. UsageError if not a single token fits.
         """
@@ -32,10 +34,28 @@ class Pool:
         if not 0 < kv_gib < float("inf"):
             raise UsageError(f"kv_gib must be a number above 0, not {kv_gib}")
         spec = ModelSpec.preset(model) if isinstance(model, str) else model
-        slots = int(kv_gib * GIB) // spec.kv_bytes_per_token
+        if spec.num_heads % check_int("tp", tp, 1):
+            raise UsageError(f"tp is {tp}, which does not divide the {spec.num_heads} heads")
+        shares = 1 if spec.is_mla else min(tp, spec.num_kv_heads)
+        slots = int(kv_gib * GIB) * shares // spec.kv_bytes_per_token
         if not slots:
             raise UsageError(
                 f"kv_gib is {kv_gib}: a token of {spec.name} alone takes "
                 f"{spec.kv_bytes_per_token:,} bytes"
             )
-        return cls(slots, f"{spec.name}, {kv_gib:g} GiB")
+        return cls(slots, f"{spec.name}, {kv_gib:g} GiB" + (f" on each of {tp}" if tp > 1 else ""))
+
+    @classmethod
+    def for_card(cls, model: str, gpu: str, tp: int = 1) -> Pool:
+        """What 90 % of ``tp`` cards, as vLLM takes them, leave beside the weights of a preset.
+
+        Activations are not counted. UsageError if the weights do not fit.
+        """
+        weights = parameters(model)[0] * DTYPE_BYTES[ModelSpec.preset(model).dtype]
+        left = 0.9 * card(gpu).memory_bytes - weights / check_int("tp", tp, 1)
+        if left <= 0:
+            raise UsageError(
+                f"the weights of {model} take {weights / 1e9:.0f} GB, more than 90 % of {tp} x "
+                f"{gpu}: give more cards (tp), or larger ones"
+            )
+        return cls.for_model(model, left / GIB, tp)

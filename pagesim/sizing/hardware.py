@@ -1,0 +1,63 @@
+"""What a clock must know of a card and of a model's weights: from data sheets, nothing fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pagesim.errors import UsageError
+from pagesim.sizing.presets import preset_name
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A GPU: bytes, bytes a second, dense 16-bit operations a second, PCIe bytes a second."""
+
+    memory_bytes: float
+    bytes_per_second: float
+    flops_per_second: float
+    swap_bytes_per_second: float
+
+
+CARDS = {
+    "a100-40gb": Card(40e9, 1.555e12, 312e12, 32e9),
+    "a100-80gb": Card(80e9, 2.039e12, 312e12, 32e9),
+    "h100": Card(80e9, 3.35e12, 989e12, 64e9),
+    "h200": Card(141e9, 4.8e12, 989e12, 64e9),
+    "l4": Card(24e9, 0.3e12, 121e12, 32e9),
+    "rtx-4090": Card(24e9, 1.008e12, 165e12, 32e9),
+}
+"""Source: NVIDIA's data sheets (A100 and H100, H200 as SXM; operations without sparsity). PCIe is
+the nominal x16: 32 GB/s in generation 4, 64 GB/s in generation 5."""
+
+_BILLIONS = {
+    "qwen2-1.5b": (1.54, 1.54),
+    "qwen3-0.6b": (0.6, 0.6),
+    "qwen3-8b": (8.2, 8.2),
+    "qwen3-32b": (32.8, 32.8),
+    "qwen3-30b-a3b": (30.5, 3.3),
+    "llama-2-7b": (6.74, 6.74),
+    "llama-3.1-8b": (8.03, 8.03),
+    "llama-3.1-70b": (70.6, 70.6),
+    "llama-3.3-70b": (70.6, 70.6),
+    "mistral-7b": (7.24, 7.24),
+    "mixtral-8x7b": (46.7, 12.9),
+    "gemma-2-9b": (9.24, 9.24),
+    "opt-13b": (13.0, 13.0),
+    "opt-66b": (66.0, 66.0),
+    "opt-175b": (175.0, 175.0),
+}
+"""Parameters, and those that a token passes through, as the models' cards say."""
+
+
+def card(name: str) -> Card:
+    """A card by its name, in any case; UsageError lists those that are known."""
+    if (found := CARDS.get(name.strip().lower())) is None:
+        raise UsageError(f"no card is called {name!r}: there are {', '.join(CARDS)}")
+    return found
+
+
+def parameters(name: str) -> tuple[float, float]:
+    """All parameters of a preset, and those that a token passes through: fewer with experts."""
+    if (found := _BILLIONS.get(preset_name(name))) is None:
+        raise UsageError(f"the weights of {name!r} are not known: only of {', '.join(_BILLIONS)}")
+    return found[0] * 1e9, found[1] * 1e9
