@@ -76,6 +76,11 @@ class Story:
             raise UsageError("this story is not recorded: it was begun with record=False")
         return self._run
 
+    @property
+    def words(self) -> dict[int, str]:
+        """The words so far, by the tokens that stand for them."""
+        return {token: word for word, token in self._words.items()}
+
     def arrive(self, prompt: Tokens, name: Name | None = None) -> Writer:
         """A new sequence with a prompt. Its ``name`` is its id, or a label in the run."""
         seq_id = name if isinstance(name, int) else self._free_id(name)
@@ -111,7 +116,7 @@ class Story:
         words = given.split()
         ids = [self._words.setdefault(word, len(self._words)) for word in words]
         if self._run is not None:
-            self._run.annotate(tokens={token: word for word, token in self._words.items()})
+            self._run.annotate(tokens=self.words)
         return ids
 
     def _free_id(self, name: object = None) -> int:

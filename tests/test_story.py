@@ -195,7 +195,8 @@ def test_prefills_come_first_and_cached_tokens_are_left_out() -> None:
 
 def test_without_a_recording_nothing_listens() -> None:
     story = Story(record=False)
-    story.arrive("a b c").write("d")
+    story.arrive("a b c").write("b d")
+    assert story.words == {0: "a", 1: "b", 2: "c", 3: "d"}
     with pagesim.record(story.manager) as run:
         story.writers[0].leave()
     assert len(run) == 1

@@ -1,6 +1,5 @@
 """Chapter 5."""
 
-# ruff: noqa: E501 (the chapter's words and source are quoted as they are)
 from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
@@ -11,10 +10,10 @@ LINES: Lines = {
                 (1,),
                 {
                     "figure8": {
-                        '    first_copies = append_token(manager, s1, words.index("fathers"))\n': "",
-                        '    second_copies = append_token(manager, s2, words.index("mothers"))\n': (
-                            '    second_copies = append_token(manager, s2, words.index("mothers"))\n'
-                            '    first_copies = append_token(manager, s1, words.index("fathers"))\n'
+                        '    first_copies = s1.write("fathers")\n': "",
+                        '    second_copies = s2.write("mothers")\n': (
+                            '    second_copies = s2.write("mothers")\n'
+                            '    first_copies = s1.write("fathers")\n'
                         ),
                     }
                 },
@@ -28,14 +27,9 @@ LINES: Lines = {
             Try(
                 (1,),
                 then="""
-manager = pagesim.SelfAttnBlockSpaceManager(BLOCK_SIZE, num_gpu_blocks=9, num_cpu_blocks=0)
-first = pagesim.Sequence(0, list(range(7)), BLOCK_SIZE)
-manager.allocate(pagesim.SequenceGroup("r", [first]))
-first.status = pagesim.SequenceStatus.RUNNING
-samples = [first, *(first.fork(i) for i in (1, 2))]
-for sample in samples[1:]:
-    manager.fork(first, sample)
-print([len(append_token(manager, sample, 9)) for sample in samples])
+first = pagesim.Story(gpu_blocks=9, block_size=BLOCK_SIZE).arrive(range(7))
+samples = [first, first.fork(), first.fork()]
+print([len(sample.write([9])) for sample in samples])
 """,
                 shows=r"\[1, 1, 0\]",
             )

@@ -1,6 +1,5 @@
 """Chapter 6."""
 
-# ruff: noqa: E501 (the chapter's words and source are quoted as they are)
 from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
@@ -11,10 +10,10 @@ LINES: Lines = {
                 (1,),
                 {
                     "trip": {
-                        "num_cpu_blocks=4": "num_cpu_blocks=2",
-                        "    went = manager.swap_out(s0)\n": (
-                            "    print('may it leave?', manager.can_swap_out(s0))\n"
-                            "    went = manager.swap_out(s0)\n"
+                        "cpu_blocks=4": "cpu_blocks=2",
+                        "went = s0.swap_out()\n": (
+                            "print('may it leave?', story.manager.can_swap_out(s0.group))\n"
+                            "went = s0.swap_out()\n"
                         ),
                     }
                 },
@@ -30,11 +29,8 @@ LINES: Lines = {
                 (3,),
                 {
                     "shared": {
-                        '    print("on the GPU:   tables", tables(manager, group))\n    pairs = manager.swap_out': (
-                            "    for token_id, sequence in enumerate(group.seqs):\n"
-                            "        append_token(manager, sequence, token_id)\n"
-                            '    print("on the GPU:   tables", tables(manager, group))\n'
-                            "    pairs = manager.swap_out"
+                        "    s1 = s0.fork()\n": (
+                            "    s1 = s0.fork()\n    s0.write([0])\n    s1.write([1])\n"
                         )
                     }
                 },

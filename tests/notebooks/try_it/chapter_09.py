@@ -1,9 +1,8 @@
 """Chapter 9."""
 
-# ruff: noqa: E501 (the chapter's words and source are quoted as they are)
 from tests.notebooks.try_it.line import Lines, Try
 
-OTHER = {"s2 = arrive(manager, 2, [1, 2, 3, 4, 5, 6, 7, 8])": "s2 = arrive(manager, 2, [7] * 8)"}
+OTHER = {"s2 = story.arrive([1, 2, 3, 4, 5, 6, 7, 8])": "s2 = story.arrive([7] * 8)"}
 
 LINES: Lines = {
     1: (
@@ -29,11 +28,11 @@ LINES: Lines = {
                 {
                     "evict": {
                         **OTHER,
-                        "    manager.free(s0)\n": (
-                            "    manager.access_all_blocks_in_seq(s0, now=1.0)\n    manager.free(s0)\n"
+                        "s0.leave()\n": (
+                            "story.manager.access_all_blocks_in_seq(s0.seq, now=1.0)\ns0.leave()\n"
                         ),
-                        "    manager.free(s1)\n": (
-                            "    manager.access_all_blocks_in_seq(s1, now=5.0)\n    manager.free(s1)\n"
+                        "s1.leave()\n": (
+                            "story.manager.access_all_blocks_in_seq(s1.seq, now=5.0)\ns1.leave()\n"
                         ),
                     }
                 },
