@@ -12,7 +12,7 @@ LINES: Lines = {
                 {
                     "run": {
                         "out = kernels.paged_attention_v1(query, k_cache, v_cache, block_tables, seq_lens)": """
-last = [range(sequence.get_len() - 10, sequence.get_len()) for sequence in batch]
+last = [range(length - 10, length) for length in lengths]
 seen = np.concatenate([slots_of(t, ps, BLOCK_SIZE) for t, ps in zip(tables, last)])
 unseen = np.setdiff1d(np.arange(NUM_BLOCKS * BLOCK_SIZE), seen)
 for cache in (k_cache, v_cache):
