@@ -44,12 +44,11 @@ def needs_a_block(length_before, block_size):
     return length_before % block_size == 0
 
 for block_size in (1, 2, 4):
-    manager = pagesim.SelfAttnBlockSpaceManager(block_size, num_gpu_blocks=16, num_cpu_blocks=0)
-    sequence = new_sequence(manager, 0, num_tokens=1)
+    sequence = pagesim.Story(gpu_blocks=16, block_size=block_size).arrive([0])
     for length in range(1, 13):
-        before = manager.get_num_free_gpu_blocks()
-        append_token(manager, sequence, token_id=length)
-        taken = before - manager.get_num_free_gpu_blocks()
+        before = len(sequence.block_ids)
+        sequence.write([length])
+        taken = len(sequence.block_ids) - before
         assert taken == needs_a_block(length, block_size)
 """,
             )
