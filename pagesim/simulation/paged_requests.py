@@ -23,7 +23,9 @@ class RequestTag:
 
 
 def prompt_of(request: Request, row: int) -> list[int]:
-    """Tokens that are equal to another prompt's exactly as far as the trace's hash ids are."""
+    """The request's tokens, or some that equal another prompt's just as far as its hash ids do."""
+    if request.token_ids:
+        return list(request.token_ids)
     if not request.hash_ids:
         return [-1 - row] * request.prompt_tokens
     tokens: list[int] = []

@@ -28,13 +28,16 @@ def load(
     ======== =================================================================== ==================
     format   columns                                                             arrival
     ======== =================================================================== ==================
-    csv      ``arrival_s,prompt_tokens,output_tokens[,hash_ids_512]``            seconds
+    csv      ``arrival_s,prompt_tokens,output_tokens[,hash_ids_512][,token_ids]`` seconds
+    jsonl    JSON lines: ``arrival_s, output_tokens, prompt_tokens or token_ids`` seconds
     azure    ``TIMESTAMP,ContextTokens,GeneratedTokens``                         date and time
     mooncake JSON lines: ``timestamp, input_length, output_length, hash_ids``    milliseconds
     ======== =================================================================== ==================
 
-    The first line tells the format unless it is named. Ids in ``hash_ids_512`` stand between
-    spaces; other columns are welcome and not looked at. A request is named by its number from 0.
+    The first line tells the format unless it is named. Ids in ``hash_ids_512`` and ``token_ids``
+    stand between spaces, in JSON in a list: with either, prompts that begin alike share blocks
+    where prefix caching is on. Other columns are welcome and not looked at. A request is named by
+    its number from 0.
     WorkloadError with file, line, column and value at the first thing that is wrong; OSError if
     the file cannot be opened.
     """
@@ -51,10 +54,11 @@ def load(
     requests: list[Request] = []
     ids = 0
     for row, request in islice(rows, limit):
-        ids += len(request.hash_ids)
+        ids += len(request.hash_ids) + len(request.token_ids)
         if len(requests) == MAX_REQUESTS or ids > MAX_HASH_IDS:
             raise WorkloadError(
-                f"{row.place}: more than {MAX_REQUESTS:,} requests or {MAX_HASH_IDS:,} hash ids: "
+                f"{row.place}: more than {MAX_REQUESTS:,} requests or {MAX_HASH_IDS:,} hash ids "
+                "or token ids: "
                 "read fewer with load(path, first=n)"
             )
         requests.append(request)
@@ -70,11 +74,40 @@ def _csv(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
         arrival = row.seconds("arrival_s")
         _check_arrival(row, "arrival_s", arrival, before)
         before, prompt = arrival, row.tokens("prompt_tokens")
-        ids: tuple[int, ...] = ()
-        if text := str(row.columns.get("hash_ids_512", "")):
-            listed = Row(row.place, {"hash_ids_512": [number(i) for i in text.split()]})
-            ids = listed.hash_ids("hash_ids_512", prompt)
-        yield row, Request(str(i), arrival, prompt, row.tokens("output_tokens"), ids)
+        listed = Row(
+            row.place,
+            {
+                column: [number(word) for word in text.split()]
+                for column in ("hash_ids_512", "token_ids")
+                if (text := str(row.columns.get(column, "")))
+            },
+        )
+        hashes, tokens = _ids(listed, prompt)
+        yield row, Request(str(i), arrival, prompt, row.tokens("output_tokens"), hashes, tokens)
+
+
+def _jsonl(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
+    before = 0.0
+    for i, (line, columns) in enumerate(objects(lines, name, WorkloadError)):
+        row = Row(f"{name}:{line}", columns)
+        arrival = row.seconds("arrival_s")
+        _check_arrival(row, "arrival_s", arrival, before)
+        before, prompt = arrival, None
+        if "prompt_tokens" in columns or "token_ids" not in columns:
+            prompt = row.tokens("prompt_tokens")
+        hashes, tokens = _ids(row, prompt)
+        prompt = prompt or len(tokens)
+        yield row, Request(str(i), arrival, prompt, row.tokens("output_tokens"), hashes, tokens)
+
+
+def _ids(row: Row, prompt: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a row says of the text of its prompt: hash ids, or token ids, or neither."""
+    hashed, named = "hash_ids_512" in row.columns, "token_ids" in row.columns
+    if hashed and named:
+        raise row.wrong("token_ids", "empty where hash_ids_512 is not", row.value("token_ids"))
+    if named:
+        return (), row.token_ids("token_ids", prompt)
+    return row.hash_ids("hash_ids_512", prompt) if hashed and prompt else (), ()
 
 
 def _azure(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
@@ -102,6 +135,7 @@ def _mooncake(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
 
 FORMATS: dict[str, Callable[[str, Lines], Iterator[tuple[Row, Request]]]] = {
     "csv": _csv,
+    "jsonl": _jsonl,
     "azure": _azure,
     "mooncake": _mooncake,
 }
@@ -122,7 +156,7 @@ def _format_of(name: str, lines: Lines) -> tuple[str, Lines]:
         whole = chain([(line, raw)], lines)
         head = raw.removeprefix(BOM).strip()
         if head.startswith(b"{"):
-            return "mooncake", whole
+            return "jsonl" if b'"arrival_s"' in head else "mooncake", whole
         columns = {column.strip(b' "') for column in head.split(b",")}
         if b"TIMESTAMP" in columns:
             return "azure", whole

@@ -28,6 +28,7 @@ class Request:
     ``arrival_s`` counts seconds from the start of the stream; both lengths are tokens, at least 1.
     ``hash_ids`` has one id for each 512-token block of the prompt where a trace tells them (the
     last block may be partial): equal ids mean equal text from the start of the prompt to there.
+    ``token_ids`` are the tokens of the prompt themselves, where they are known.
     TypeError or UsageError for anything else.
     """
 
@@ -36,6 +37,7 @@ class Request:
     prompt_tokens: int
     output_tokens: int
     hash_ids: tuple[int, ...] = ()
+    token_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_int("prompt_tokens", self.prompt_tokens, minimum=1)
@@ -48,6 +50,15 @@ class Request:
                 f"{HASH_BLOCK_TOKENS} of {self.prompt_tokens} prompt tokens, "
                 f"not {len(self.hash_ids)}"
             )
+
+        if self.token_ids:
+            if self.hash_ids:
+                raise UsageError("give one of hash_ids and token_ids: both say what a prompt is")
+            if len(self.token_ids) != self.prompt_tokens:
+                raise UsageError(
+                    f"token_ids must be {self.prompt_tokens} ids, as many as prompt_tokens, "
+                    f"not {len(self.token_ids)}"
+                )
 
     @property
     def total_tokens(self) -> int:

@@ -80,6 +80,16 @@ class Row:
             raise self.wrong(column, f"{size} (these are {len(ids)})", ids)
         return tuple(ids)
 
+    def token_ids(self, column: str, prompt_tokens: int | None) -> tuple[int, ...]:
+        """The ids of the prompt's tokens; as many as ``prompt_tokens``, unless that is None."""
+        ids = self.value(column)
+        if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
+            raise self.wrong(column, "ids from 0 up", ids)
+        if not ids or prompt_tokens not in (None, len(ids)):
+            many = prompt_tokens or "1 or more"
+            raise self.wrong(column, f"{many} ids, one a token (these are {len(ids)})", ids)
+        return tuple(ids)
+
     def wrong(self, column: str, expected: str, value: Any) -> WorkloadError:
         """The error for a column whose value is not what it should be."""
         shown = _SHORT.repr(value)
