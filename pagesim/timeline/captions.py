@@ -155,7 +155,7 @@ def _free(who: str, told: _Told, event: Event) -> list[str]:
 def _swap(who: str, told: _Told, event: Event) -> list[str]:
     moved = told.of("move")
     if not moved:
-        return [f"{who or 'nobody'} has nothing to move"]
+        return [f"{who or 'this call'} has nothing to move"]
     pairs = ", ".join(f"{effect.block} → {effect.to}" for effect in moved[:6])
     more = f" and {len(moved) - 6} more" if len(moved) > 6 else ""
     parts = [f"{f'{who} moves' if who else 'the blocks move'} to the {told.pool}: {pairs}{more}"]
@@ -195,7 +195,7 @@ def _preempt(who: str, told: _Told, event: Event) -> list[str]:
 
 
 def _resume(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who} goes on, for there is room again", *_swap(who, told, event)]
+    return [f"{who} resumes: there is room again", *_swap(who, told, event)]
 
 
 def _finish(who: str, told: _Told, event: Event) -> list[str]:
@@ -336,7 +336,7 @@ def _given_back(told: _Told) -> list[str]:
             f"{blocks(returned)} have no owner left: they return one by one, in this order"
         )
     if told.kept:
-        stay = "stays, for others use it" if len(told.kept) == 1 else "stay, for others use them"
+        stay = "stays: others use it" if len(told.kept) == 1 else "stay: others use them"
         parts.append(f"{blocks(told.kept)} {stay}")
     return parts
 

@@ -149,7 +149,7 @@ def test_free_with_shared_blocks() -> None:
         2,
         [("unshare", 0), ("free", 2)],
         "s2 gives its blocks back; block 2 has no owner left and waits to be taken again; "
-        "block 0 stays, for others use it.",
+        "block 0 stays: others use it.",
     )
     assert run[0].closed == (2,)
     assert told(run, 1) == (

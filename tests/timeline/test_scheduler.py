@@ -118,7 +118,7 @@ def test_preempted_to_the_cpu_and_brought_back() -> None:
     (back,) = run.find(kind="resume")
     assert run.find(kind="move") == [out, back] and run[back].subject == 2
     assert route(run[back]) == ["-swapped 0 c", "+running 0 c"]
-    assert run[back].caption.startswith("s2 goes on, for there is room again; s2 moves to the GPU")
+    assert run[back].caption.startswith("s2 resumes: there is room again; s2 moves to the GPU")
 
 
 def test_the_victims_of_one_step_stand_in_the_order_of_vllm() -> None:

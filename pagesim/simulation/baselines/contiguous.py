@@ -110,7 +110,7 @@ class ContiguousPolicy:
         """What it asks for, and what there is."""
         asked, free = self._sizing(request, self._max_model_len), self.pool - self._granted
         return (
-            f"it asks for {asked} slots in a row, for it may become that long; "
+            f"it asks for {asked} slots in a row because it may become that long; "
             f"{free} slots are free, but no such row"
         )
 
