@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
@@ -73,6 +73,8 @@ class Paged:
     samples, and not when the run is recorded. TypeError or UsageError names the field.
     """
 
+    name: ClassVar[str] = "paged"
+
     block_size: int = option(16, "Slots a block.")
     enable_prefix_caching: bool = option(False, "Keep full blocks for equal prompts.")
     enable_chunked_prefill: bool = option(False, "Compute prompts in parts.")
@@ -88,11 +90,6 @@ class Paged:
         check_int("samples", self.samples, 1)
         check_bool("fast_forward", self.fast_forward, None)
         self._configs(check_int("block_size", self.block_size, 1), Limits())
-
-    @property
-    def name(self) -> str:
-        """See :class:`Policy`."""
-        return "paged"
 
     def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
         """See :class:`Policy`. UsageError if ``fast_forward`` is asked for and cannot be."""
@@ -170,10 +167,7 @@ class Contiguous(_Unpaged):
 class Static(_Unpaged):
     """Batches that begin and end together."""
 
-    @property
-    def name(self) -> str:
-        """See :class:`Policy`."""
-        return "static"
+    name: ClassVar[str] = "static"
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
         """See :class:`StaticPolicy`."""
@@ -184,10 +178,7 @@ class Static(_Unpaged):
 class Token(_Unpaged):
     """Slots one by one."""
 
-    @property
-    def name(self) -> str:
-        """See :class:`Policy`."""
-        return "token"
+    name: ClassVar[str] = "token"
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
         """See :class:`TokenPolicy`."""

@@ -228,7 +228,9 @@ def test_a_damaged_archive_and_none_at_all(tmp_path: Path, raw: bytes) -> None:
 def test_a_format_that_is_named_but_not_there(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match="column TIMESTAMP must be there once, not 0 times"):
         load(write(tmp_path, OURS), "azure")
-    with pytest.raises(UsageError, match="format must be one of csv, jsonl, azure, mooncake or None"):
+    with pytest.raises(
+        UsageError, match="format must be one of csv, jsonl, azure, mooncake or None"
+    ):
         load(write(tmp_path, OURS), "json")
 
 
