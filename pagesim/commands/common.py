@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,20 @@ import click
 
 from pagesim.errors import UsageError
 from pagesim.files import check_output
+
+
+class Count(click.IntRange):
+    """A whole number that fits into 64 bits; its help says only where it begins."""
+
+    def __init__(self, least: int = 1) -> None:
+        super().__init__(least)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number: int = super().convert(value, param, ctx)
+        if number > sys.maxsize:
+            self.fail(f"{number} is more than {sys.maxsize}.", param, ctx)
+        return number
+
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)

@@ -14,15 +14,13 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import BadInput
+from pagesim.commands.common import BadInput, Count
 from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, Roofline
 from pagesim.simulation.waste import PARTS
 from pagesim.sizing import Pool
 from pagesim.sizing.hardware import CARDS
 
-MOST = sys.maxsize
-"""As many as can be numbered in 64 bits."""
-COUNT = click.IntRange(1, MOST)
+COUNT = Count()
 
 
 def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,8 +78,8 @@ def machine(
 def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) -> Pool:
     if text.strip().lstrip("+-").isdigit():
         slots = int(text)
-        if not 1 <= slots <= MOST:
-            raise BadInput(f"'--pool' / '--slots': {slots} is not in the range 1<=x<={MOST}")
+        if not 1 <= slots <= sys.maxsize:
+            raise BadInput(f"'--pool' / '--slots': {slots} is not from 1 to {sys.maxsize}")
         return Pool(slots)
     try:
         said = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
@@ -117,7 +115,7 @@ def _option(one: Field[Any], prefix: str) -> Callable[..., Any]:
     if isinstance(one.default, float):
         return click.option(*flags, type=float, help=text)
     least = one.metadata.get("minimum", 1)
-    return click.option(*flags, type=click.IntRange(least, MOST), help=text)
+    return click.option(*flags, type=Count(least), help=text)
 
 
 def table(policies: Mapping[str, Mapping[str, float]]) -> list[str]:

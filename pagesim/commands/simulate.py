@@ -30,13 +30,13 @@ from pagesim.simulation import POLICIES, Limits, Simulation
 @click.argument("file", type=INPUT_FILE)
 @memory_options
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
-@click.option("--first", type=COUNT, help="Only so many requests of FILE.")
+@click.option("--first", type=COUNT, help="Only the first N requests of FILE.")
 @click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with a row a request.")
 @click.option(
     "--compare",
     type=click.Choice(list(POLICIES)),
-    help="Serve the same requests by this policy too, and show both.",
+    help="Also serve the same requests by this policy, and show both.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context

@@ -164,7 +164,7 @@ def test_simulate_says_no_when_nothing_fits(
     [
         (["waste"], "give a FILE of requests, or --preset paper-figure-2"),
         (["waste", "TRACE", "--preset", "paper-figure-2"], "give a FILE of requests, or --preset"),
-        (["waste", "TRACE", "--slots", "0"], "0 is not in the range 1<=x<="),
+        (["waste", "TRACE", "--slots", "0"], "0 is not from 1 to"),
         (["waste", "TRACE", "--out", "waste.jpg"], "waste.jpg: must end in .svg, .png or .pdf"),
         (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
         (["waste", "BAD"], "bad.csv:2"),
