@@ -14,7 +14,7 @@ attribute test.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -25,6 +25,9 @@ from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, N
 
 Row = tuple[Any, ...]
 """What happened: a kind of `effects`, and what it concerns. ``FORMAT.md`` lists them."""
+
+START = 0, 0, 0
+"""Where the outermost transaction begins."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,8 +47,9 @@ class Recorder(Protocol):
     has_queues: bool
     """Whether the queues of a scheduler are recorded: if not, its decisions are no events."""
 
-    def knows(self, table: Any) -> bool:
-        """Whether the recorder has been told what ``table`` holds."""
+    @property
+    def tables(self) -> Container[Any]:
+        """The tables of which it has been told what they hold."""
 
     def begin_step(self) -> None:
         """The events from here on belong to the next step of a scheduler."""
@@ -103,8 +107,15 @@ class Journal:
         if self.recording:
             self._rows.append(row)
 
-    def append(self, table: Any, start: int, tokens: list[int]) -> None:
-        """``table`` begins to write ``tokens`` from a position on; its blocks note how.
+    def append(
+        self,
+        table: Any,
+        start: int,
+        tokens: list[int],
+        inverse: Callable[..., object],
+        *args: Any,
+    ) -> None:
+        """:meth:`note` that ``table`` begins to write ``tokens``; its blocks note how.
 
         UsageError for a token beyond 64 bits: no timeline could keep it.
         """
@@ -115,6 +126,8 @@ class Journal:
                         f"token {token} cannot be recorded: a timeline keeps tokens of 64 bits"
                     )
             self._rows.append((APPEND, table, start, tokens))
+        if self._marks:
+            self._inverses.append((inverse, args))
 
     def opened(self, table: Any, name: Name) -> None:
         """``table`` begins, and is called ``name``. Said even when nothing listens."""
@@ -241,15 +254,17 @@ def event(
             if not journal.wants_events or (queues and not journal.tells_queues):
                 return method(self, *args, **kwargs)
             journal.wants_events, journal.recording = False, True
-            journal._marks.append(
-                (len(journal._inverses), len(journal._rows), len(journal._closed))
-            )
+            marks = journal._marks
+            marks.append(journal._place() if marks else START)
             try:
-                result = method(self, *args, **kwargs)
-                given = (*args, *kwargs.values()) if kwargs else args
-                journal.close(what, subject(self, result, *given))
-                journal._marks.pop()
-                if not journal._marks:
+                if kwargs:
+                    result = method(self, *args, **kwargs)
+                    args = (*args, *kwargs.values())  # type: ignore[assignment]
+                else:
+                    result = method(self, *args)
+                journal.close(what, subject(self, result, *args))
+                marks.pop()
+                if not marks:
                     journal._inverses.clear()
             except BaseException as error:
                 journal.__exit__(type(error), error, None)

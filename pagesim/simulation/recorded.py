@@ -215,7 +215,7 @@ class RecordedMemory:
     def _write(self, row: Row, tokens: list[int]) -> None:
         """Tokens go behind those that the row holds, unit after unit."""
         at = len(row.tokens)
-        self.journal.append(row, at, tokens)
+        self.journal.append(row, at, tokens, row.tokens.__delitem__, slice(at, None))
         row.tokens += tokens
         while at < len(row.tokens):
             count = min(self.unit - at % self.unit, len(row.tokens) - at)

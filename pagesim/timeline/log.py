@@ -10,6 +10,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.journal.effects import (
@@ -76,6 +77,24 @@ class TableLog:
             ) from None
 
 
+class Codes(dict[Any, int]):
+    """The numbers that stand for names in the columns: a new name gets the next one."""
+
+    def __init__(self, *names: str) -> None:
+        self.names: list[Any] = []
+        """What the numbers stand for."""
+        for name in names:
+            self.new(name)
+
+    def new(self, name: Name) -> int:
+        """A number of its own for a name that may have been another table's before."""
+        code = self[name] = len(self.names)
+        self.names.append(name)
+        return code
+
+    __missing__ = new
+
+
 class Log:
     """Everything that happened since ``start``; grows at its end, and is never changed before it.
 
@@ -102,13 +121,13 @@ class Log:
         self.begin(start)
         self.first_lives = list(range(len(start.tables)))
         """The numbers of the tables in ``start``."""
-        self.kinds: list[str] = ["append_slots"]
-        self._kind_codes: dict[str, int] = {"append_slots": APPEND_SLOTS}
+        self.kind_codes = Codes("append_slots")
+        self.kinds: list[str] = self.kind_codes.names
         self.tables: list[TableLog] = []
         self._events = array("i")
         self._rows = array("i")
         self._open_events: list[int] = []
-        self._open_rows: list[int] = []
+        self.open_rows: list[int] = []
         """The numbers of the newest rows, not in their column yet: lists grow faster."""
         self._closed_rows = 0
         self.patches = array("i")
@@ -117,10 +136,10 @@ class Log:
         self.errors: dict[int, tuple[str, str]] = {}
         self._steps: tuple[list[int], list[int]] = ([], [])
         """Events at which another step of the scheduler begins, and its number, -1 for none."""
-        self.subjects: list[Name] = []
-        self.subject_codes: dict[Name, int] = {}
-        self._requests: list[Name] = []
-        self._request_codes: dict[Name, int] = {}
+        self.subject_codes = Codes()
+        self.subject_codes[None] = -1
+        self.subjects: list[Name] = self.subject_codes.names
+        self._request_codes = Codes()
 
     def __len__(self) -> int:
         return (len(self._events) + len(self._open_events)) // EVENT
@@ -132,40 +151,14 @@ class Log:
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def kind_code(self, kind: str) -> int:
-        """The number that stands for an event's kind in the columns."""
-        code = self._kind_codes.get(kind)
-        if code is None:
-            code = self._kind_codes[kind] = len(self.kinds)
-            self.kinds.append(kind)
-        return code
-
-    def subject_code(self, name: Name | None) -> int:
-        """The number that stands for a name in the columns; -1 for None."""
-        if name is None:
-            return -1
-        code = self.subject_codes.get(name)
-        if code is None:
-            code = self.new_subject(name)
-        return code
-
-    def new_subject(self, name: Name) -> int:
-        """A number of its own for a name that may have been another table's before."""
-        self.subject_codes[name] = len(self.subjects)
-        self.subjects.append(name)
-        return self.subject_codes[name]
-
     def waiter(self, request: Name, sequence: Name | None) -> Waiter:
         """A request as it stands in a queue."""
-        code = self._request_codes.setdefault(request, len(self._requests))
-        if code == len(self._requests):
-            self._requests.append(request)
-        return code, self.subject_code(sequence)
+        return self._request_codes[request], self.subject_codes[sequence]
 
     def names(self, waiter: Waiter) -> tuple[Name, Name | None]:
         """The request, and its first sequence if that is known."""
         request, sequence = waiter
-        return self._requests[request], None if sequence < 0 else self.subjects[sequence]
+        return self._request_codes.names[request], None if sequence < 0 else self.subjects[sequence]
 
     def first_queues(self) -> list[list[Waiter]]:
         """The queues in which the log begins."""
@@ -182,7 +175,7 @@ class Log:
     def mark_numbers(self, name: str, on_slots: bool, numbers: Mapping[int, float]) -> None:
         """Put numbers on blocks, or on slots, in the event that is being recorded."""
         ids, values = self._marked
-        self.row(MARK, self.subject_code(name), on_slots, len(ids), len(numbers))
+        self.row(MARK, self.subject_codes[name], on_slots, len(ids), len(numbers))
         ids.extend(numbers.keys())
         values.extend(numbers.values())
 
@@ -201,7 +194,7 @@ class Log:
 
     def row(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
         """Add an effect to the event that is being recorded."""
-        self._open_rows += (kind, a, b, c, d)
+        self.open_rows += (kind, a, b, c, d)
 
     def patch(self, table: TableLog, start: int, block_ids: list[int]) -> None:
         """From entry ``start`` on, the table now holds ``block_ids``."""
@@ -210,17 +203,17 @@ class Log:
 
     def event(self, kind: int, subject: int) -> None:
         """Close the event whose effects were added since the last one."""
-        rows = self._open_rows
+        rows = self.open_rows
         self._open_events += (kind, subject, self._closed_rows + len(rows))
         if len(rows) > FLUSH:
             self._flush()
 
     def _flush(self) -> None:
         """Move what is in the lists into the columns (fromlist is the fastest way there)."""
-        self._rows.fromlist(self._open_rows)
+        self._rows.fromlist(self.open_rows)
         self._events.fromlist(self._open_events)
         self._closed_rows = len(self._rows)
-        self._open_rows.clear()
+        self.open_rows.clear()
         self._open_events.clear()
 
     # -- reading ---------------------------------------------------------------------------------
@@ -231,7 +224,7 @@ class Log:
         self._close_open_events()
         columns = (self._events, self._rows, self.patches, *self._marked)
         tokens = (life.tokens for life in self.tables)
-        names = (*self._steps, self._requests, self._request_codes)
+        names = (*self._steps, self._request_codes.names, self._request_codes)
         return sum(map(sys.getsizeof, (*columns, *tokens, *self.tables, *names)))
 
     def columns(self, first: int, last: int) -> tuple[array[int], array[int]]:
@@ -276,10 +269,10 @@ class Log:
     def _close_open_events(self) -> None:
         if self._open_events:
             last = self._open_events[-1] - self._closed_rows
-            newest = self._open_rows[last:]  # of an event that is still being recorded
-            del self._open_rows[last:]
+            newest = self.open_rows[last:]  # of an event that is still being recorded
+            del self.open_rows[last:]
             self._flush()
-            self._open_rows += newest
+            self.open_rows += newest
 
     def ids(self, place: int, count: int) -> list[int]:
         """The block ids of a PATCH row."""

@@ -121,7 +121,7 @@ class Reader:
             log.errors[len(log)] = called, check.text(words["error"], "error")
         log.begin_step(check.integer(words["step"], "step") if "step" in words else None)
         name = None if subject is None else check.name(subject)
-        log.event(log.kind_code(kind), log.subject_code(name))
+        log.event(log.kind_codes[kind], log.subject_codes[name])
 
     def _apply(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
         self.log.row(kind, a, b, c, d)

@@ -148,13 +148,9 @@ class Recording:
         if any(state.queues.values()) and not any(self._queues):
             for queue, requests in state.queues.items():
                 self._arrange(queue, [(name, state.requests.get(name)) for name in requests])
-            log.event(log.kind_code("record"), -1)
+            log.event(log.kind_codes["record"], -1)
 
     # -- what the journal tells ------------------------------------------------------------------
-
-    def knows(self, table: Any) -> bool:
-        """Whether the recording has been told what ``table`` holds."""
-        return table in self.tables
 
     def begin_step(self) -> None:
         """The events from here on belong to the next step of a scheduler."""
@@ -165,25 +161,27 @@ class Recording:
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """One event. Blocks are written in the order of the tokens that their table announced."""
-        log, lists = self.log, self._lists
+        log, lists, add = self.log, self._lists, self.log.open_rows.extend
         table, position = -1, 0
         for row in rows:
             what = row[0]
             if what == WRITE:
-                log.row(WRITE, row[1], table, position if table >= 0 else 0, row[2])
-                position += row[2]
+                what, block, count = row
+                add((what, block, table, position if table >= 0 else 0, count))
+                position += count
             elif what == APPEND:
-                history, tokens = self.tables[row[1]], row[3]
-                table, position = history.number, row[2]
-                history.write(tokens)
+                what, of, position, tokens = row
+                history = self.tables[of]
+                table = history.number
+                history.tokens.fromlist(tokens)
                 if tokens:
-                    log.row(TOKENS, -1, table, position, len(tokens))
+                    add((TOKENS, -1, table, position, len(tokens)))
             elif what == PATCH:
                 log.patch(self.tables[row[1]], row[2], row[3])
             elif what == TAKE:
-                log.row(TAKE, row[1], lists[row[2]])
+                add((TAKE, row[1], lists[row[2]], 0, 0))
             elif what == FREE:
-                log.row(FREE, row[1], lists[row[2]], row[3])
+                add((FREE, row[1], lists[row[2]], row[3], 0))
             elif what == HIT:
                 found = table if row[2] else -1  # else it is not by that that tokens get there
                 log.row(HIT, row[1], found, position if found >= 0 else 0, row[2])
@@ -202,16 +200,13 @@ class Recording:
                 if self.has_queues:
                     self._in_queues(row)
             else:  # share, unshare, cache, evict, computed
-                log.row(what, row[1])
+                add((what, row[1], -1, 0, 0))
         if kind == FAILED:
             why = (error or "").encode(errors="backslashreplace").decode()[:MAX_NAME]
             log.errors[len(log)] = (called or "", why)
-        log.event(log.kind_code(kind), self._subject_code(subject))
-
-    def _subject_code(self, subject: Any) -> int:
-        if subject is None or type(subject) is int or isinstance(subject, str):
-            return self.log.subject_code(subject)
-        return self.log.subject_code(self._name(subject))
+        if subject is not None and not isinstance(subject, (int, str)):
+            subject = self._name(subject)
+        log.event(log.kind_codes[kind], log.subject_codes[subject])
 
     # -- queues ----------------------------------------------------------------------------------
 
@@ -328,7 +323,7 @@ class Recording:
         return fresh
 
     def _give(self, table: Any, name: Name) -> Label:
-        label = self._labels[table] = Label(name, self.log.new_subject(name))
+        label = self._labels[table] = Label(name, self.log.subject_codes.new(name))
         self._owners[name] = table
         return label
 

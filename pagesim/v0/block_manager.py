@@ -163,9 +163,7 @@ class SelfAttnBlockSpaceManager:
         table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
-    @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
-    def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
-        return self.append_slots(seq, num_lookahead_slots)
+    _append_slots = event(lambda manager, copies, seq, *_: seq.seq_id)(append_slots)
 
     @event(lambda manager, _, parent, child: child.seq_id)
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:

@@ -119,13 +119,12 @@ class BlockTable:
         partial = chunks.pop() if len(chunks[-1]) < block_size else None
         with self.journal:
             self.journal.tell((OPEN, self, None, [], 0, []))
-            self.journal.append(self, 0, tokens)
+            self.journal.append(self, 0, tokens, setattr, self, "num_full_slots", 0)
             blocks = allocator.allocate_immutable_blocks(None, chunks)
             if partial is not None:
                 blocks.append(allocator.allocate_mutable_block(blocks[-1] if blocks else None))
                 blocks[-1].append_token_ids(partial)
             self._blocks.update(blocks)
-            self.journal.note(None, setattr, self, "num_full_slots", 0)
             self.num_full_slots = len(tokens)
             self._tell_entries(0)
 
@@ -180,10 +179,8 @@ class BlockTable:
             self._add_blocks(1)
         block = self._blocks.blocks[index]
         if journal.active:
-            if journal.recording:
-                self._tell_unless_known()
-                journal.append(self, full, tokens)
-            journal.note(None, self._unwrite, index, ids[index], full)
+            self._tell_unless_known()
+            journal.append(self, full, tokens, self._unwrite, index, ids[index], full)
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
             ids[index] = block.block_id  # type: ignore[assignment]
@@ -293,7 +290,7 @@ class BlockTable:
     def _tell_unless_known(self) -> None:
         """Tell a recorder what the table holds, if it has not seen it before."""
         recorder = self.journal.recorder
-        if recorder is not None and not recorder.knows(self):
+        if recorder is not None and self not in recorder.tables:
             name, block_ids = self.journal.names.get(self), self._blocks.ids.copy()
             self.journal.tell((OPEN, self, name, self.token_ids, self.num_full_slots, block_ids))
 
