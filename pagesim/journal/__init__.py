@@ -261,7 +261,7 @@ def event(
                     result = method(self, *args, **kwargs)
                     args = (*args, *kwargs.values())  # type: ignore[assignment]
                 else:
-                    result = method(self, *args)
+                    result = method(self, *args)  # type: ignore[call-arg]
                 journal.close(what, subject(self, result, *args))
                 marks.pop()
                 if not marks:

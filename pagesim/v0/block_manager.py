@@ -160,7 +160,10 @@ class SelfAttnBlockSpaceManager:
             return self._append_slots(seq, num_lookahead_slots)
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
-        table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
+        if len(unseen) == 1 and num_lookahead_slots == 0 and self.sliding_window is None:
+            table._write(unseen)  # only taking a block can fail, and that comes first
+        else:
+            table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     _append_slots = event(lambda manager, copies, seq, *_: seq.seq_id)(append_slots)

@@ -120,7 +120,7 @@ class BlockTable:
         with self.journal:
             self.journal.tell((OPEN, self, None, [], 0, []))
             self.journal.append(self, 0, tokens, setattr, self, "num_full_slots", 0)
-            blocks = allocator.allocate_immutable_blocks(None, chunks)
+            blocks = allocator._allocate_immutable_blocks(None, chunks)
             if partial is not None:
                 blocks.append(allocator.allocate_mutable_block(blocks[-1] if blocks else None))
                 blocks[-1].append_token_ids(partial)
@@ -147,14 +147,6 @@ class BlockTable:
     def _append_token_ids(
         self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
-        offset = self.num_full_slots % self._block_size
-        if (
-            0 < len(tokens) <= self._block_size - offset
-            and num_lookahead_slots == 0
-            and self._num_window_blocks is None
-        ):
-            self._write(tokens)  # into one block: only taking it can fail, and that comes first
-            return
         self._check_allocated()
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         with self.journal:
@@ -179,7 +171,8 @@ class BlockTable:
             self._add_blocks(1)
         block = self._blocks.blocks[index]
         if journal.active:
-            self._tell_unless_known()
+            if journal.recording:
+                self._tell_unless_known()
             journal.append(self, full, tokens, self._unwrite, index, ids[index], full)
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:

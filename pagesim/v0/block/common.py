@@ -6,7 +6,9 @@ vLLM keeps their counterparts in ``vllm/core/block/common.py`` (release 0.6.4.po
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from pagesim.checks import check_token_ids
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
 from pagesim.v0.block.block_ids import BlockIds
@@ -195,6 +197,16 @@ def check_swapped_out(block: Block) -> Block:
     if not hasattr(block, "block_id") or block.block_id is not None:
         raise UsageError(f"block {block_id_of(block)} is in use: swap it out before swapping it in")
     return block
+
+
+def check_tokens_of_block(token_ids: Any, block_size: int) -> list[int]:
+    """A list of the tokens; UsageError if there are more than a block has slots, or TypeError."""
+    if type(token_ids) is tuple and not token_ids:  # as most blocks begin
+        return []
+    tokens = check_token_ids("token_ids", token_ids)
+    if len(tokens) > block_size:
+        raise UsageError(f"{len(tokens)} tokens do not fit into a block of {block_size} slots")
+    return tokens
 
 
 def cdiv(a: int, b: int) -> int:

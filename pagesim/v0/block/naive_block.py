@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from pagesim.checks import check_int, check_token_ids
+from pagesim.checks import check_int
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
@@ -20,6 +20,7 @@ from pagesim.v0.block.common import (
     block_id_of,
     check_no_device,
     check_swapped_out,
+    check_tokens_of_block,
     get_all_blocks,
 )
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
@@ -46,11 +47,7 @@ class NaiveBlock:
         if type(block_size) is not int or block_size < 1:
             check_int("block_size", block_size, 1)
         self.prev_block = prev_block
-        self.token_ids = check_token_ids("token_ids", token_ids)
-        if len(self.token_ids) > block_size:
-            raise UsageError(
-                f"{len(self.token_ids)} tokens do not fit into a block of {block_size} slots"
-            )
+        self.token_ids = check_tokens_of_block(token_ids, block_size)
         self.block_size = block_size
         self.allocator = allocator
         self.block_id = block_id
@@ -161,7 +158,8 @@ class NaiveBlockAllocator:
     ) -> Block:
         """A block that holds ``token_ids`` from the start. NoFreeBlocksError if there is none."""
         check_no_device(device)
-        return self._allocate_immutable_block(prev_block, token_ids)
+        tokens = check_tokens_of_block(token_ids, self.block_size)
+        return self._allocate_immutable_block(prev_block, tokens)
 
     @event()
     def allocate_immutable_blocks(
@@ -172,6 +170,12 @@ class NaiveBlockAllocator:
     ) -> list[Block]:
         """One block for each list of tokens, chained; all of them or, on an error, none."""
         check_no_device(device)
+        tokens = [check_tokens_of_block(each, self.block_size) for each in block_token_ids]
+        return self._allocate_immutable_blocks(prev_block, tokens)
+
+    def _allocate_immutable_blocks(
+        self, prev_block: Block | None, block_token_ids: Sequence[list[int]]
+    ) -> list[Block]:
         blocks: list[Block] = []
         with self.journal:
             for token_ids in block_token_ids:
@@ -179,10 +183,9 @@ class NaiveBlockAllocator:
                 blocks.append(prev_block)
         return blocks
 
-    def _allocate_immutable_block(
-        self, prev_block: Block | None, token_ids: Sequence[int]
-    ) -> Block:
-        block = self.block_class(prev_block, token_ids, self.block_size, self)
+    def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
+        block = self.block_class(prev_block, (), self.block_size, self)
+        block.token_ids = token_ids
         block.block_id = self._allocate_block_id()
         if self.journal.recording:
             self.journal.tell((WRITE, block.block_id, len(block.token_ids)))

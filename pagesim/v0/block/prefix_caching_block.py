@@ -60,14 +60,13 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     # -- taking ----------------------------------------------------------------------------------
 
-    def _allocate_immutable_block(
-        self, prev_block: Block | None, token_ids: Sequence[int]
-    ) -> Block:
+    def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
         """A cached block that holds ``token_ids`` behind ``prev_block``, or else a fresh one.
 
         UsageError unless the block and its predecessors are full.
         """
-        block = PrefixCachingBlock(prev_block, token_ids, self.block_size, self)
+        block = PrefixCachingBlock(prev_block, (), self.block_size, self)
+        block.token_ids = token_ids
         if block.content is None:
             raise UsageError(
                 f"an immutable block holds {self.block_size} tokens behind full blocks: "
@@ -362,7 +361,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now: the free ones and those that can be evicted."""
-        return len(self._free_block_indices) + len(self.evictor.free_table)
+        return super().get_num_free_blocks() + len(self.evictor.free_table)
 
     @property
     def cached_block_ids(self) -> frozenset[int]:
