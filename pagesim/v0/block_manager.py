@@ -91,7 +91,7 @@ class SelfAttnBlockSpaceManager:
 
     def get_block_table(self, seq: Sequence) -> list[int]:
         """The block ids of a sequence, first to last, in a list of their own."""
-        return list(self._table(seq).physical_block_ids)
+        return self._table(seq).physical_block_ids.copy()
 
     def get_num_free_gpu_blocks(self) -> int:
         """GPU blocks that could be taken now."""

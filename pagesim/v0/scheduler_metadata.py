@@ -27,14 +27,18 @@ def metadata_of(
             for seq in seqs:
                 manager.access_all_blocks_in_seq(seq, now)
             computed = manager.get_common_computed_block_ids(seqs)
+        seq_data, block_tables = {}, {}
+        for seq in seqs:
+            seq_data[seq.seq_id] = seq.data
+            block_tables[seq.seq_id] = manager.get_block_table(seq)
         is_prompt = data.stage is SequenceStage.PREFILL
         metadata.append(
             SequenceGroupMetadata(
                 seq_group.request_id,
                 is_prompt,
-                {seq.seq_id: seq.data for seq in seqs},
+                seq_data,
                 seq_group.sampling_params,
-                {seq.seq_id: manager.get_block_table(seq) for seq in seqs},
+                block_tables,
                 not is_prompt or chunk + data.num_computed_tokens >= len(data.token_ids),
                 chunk,
                 computed.copy(),

@@ -263,8 +263,7 @@ class BlockTable:
         blocks = self._blocks.blocks
         self._blocks.check(blocks)
         self._tell_unless_known()
-        for block in blocks:
-            self._allocator.free(block)
+        self._allocator._free_blocks(blocks)
         self._blocks.update(())
         if self.journal.active:
             self.journal.note(None, self._unfree, self.num_full_slots, self._num_dropped_blocks)

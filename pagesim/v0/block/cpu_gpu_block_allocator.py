@@ -191,8 +191,12 @@ class CpuGpuBlockAllocator:
         UsageError if it was freed already.
         """
         if block is not self._null_block or block is None:
-            allocator = self._cpu if getattr(block, "allocator", None) is self._cpu else self._gpu
-            allocator.free(block)
+            self._owner_of(block).free(block)
+
+    def _free_blocks(self, blocks: Sequence[Block]) -> None:
+        """Give up the blocks of a table, first to last."""
+        for block in self._without_null(blocks):
+            self._owner_of(block)._free_block_id(block)
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
