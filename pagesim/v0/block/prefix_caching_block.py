@@ -361,7 +361,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now: the free ones and those that can be evicted."""
-        return super().get_num_free_blocks() + len(self.evictor.free_table)
+        free = self._free_block_indices
+        return len(free.returned) + free.num_fresh + len(self.evictor.free_table)
 
     @property
     def cached_block_ids(self) -> frozenset[int]:
