@@ -172,3 +172,41 @@ def test_a_run_of_v1(node: Any) -> None:
     ]
     evicts = "const run = await begin(given.data); return player.questionFor(run, run.at(21), 21);"
     assert node(evicts, V1.read_text())["answers"] == [5]
+
+
+def test_the_header_counts_what_is_drawn_beside_the_first_pool(node: Any) -> None:
+    code = """
+    const { header } = player.parse(await player.unpack(given.data));
+    return [header.num_gpu_blocks, header.num_cpu_blocks, header.pool_names];
+    """
+    head, events = samples.sharing()
+    assert node(code, samples.text_of(head, events)) == [6, 3, ["GPU", "CPU"]]
+    more = head | {"pools": [["GPU", 6], ["CPU", 2], ["disk", 1]]}
+    assert node(code, samples.text_of(more, events)) == [6, 3, ["GPU", "CPU, disk"]]
+
+
+def test_blocks_of_one_slot_are_read(node: Any) -> None:
+    events = [samples.event("allocate", 0, *samples.take(0, 1))]
+    text = samples.text_of(samples.header(2, 0, 1, events), events)
+    assert node("const run = await begin(given.data); return [run.steps, run.problem];", text) == [
+        1,
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 3 is no JSON"),
+        ("[]", "line 3 is no JSON object"),
+        ('{"of": 1}', 'line 3: "event" is no string'),
+        ('{"event": "free", "effects": [7]}', "line 3: an effect is no list"),
+        ('{"event": "free", "closed": {}}', 'line 3: "closed" is no list'),
+    ],
+)
+def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) -> None:
+    head, events = samples.sharing()
+    lines = samples.text_of(head, events).split("\n")
+    text = "\n".join([*lines[:2], line, *lines[3:]])
+    run = "const run = await begin(given.data); return [run.steps, run.problem];"
+    assert node(run, text) == [1, said]

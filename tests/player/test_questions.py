@@ -167,6 +167,15 @@ def test_the_reason_may_name_the_blocks(node: Any) -> None:
     assert "freed last" in found["why"]
 
 
+@pytest.mark.parametrize(
+    ("which", "asked"),
+    [("all", "all"), ("in order", "in order"), ("any", "any"), ("first", "any"), ("last", "any")],
+)
+def test_how_many_blocks_the_reader_must_choose(node: Any, which: str, asked: str) -> None:
+    run = small().annotate(questions=[Question(2, "?", "returned", which=which)])
+    assert node(AUTOMATIC, text_of(run))[2]["which"] == asked
+
+
 # -- what the player asks by itself --------------------------------------------------------------
 
 
@@ -177,6 +186,7 @@ def test_questions_and_their_reasons(node: Any) -> None:
     assert "Block 1 is shared by 2" in found[2]["why"]
     assert "front of the free list" in found[3]["why"]
     assert "freed last (step 7)" in found[7]["why"]
+    assert found[6]["why"].startswith("Blocks 0, 1 and 3 lose their last owner;")
     evicting = node(AUTOMATIC, samples.text_of(*samples.caching()))[8]
     assert evicting["answers"] == [1]
     assert "the evictor gives up 1" in evicting["why"]
