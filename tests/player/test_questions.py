@@ -192,6 +192,16 @@ def test_questions_and_their_reasons(node: Any) -> None:
     assert "the evictor gives up 1" in evicting["why"]
 
 
+@pytest.mark.parametrize(("blocks", "which"), [(6, "all"), (7, "any")])
+def test_more_than_six_blocks_need_not_all_be_named(node: Any, blocks: int, which: str) -> None:
+    manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
+    with pagesim.record(manager) as run:
+        seq = pagesim.Sequence(0, [0] * (4 * blocks), 4)
+        manager.allocate(pagesim.SequenceGroup("r", [seq]))
+        manager.free(seq)
+    assert node(AUTOMATIC, text_of(run))[1]["which"] == which
+
+
 def test_a_question_does_not_give_away_who_needs_a_block(node: Any) -> None:
     """Every append is asked about, in the same words; that no block is taken is an answer, too."""
     manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0, watermark=0.0)
