@@ -161,7 +161,7 @@ def test_q27_freeing_a_block_twice(kind: str) -> None:
 @both_kinds
 def test_q33_the_rank_of_an_id_is_looked_up(kind: str) -> None:
     """vLLM sorts all ids of the device for every block; ours touches none but the one asked for."""
-    allocator = new_allocator(kind, gpu=3, cpu=10**15)  # to sort these would take for ever
+    allocator = new_allocator(kind, gpu=3, cpu=10**15)  # sorting these would never end
     wanted = [3, 10**15 + 2, 100_000]
     ranks = [allocator.get_physical_block_id(Device.CPU, i) for i in wanted]
     assert ranks == [0, 10**15 - 1, 99_997]

@@ -1,4 +1,4 @@
-"""Members of a group come and go one by one, and no block is lost whoever ends first."""
+"""Members of a group come and go one by one, and no block is lost, whichever ends first."""
 
 from __future__ import annotations
 
