@@ -29,6 +29,7 @@ _HOMES = {
     "plan_prefill": "kernels.attention.plan",
     "plan_write": "kernels.cache_write",
     "reshape_and_cache": "kernels.cache_write",
+    "side_by_side": "kernels.rows",
     "swap_blocks": "kernels.block_copy",
     "to_cuda_layout": "kernels.layouts",
 }

@@ -1,0 +1,35 @@
+"""Rows of numbers one below the other: an answer beside its reference, for the eye."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_DECIMALS, _WIDTH = 4, 9
+
+
+def side_by_side(rows: Mapping[str, Any], numbers: int = 6) -> str:
+    """The first numbers of each row, a line a row, under each other; to be printed.
+
+    rows: a name and a vector each, tensors on any device or what NumPy takes, of one length. Raises
+    ValueError where the lengths differ: then the rows are not two answers to one question.
+    """
+    vectors = {name: _vector(name, row) for name, row in rows.items()}
+    lengths = {name: len(vector) for name, vector in vectors.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"rows of one length can be compared, not {lengths}")
+    margin = max(map(len, vectors), default=0)
+    more = " …" if any(length > numbers for length in lengths.values()) else ""
+    return "\n".join(
+        f"{name:<{margin}}" + "".join(f"{x:{_WIDTH}.{_DECIMALS}f}" for x in row[:numbers]) + more
+        for name, row in vectors.items()
+    )
+
+
+def _vector(name: str, row: Any) -> np.ndarray[Any, Any]:
+    plain = row.detach().float().cpu().numpy() if hasattr(row, "detach") else np.asarray(row)
+    if plain.ndim != 1:
+        raise ValueError(f"{name} has shape {list(plain.shape)}: give one row of it")
+    return plain
