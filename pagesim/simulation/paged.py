@@ -63,6 +63,9 @@ class PagedServer:
         self._arrived: deque[tuple[int, Request]] = deque()
         """Behind those that the scheduler knows."""
         self._now: tuple[list[SequenceGroupMetadata], SchedulerOutputs]
+        caching, window = cache_config.enable_prefix_caching, cache_config.sliding_window
+        self._shares = samples > 1 or caching or window is not None
+        """Whether a block may be in more than one table."""
         self._cached: dict[int, int] = {}
         """By row: how far a prompt that is computed in chunks is in the cache."""
 
@@ -111,16 +114,18 @@ class PagedServer:
             data.update_num_computed_tokens(scheduled.token_chunk_size)
             if not meta.do_sample:
                 continue
+            seqs = group.seqs
             if meta.is_prompt:
                 answered.append(tag.row)
                 self._fork(group)
-            for seq in group.seqs[1:] if not meta.is_prompt else ():
-                seq.data.update_num_computed_tokens(1)
-            for seq in group.seqs:
+            elif len(seqs) > 1:
+                for seq in seqs[1:]:
+                    seq.data.update_num_computed_tokens(1)
+            for seq in seqs:
                 token = self._token(seq, tag) if tokens is None else tokens[seq.seq_id]
-                seq.data.append_token_id(token)
+                seq.data.token_ids.append(token)
             if len(data.token_ids) == tag.goal:
-                for seq in group.seqs:
+                for seq in seqs:
                     seq.status = FINISHED
                     self.scheduler.free_seq(seq)
                 finished.append(tag.row)
@@ -188,7 +193,7 @@ class PagedServer:
         manager = self.scheduler.block_manager
         block_size, free = manager.block_size, manager.get_num_free_gpu_blocks()
         used = (manager.num_total_gpu_blocks - free) * block_size
-        reserved, internal = self._later_chunks(metadata), self._empty_slots()
+        reserved, internal = self._later_chunks(metadata), self._empty_slots(used)
         external = free * block_size if self._head_waits() else 0
         return used - reserved - internal, reserved, internal, external
 
@@ -220,10 +225,13 @@ class PagedServer:
                     del left[block_id]
         return sum(left.values())
 
-    def _empty_slots(self) -> int:
+    def _empty_slots(self, used: int) -> int:
         """Slots without a token: in last blocks, which may be shared, and in the null block."""
         manager, empty = self.scheduler.block_manager, {}
         block_size, tables = manager.block_size, manager.block_tables
+        if not self._shares:
+            running = self.scheduler.running
+            return used - sum([tables[g.seqs[0].seq_id].num_full_slots for g in running])
         if (null_block_id := manager.block_allocator.null_block_id) is not None:
             empty[null_block_id] = block_size
         for group in self.scheduler.running:
@@ -258,16 +266,15 @@ class PagedServer:
         window = cache.sliding_window or sys.maxsize
         prompts = decodes = read = 0
         for meta in metadata:
-            found = len(meta.computed_block_nums) * cache.block_size
             for data in meta.seq_data.values():
-                start = data.num_computed_tokens
-                end = start + meta.token_chunk_size
+                end = data.num_computed_tokens + meta.token_chunk_size
                 if meta.is_prompt:
-                    start = min(max(start, found), end - 1)
+                    found = len(meta.computed_block_nums) * cache.block_size
+                    start = min(max(data.num_computed_tokens, found), end - 1)
                     prompts += end - start
                     read += min(start, window - 1)
                 else:
                     decodes += 1
-                    read += min(end, window)
+                    read += end if end < window else window
         moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
         return prompts, decodes, read, moved * cache.block_size

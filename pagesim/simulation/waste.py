@@ -14,7 +14,6 @@ PagedAttention" (SOSP '23), section 3.1 and Figure 2, where free space is part o
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,15 +71,6 @@ class WasteLog:
         """
         self._seconds.append(seconds)
         self._rows.extend((token, reserved, internal, external, batch))
-
-    def extend(self, seconds: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
-        """Append many iterations at once: times ``[n]``, and rows ``[n, 5]`` as in COLUMNS."""
-        if rows.shape != (len(seconds), len(COLUMNS)):
-            raise UsageError(
-                f"rows must have the shape ({len(seconds)}, {len(COLUMNS)}), not {rows.shape}"
-            )
-        self._seconds.frombytes(np.ascontiguousarray(seconds, dtype=np.float64).tobytes())
-        self._rows.frombytes(np.ascontiguousarray(rows, dtype=np.int64).tobytes())
 
     def check(self) -> None:
         """UsageError names the first row with a negative part, or with a time before the last."""
@@ -167,8 +157,3 @@ class WasteLog:
         *used, batch = (weights @ rows[counted] / total).tolist()
         percent = [100 * slots / self.pool for slots in (*used, self.pool - sum(used))]
         return dict(zip((*PARTS, "batch"), (*percent, batch), strict=True))
-
-
-def as_rows(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Columns in the order of COLUMNS as the rows that :meth:`WasteLog.extend` takes."""
-    return np.column_stack(columns)

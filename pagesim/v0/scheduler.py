@@ -275,7 +275,7 @@ class Scheduler:
         first in the next step.
         """
         out = SchedulerRunningOutputs(num_lookahead_slots=self._lookahead)
-        running = self.running
+        running, manager = self.running, self.block_manager
         while running:
             seq_group = running[0]
             is_prefill = seq_group.seqs[0].data.stage is PREFILL
@@ -286,7 +286,7 @@ class Scheduler:
                 break
             running.popleft()
             lookahead = 0 if is_prefill else self._lookahead
-            while not self.block_manager.can_append_slots(seq_group, lookahead):
+            while not manager.can_append_slots(seq_group, lookahead):
                 victim = running.pop() if running else seq_group
                 if self._preempt(victim, out.blocks_to_swap_out):
                     out.preempted.append(victim)
@@ -295,7 +295,8 @@ class Scheduler:
                 if victim is seq_group:
                     break
             else:
-                self._append_slots(seq_group, lookahead, out.blocks_to_copy)
+                for seq in seq_group.seqs:
+                    out.blocks_to_copy += manager.append_slots(seq, lookahead)
                 if is_prefill:
                     out.prefill_seq_groups.append(ScheduledSequenceGroup(seq_group, new_tokens))
                 else:
@@ -398,7 +399,8 @@ class Scheduler:
             if not budget.can_schedule(new_tokens, 1):
                 break
             self._swap_in(self.swapped.popleft(), out.blocks_to_swap_in)
-            self._append_slots(seq_group, lookahead, out.blocks_to_copy)
+            for seq in seq_group.seqs:
+                out.blocks_to_copy += self.block_manager.append_slots(seq, lookahead)
             if is_prefill:
                 out.prefill_seq_groups.append(ScheduledSequenceGroup(seq_group, new_tokens))
             else:
@@ -457,12 +459,6 @@ class Scheduler:
         self._tell_move(seq_group, queue, None)
 
     # -- small parts of the above ----------------------------------------------------------------
-
-    def _append_slots(
-        self, seq_group: SequenceGroup, lookahead: int, blocks_to_copy: list[tuple[int, int]]
-    ) -> None:
-        for seq in seq_group.seqs:
-            blocks_to_copy += self.block_manager.append_slots(seq, lookahead)
 
     def _num_new_tokens(self, seqs: list[Sequence], budget: SchedulingBudget, chunked: bool) -> int:
         """Tokens that a group would compute next; in chunked mode one sequence's, cut to fit."""

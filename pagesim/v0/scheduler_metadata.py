@@ -19,7 +19,7 @@ def metadata_of(
 ) -> list[SequenceGroupMetadata]:
     """What a worker is told of each group that takes part; with caching its blocks are touched."""
     metadata: list[SequenceGroupMetadata] = []
-    caching, computed = manager.enable_caching, []
+    caching, tables, computed = manager.enable_caching, manager.block_tables, []
     for scheduled in outputs.scheduled_seq_groups:
         seq_group, chunk = scheduled.seq_group, scheduled.token_chunk_size
         seqs, data = seq_group.seqs, seq_group.seqs[0].data
@@ -30,7 +30,7 @@ def metadata_of(
         seq_data, block_tables = {}, {}
         for seq in seqs:
             seq_data[seq.seq_id] = seq.data
-            block_tables[seq.seq_id] = manager.get_block_table(seq)
+            block_tables[seq.seq_id] = tables[seq.seq_id].physical_block_ids.copy()
         is_prompt = data.stage is SequenceStage.PREFILL
         metadata.append(
             SequenceGroupMetadata(

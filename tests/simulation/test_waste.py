@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.errors import UsageError
-from pagesim.simulation.waste import PARTS, Usage, WasteLog, as_rows
+from pagesim.simulation.waste import PARTS, Usage, WasteLog
 
 pytestmark = pytest.mark.ch01
 
@@ -86,23 +85,6 @@ def test_a_run_too_short_for_a_steady_state_counts_as_a_whole() -> None:
 def test_an_empty_log_has_no_mean() -> None:
     with pytest.raises(UsageError, match="no iteration lies after"):
         WasteLog(10).mean()
-
-
-@given(ROWS)
-def test_many_rows_at_once_are_the_same_as_one_by_one(
-    rows: list[tuple[list[int], int, float]],
-) -> None:
-    one, many = log_of(rows), WasteLog(POOL)
-    columns = [one.column(name) for name in (*PARTS[:4], "batch")]
-    half = len(rows) // 2
-    for part in (slice(None, half), slice(half, None)):
-        many.extend(one.seconds[part], as_rows([column[part] for column in columns]))
-    assert [many.at(i) for i in range(len(many))] == [one.at(i) for i in range(len(one))]
-
-
-def test_rows_of_another_shape_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"must have the shape \(2, 5\), not \(2, 4\)"):
-        WasteLog(10).extend(np.zeros(2), np.zeros((2, 4), dtype=np.int64))
 
 
 @pytest.mark.parametrize(
