@@ -28,7 +28,7 @@ from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 if TYPE_CHECKING:
-    from pagesim import workload
+    from pagesim import exercises, workload
     from pagesim.simulation import Simulation, simulate
     from pagesim.studies.sweep import CellResult, Sweep, simulate_cell, sweep
 
@@ -76,6 +76,7 @@ __all__ = [
     "Timeline",
     "TimelineError",
     "UsageError",
+    "exercises",
     "explore",
     "load",
     "record",
@@ -87,8 +88,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "workload":
-        return import_module("pagesim.workload")
+    if name in ("exercises", "workload"):
+        return import_module(f"pagesim.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'pagesim' has no attribute {name!r}")
     value = getattr(import_module(_LATER[name]), name)

@@ -1,0 +1,33 @@
+"""What an exercise asks of an answer, one input at a time, and how an answer goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input, and how it is told to a student.
+
+    ``told`` says it in words; empty, each argument is given by name. ``tag`` is the property that
+    the case has and the smaller ones have not: what :class:`Wrong` names in ``shown_by``.
+    """
+
+    args: tuple[Any, ...]
+    told: str = ""
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A typical wrong answer, and the belief that it comes from.
+
+    ``misconception`` is one sentence in the student's words; ``shown_by`` the tag (or the words)
+    of the case on which the function fails first.
+    """
+
+    function: Callable[..., Any]
+    misconception: str
+    shown_by: str

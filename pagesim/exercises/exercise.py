@@ -1,0 +1,140 @@
+"""An exercise: what is asked, the oracle that knows the answer, and what goes wrong typically."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pagesim.exercises import source
+from pagesim.exercises.case import Case as Case
+from pagesim.exercises.case import Wrong as Wrong
+from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
+from pagesim.exercises.values import equal_values, has_nan, shown, wrong_type
+from pagesim.exercises.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pagesim.timeline.run import Timeline
+
+POINTS = {1: 1, 2: 2, 3: 4}
+"""Points for one, two and three stars."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of the course; ``check`` tries an answer, smallest case first."""
+
+    number: str
+    title: str
+    stars: int
+    statement: str
+    """Markdown: what to write, shapes, units, an example."""
+    reference: Callable[..., Any]
+    """A right answer, with the marks of `source` in its text."""
+    cases: Callable[[random.Random, bool], Iterator[Case]]
+    """``(rng, hidden)`` → the cases, smallest first; ``hidden`` asks for other sizes and seeds."""
+    expected: Callable[..., Any]
+    """The oracle: the simulator, or a kernel's reference, on the arguments of a case."""
+    why: Callable[[Case, Any, Any], str]
+    """``(case, yours, expected)`` → one sentence naming the rule that was broken."""
+    mistakes: Mapping[str, Wrong]
+    hints: tuple[str, str, str]
+    vllm: tuple[str, ...]
+    """Where the real thing is: ``file: function`` of vLLM 0.6.4.post1."""
+    play: Callable[[Case], Timeline] | None = None
+    """The run of a case, to be stepped through."""
+    same: Callable[[Any, Any], bool] = equal_values
+    call: Call = call_plainly
+    """How an answer is tried on a case."""
+    seconds: float = 2.0
+    needs_triton: bool = False
+
+    @property
+    def chapter(self) -> int:
+        """The chapter that it belongs to."""
+        return int(self.number.split(".")[0])
+
+    @property
+    def points(self) -> int:
+        """What it is worth."""
+        return POINTS[self.stars]
+
+    @property
+    def name(self) -> str:
+        """What the student's function is called."""
+        return str(self.reference.__name__)
+
+    @property
+    def stub(self) -> str:
+        """The text that the student begins with."""
+        return source.stub(source.text(self.reference))
+
+    @property
+    def solution(self) -> str:
+        """The text of the reference."""
+        return source.solved(source.text(self.reference))
+
+    @property
+    def wrong(self) -> dict[str, Callable[..., Any]]:
+        """The typical wrong answers by name."""
+        return {name: mistake.function for name, mistake in self.mistakes.items()}
+
+    def check(self, f: Callable[..., Any], *, hidden: bool = False, seed: int = 0) -> Verdict:
+        """Try an answer on one case after the other; the first that it fails ends the check."""
+        if isinstance(f, source.Cell):
+            f = f.load()
+        tried = 0
+        for case in self.cases(random.Random(seed), hidden):
+            tried += 1
+            verdict = self.judge(case, attempt(f, case, self.call, self.seconds), tried)
+            if verdict is not None:
+                return verdict
+        return Verdict(self.number, self.title, True, tried)
+
+    def judge(self, case: Case, answer: Answer, tried: int = 1) -> Verdict | None:
+        """None if the answer to this case is right, else the verdict that says what is wrong."""
+        expected = self.expected(*copy.deepcopy(case.args))
+        if not answer.problem and self._same(answer.value, expected):
+            return None
+        return Verdict(
+            self.number,
+            self.title,
+            False,
+            tried,
+            case=case,
+            told=self.told(case),
+            yours=answer.problem or shown(answer.value),
+            expected=shown(expected),
+            why="" if answer.problem else self._why(case, answer.value, expected),
+            printed=answer.printed,
+            run=self.play(case) if self.play is not None else None,
+        )
+
+    def told(self, case: Case) -> str:
+        """A case in words."""
+        if case.told:
+            return case.told
+        reference = self.reference
+        if isinstance(reference, source.Cell):
+            reference = reference.load()
+        names = inspect.signature(reference).parameters
+        return ", ".join(f"{n} = {shown(v, 120)}" for n, v in zip(names, case.args, strict=False))
+
+    def _same(self, yours: Any, expected: Any) -> bool:
+        try:
+            return bool(self.same(yours, expected))
+        except Exception:  # a value of another shape or type may do anything
+            return False
+
+    def _why(self, case: Case, yours: Any, expected: Any) -> str:
+        nan = has_nan(yours) and not has_nan(expected)
+        prefix = "There is a NaN in the answer. " if nan else ""
+        if said := wrong_type(yours, expected):
+            return said
+        try:
+            return prefix + self.why(case, yours, expected)
+        except Exception:  # written for answers of the right shape
+            return prefix + "The answer does not have the shape that was asked for."

@@ -1,0 +1,94 @@
+"""One source for what a student gets and for what is right: the text between two marks is blanked.
+
+The marks are nbgrader's: ``### BEGIN SOLUTION`` and ``### END SOLUTION``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pagesim.errors import UsageError
+
+_SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
+_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
+_numbers = itertools.count(1)
+
+
+class Cell:
+    """A function in the text of a notebook cell, which runs when the function is first wanted.
+
+    For what needs torch and triton: importing an exercise imports neither. A call goes to the
+    function.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.__name__ = text, name
+        self._function: Callable[..., Any] | None = None
+
+    def load(self) -> Callable[..., Any]:
+        """The function itself."""
+        if self._function is None:
+            namespace: dict[str, Any] = {"__name__": f"cell_{self.__name__}"}
+            self._function = _run(self.text, self.__name__, namespace)
+        return self._function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.load()(*args)
+
+
+def cell(beside: str, file: str, name: str) -> Cell:
+    """The function ``name`` of ``cells/FILE.py`` in the folder of the file ``beside``."""
+    path = Path(beside).parent / "cells" / f"{file}.py"
+    return Cell(path.read_text(encoding="utf-8"), name)
+
+
+def text(function: Callable[..., Any]) -> str:
+    """The source of a function or of a whole cell, marks included."""
+    if isinstance(function, Cell):
+        return function.text
+    return textwrap.dedent(inspect.getsource(function))
+
+
+def stub(source: str) -> str:
+    """What the student gets: the solution blanked as nbgrader blanks it."""
+    return _SOLUTION.sub(r"\1# YOUR CODE HERE\n\1raise NotImplementedError()", source)
+
+
+def solved(source: str) -> str:
+    """The solution without the marks."""
+    return _MARK.sub("", source)
+
+
+def variant(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
+    """The function with one piece of its text replaced; UsageError unless it is there just once."""
+    source = text(function)
+    if source.count(old) != 1:
+        raise UsageError(f"{old!r} must occur once in {_name(function)}, not {source.count(old)}")
+    return rewritten(function, source.replace(old, new))
+
+
+def rewritten(function: Callable[..., Any], source: str) -> Callable[..., Any]:
+    """The function of the same name with another text, in the same module."""
+    if isinstance(function, Cell):
+        return Cell(source, function.__name__)
+    return _run(source, _name(function), dict(inspect.unwrap(function).__globals__))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", function))
+
+
+def _run(source: str, name: str, namespace: dict[str, Any]) -> Callable[..., Any]:
+    """Run a text; inspect, tracebacks and triton.jit find its lines."""
+    file = f"<exercise {name} {next(_numbers)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), namespace)
+    function: Callable[..., Any] = namespace[name]
+    return function

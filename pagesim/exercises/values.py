@@ -1,0 +1,103 @@
+"""Comparing a student's answer with the simulator's: by value, whatever container holds it.
+
+A NumPy array, a tensor and a tuple are lists here; a bool is not an int, and NaN equals nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+KINDS = {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}
+KINDS |= {list: "a list", dict: "a dict", set: "a set"}
+
+
+def plain(value: Any) -> Any:
+    """The value in Python's own types: arrays and tensors become lists, NumPy's numbers ours."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return set(value)
+    return value
+
+
+def equal_values(yours: Any, expected: Any) -> bool:
+    """Whether the two are the same numbers in the same order, exactly."""
+    return _same(plain(yours), plain(expected), lambda a, b: bool(a == b))
+
+
+def close(rtol: float = 1e-6, atol: float = 0.0) -> Callable[[Any, Any], bool]:
+    """A comparison that lets floats differ by ``atol + rtol * |expected|``."""
+
+    def near(a: Any, b: Any) -> bool:
+        if isinstance(b, float) and math.isfinite(b):
+            return bool(abs(a - b) <= atol + rtol * abs(b))
+        return bool(a == b)
+
+    return lambda yours, expected: _same(plain(yours), plain(expected), near)
+
+
+def _same(yours: Any, expected: Any, near: Callable[[Any, Any], bool]) -> bool:
+    if not _fits(yours, expected):
+        return False
+    if isinstance(expected, list):
+        return len(yours) == len(expected) and all(
+            _same(a, b, near) for a, b in zip(yours, expected, strict=True)
+        )
+    if isinstance(expected, dict):
+        return yours.keys() == expected.keys() and all(
+            _same(yours[key], expected[key], near) for key in expected
+        )
+    return near(yours, expected)
+
+
+def _fits(yours: Any, expected: Any) -> bool:
+    """Whether the type is the one asked for; an int is welcome where a float is."""
+    return type(yours) is type(expected) or (type(yours) is int and type(expected) is float)
+
+
+def wrong_type(yours: Any, expected: Any) -> str:
+    """One sentence if the answer is not of the kind that was asked for, else nothing."""
+    return _wrong_type(plain(yours), plain(expected), "The answer")
+
+
+def _wrong_type(yours: Any, expected: Any, where: str) -> str:
+    if yours is None and expected is not None:
+        return f"{where} is None: is a return missing?"
+    if not _fits(yours, expected):
+        return f"{where} must be {kind(expected)}, not {kind(yours)}."
+    if isinstance(expected, list):
+        for place, (a, b) in enumerate(zip(yours, expected, strict=False)):
+            if said := _wrong_type(a, b, f"Element {place}"):
+                return said
+    return ""
+
+
+def kind(value: Any) -> str:
+    """A value's type in words."""
+    name = type(value).__name__
+    return KINDS.get(type(value), f"{'an' if name[0] in 'aeiou' else 'a'} {name}")
+
+
+def has_nan(value: Any) -> bool:
+    """Whether a NaN is anywhere in it."""
+    value = plain(value)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return any(map(has_nan, value))
+    return isinstance(value, float) and math.isnan(value)
+
+
+def shown(value: Any, limit: int = 300) -> str:
+    """A value as a student reads it, at most ``limit`` characters."""
+    try:
+        text = repr(plain(value))
+    except Exception as error:  # a __repr__ may be anything
+        text = f"{kind(value)} that cannot be printed ({type(error).__name__})"
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,61 @@
+"""Every exercise: its reference passes, and each wrong answer fails where it should."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pagesim import exercises
+from pagesim.exercises.exercise import Exercise
+
+ALL = exercises.all()
+
+
+def needs(exercise: Exercise) -> None:
+    if exercise.needs_triton:
+        pytest.importorskip("triton")
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+@pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.number)
+def test_the_reference_passes(exercise: Exercise, hidden: bool) -> None:
+    needs(exercise)
+    verdict = exercise.check(exercise.reference, hidden=hidden)
+    assert verdict, str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name"),
+    [(exercise, name) for exercise in ALL for name in exercise.mistakes],
+    ids=lambda value: getattr(value, "number", value),
+)
+def test_a_wrong_answer_fails_where_its_misconception_shows(exercise: Exercise, name: str) -> None:
+    needs(exercise)
+    mistake = exercise.mistakes[name]
+    verdict = exercise.check(exercise.wrong[name])
+    assert not verdict and verdict.case is not None
+    assert mistake.shown_by in (verdict.case.tag, verdict.told), str(verdict)
+    assert verdict.yours and verdict.expected and verdict.yours != verdict.expected
+    assert str(verdict) and verdict._repr_html_()
+    assert (verdict.run is not None) == (exercise.play is not None)
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.number)
+def test_an_exercise_is_complete(exercise: Exercise) -> None:
+    assert len(exercise.mistakes) >= 3 and len(exercise.hints) == 3 and exercise.vllm
+    assert exercise.stars in (1, 2, 3) and exercise.title and exercise.statement
+    assert exercise.name in exercise.statement
+    assert "raise NotImplementedError()" in exercise.stub and "###" not in exercise.solution
+    for mistake in exercise.mistakes.values():
+        assert mistake.misconception.endswith(".") and mistake.shown_by
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.number)
+def test_hidden_cases_are_others(exercise: Exercise) -> None:
+    def told(hidden: bool) -> list[str]:
+        return [exercise.told(case) for case in exercise.cases(random.Random(0), hidden)]
+
+    needs(exercise)
+    assert told(False) == told(False), "the same every time"
+    assert set(told(True)) - set(told(False)), "other sizes or seeds when hidden"
