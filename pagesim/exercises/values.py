@@ -9,12 +9,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from pagesim.exercises.goal import Goal
+
 KINDS = {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}
 KINDS |= {list: "a list", dict: "a dict", set: "a set"}
 
 
 def plain(value: Any) -> Any:
     """The value in Python's own types: arrays and tensors become lists, NumPy's numbers ours."""
+    if isinstance(value, Goal):
+        return plain(value.like)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -27,7 +31,9 @@ def plain(value: Any) -> Any:
 
 
 def equal_values(yours: Any, expected: Any) -> bool:
-    """Whether the two are the same numbers in the same order, exactly."""
+    """Whether the two are the same numbers in the same order, exactly; a `Goal` says it itself."""
+    if isinstance(expected, Goal):
+        return expected.accepts(plain(yours))
     return _same(plain(yours), plain(expected), lambda a, b: bool(a == b))
 
 
@@ -96,6 +102,8 @@ def has_nan(value: Any) -> bool:
 
 def shown(value: Any, limit: int = 300) -> str:
     """A value as a student reads it, at most ``limit`` characters."""
+    if isinstance(value, Goal):
+        return value.words
     try:
         text = repr(plain(value))
     except Exception as error:  # a __repr__ may be anything

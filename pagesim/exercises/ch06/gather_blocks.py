@@ -1,0 +1,171 @@
+"""6.4: a Triton kernel that gathers scattered blocks, so that one transfer moves them all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pagesim.exercises import source
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.launch import launch
+from pagesim.exercises.source import variant
+from pagesim.exercises.stage import placed
+from pagesim.timeline.run import Timeline
+
+STATEMENT = """
+vLLM 0.6.4 swaps block by block: each block of each layer is a copy of its own over the bus, and
+many small copies are slow. The way out is a **staging buffer**: a kernel copies the blocks of a
+table next to each other, and one large copy takes them to the CPU. Complete that kernel, four lines
+between the marks:
+
+```python
+gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE)
+```
+
+* `cache`: `[num_blocks, block_size, heads, head_dim]`, float32, contiguous. A block has
+  `numbers = block_size · heads · head_dim` elements, so block b begins at element `b * numbers`;
+* `table`: int64, the ids of the blocks that are wanted, in their order;
+* `buffer`: room for the blocks of the table and one more behind them. That last one is a guard:
+  nothing may be written there.
+
+One program copies `TILE` elements of one block. `number` has their places in the block; `numbers`
+is no multiple of `TILE`, so the last program of each block has fewer.
+
+Example: blocks of 6 elements, table `[2, 0]`. Elements 0 to 5 of the buffer come from elements 12
+to 17 of the cache, elements 6 to 11 from elements 0 to 5.
+
+The launcher `gather_blocks(cache, table, buffer)` is complete; it is what `check` calls. Every
+block that is not in the table holds NaN.
+"""
+
+REFERENCE = source.cell(__file__, "gather_blocks", "gather_blocks")
+GUARD = -1.0
+
+
+def _cache(num_blocks: int, shape: tuple[int, ...], table: list[int]) -> Any:
+    """Block b holds b·1000 and up; blocks outside of the table hold NaN."""
+    import numpy as np
+
+    numbers = int(np.prod(shape))
+    cache = np.full((num_blocks, numbers), np.nan, dtype=np.float32)
+    for block in table:
+        cache[block] = 1000 * block + np.arange(numbers)
+    return cache.reshape(num_blocks, *shape)
+
+
+def expected(num_blocks: int, shape: tuple[int, ...], table: list[int]) -> Any:
+    """The reference's gather, token by token, with the guard behind it."""
+    import numpy as np
+
+    from kernels import reference
+
+    cache = _cache(num_blocks, shape, table)
+    rows = reference.gather(cache, np.array(table), np.arange(len(table) * shape[0]))
+    return [*rows.reshape(-1).tolist(), *[GUARD] * int(np.prod(shape))]
+
+
+def call(gather_blocks: Callable[..., Any], case: Case) -> Any:
+    """The buffer after a launch, guard included, as one list."""
+    import torch
+
+    import kernels
+
+    num_blocks, shape, table = case.args
+    device = kernels.backend.device()
+    buffer = torch.full((len(table) + 1, *shape), GUARD, device=device)
+    cache = torch.from_numpy(_cache(num_blocks, shape, table)).to(device)
+    launch(gather_blocks, cache, torch.tensor(table, device=device), buffer)
+    return buffer.cpu().flatten().tolist()
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    sizes = [(2, (2, 1, 4), 1), (4, (2, 1, 4), 2), (4, (2, 1, 3), 2), (6, (4, 2, 3), 3)]
+    if hidden:
+        sizes = [(3, (4, 1, 4), 1), (5, (3, 1, 5), 3), (8, (4, 2, 5), 4), (9, (1, 3, 7), 5)]
+    for num_blocks, shape, length in sizes:
+        table = [num_blocks - 1, *rng.sample(range(num_blocks - 1), length - 1)]
+        tokens, heads, dim = shape
+        yield Case(
+            (num_blocks, shape, table),
+            f"{num_blocks} blocks of {tokens} tokens with {heads} x {dim} numbers, table {table}",
+            _tag(shape, length),
+        )
+
+
+def _tag(shape: tuple[int, int, int], length: int) -> str:
+    if shape[0] * shape[1] * shape[2] % 8:
+        return "a block is no multiple of a tile"
+    return "one block" if length == 1 else "several blocks"
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    _, shape, table = case.args
+    numbers = shape[0] * shape[1] * shape[2]
+    place = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)
+    at, number = divmod(place, numbers)
+    if at == len(table):
+        return "Something was written behind the last block: mask what is not in the block."
+    return (
+        f"Element {number} of the buffer's block {at} is element {number} of block {table[at]} of "
+        f"the cache: {table[at]} · {numbers} + {number} there, {at} · {numbers} + {number} here."
+    )
+
+
+def play(case: Case) -> Timeline:
+    _, shape, table = case.args
+    return placed(table, len(table) * shape[0], shape[0])
+
+
+EXERCISE = Exercise(
+    number="6.4",
+    title="Gather blocks for the bus",
+    stars=3,
+    statement=STATEMENT,
+    reference=REFERENCE,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "no_table": Wrong(
+            variant(REFERENCE, "tl.load(table_ptr + place)", "place"),
+            "The blocks of a sequence lie one behind the other.",
+            "one block",
+        ),
+        "scattered": Wrong(
+            variant(REFERENCE, "buffer_ptr + place * numbers", "buffer_ptr + block * numbers"),
+            "A block keeps its number in the buffer.",
+            "one block",
+        ),
+        "first_block": Wrong(
+            variant(REFERENCE, "tl.load(table_ptr + place)", "tl.load(table_ptr)"),
+            "All programs read the same entry of the table.",
+            "several blocks",
+        ),
+        "tile_as_step": Wrong(
+            variant(REFERENCE, "buffer_ptr + place * numbers", "buffer_ptr + place * TILE"),
+            "A block is as large as a tile.",
+            "a block is no multiple of a tile",
+        ),
+        "no_mask": Wrong(
+            variant(REFERENCE, "number < numbers", "number >= 0"),
+            "Every program has a whole tile to copy.",
+            "a block is no multiple of a tile",
+        ),
+    },
+    hints=(
+        "Two addresses are needed: where the block lies in the cache, and where it goes.",
+        "tl.load(table_ptr + place) is the id of the block that this program copies.",
+        "Load from cache_ptr + block * numbers + number, store to buffer_ptr + place * numbers + "
+        "number, both with mask=number < numbers.",
+    ),
+    vllm=(
+        "csrc/cache_kernels.cu: swap_blocks",
+        "csrc/cache_kernels.cu: copy_blocks_kernel",
+        "vllm/worker/cache_engine.py: CacheEngine.swap_out",
+    ),
+    play=play,
+    call=call,
+    seconds=30.0,
+    needs_triton=True,
+)
