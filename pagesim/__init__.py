@@ -29,16 +29,20 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 if TYPE_CHECKING:
     from pagesim import exercises, workload
+    from pagesim.lesson import predict, score
     from pagesim.simulation import Simulation, simulate
     from pagesim.studies.sweep import CellResult, Sweep, simulate_cell, sweep
 
 __version__ = "0.1.0"
 
-# What counts with NumPy is imported when it is asked for: all the rest works without it.
+# Imported when it is asked for: what counts with NumPy (all the rest works without it), and what
+# only the chapters use.
 _LATER = {
     "CellResult": "pagesim.studies.sweep",
     "Simulation": "pagesim.simulation",
     "Sweep": "pagesim.studies.sweep",
+    "predict": "pagesim.lesson",
+    "score": "pagesim.lesson",
     "simulate": "pagesim.simulation",
     "simulate_cell": "pagesim.studies.sweep",
     "sweep": "pagesim.studies.sweep",
@@ -79,7 +83,9 @@ __all__ = [
     "exercises",
     "explore",
     "load",
+    "predict",
     "record",
+    "score",
     "simulate",
     "simulate_cell",
     "sweep",

@@ -1,7 +1,8 @@
 """`pagesim.explore(scenario, block_size=[4, 8, 16], ...)`: turn a knob, and watch another run.
 
 The controls are ipywidgets, which are imported when they are needed and not before. The player
-knows nothing of them: a change makes a new run, and a new player takes the old one's place.
+knows nothing of them: a change makes a new run, and a new player takes the old one's place. Where
+nothing can be turned (a static page, no ipywidgets, no kernel) the first picture stands there.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Callable
 from html import escape
 from importlib import import_module
 from inspect import Parameter
-from typing import Any, Protocol
+from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.lesson.captured import Captured
 
 # A new player begins at the step where the old one stood. The page keeps that step under a name,
 # and learns it through the two hooks of the player's that are documented for others.
@@ -40,51 +42,68 @@ _KEEP_KEYS = (
 )
 
 
-class Shown(Protocol):
-    """What a scenario returns: a Timeline, or anything that shows itself in a notebook."""
-
-    def _repr_html_(self) -> str: ...
+Knob = tuple[str, dict[str, Any]]
+"""The class of an ipywidgets control, and what it is made with."""
 
 
-def explore(scenario: Callable[..., Shown], **ranges: Any) -> Any:
-    """Controls for the parameters of ``scenario``; each change runs it again and shows the run.
+class Still:
+    """What stands there without ipywidgets: the first picture, and what to install."""
 
-    ``scenario(**parameters)`` returns a ``Timeline``. A range is ``(low, high)`` or
-    ``(low, high, step)`` of ints or floats, a list of choices, or a bool; it begins at the
-    function's own default where that has one, else at ``low``, the first choice, the bool itself.
-    An exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``. Raises
-    UsageError for a range or a parameter that does not fit, ImportError without ipywidgets.
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return f'{self.html}<p>To turn the knobs: <code>pip install "pagesim[lab]"</code></p>'
+
+
+def explore(scenario: Callable[..., Any], **ranges: Any) -> Any:
+    """Controls for the parameters of ``scenario``; each change runs it again and shows what it did.
+
+    ``scenario(**parameters)`` returns a ``Timeline``, or prints and displays. A range is
+    ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, or a bool; it
+    begins at the function's own default where that has one, else at ``low``, the first choice, the
+    bool itself. An exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``
+    that a static page shows as the picture of the defaults; without ipywidgets a `Still` of it.
+    Raises UsageError for a range or a parameter that does not fit.
     """
     defaults = _defaults(scenario, ranges)
+    knobs = {
+        name: _knob(name, choice, defaults.get(name, Parameter.empty))
+        for name, choice in ranges.items()
+    }
+    still = _shown(scenario, {name: look["value"] for name, (_, look) in knobs.items()})
     try:
         widgets: Any = import_module("ipywidgets")
     except ImportError:
-        raise ImportError('pagesim.explore needs ipywidgets: pip install "pagesim[lab]"') from None
-    controls = {
-        name: _control(widgets, name, choice, defaults.get(name, Parameter.empty))
-        for name, choice in ranges.items()
-    }
-    said, shown = widgets.HTML(), widgets.HTML(layout={"width": "100%"})
+        return Still(still)
+    return _box(widgets, scenario, knobs, still)
+
+
+def _box(widgets: Any, scenario: Callable[..., Any], knobs: dict[str, Knob], still: str) -> Any:
+    """The controls above the picture."""
+
+    class Controls(widgets.VBox):  # type: ignore[misc]
+        def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
+            bundle: dict[str, Any] = super()._repr_mimebundle_(**given)
+            return {**bundle, "text/plain": f"Controls for {', '.join(knobs)}", "text/html": still}
+
+    controls = {name: getattr(widgets, kind)(**look) for name, (kind, look) in knobs.items()}
+    picture = widgets.HTML(layout={"width": "100%"})
     keys = widgets.HTML(_KEEP_KEYS, layout={"display": "none"})
-    box = widgets.VBox([*controls.values(), said, shown, keys])
+    box = Controls([*controls.values(), picture, keys])
     box.add_class(_CLASS)
+    picture.value = _keeping_step(still, box.model_id)
 
     def update(_change: object = None) -> None:
-        try:
-            run = scenario(**{name: control.value for name, control in controls.items()})
-            picture = _picture(run, key=box.model_id)
-        except Exception as error:
-            said.value, shown.value = _line(error), ""
-        else:
-            said.value, shown.value = "", picture
+        html = _shown(scenario, {name: control.value for name, control in controls.items()})
+        picture.value = _keeping_step(html, box.model_id)
 
     for control in controls.values():
         control.observe(update, names="value")
-    update()
     return box
 
 
-def _defaults(scenario: Callable[..., Shown], ranges: dict[str, Any]) -> dict[str, Any]:
+def _defaults(scenario: Callable[..., Any], ranges: dict[str, Any]) -> dict[str, Any]:
     """The function's own defaults; UsageError where its parameters and the ranges do not fit."""
     if not callable(scenario):
         raise UsageError(f"scenario must be a function that returns a run, not {scenario!r:.80}")
@@ -108,27 +127,27 @@ def _defaults(scenario: Callable[..., Shown], ranges: dict[str, Any]) -> dict[st
     return {name: parameter.default for name, parameter in named.items()}
 
 
-def _control(widgets: Any, name: str, choice: Any, default: Any) -> Any:
+def _knob(name: str, choice: Any, default: Any) -> Knob:
     """The control for one parameter; UsageError if the range is none, or the default not in it."""
     look: dict[str, Any] = {"description": name, "style": {"description_width": "initial"}}
     given = default is not Parameter.empty
     if isinstance(choice, bool):
-        return widgets.Checkbox(value=bool(default) if given else choice, indent=False, **look)
+        return "Checkbox", look | {"value": bool(default) if given else choice, "indent": False}
     if isinstance(choice, list):
         if not choice:
             raise UsageError(f"{name}: a list of choices must have one at least")
         if given and default not in choice:
             raise UsageError(f"{name}: the default {default!r} is not among {choice!r:.80}")
         options = [(str(value), value) for value in choice]
-        return widgets.Dropdown(options=options, value=default if given else choice[0], **look)
+        return "Dropdown", look | {"options": options, "value": default if given else choice[0]}
     low, high, step = _numbers(name, choice)
     value = default if given else low
     if not _is_number(value) or not low <= value <= high:
         raise UsageError(f"{name}: the default {value!r} is not between {low} and {high}")
-    look |= {"min": low, "max": high, "step": step, "continuous_update": False}
+    look |= {"min": low, "max": high, "step": step, "value": value, "continuous_update": False}
     if isinstance(low, int) and isinstance(value, int):
-        return widgets.IntSlider(value=value, **look)
-    return widgets.FloatSlider(value=value, readout_format=".3g", **look)
+        return "IntSlider", look
+    return "FloatSlider", look | {"readout_format": ".3g"}
 
 
 def _numbers(name: str, choice: Any) -> tuple[float, float, float]:
@@ -153,12 +172,27 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def _picture(run: Any, key: str) -> str:
-    """The player's HTML, whose iframe takes over the step of the one before it."""
-    show = getattr(type(run), "_repr_html_", None)
-    if show is None:
-        raise TypeError(f"the scenario must return a run, as pagesim.record gives, not {run!r:.80}")
-    html: str = show(run)
+def _shown(scenario: Callable[..., Any], given: dict[str, Any]) -> str:
+    """What the scenario prints, displays and returns, as HTML; or one line saying why not."""
+    captured = Captured()
+    try:
+        with captured:
+            run = scenario(**given)
+        show = getattr(type(run), "_repr_html_", None)
+        if show is not None:
+            return "\n".join(filter(None, [captured.html(), show(run)]))
+        if run is not None or not captured.html():
+            raise TypeError(
+                "the scenario must return a run, as pagesim.record gives, or print or display "
+                f"something; it returned {run!r:.80}"
+            )
+        return captured.html()
+    except Exception as error:
+        return _line(error)
+
+
+def _keeping_step(html: str, key: str) -> str:
+    """HTML whose first player takes over the step of the one before it."""
     keep = escape(" ".join(_KEEP_STEP.replace("KEY", key).split()))
     return html.replace("<iframe ", f'<iframe onload="{keep}" ', 1)
 

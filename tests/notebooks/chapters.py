@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import nbformat
 import pytest
 from nbformat import NotebookNode
@@ -26,7 +29,16 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def printed(cell: NotebookNode) -> str:
-    """What a cell printed, and the words of the pictures that it showed."""
+    """What a cell printed, the words of its pictures, and what an answer of it folds."""
     texts = [output.get("text", "") for output in cell.outputs]
-    texts += [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+    data = [output.get("data", {}) for output in cell.outputs]
+    texts += [each.get("text/plain", "") for each in data]
+    folded = [each.get("text/html", "") for each in data]
+    texts += [_text(page) for page in folded if page.startswith('<details class="answer">')]
     return "".join(texts)
+
+
+def _text(page: str) -> str:
+    """The text of a page, with the words of its pictures."""
+    words = re.sub(r'<img[^>]* alt="([^"]*)"[^>]*>', r"\1\n", page)
+    return html.unescape(re.sub(r"<[^>]+>", "", words))

@@ -7,13 +7,23 @@ from itertools import pairwise
 
 from nbformat import NotebookNode
 
+from pagesim.lesson.prediction import NONE_YET
 from tests.notebooks.chapters import chapter, code_cells, every_chapter, printed
+from tools.course import NOTEBOOKS
 
 PREDICT = re.compile(r"\*\*(Predict|predict, then)")
 
 
 def is_folded(cell: NotebookNode) -> bool:
     return "predict" in cell.metadata.get("tags", [])
+
+
+def is_asked(cell: NotebookNode) -> bool:
+    return "pagesim.predict(" in cell.source
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    return ".reveal()" in cell.source
 
 
 def is_player(cell: NotebookNode) -> bool:
@@ -26,7 +36,7 @@ def is_machine(cell: NotebookNode) -> bool:
 
 @every_chapter
 def test_what_a_prediction_is_about_is_folded(name: str) -> None:
-    """After **Predict** come players, which ask, and then an output that is folded."""
+    """After **Predict** come players, which ask, and then a cell that asks."""
     cells = chapter(name).cells
     for place, cell in enumerate(cells):
         if cell.cell_type != "markdown" or not PREDICT.search(cell.source):
@@ -37,7 +47,8 @@ def test_what_a_prediction_is_about_is_folded(name: str) -> None:
                     break
                 continue
             if not is_player(after):
-                assert is_folded(after) or is_machine(after), f"{cell.id}: {after.id} answers it"
+                fine = is_asked(after) or is_folded(after) or is_machine(after)
+                assert fine, f"{cell.id}: {after.id} answers it"
                 break
             printed = [output for output in after.outputs if output.output_type == "stream"]
             assert printed == [], f"{cell.id}: {after.id} answers it beside the player"
@@ -46,9 +57,50 @@ def test_what_a_prediction_is_about_is_folded(name: str) -> None:
 @every_chapter
 def test_cells_for_a_prediction_are_folded(name: str) -> None:
     for cell in code_cells(chapter(name)):
-        if "my_prediction" in cell.source:
+        if "my_prediction" in cell.source and not is_asked(cell):
             assert is_folded(cell), cell.id
             assert "you said" in printed(cell), f"{cell.id}: the two stand side by side"
+
+
+@every_chapter
+def test_a_cell_that_asks_was_committed_unanswered(name: str) -> None:
+    """Nothing is under it but the invitation: no truth, no verdict, no score."""
+    for cell in code_cells(chapter(name)):
+        if is_asked(cell):
+            assert not is_folded(cell) and not is_answer(cell), cell.id
+            assert [output.data for output in cell.outputs] == [{"text/plain": NONE_YET}], cell.id
+
+
+@every_chapter
+def test_every_question_has_one_answer_in_a_cell_below(name: str) -> None:
+    cells = code_cells(chapter(name))
+    asked = [n for cell in cells for n in re.findall(r"(\w+) = pagesim\.predict\(", cell.source)]
+    told = [n for cell in cells for n in re.findall(r"(\w+)\.reveal\(\)", cell.source)]
+    assert asked == told and len(set(asked)) == len(asked)
+    assert sum(map(is_asked, cells)) == len(asked), "one question a cell, with a name of its own"
+
+
+@every_chapter
+def test_an_answer_is_committed_folded(name: str) -> None:
+    """Closed, wherever the notebook is looked at; its plain text gives nothing away."""
+    for cell in code_cells(chapter(name)):
+        if is_answer(cell):
+            (output,) = cell.outputs
+            assert output.data["text/html"].startswith('<details class="answer"><summary>'), cell.id
+            assert output.data["text/html"].endswith("</details>"), cell.id
+            plain = re.sub(r"'.*'", "", output.data["text/plain"])
+            assert not re.search(r"\d|True|False", plain), cell.id
+
+
+def test_names_of_predictions_are_unique_in_the_course() -> None:
+    """They are the keys of the score; each begins with its chapter."""
+    names = []
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        for cell in code_cells(chapter(path.name)):
+            for name in re.findall(r"pagesim\.predict\(\s*\"([^\"]*)\"", cell.source):
+                assert name.startswith(f"ch{path.name[:2]} "), name
+                names.append(name)
+    assert len(set(names)) == len(names)
 
 
 @every_chapter
@@ -66,7 +118,7 @@ def test_what_jupyterlab_shows_of_a_folded_output_is_no_answer(name: str) -> Non
 def test_the_text_below_a_folded_answer_is_folded(name: str) -> None:
     cells = chapter(name).cells
     for cell, below in pairwise(cells):
-        if is_folded(cell) and below.id.endswith("-why"):
+        if (is_folded(cell) or is_answer(cell)) and below.id.endswith("-why"):
             assert below.source.startswith("<details><summary>"), below.id
             assert below.source.count("<details>") == below.source.count("</details>") == 1
 
@@ -75,7 +127,7 @@ def test_the_text_below_a_folded_answer_is_folded(name: str) -> None:
 def test_no_question_has_its_answer_in_the_source(name: str) -> None:
     for cell in code_cells(chapter(name)):
         assert not re.search(r"answer=[(\[\d]", cell.source), cell.id
-        if is_folded(cell):
+        if is_folded(cell) or is_asked(cell):
             assert not re.search(r"assert .*== [\[(\d]", cell.source), (
                 f"{cell.id}: an answer in sight"
             )

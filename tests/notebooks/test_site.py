@@ -87,7 +87,7 @@ def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
 
 
 def chapter(*cells: nbformat.NotebookNode, name: str = "01_a") -> site.Chapter:
-    return site.Chapter(name, "A title", "It begins.", new_notebook(cells=list(cells)))
+    return site.Chapter(name, "1 · A title", "It begins.", new_notebook(cells=list(cells)))
 
 
 def test_tex_becomes_mathml_and_no_command_is_left() -> None:
@@ -126,7 +126,7 @@ def test_chapters_lead_to_their_neighbours() -> None:
     assert both.count('<a rel="next" href="02_c.html">') == 2
     assert 'rel="prev"' not in site.render(a, [a, b, c])
     assert 'rel="next"' not in site.render(c, [a, b, c])
-    assert "1. A title" in site.index([a, b, c])
+    assert "1 · A title" in site.index([a, b, c])
 
 
 def test_a_chapter_without_title_or_outputs_is_refused(tmp_path: Path) -> None:

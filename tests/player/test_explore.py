@@ -163,10 +163,34 @@ def test_parameters_and_ranges_must_fit() -> None:
         explore(scenario(), blocks=(4, 16))  # type: ignore[arg-type]
 
 
-def test_without_ipywidgets_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_static_page_shows_the_picture_of_the_defaults() -> None:
+    """What nbconvert, GitHub and a reader without a kernel see: no widget, and nothing empty."""
+    box = explore(scenario, blocks=(4, 16))
+    bundle = box._repr_mimebundle_()
+    assert bundle["text/html"] == scenario()._repr_html_()
+    assert bundle["text/plain"] == "Controls for blocks"
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    controls(box)["blocks"].value = 12
+    assert box._repr_mimebundle_()["text/html"] == scenario()._repr_html_(), "the same each time"
+
+
+def test_without_ipywidgets_the_same_picture_stands_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ImportError, match=r'pip install "pagesim\[lab\]"'):
-        explore(scenario, blocks=(4, 16))
+    page = explore(scenario, blocks=(4, 16))._repr_html_()
+    assert page.startswith(scenario()._repr_html_())
+    assert 'pip install "pagesim[lab]"' in page
+    with pytest.raises(UsageError, match="blocks"):
+        explore(scenario, blocks=(16, 4))
+
+
+def test_a_scenario_may_print_its_findings() -> None:
+    def prints(block_size: int = 16) -> None:
+        print(f"<{2048 // block_size}> entries")
+
+    box = explore(prints, block_size=[8, 16])
+    assert "<pre>&lt;128&gt; entries" in box._repr_mimebundle_()["text/html"]
+    controls(box)["block_size"].value = 8
+    assert any("&lt;256&gt; entries" in str(child.value) for child in box.children)
 
 
 def test_importing_it_imports_no_ipywidgets(monkeypatch: pytest.MonkeyPatch) -> None:

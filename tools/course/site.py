@@ -82,18 +82,12 @@ notebooks in JupyterLab.</p>
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A notebook, read: its name without ending, its title, and its first paragraph as Markdown."""
+    """A notebook, read: its name without ending, its title ("2 · Blocks"), its first paragraph."""
 
     name: str
     title: str
     opening: str
     notebook: NotebookNode
-
-    @property
-    def heading(self) -> str:
-        """The title behind the number that the file's name begins with."""
-        number = re.match(r"\d+", self.name)
-        return f"{int(number[0])}. {self.title}" if number else self.title
 
 
 class MathRenderer(IPythonRenderer):
@@ -145,7 +139,7 @@ def render(chapter: Chapter, chapters: list[Chapter]) -> str:
         "terminal": ansi2html,
     }
     return environment.from_string(PAGE).render(
-        title=chapter.heading,
+        title=chapter.title,
         cells=notebook.cells,
         navigation=navigation(chapter, chapters),
         style=style(),
@@ -164,7 +158,7 @@ def navigation(chapter: Chapter, chapters: list[Chapter]) -> str:
 
 
 def _link(chapter: Chapter, relation: str, words: str) -> str:
-    said = escape(words.format(chapter.heading))
+    said = escape(words.format(chapter.title))
     return f'<a rel="{relation}" href="{escape(chapter.name)}.html">{said}</a>'
 
 
@@ -178,7 +172,7 @@ def index(chapters: list[Chapter]) -> str:
     entries = []
     for chapter in chapters:
         opening = LINK.sub(r"\1.html", chapter.opening)
-        link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.heading)}</a></h2>'
+        link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.title)}</a></h2>'
         entries.append(f"{link}\n{markdown(opening)}")
     return INDEX.format(chapters="\n".join(entries), style=style())
 

@@ -1,0 +1,153 @@
+"""A prediction: what its reader expects of a run, held against what the run did.
+
+The truth is a function, called when it is needed: it is right after a change in a cell above, too.
+It is shown where it is asked for, and nowhere else::
+
+    growth = pagesim.predict("ch02 growth", [2, 5], truth=lambda: took_a_block)
+    growth               # ✗ Not so. You said [2, 5]. …
+
+    growth.reveal()      # ▸ The answer
+
+What a ``with growth.reveal():`` block prints and displays is folded into the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Set
+from types import TracebackType
+from typing import Any
+
+from pagesim.lesson import score
+from pagesim.lesson.captured import Captured, display
+
+NONE_YET = "No prediction yet. Write yours in place of None, and run this cell again."
+
+
+class Prediction:
+    """One prediction and its verdict; its ``repr`` says how it went, never what the truth is."""
+
+    def __init__(self, name: str, mine: Any, truth: Callable[[], Any], within: float) -> None:
+        self.name, self.mine, self.truth, self.within = name, mine, truth, within
+        self.is_made = mine is not None and not _is_blank(mine)
+        self.is_right = self.is_made and agrees(mine, truth(), within)
+        self._kept = score.keep(name, self.is_right) if self.is_made else ""
+
+    def reveal(self) -> Answer:
+        """The answer, folded; in a terminal ``print`` shows it."""
+        return Answer(self)
+
+    def __repr__(self) -> str:
+        if not self.is_made:
+            return NONE_YET
+        said = f"You said {_words(self.mine)}."
+        if self.is_right:
+            return f"\N{CHECK MARK} Right. {said}{self._kept}"
+        said += f"{self._nearly()} Try again, or run the next cell."
+        return f"\N{BALLOT X} Not so. {said}{self._kept}"
+
+    def _nearly(self) -> str:
+        """Which parts of a prediction with several parts are right."""
+        truth = self.truth()
+        if not isinstance(truth, Mapping) or not isinstance(self.mine, Mapping):
+            return ""
+        right = [k for k in truth if k in self.mine and agrees(self.mine[k], truth[k], self.within)]
+        named = f": {', '.join(map(str, right))}" if right else ""
+        return f" Right are {len(right)} of {len(truth)}{named}."
+
+
+class Answer:
+    """The truth of a prediction, folded until it is clicked; a ``with`` block adds to it."""
+
+    def __init__(self, prediction: Prediction) -> None:
+        self.prediction = prediction
+        self._captured = Captured()
+
+    def __enter__(self) -> Answer:
+        self._captured.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._captured.__exit__(kind, error, traceback)
+        if error is None:
+            display(self)
+
+    def _lines(self) -> str:
+        mine = self.prediction.mine if self.prediction.is_made else None
+        said = "" if mine is None else f"you said:   {_words(mine)}\n"
+        return f"{said}the answer: {_words(self.prediction.truth())}\n"
+
+    def __str__(self) -> str:
+        return self._lines() + self._captured.text
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        # Plain text cannot fold: it names the answer, and leaves it out.
+        inside = self._captured.html(before=self._lines())
+        return {
+            "text/plain": f"The answer to {self.prediction.name!r}, folded",
+            "text/html": f'<details class="answer"><summary>The answer</summary>{inside}</details>',
+        }
+
+
+def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0.0) -> Prediction:
+    """Hold a prediction against the truth, which ``truth()`` takes from the run.
+
+    ``mine`` is a number, a word, a list, a set for what has no order, or a dict of such; None, or
+    a dict with a None in it, is no prediction yet. Numbers may be off by ``within`` of the truth
+    (0.1 is a tenth). The verdict is kept under ``name``, for `score`. TypeError if ``truth`` is
+    not a function; whatever it raises is passed on.
+    """
+    if not callable(truth):
+        raise TypeError(f"truth must be a function, as in truth=lambda: …, not {truth!r:.80}")
+    return Prediction(name, mine, truth, within)
+
+
+def agrees(mine: Any, truth: Any, within: float = 0.0) -> bool:
+    """Whether a prediction and the truth say the same; a list and a tuple may."""
+    mine, truth = _plain(mine), _plain(truth)
+    if isinstance(truth, Mapping):
+        same_keys = isinstance(mine, Mapping) and mine.keys() == truth.keys()
+        return same_keys and all(agrees(mine[key], truth[key], within) for key in truth)
+    if isinstance(truth, Set):
+        return isinstance(mine, Set | list) and set(mine) == truth
+    if isinstance(truth, list):
+        return (
+            isinstance(mine, list)
+            and len(mine) == len(truth)
+            and all(map(agrees, mine, truth, [within] * len(truth)))
+        )
+    if isinstance(truth, str):
+        return isinstance(mine, str) and mine.strip().casefold() == truth.strip().casefold()
+    if isinstance(truth, bool) or isinstance(mine, bool):
+        return mine is truth
+    if isinstance(truth, int | float) and isinstance(mine, int | float):
+        return math.isclose(mine, truth, rel_tol=max(within, 1e-9))
+    return bool(mine == truth)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples are lists, and what comes from NumPy or torch is what Python has for it."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return list(value) if isinstance(value, tuple | range) else value
+
+
+def _is_blank(mine: Any) -> bool:
+    return isinstance(mine, Mapping) and any(value is None for value in mine.values())
+
+
+def _words(value: Any) -> str:
+    value = _plain(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_words(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_words, value))}]"
+    if isinstance(value, Set):
+        return f"{{{', '.join(sorted(map(_words, value)))}}}"
+    return str(value)
