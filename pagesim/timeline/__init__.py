@@ -1,6 +1,6 @@
-"""What happened to the pages, step by step: recorded, searched, stepped through, saved.
+"""What happens to the pages, step by step: recorded, searched, stepped through and saved.
 
-``FORMAT.md`` in this folder describes the file.
+The file format is described in ``FORMAT.md`` in this folder.
 """
 
 from pagesim.journal.effects import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sized
 from itertools import pairwise
 
 from pagesim.journal.effects import Effect, Event, Name, Scheduled
@@ -29,11 +29,17 @@ def tokens(count: int) -> str:
     return f"{count} token{'' if count == 1 else 's'}"
 
 
+def pick(items: Sized, one: str, several: str) -> str:
+    """The wording that fits the number of items."""
+    return one if len(items) == 1 else several
+
+
 class _Told:
-    """The effects of an event, sorted by what they are."""
+    """An event, who it is about, and its effects by kind."""
 
     def __init__(self, event: Event, state: State) -> None:
-        self.effects, self.state = event.effects, state
+        self.event, self.effects, self.state = event, event.effects, state
+        self.who = "" if event.subject is None else say(event.subject)
         self._of: dict[str, list[Effect]] = {}
         for effect in event.effects:
             self._of.setdefault(effect.kind, []).append(effect)
@@ -44,12 +50,6 @@ class _Told:
         self.evicted = self.ids("evict")
         self.fresh = [block for block in self.ids("take") if block not in {*self.evicted, *made}]
         """Taken from the free list, and neither for a copy or a swap nor to be the null block."""
-        self.merged = [
-            (before.block, effect.block)
-            for before, effect in pairwise(self.effects)
-            if before.kind == "free" and effect.kind == "hit" and not effect.count
-        ]
-        """Blocks that became full, and the ones that hold the same already."""
 
     def of(self, kind: str) -> list[Effect]:
         return self._of.get(kind, [])
@@ -78,7 +78,7 @@ class _Told:
 
     @property
     def was_last_resort(self) -> bool:
-        """Whether what was evicted came from another list than that of the free blocks."""
+        """Whether the evicted blocks came from another list than the free blocks do."""
         first = next(iter(self.state.lists), None)
         return not self.evicted or self.source.get(self.evicted[0], "") != first
 
@@ -86,141 +86,123 @@ class _Told:
 def caption(event: Event, state: State) -> str:
     """One sentence about an event, from its kind and its effects alone.
 
-    ``state`` is any of the run's: pools and lists are called by its names.
+    ``state`` is any state of the run: pools and lists are called by its names.
     """
     told = _Told(event, state)
-    who = "" if event.subject is None else say(event.subject)
     if event.kind == "failed":
-        whose = f" for {who}" if who else ""
+        whose = f" for {told.who}" if told.who else ""
         why = str(event.error).rstrip(".")
-        return f"{event.called}{whose} failed, and everything is as it was before: {why}."
-    if who or event.kind in _OF_NOBODY:
-        parts = _PARTS.get(event.kind, _any_call)(who, told, event)
+        return f"{event.called}{whose} failed, and nothing has changed: {why}."
+    if told.who or event.kind in _WITHOUT_SUBJECT:
+        parts = _PARTS.get(event.kind, _any_call)(told)
     else:
-        asked = _ASKED.get(event.kind, f"{event.kind} is called")
-        parts = [asked, _known(told, event), *_what_happened(told)]
+        parts = [_REQUESTED.get(event.kind, f"{event.kind} is called"), *_what_happened(told)]
     text = "; ".join(part for part in parts if part)
-    return f"{text if who else text[:1].upper() + text[1:]}."
+    return f"{text if told.who else text[:1].upper() + text[1:]}."
 
 
-def _any_call(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who}: {event.kind}", _known(told, event), *_what_happened(told)]
+def _any_call(told: _Told) -> list[str]:
+    return [f"{told.who}: {told.event.kind}", *_what_happened(told)]
 
 
-def _allocate(who: str, told: _Told, event: Event) -> list[str]:
-    return _placed(f"{who} arrives", told, event)
-
-
-def _placed(head: str, told: _Told, event: Event) -> list[str]:
-    """What a prompt needs and gets; ``head`` says whose it is."""
+def _placed(told: _Told, verb: str) -> list[str]:
+    """What a prompt needs and gets; ``verb`` says how its sequence came."""
     count = sum(effect.count for effect in (*told.of("write"), *told.of("hit")))
-    changed = [change for change in event.tables if change.block_ids]
+    changed = [change for change in told.event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
     need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
+    head = f"{told.who} {verb}"
     head = f"{head} with {tokens(count)}, which {need}" if count else f"{head} empty"
     others = [say(change.table) for change in changed[1:]]
-    shared = f"{' and '.join(others)} share{'s' * (len(others) == 1)} them" if others else ""
+    shared = f"{' and '.join(others)} {pick(others, 'shares', 'share')} them" if others else ""
     return [head, *_hits(told), *_taken(told), shared]
 
 
-def _append(who: str, told: _Told, event: Event) -> list[str]:
-    writes = told.of("write")
+def _append(told: _Told) -> list[str]:
+    who, writes = told.who, told.of("write")
     count = sum(effect.count for effect in writes)
-    parts = [*_nulls(who, told), *_copies(who, told), *_evicted(told, f" by {who}")]
+    parts = [*_nulls(told), *_copies(told), *_evicted(told, f" by {who}")]
     if told.fresh and count:
         full = told.fresh[0] in [effect.block for effect in writes]
-        why = "the last one is full" if full else "room is reserved for what comes next"
+        why = "its last block is full" if full else "slots are reserved for the next tokens"
         parts.append(f"{who} takes {blocks(told.fresh)} from {told.origin}: {why}")
     elif told.fresh:
         parts.append(f"{who} reserves {blocks(told.fresh)} for the tokens to come")
     if count and not told.of("copy") and not told.of("take"):
         into = blocks(told.ids("write"))
         parts.append(f"{who} writes {tokens(count)} into {into}, which had room")
-    parts += _full(who, told)
-    return parts or [f"{who} has room for what is asked: nothing changes"]
+    if promoted := told.ids("cache"):
+        parts.append(f"{blocks(promoted)} became full and can now be found by content")
+    for before, effect in pairwise(told.effects):
+        if before.kind == "free" and effect.kind == "hit" and not effect.count:
+            parts.append(
+                f"block {effect.block} already holds what {who} wrote into block {before.block}, "
+                f"and {who} uses it instead"
+            )
+    return parts or [f"{who} already has room: nothing changes"]
 
 
-def _fork(who: str, told: _Told, event: Event) -> list[str]:
-    shared = told.ids("share")
-    if not shared:
-        return [f"{who} has nothing to share: its parent holds no block"]
-    return [f"{who} shares {blocks(shared)} with its parent: nothing is copied"]
+def _fork(told: _Told) -> list[str]:
+    if not (shared := told.ids("share")):
+        return [f"{told.who} has nothing to share: its parent holds no block"]
+    return [f"{told.who} shares {blocks(shared)} with its parent: nothing is copied"]
 
 
-def _free(who: str, told: _Told, event: Event) -> list[str]:
-    head = f"{who} gives its blocks back" if event.effects else f"{who} has no blocks to give"
-    return [head, *_given_back(told)]
+def _free(told: _Told) -> list[str]:
+    what = "returns its blocks" if told.effects else "has no blocks to return"
+    return [f"{told.who} {what}", *_given_back(told)]
 
 
-def _swap(who: str, told: _Told, event: Event) -> list[str]:
-    moved = told.of("move")
-    if not moved:
-        return [f"{who or 'this call'} has nothing to move"]
+def _swap(told: _Told) -> list[str]:
+    if not (moved := told.of("move")):
+        return [f"{told.who or 'this call'} has nothing to move"]
     pairs = ", ".join(f"{effect.block} → {effect.to}" for effect in moved[:6])
     more = f" and {len(moved) - 6} more" if len(moved) > 6 else ""
-    parts = [f"{f'{who} moves' if who else 'the blocks move'} to the {told.pool}: {pairs}{more}"]
-    if told.kept:
-        stay = "stays where it is" if len(told.kept) == 1 else "stay where they are"
-        parts.append(f"{blocks(told.kept)} {stay} for those that share {_it(told.kept)}")
+    subject = f"{told.who} moves" if told.who else "the blocks move"
+    parts = [f"{subject} to the {told.pool}: {pairs}{more}"]
+    if kept := told.kept:
+        stay = pick(kept, "stays in place for the sequences that share it",
+                    "stay in place for the sequences that share them")  # fmt: skip
+        parts.append(f"{blocks(kept)} {stay}")
     return [*parts, *_hits(told), *_evicted(told)]
-
-
-def _mark(who: str, told: _Told, event: Event) -> list[str]:
-    return ["the step has run: the blocks that were cached in it now hold their keys and values"]
 
 
 # -- a scheduler's decisions ----------------------------------------------------------------------
 
 
-def _arrive(who: str, told: _Told, event: Event) -> list[str]:
-    requests = [move.request for move in event.moves if move.enters]
-    named = [request for request in requests[:1] if say(request) != who and f"s{request}" != who]
-    places = [move.place + 1 for move in event.moves if move.enters]
-    waits = f"it waits, number {places[0]} in the queue" if places else "it waits"
-    return [f"{who} arrives{f' as request {say(named[0])}' if named else ''}", waits]
+def _arrive(told: _Told) -> list[str]:
+    entered = [move for move in told.event.moves if move.enters]
+    names = {say(move.request) for move in entered[:1]} - {told.who}
+    named = "".join(f" as request {name}" for name in names if f"s{name}" != told.who)
+    place = f" at position {entered[0].place + 1} in the queue" if entered else ""
+    return [f"{told.who} arrives{named}", f"it waits{place}"]
 
 
-def _admit(who: str, told: _Told, event: Event) -> list[str]:
-    return _placed(f"{who} is admitted", told, event)
+def _preempt(told: _Told) -> list[str]:
+    head = f"{told.who} is preempted to make room"
+    if not told.of("move"):
+        return [f"{head}: its blocks are freed, and it is recomputed later", *_given_back(told)]
+    where = f"it waits on the {told.pool}"
+    if any(move.enters and move.queue == "waiting" for move in told.event.moves):
+        where = "its keys and values are lost, because vLLM 0.6.4 does not order the move"
+    return [f"{head}: {where}", *_swap(told)]
 
 
-def _preempt(who: str, told: _Told, event: Event) -> list[str]:
-    head = f"{who} is preempted to make room"
-    if told.of("move"):
-        where = f"it waits on the {told.pool}"
-        if any(move.enters and move.queue == "waiting" for move in event.moves):
-            where = "its keys and values are lost, vLLM 0.6.4 orders no move"
-        return [f"{head}: {where}", *_swap(who, told, event)]
-    return [f"{head}: its blocks are freed, it is recomputed later", *_given_back(told)]
-
-
-def _resume(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who} resumes: there is room again", *_swap(who, told, event)]
-
-
-def _finish(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who} is finished and leaves", *_given_back(told)]
-
-
-def _ignore(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who} can never be scheduled: it is too long, and is given up"]
-
-
-def _abort(who: str, told: _Told, event: Event) -> list[str]:
-    queues = [move.queue for move in event.moves if not move.enters]
+def _abort(told: _Told) -> list[str]:
+    queues = [move.queue for move in told.event.moves if not move.enters]
     was = f", which was {queues[0]}," if queues else ""
-    return [f"{who}{was} is aborted and leaves", *_given_back(told)]
+    return [f"{told.who}{was} is aborted and leaves", *_given_back(told)]
 
 
-def _schedule(who: str, told: _Told, event: Event) -> list[str]:
-    if not event.scheduled:
+def _schedule(told: _Told) -> list[str]:
+    scheduled = told.event.scheduled
+    if not scheduled:
         return ["nothing can be computed in this step"]
     parts = []
     for is_prompt, verb in ((True, "prefill"), (False, "decode")):
-        computing = [it for it in event.scheduled if it.is_prompt is is_prompt]
-        if computing:
-            parts.append(f"{_some(computing)} {verb}{'s' * (len(computing) == 1)}")
-    total = sum(it.num_tokens for it in event.scheduled)
+        if computing := [it for it in scheduled if it.is_prompt is is_prompt]:
+            parts.append(f"{_some(computing)} {pick(computing, f'{verb}s', verb)}")
+    total = sum(it.num_tokens for it in scheduled)
     return [f"the step computes {tokens(total)}: {', '.join(parts)}"]
 
 
@@ -238,150 +220,121 @@ def _some(computing: list[Scheduled]) -> str:
     return " and ".join([part for part in (", ".join(words[:-1]), words[-1]) if part])
 
 
-def _record(who: str, told: _Told, event: Event) -> list[str]:
-    return ["from here on the scheduler is recorded, too: these are the requests in its queues"]
-
-
-def _update(who: str, told: _Told, event: Event) -> list[str]:
-    return [f"{who} reads the ids of its blocks again"]
+# -- what happened to blocks ----------------------------------------------------------------------
 
 
 def _what_happened(told: _Told) -> list[str]:
-    shared = told.ids("share")
-    gained = f"{blocks(shared)} gain{'s' * (len(shared) == 1)} an owner" if shared else ""
-    full = told.ids("cache")
-    found = f"{blocks(full)} can be found by content now" if full else ""
-    parts = [*_copies("", told), gained, *_hits(told), *_taken(told)]
-    exist = [block for block in told.ids("computed") if block not in told.ids("free")]
-    verb = "is" if len(exist) == 1 else "are"
-    parts += [*_nulls("", told), *_given_back(told), found]
-    parts.append(f"{blocks(exist)} {verb} computed" if exist else "")
-    return [part for part in parts if part]
+    known = sum(len(given.token_ids) for given in told.event.tokens)  # later than their slots
+    parts = [f"{tokens(known)} became known" if known and not told.of("write") else ""]
+    parts += _copies(told)
+    if shared := told.ids("share"):
+        parts.append(f"{blocks(shared)} {pick(shared, 'gains', 'gain')} an owner")
+    parts += [*_hits(told), *_taken(told), *_nulls(told), *_given_back(told)]
+    if full := told.ids("cache"):
+        parts.append(f"{blocks(full)} can now be found by content")
+    if exist := [block for block in told.ids("computed") if block not in told.ids("free")]:
+        parts.append(f"{blocks(exist)} {pick(exist, 'is', 'are')} computed")
+    return parts
 
 
-def _known(told: _Told, event: Event) -> str:
-    """Tokens that come later than their slots."""
-    count = sum(len(given.token_ids) for given in event.tokens)
-    return f"{tokens(count)} became known" if count and not told.of("write") else ""
-
-
-def _copies(who: str, told: _Told) -> list[str]:
-    shared = "is shared by {} tables" if who else "has {} owners"
+def _copies(told: _Told) -> list[str]:
+    shared = "is shared by {} tables" if told.who else "has {} owners"
     return [
         f"block {effect.block} {shared.format(effect.owners)}: "
-        f"{who or 'its writer'} copies it to {effect.to} before writing"
+        f"{told.who or 'its writer'} copies it to {effect.to} before writing"
         for effect in told.of("copy")
     ]
 
 
-def _nulls(who: str, told: _Told) -> list[str]:
+def _nulls(told: _Told) -> list[str]:
     parts = []
     for effect in told.of("null"):
         if effect.index is None:
-            for_whom = f": {who} has a sliding window" if who else ""
-            parts.append(f"block {effect.block} becomes the null block{for_whom}")
-    gone = [str(effect.index) for effect in told.of("null") if effect.index is not None]
-    if gone:
+            why = f": {told.who} has a sliding window" if told.who else ""
+            parts.append(f"block {effect.block} becomes the null block{why}")
+    if gone := [str(effect.index) for effect in told.of("null") if effect.index is not None]:
         more = f"entries {', '.join(gone[:-1])} and {gone[-1]}"
-        which = f"{more if len(gone) > 1 else f'entry {gone[0]}'} of {who or 'the table'}"
-        null = blocks(told.ids("null")[-1:])
-        parts.append(f"{which} fell out of the sliding window: the null {null} is there now")
+        which = f"{pick(gone, f'entry {gone[0]}', more)} of {told.who or 'the table'}"
+        null = f"the null {blocks(told.ids('null')[-1:])} takes {pick(gone, 'its', 'their')} place"
+        parts.append(f"{which} fell out of the sliding window: {null}")
     return parts
 
 
 def _taken(told: _Told) -> list[str]:
     parts = []
-    if told.fresh:
-        verb = "is" if len(told.fresh) == 1 else "are"
-        parts.append(f"{blocks(told.fresh)} {verb} taken from {told.origin}")
+    if fresh := told.fresh:
+        parts.append(f"{blocks(fresh)} {pick(fresh, 'is', 'are')} taken from {told.origin}")
     return parts + _evicted(told)
 
 
 def _evicted(told: _Told, by: str = "") -> list[str]:
-    if not told.evicted:
+    if not (evicted := told.evicted):
         return []
-    gave = "gives up its" if len(told.evicted) == 1 else "give up their"
-    verb = "is" if len(told.evicted) == 1 else "are"
     why = "no block was free, so " if told.was_last_resort else ""
-    head = f"{why}{blocks(told.evicted)} {gave} cached content"
-    return [f"{head} and {verb} taken{by}" if set(told.evicted) <= set(told.ids("take")) else head]
+    gave = pick(evicted, "gives up its", "give up their")
+    head = f"{why}{blocks(evicted)} {gave} cached content"
+    taken = set(evicted) <= set(told.ids("take"))
+    return [f"{head} and {pick(evicted, 'is', 'are')} taken{by}" if taken else head]
 
 
 def _hits(told: _Told) -> list[str]:
-    hits = told.ids("hit")
-    if not hits:
+    if not (hits := told.ids("hit")):
         return []
-    verb, again = ("holds", "is") if len(hits) == 1 else ("hold", "are")
-    return [f"{blocks(hits)} {verb} the same tokens behind the same prefix and {again} used again"]
-
-
-def _full(who: str, told: _Told) -> list[str]:
-    parts = []
-    if promoted := told.ids("cache"):
-        parts.append(f"{blocks(promoted)} became full and can be found by content now")
-    for own, cached in told.merged:
-        parts.append(
-            f"what {who} wrote into block {own} is cached in block {cached} already, "
-            f"which it uses instead"
-        )
-    return parts
+    verb, reused = pick(hits, "holds", "hold"), pick(hits, "is", "are")
+    return [f"{blocks(hits)} {verb} the same tokens after the same prefix and {reused} reused"]
 
 
 def _given_back(told: _Told) -> list[str]:
     parts, returned = [], told.ids("free")
     if len(returned) == 1:
-        parts.append(f"{blocks(returned)} has no owner left and waits to be taken again")
+        parts.append(f"{blocks(returned)} has no owner left and can be taken again")
     elif returned:
+        parts.append(f"{blocks(returned)} have no owner left: they return one by one in this order")
+    if kept := told.kept:
         parts.append(
-            f"{blocks(returned)} have no owner left: they return one by one, in this order"
+            f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
         )
-    if told.kept:
-        stay = "stays: others use it" if len(told.kept) == 1 else "stay: others use them"
-        parts.append(f"{blocks(told.kept)} {stay}")
     return parts
 
 
-def _it(ids: list[int]) -> str:
-    return "it" if len(ids) == 1 else "them"
-
-
-_PARTS = {
-    "allocate": _allocate,
-    "append_slots": _append,
-    "allocate_slots": _append,
-    "append_token_ids": _append,
-    "ensure_num_empty_slots": _append,
+_PARTS: dict[str, Callable[[_Told], list[str]]] = {
+    "allocate": lambda told: _placed(told, "arrives"),
+    **dict.fromkeys(
+        ("append_slots", "allocate_slots", "append_token_ids", "ensure_num_empty_slots"), _append
+    ),
     "fork": _fork,
     "free": _free,
-    "swap": _swap,
-    "swap_out": _swap,
-    "swap_in": _swap,
-    "update": _update,
-    "mark_blocks_as_computed": _mark,
+    **dict.fromkeys(("swap", "swap_out", "swap_in"), _swap),
+    "update": lambda told: [f"{told.who} rereads the ids of its blocks"],
+    "mark_blocks_as_computed": lambda told: [
+        "the step has run: the blocks cached in it now hold their keys and values"
+    ],
     "arrive": _arrive,
-    "admit": _admit,
+    "admit": lambda told: _placed(told, "is admitted"),
     "preempt": _preempt,
-    "resume": _resume,
-    "finish": _finish,
-    "ignore": _ignore,
+    "resume": lambda told: [f"{told.who} resumes: there is room again", *_swap(told)],
+    "finish": lambda told: [f"{told.who} has finished and leaves", *_given_back(told)],
+    "ignore": lambda told: [f"{told.who} is too long ever to be scheduled, and is dropped"],
     "abort": _abort,
     "schedule": _schedule,
-    "record": _record,
+    "record": lambda told: [
+        "the recording of the scheduler starts here, with these requests in its queues"
+    ],
 }
 
-_OF_NOBODY = ("swap", "mark_blocks_as_computed", "schedule", "record")
+_WITHOUT_SUBJECT = ("swap", "mark_blocks_as_computed", "schedule", "record")
 
-_ASKED = {
-    "allocate_mutable_block": "an empty block is asked for",
-    "allocate_immutable_block": "a full block is asked for",
-    "full_block": "a full block is asked for",
-    "allocate_immutable_blocks": "a chain of full blocks is asked for",
-    "allocate_or_get_null_block": "the null block is asked for",
+_REQUESTED = {
+    "allocate_mutable_block": "an empty block is requested",
+    "allocate_immutable_block": "a full block is requested",
+    "full_block": "a full block is requested",
+    "allocate_immutable_blocks": "a chain of full blocks is requested",
+    "allocate_or_get_null_block": "the null block is requested",
     "fork": "a chain of blocks is shared",
     "fork_blocks": "a chain of blocks is shared",
-    "free": "a block is given up",
+    "free": "a block is released",
     "swap_out": "blocks are released to be moved",
     "swap_in": "blocks are moved in",
-    "cow_block_if_not_appendable": "a block is to be written",
+    "cow_block_if_not_appendable": "a block is about to be written",
     "promote_to_immutable_block": "a block became full",
 }

@@ -1,4 +1,4 @@
-"""Values of a file, believed only when they were looked at: an error says where it stands."""
+"""Checks the values read from a file; an error names the line."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from pagesim.journal.effects import Name, is_name, is_text, show
 
 MAX_NUMBERS = 200_000_000
-"""Numbers and letters that a run may consist of."""
+"""The most numbers and characters that a run may have."""
 
 
 class TimelineError(ValueError):
-    """The file is no timeline, or a damaged one; says which line of which file, and why."""
+    """The file is not a timeline or is damaged; the message names the file, the line and why."""
 
 
 class Checked:
-    """Gives back what it is given if it is what its method says, or raises a TimelineError.
+    """Each method returns its value if it is of the right kind, or raises a TimelineError.
 
-    ``where`` is the line that is being read. ``num_blocks`` is known once the header's pools are.
+    ``where`` is the line being read. ``num_blocks`` is set once the header's pools are known.
     """
 
     def __init__(self, where: str) -> None:
@@ -26,14 +26,14 @@ class Checked:
         self._numbers = 0
 
     def error(self, problem: str) -> TimelineError:
-        """An error about the line that is being read."""
+        """An error about the line being read."""
         return TimelineError(f"{self.where}: {problem}")
 
     def count(self, numbers: int) -> None:
-        """Note that so many numbers, or letters, are going to be kept in memory."""
+        """Count numbers or characters that are about to be kept in memory."""
         self._numbers += numbers
         if self._numbers > MAX_NUMBERS:
-            raise self.error(f"the run is too large: more than {MAX_NUMBERS} numbers and letters")
+            raise self.error(f"the run is too large: over {MAX_NUMBERS} numbers and characters")
 
     def name(self, value: Any) -> Name:
         """The name of a table or a request."""
@@ -43,20 +43,20 @@ class Checked:
         raise self.error(f"a name must be a number or a short string, not {show(value)}")
 
     def text(self, value: Any, name: str) -> str:
-        """Some letters."""
+        """A non-empty string."""
         if not value or not is_text(value):
-            raise self.error(f"{name} must be a text, not {show(value)}")
+            raise self.error(f"{name} must be a non-empty string, not {show(value)}")
         self.count(len(value))
         return value  # type: ignore[no-any-return]
 
     def integer(self, value: Any, name: str, least: int = 0) -> int:
-        """An integer of 32 bits."""
+        """A 32-bit integer."""
         if type(value) is not int or not least <= value < 2**31:
             raise self.error(f"{name} must be an integer of at least {least}, not {show(value)}")
         return value
 
     def integers(self, value: Any, name: str) -> list[int]:
-        """A list of integers of 64 bits."""
+        """A list of 64-bit integers."""
         numbers = self.items(value, name)
         self.count(len(numbers))
         if not all(type(number) is int and -(2**63) <= number < 2**63 for number in numbers):
@@ -66,28 +66,28 @@ class Checked:
     def block(self, value: Any) -> int:
         """The id of a block."""
         if type(value) is not int or not 0 <= value < self.num_blocks:
-            raise self.error(f"block {show(value)} is not one of the {self.num_blocks}")
+            raise self.error(f"there is no block {show(value)}: there are {self.num_blocks}")
         return value
 
     def blocks(self, value: Any, name: str) -> tuple[int, ...]:
-        """A list of ids."""
+        """A list of block ids."""
         return tuple(map(self.block, self.items(value, name)))
 
     def items(self, value: Any, name: str) -> list[Any]:
-        """A list of anything."""
+        """A list, whatever it holds."""
         if not isinstance(value, list):
             raise self.error(f"{name} must be a list, not {show(value)}")
         return value
 
     def pairs(self, value: Any, name: str) -> list[Any]:
-        """A list of lists of two."""
+        """A list of lists of two items."""
         pairs = self.items(value, name)
         if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
             raise self.error(f"{name} must be pairs: {show(pairs)}")
         return pairs
 
     def parts(self, value: Any, name: str, *counts: int) -> list[Any]:
-        """A list of so many parts."""
+        """A list with one of these numbers of parts."""
         parts = self.items(value, name)
         if len(parts) not in counts:
             raise self.error(f"{name} must have {counts[0]} parts: {show(parts)}")

@@ -1,19 +1,20 @@
-"""A run as something to look at: one HTML file, or the output of a notebook's cell."""
+"""Shows a run as a single HTML file or as the output of a notebook cell."""
 
 from __future__ import annotations
 
 from os import PathLike
 
 from pagesim.files import replacing
-from pagesim.timeline.file import Run, header, packed
+from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
+from pagesim.timeline.run import Timeline
 
 MAX_EVENTS = 20_000
-"""More than this is not put into one page; ``run[a:b]`` chooses which."""
+"""The most events in one page; ``run[a:b]`` chooses which."""
 
 
-def to_html(run: Run, path: str | PathLike[str], title: str | None = None) -> None:
-    """Write the player with ``run`` in it as one file that opens anywhere, without a server."""
+def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write a single HTML file that plays ``run`` anywhere, without a server."""
     from pagesim.player.page import page
 
     shown, title = _window(run, title)
@@ -22,8 +23,8 @@ def to_html(run: Run, path: str | PathLike[str], title: str | None = None) -> No
         file.write(text.encode())
 
 
-def notebook_output(run: Run, title: str | None = None) -> str:
-    """The player as an HTML output, and a picture of the last step where no script may run."""
+def notebook_output(run: Timeline, title: str | None = None) -> str:
+    """The player as HTML, with a picture of the last step for where no script may run."""
     from pagesim.player.notebook import notebook_html
     from pagesim.player.static_svg import static_svg
 
@@ -39,12 +40,12 @@ def notebook_output(run: Run, title: str | None = None) -> str:
     )
 
 
-def _packed(run: Run, title: str) -> bytes:
-    """The file for the player; a part of a run has the colours that the whole has."""
+def _packed(run: Timeline, title: str) -> bytes:
+    """The file for the player; a part of a run keeps the colours of the whole."""
     return packed(run, title=title, sequences=run.sequences if run.first else None)
 
 
-def _window(run: Run, title: str | None) -> tuple[Run, str]:
+def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:
     title = title or run.notes.title or "What happened to the pages"
     if len(run) <= MAX_EVENTS:
         return run, title
@@ -52,7 +53,7 @@ def _window(run: Run, title: str | None) -> tuple[Run, str]:
     return run[:MAX_EVENTS], f"{title} ({which})"
 
 
-def _alt(run: Run) -> str:
+def _alt(run: Timeline) -> str:
     from pagesim.player.describe import describe
 
     what = describe(header(run), state_as_dict(run.at(-1)))

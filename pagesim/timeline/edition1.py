@@ -1,4 +1,4 @@
-"""Files of edition 1, told in the words of edition 2: V0's lists were part of that format."""
+"""Translates files of edition 1 into edition 2; V0's lists were part of the older format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUEUES = ("waiting", "running", "swapped")
 LISTS = ("GPU free list", "CPU free list", "GPU evictor", "CPU evictor")
 WORDS = {"swap_out": "move", "swap_in": "move", "promote": "cache"}
 ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError)
-"""What happens where a file does not say what it should."""
+"""What a malformed file raises."""
 
 Words = dict[str, Any]
 
@@ -29,12 +29,12 @@ def edition2(lines: Iterable[tuple[int, Words]], name: str) -> Iterator[tuple[in
             else:
                 new = old.event(words)
         except ERRORS as error:
-            raise TimelineError(f"{name}:{number}: not edition 1: {show(error)}") from None
+            raise TimelineError(f"{name}:{number}: not valid in edition 1: {show(error)}") from None
         yield number, new
 
 
 class _Edition1:
-    """What an event of edition 1 takes for granted: what is cached, known, and in the queues."""
+    """What an event of edition 1 leaves implicit: what is cached, known, and in the queues."""
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         state, self._num_gpu = header["state"], header["num_gpu_blocks"]
@@ -55,7 +55,7 @@ class _Edition1:
         }
 
     def event(self, words: Mapping[str, Any]) -> Words:
-        """An event in the words of edition 2."""
+        """An event as edition 2 has it."""
         new: Words = {**words, "opened": [*words.get("opened", [])], "tokens": [], "effects": []}
         self._known |= {name: len(tokens) for name, tokens in new["opened"]}
         evicted: set[int] = set()
@@ -100,13 +100,13 @@ class _Edition1:
             evicted.add(block)
 
     def _begin(self, new: Words, name: Any) -> int:
-        """How many tokens of a table are known; one not seen before begins."""
+        """The number of known tokens of a table; a table not seen before is opened."""
         if name not in self._known:
             new["opened"].append([name, []])
         return self._known.setdefault(name, 0)
 
     def _moves(self, given: Any) -> list[Any]:
-        """The changes of the queues; of queues that are given whole, all leave and enter."""
+        """The changes of the queues; if whole queues are given, all requests leave and enter."""
         if isinstance(given, dict):
             whole, given = given, []
             for queue, names in self._queues.items():

@@ -1,4 +1,4 @@
-"""The state in the words of a file, and back from them, with nothing believed unchecked."""
+"""Converts a state to the header of a file and back; everything read is checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_NAMES = 1_000
 
 
 def state_as_dict(state: State) -> dict[str, Any]:
-    """A state in the words of the file."""
+    """A state as the header of a file has it."""
     return {
         "tables": [
             [name, list(table.block_ids), list(table.token_ids), *_written(table)]
@@ -33,12 +33,12 @@ def state_as_dict(state: State) -> dict[str, Any]:
 
 
 def _written(table: TableState) -> list[int]:
-    """The number of written slots, if it is not that of the tokens."""
+    """The number of written slots, if it differs from the number of tokens."""
     return [] if table.num_slots == table.num_tokens else [table.num_slots]
 
 
 def read_state(words: Mapping[str, Any], check: Checked) -> State:
-    """The state that a header gives. TimelineError if it cannot be."""
+    """The state in a header. TimelineError if it is impossible."""
     block_size = check.integer(words.get("block_size"), "block_size", 1)
     pools = {
         name: check.integer(size, "a pool's size")
@@ -83,7 +83,7 @@ def read_state(words: Mapping[str, Any], check: Checked) -> State:
 
 
 def _named(pairs: list[Any], what: str, check: Checked) -> list[tuple[str, Any]]:
-    """Pairs that begin with names of their own."""
+    """Pairs that begin with unique names."""
     if len(pairs) > MAX_NAMES:
         raise check.error(f"more than {MAX_NAMES} {what}s")
     names = [check.text(name, f"a {what}'s name") for name, _ in pairs]
@@ -95,7 +95,7 @@ def _named(pairs: list[Any], what: str, check: Checked) -> list[tuple[str, Any]]
 def _each(
     names: Mapping[str, Any], state: Mapping[str, Any], key: str, check: Checked
 ) -> list[tuple[str, Any]]:
-    """What the state says of each of the header's lists, or queues."""
+    """The state's value for each of the header's lists or queues."""
     values = check.parts(state.get(key, [[] for _ in names]), f"the state's {key}", len(names))
     return list(zip(names, values, strict=True))
 
@@ -117,10 +117,10 @@ def _tables(
     for entry in check.items(state.get("tables", []), "tables"):
         name, ids, given, *more = check.parts(entry, "a table", 3, 4)
         if check.name(name) in tables:
-            raise check.error(f"table {show(name)} is there twice")
+            raise check.error(f"table {show(name)} appears twice")
         block_ids, tokens = check.blocks(ids, "ids"), tuple(check.integers(given, "tokens"))
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)
         if num_slots > len(block_ids) * block_size:
-            raise check.error(f"table {show(name)} has more written slots than its blocks have")
+            raise check.error(f"table {show(name)} has more written slots than its blocks hold")
         tables[name] = TableState.of(block_ids, tokens, block_size, null, num_slots)
     return tables

@@ -1,7 +1,7 @@
-"""Where a run is kept: columns of small integers, a few bytes for an event.
+"""The storage of a run: columns of small integers, a few bytes per event.
 
-A million events as Python objects would take gigabytes. An event here is a row of three numbers,
-an effect a row of five, and the tokens of a table are one array that only grows.
+A million events as Python objects would take gigabytes. Here an event is a row of three numbers,
+an effect is a row of five, and the tokens of a table are one array that only grows.
 """
 
 from __future__ import annotations
@@ -13,22 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.journal import effects as fx
 from pagesim.journal.effects import (
-    COPY,
-    EFFECTS,
-    ENTER,
-    FREE,
-    HIT,
-    LEAVE,
-    MARK,
-    MOVE,
-    NULL,
-    OPEN,
-    PATCH,
-    SCHEDULED,
-    TAKE,
-    TOKENS,
-    WRITE,
     Effect,
     Event,
     Mark,
@@ -44,20 +30,20 @@ from pagesim.journal.state import State
 APPEND_SLOTS = 0
 """The code of the most frequent kind of event."""
 EVENT, ROW = 3, 5
-"""Numbers of an event, and of a row."""
+"""Numbers per event and per row."""
 FLUSH = 16_384
 ON = ("blocks", "slots")
-"""What a mark's numbers are on."""
+"""What a mark can put numbers on."""
 
 Row = tuple[int, int, int, int, int]
 Record = tuple[int, int, int, list[Row]]
-"""An event as it is written: kind, subject, step (-1 is none), and its rows."""
+"""An event as it is written: kind, subject, step (-1 for none), and its rows."""
 Waiter = tuple[int, int]
 """A place in a queue: the codes of a request and of its first sequence, -1 if that is unknown."""
 
 
 class TableLog:
-    """One life of a table, from its first block to its free: its name and all of its tokens."""
+    """One lifetime of a table, from its first block until it is freed: its name and tokens."""
 
     __slots__ = ("name", "number", "tokens")
 
@@ -67,13 +53,13 @@ class TableLog:
         self.tokens: array[int] = array("q")
 
     def write(self, tokens: list[int]) -> None:
-        """Tokens behind those that it has. UsageError for one beyond 64 bits."""
+        """Append tokens. UsageError for one beyond 64 bits."""
         try:
             self.tokens.fromlist(tokens)
         except OverflowError:
             big = next(token for token in tokens if not -(2**63) <= token < 2**63)
             raise UsageError(
-                f"token {big} cannot be recorded: a timeline keeps tokens of 64 bits"
+                f"token {big} cannot be recorded: tokens in a timeline have at most 64 bits"
             ) from None
 
 
@@ -87,7 +73,7 @@ class Codes(dict[Any, int]):
             self.new(name)
 
     def new(self, name: Name) -> int:
-        """A number of its own for a name that may have been another table's before."""
+        """A new number for a name, even if another table had that name before."""
         code = self[name] = len(self.names)
         self.names.append(name)
         return code
@@ -96,9 +82,9 @@ class Codes(dict[Any, int]):
 
 
 class Log:
-    """Everything that happened since ``start``; grows at its end, and is never changed before it.
+    """Everything that has happened since ``start``; it grows at the end and is append-only.
 
-    ``rows`` holds five numbers for each effect, one behind the other: its kind, and
+    ``rows`` holds five consecutive numbers for each effect: its kind, and
 
     TAKE                                block, list
     FREE                                block, list, place
@@ -112,9 +98,9 @@ class Log:
     TOKENS                              -, table, first position, number of tokens
     LEAVE ENTER                         queue, request, place, first sequence
     SCHEDULED                           tokens, request, whether a prompt, first sequence
-    MARK                                name, whether on slots, place in the marks, how many
+    MARK                                name, whether on slots, place in the marks, count
 
-    Lists and queues are counted as ``start`` names them.
+    Lists and queues are numbered in the order in which ``start`` names them.
     """
 
     def __init__(self, start: State) -> None:
@@ -128,7 +114,7 @@ class Log:
         self._rows = array("i")
         self._open_events: list[int] = []
         self.open_rows: list[int] = []
-        """The numbers of the newest rows, not in their column yet: lists grow faster."""
+        """The numbers of the newest rows, which are not in their column yet: lists grow faster."""
         self._closed_rows = 0
         self.patches = array("i")
         self._marked = array("q"), array("d")
@@ -145,23 +131,23 @@ class Log:
         return (len(self._events) + len(self._open_events)) // EVENT
 
     def begin(self, start: State) -> None:
-        """Say in which state the log begins; what it names is counted by rows."""
+        """Set the initial state, whose lists and queues the rows refer to by number."""
         self.start = start
         self.lists, self.queues = tuple(start.lists), tuple(start.queues)
 
     # -- writing ---------------------------------------------------------------------------------
 
     def waiter(self, request: Name, sequence: Name | None) -> Waiter:
-        """A request as it stands in a queue."""
+        """The codes of a request in a queue."""
         return self._request_codes[request], self.subject_codes[sequence]
 
     def names(self, waiter: Waiter) -> tuple[Name, Name | None]:
-        """The request, and its first sequence if that is known."""
+        """The names of the request and, if known, of its first sequence."""
         request, sequence = waiter
         return self._request_codes.names[request], None if sequence < 0 else self.subjects[sequence]
 
     def first_queues(self) -> list[list[Waiter]]:
-        """The queues in which the log begins."""
+        """The queues of the initial state."""
         sequence_of = self.start.requests.get
         return [
             [self.waiter(request, sequence_of(request)) for request in queue]
@@ -175,12 +161,12 @@ class Log:
     def mark_numbers(self, name: str, on_slots: bool, numbers: Mapping[int, float]) -> None:
         """Put numbers on blocks, or on slots, in the event that is being recorded."""
         ids, values = self._marked
-        self.row(MARK, self.subject_codes[name], on_slots, len(ids), len(numbers))
+        self.row(fx.MARK, self.subject_codes[name], on_slots, len(ids), len(numbers))
         ids.extend(numbers.keys())
         values.extend(numbers.values())
 
     def begin_step(self, number: int | None) -> None:
-        """The events from here on belong to a step of the scheduler, or to none."""
+        """The following events belong to a step of the scheduler, or to none."""
         starts, numbers = self._steps
         code = -1 if number is None else number
         if code != (numbers[-1] if numbers else -1):
@@ -188,7 +174,7 @@ class Log:
             numbers.append(code)
 
     def new_table(self, name: Name) -> TableLog:
-        """Begin the life of a table."""
+        """Begin the history of a table."""
         self.tables.append(TableLog(len(self.tables), name))
         return self.tables[-1]
 
@@ -198,11 +184,11 @@ class Log:
 
     def patch(self, table: TableLog, start: int, block_ids: list[int]) -> None:
         """From entry ``start`` on, the table now holds ``block_ids``."""
-        self.row(PATCH, start, table.number, len(self.patches), len(block_ids))
+        self.row(fx.PATCH, start, table.number, len(self.patches), len(block_ids))
         self.patches.fromlist(block_ids)
 
     def event(self, kind: int, subject: int) -> None:
-        """Close the event whose effects were added since the last one."""
+        """Close the event that consists of the effects added since the last one."""
         rows = self.open_rows
         self._open_events += (kind, subject, self._closed_rows + len(rows))
         if len(rows) > FLUSH:
@@ -220,7 +206,7 @@ class Log:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the columns and the tokens take."""
+        """Memory used by the columns and the tokens, in bytes."""
         self._close_open_events()
         columns = (self._events, self._rows, self.patches, *self._marked)
         tokens = (life.tokens for life in self.tables)
@@ -279,7 +265,7 @@ class Log:
         return self.patches[place : place + count].tolist()
 
     def numbers(self, place: int, count: int) -> tuple[tuple[int, float], ...]:
-        """What a MARK row says: (id, number) each."""
+        """The (id, number) pairs of a MARK row."""
         ids, values = self._marked
         end = place + count
         return tuple(zip(ids[place:end], values[place:end], strict=True))
@@ -302,22 +288,22 @@ class Log:
         )
 
     def _value(self, row: Row) -> tuple[str, object]:
-        """What a row says, and the field of the event that it belongs to."""
+        """The field of the event that a row belongs to, and its value."""
         kind, a, b, c, d = row
-        if kind < PATCH:
+        if kind < fx.PATCH:
             return "effects", self._effect(row)
-        if kind in (LEAVE, ENTER):
-            return "moves", Move(kind == ENTER, self.queues[a], c, *self.names((b, d)))
-        if kind == SCHEDULED:
+        if kind in (fx.LEAVE, fx.ENTER):
+            return "moves", Move(kind == fx.ENTER, self.queues[a], c, *self.names((b, d)))
+        if kind == fx.SCHEDULED:
             return "scheduled", Scheduled(*self.names((b, d)), a, bool(c))
-        if kind == MARK:
+        if kind == fx.MARK:
             return "marks", Mark(str(self.subjects[a]), ON[b], self.numbers(c, d))
         life = self.tables[b]
-        if kind == PATCH:
+        if kind == fx.PATCH:
             return "tables", TableChange(life.name, a, tuple(self.ids(c, d)))
-        if kind == OPEN:
+        if kind == fx.OPEN:
             return "opened", Opened(life.name, tuple(life.tokens[:d]), a)
-        if kind == TOKENS:
+        if kind == fx.TOKENS:
             return "tokens", Tokens(life.name, c, tuple(life.tokens[c : c + d]))
         return "closed", life.name
 
@@ -328,18 +314,18 @@ class Log:
 
     def _effect(self, row: Row) -> Effect:
         kind, block, b, c, d = row
-        word, table = EFFECTS[kind], None
-        if kind == TAKE:
+        word, table = fx.EFFECTS[kind], None
+        if kind == fx.TAKE:
             return Effect(word, block, list=self.lists[b])
-        if kind == FREE:
+        if kind == fx.FREE:
             return Effect(word, block, list=self.lists[b], place=c)
-        if kind == COPY:
+        if kind == fx.COPY:
             return Effect(word, block, to=b, owners=c)
-        if kind == MOVE:
+        if kind == fx.MOVE:
             return Effect(word, block, to=b)
-        if kind in (WRITE, HIT, NULL):
+        if kind in (fx.WRITE, fx.HIT, fx.NULL):
             table = None if b < 0 else self.tables[b].name
-        if kind in (WRITE, HIT):
+        if kind in (fx.WRITE, fx.HIT):
             return Effect(word, block, table=table, first=c, count=d)
         return Effect(word, block, table=table, index=None if table is None else c)
 

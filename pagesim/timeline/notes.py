@@ -1,4 +1,4 @@
-"""What an author adds to a run: a title, words for the tokens, questions for *predict*."""
+"""What an author adds to a run: a title, labels for the tokens, and questions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Notes:
         tokens: Mapping[int, str] | None,
         questions: Iterable[Question] | None,
     ) -> Notes:
-        """These notes with what is given in the place of what was there; TypeError if unfit."""
+        """These notes with the given parts replaced; TypeError for a value of the wrong type."""
         notes = self
         if title is not None:
             notes = replace(notes, title=check_text("title", title))
@@ -48,7 +48,7 @@ class Notes:
         return replace(self, questions=tuple(replace(q, at=q.at - start) for q in kept))
 
     def as_dict(self) -> dict[str, Any]:
-        """The keys of the file's header; what is empty is left out."""
+        """The keys of the file's header; empty ones are omitted."""
         words: dict[str, Any] = {}
         if self.title:
             words["title"] = self.title
@@ -60,7 +60,7 @@ class Notes:
 
 
 def notes_from(header: Mapping[str, Any]) -> Notes:
-    """The notes in a file's header. TypeError, ValueError or KeyError if they are unfit."""
+    """The notes in a file's header. TypeError, ValueError or KeyError if they are invalid."""
     questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
     return Notes().with_changes(header.get("title"), tokens, questions)
@@ -68,5 +68,5 @@ def notes_from(header: Mapping[str, Any]) -> Notes:
 
 def _token(value: Any) -> int:
     if type(value) is not int:
-        raise TypeError(f"tokens must be labels by token id, and {show(value)} is none")
+        raise TypeError(f"tokens must map token ids to labels, and {show(value)} is not a token id")
     return value

@@ -1,4 +1,4 @@
-"""What the player asks before a step. The answer is not written down: the step itself has it."""
+"""What the player asks before a step. The answer is not stored: it comes from the step itself."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ ANSWERS: dict[str, Callable[[Event], list[int | None]]] = {
     "evicted": _of("evict"),
     "cached": _of("cache"),
 }
-"""What can be asked for: the words of ``Question.answer``."""
+"""What a question can ask for: the values of ``Question.answer``."""
 
 WHICH = ("all", "in order", "first", "last", "any")
-"""How many of the blocks that fit are wanted: the words of ``Question.which``."""
+"""How many of the matching blocks are wanted: the values of ``Question.which``."""
 
 
 class Steps(Protocol):
-    """What is asked about: a Timeline, or anything with its events and states."""
+    """The events and states of a Timeline."""
 
     def __len__(self) -> int: ...
 
@@ -54,16 +54,16 @@ class Steps(Protocol):
 class Question:
     """What the player asks before the event ``at``, and which of its blocks answer it.
 
-    ``at`` counts events as ``run[at]`` does. The player asks while it stands at step ``at``, before
-    it makes step ``at + 1``. ``answer`` says what happens to the blocks that are wanted; the ids
-    come from the recorded event, so that a change above the question changes its answer:
+    ``at`` counts events as ``run[at]`` does. The player asks at step ``at``, before it goes on to
+    step ``at + 1``. ``answer`` says what happens to the blocks in question. Their ids come from the
+    recorded event, so the answer follows any change to the code above the question:
 
     =================  ===========================================================
     ``taken``          from a free list or an evictor
-    ``returned``       given up by their last owner
+    ``returned``       freed by their last owner
     ``unused``         returned without ever having held a token
     ``written``        tokens are written into them
-    ``shared``         one owner more
+    ``shared``         they gain an owner
     ``copied``         their content is copied (to ``copied to``)
     ``swapped``        their content moves to another pool (to ``swapped to``)
     ``found``          found by their content (a hit of the prefix cache)
@@ -71,9 +71,9 @@ class Question:
     ``cached``         they became full and can be found from now on
     =================  ===========================================================
 
-    ``which`` of them: ``all`` in any order, all ``in order``, the ``first``, the ``last``, or
-    ``any`` one. ``why`` is shown after the answer; ``{answer}`` in it becomes the blocks. Without
-    it the player gives the reason itself. A tuple of ids as ``answer`` is for what has no word.
+    ``which`` is ``all`` in any order, all ``in order``, the ``first``, the ``last``, or ``any``
+    one. ``why`` is shown after the answer, with the blocks in place of ``{answer}``; without it the
+    player gives a reason of its own. ``answer`` may also be a tuple of ids.
     """
 
     at: int
@@ -83,13 +83,13 @@ class Question:
     which: str = "all"
 
     def blocks(self, run: Steps) -> tuple[int, ...]:
-        """The ids that answer it in ``run``; with ``which="any"`` each alone is right.
+        """The ids that answer it in ``run``; with ``which="any"``, any one of them is right.
 
-        UsageError if the run has no such event, or the event no such blocks.
+        UsageError if the run has no such event or the event has no such blocks.
         """
         if self.at >= len(run):
             last = f"its events are 0 to {len(run) - 1}" if len(run) else "it has no events"
-            raise UsageError(f"question at={self.at}: there is no such event in the run, {last}")
+            raise UsageError(f"question at={self.at}: the run has no such event, {last}")
         event = run[self.at]
         here = f"question at={self.at}: {event.kind}"
         here += "" if event.subject is None else f" of {event.subject!r:.80}"
@@ -106,11 +106,11 @@ class Question:
         ids = tuple(dict.fromkeys(found))
         if not ids:
             does = ", ".join(f"{word} {_list(ids)}" for word, ids in _done(event))
-            raise UsageError(f"{here}: no block is {self.answer} there; {does or 'none changes'}")
+            raise UsageError(f"{here}: no block is {self.answer}; {does or 'none changes'}")
         return {"first": ids[:1], "last": ids[-1:]}.get(self.which, ids)
 
     def checked(self) -> Question:
-        """This question; TypeError or ValueError if a field has no sense in any run."""
+        """This question; TypeError or ValueError if a field could not be right in any run."""
         check_int("at", self.at, 0)
         check_text("ask", self.ask)
         check_text("why", self.why)
@@ -126,7 +126,7 @@ class Question:
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """The question in the words of the file."""
+        """The question as the file has it."""
         answer = self.answer if isinstance(self.answer, str) else list(self.answer)
         return {
             "at": self.at, "ask": self.ask, "answer": answer, "which": self.which, "why": self.why
@@ -134,9 +134,9 @@ class Question:
 
 
 def question_from(words: Any) -> Question:
-    """A question of a file. TypeError, ValueError or KeyError if it is unfit.
+    """A question in a file. TypeError, ValueError or KeyError if it is invalid.
 
-    Of a list of ids without ``which`` any one is right, as in files without this key.
+    If ``answer`` is a list of ids and ``which`` is missing, any one of them is right.
     """
     answer = words["answer"]
     literal = not isinstance(answer, str)
@@ -154,14 +154,14 @@ def _blocks(effect: Effect) -> list[int]:
 
 
 def _done(event: Event) -> list[tuple[str, list[int]]]:
-    """What the event does, in the words of the answers."""
+    """What the event does, by the possible values of ``answer``."""
     found = {word: dict.fromkeys(b for b in of(event) if b is not None)
              for word, of in ANSWERS.items() if word != "unused"}  # fmt: skip
     return [(word, list(ids)) for word, ids in found.items() if ids]
 
 
 def _used(state: State) -> set[int]:
-    """The blocks that hold a token of some table."""
+    """The blocks that hold a token of any table."""
     return {
         block
         for table in state.tables.values()
@@ -177,7 +177,7 @@ def _list(ids: Any) -> str:
 
 
 def check_text(name: str, value: Any) -> str:
-    """``value``; TypeError if it is no string that a file can hold."""
+    """``value``; TypeError unless it is a string that a file can hold."""
     if not is_text(value):
         raise TypeError(
             f"{name} must be a string of at most {MAX_NAME:,} characters, not {show(value)}"

@@ -1,4 +1,4 @@
-"""`with pagesim.record(manager) as run:` — everything that happens in the block is in the run."""
+"""`with pagesim.record(manager) as run:` records everything that happens in the block."""
 
 from __future__ import annotations
 
@@ -10,28 +10,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pagesim.errors import UsageError
 from pagesim.journal import Journal, Row
-from pagesim.journal.effects import (
-    APPEND,
-    CLOSE,
-    COPY,
-    ENTER,
-    FAILED,
-    FREE,
-    HIT,
-    LEAVE,
-    MAX_NAME,
-    MOVE,
-    NULL,
-    OPEN,
-    PATCH,
-    QUEUE,
-    SCHEDULED,
-    TAKE,
-    TOKENS,
-    WRITE,
-    Name,
-    request_name,
-)
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import Name, request_name
 from pagesim.journal.state import Queues, State
 from pagesim.timeline.log import Log, TableLog, Waiter
 from pagesim.timeline.run import Timeline
@@ -41,7 +21,7 @@ Request = tuple[Any, ...]
 
 
 class Recordable(Protocol):
-    """What can be recorded: it writes into a journal, and says what it looks like."""
+    """Anything that writes into a journal and can report its state."""
 
     @property
     def journal(self) -> Journal: ...
@@ -53,17 +33,17 @@ class Recordable(Protocol):
 def record(subject: Recordable) -> Iterator[Timeline]:
     """Record what happens to the pages of a scheduler, a block manager, or an allocator.
 
-    Of a scheduler its decisions are recorded as well: each call of ``schedule()`` is a step of the
-    run, and every state has the queues.
+    A scheduler's decisions are recorded as well: each call of ``schedule()`` is a step of the run,
+    and every state has the queues.
 
-    The run can be looked at while it is recorded, and keeps what it has when the block is left by
-    an exception. Recorders nest: two on one allocator see the same events, each its own part. An
-    allocator of one device that belongs to a pair is recorded together with the other. TypeError
-    for what cannot be recorded; while a recorder is on, a token beyond 64 bits is a UsageError.
+    The run can be read while it is being recorded, and it keeps its events if an exception ends
+    the block. Recorders nest: two on one allocator see the same events, each for its own part. An
+    allocator that belongs to a GPU/CPU pair is recorded together with the other one. TypeError for
+    an object that cannot be recorded; during recording, a token beyond 64 bits is a UsageError.
     """
     journal = getattr(subject, "journal", None)
     if not isinstance(journal, Journal) or not hasattr(subject, "state"):
-        raise TypeError(f"record a scheduler, a block manager or an allocator, not {subject!r}")
+        raise TypeError(f"record takes a scheduler, block manager or allocator, not {subject!r}")
     state, recording = subject.state(), journal.recorder
     if not isinstance(recording, Recording):
         recording = Recording(journal, state)
@@ -85,7 +65,7 @@ def record(subject: Recordable) -> Iterator[Timeline]:
 
 @dataclass(slots=True)
 class Label:
-    """What a table is called, the number of that name in the log, and the histories it names."""
+    """The name of a table, its number in the log, and the histories that bear it."""
 
     name: Name
     subject: int
@@ -95,8 +75,8 @@ class Label:
 class Recording:
     """Turns the rows of a journal into the rows of a log.
 
-    ``tables`` are the live tables and their histories in the log. Numbers stand for lists, queues
-    and tables in a log; here their names and the tables themselves become those.
+    ``tables`` maps the live tables to their histories in the log. A log refers to lists, queues and
+    tables by number; the translation from names and objects happens here.
     """
 
     def __init__(self, journal: Journal, state: State) -> None:
@@ -127,10 +107,10 @@ class Recording:
         return {name: table for table, name in self.journal.names.items()}
 
     def include(self, state: State) -> None:
-        """Learn of tables that the log begins with, and of queues, that were not recorded so far.
+        """Add tables and queues that were not recorded so far to the initial state.
 
-        Nothing has happened to those tables since then, or their histories would have begun. What
-        waits in the queues comes by an event of its own.
+        Nothing has happened to those tables yet, or their histories would have begun. The requests
+        in the queues are added by a separate event.
         """
         log, known = self.log, self._live_tables()
         new = {n: t for n, t in state.tables.items() if known[n] not in self.tables}
@@ -150,59 +130,59 @@ class Recording:
                 self._arrange(queue, [(name, state.requests.get(name)) for name in requests])
             log.event(log.kind_codes["record"], -1)
 
-    # -- what the journal tells ------------------------------------------------------------------
+    # -- what the journal reports ----------------------------------------------------------------
 
     def begin_step(self) -> None:
-        """The events from here on belong to the next step of a scheduler."""
+        """The following events belong to the next step of a scheduler."""
         self._step += 1
         self.log.begin_step(self._step)
 
     def event(
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
     ) -> None:
-        """One event. Blocks are written in the order of the tokens that their table announced."""
+        """Log one event. Blocks are written in the order of the tokens their table announced."""
         log, lists, add = self.log, self._lists, self.log.open_rows.extend
         table, position = -1, 0
         for row in rows:
             what = row[0]
-            if what == WRITE:
+            if what == fx.WRITE:
                 what, block, count = row
                 add((what, block, table, position if table >= 0 else 0, count))
                 position += count
-            elif what == APPEND:
+            elif what == fx.APPEND:
                 what, of, position, tokens = row
                 history = self.tables[of]
                 table = history.number
                 history.tokens.fromlist(tokens)
                 if tokens:
-                    add((TOKENS, -1, table, position, len(tokens)))
-            elif what == PATCH:
+                    add((fx.TOKENS, -1, table, position, len(tokens)))
+            elif what == fx.PATCH:
                 log.patch(self.tables[row[1]], row[2], row[3])
-            elif what == TAKE:
-                add((TAKE, row[1], lists[row[2]], 0, 0))
-            elif what == FREE:
-                add((FREE, row[1], lists[row[2]], row[3], 0))
-            elif what == HIT:
-                found = table if row[2] else -1  # else it is not by that that tokens get there
-                log.row(HIT, row[1], found, position if found >= 0 else 0, row[2])
+            elif what == fx.TAKE:
+                add((fx.TAKE, row[1], lists[row[2]], 0, 0))
+            elif what == fx.FREE:
+                add((fx.FREE, row[1], lists[row[2]], row[3], 0))
+            elif what == fx.HIT:
+                found = table if row[2] else -1  # a hit of 0 tokens adds none to the table
+                log.row(fx.HIT, row[1], found, position if found >= 0 else 0, row[2])
                 position += row[2]
-            elif what in (COPY, MOVE):
+            elif what in (fx.COPY, fx.MOVE):
                 log.row(*row)
-            elif what == NULL:
+            elif what == fx.NULL:
                 of = row[2]
-                log.row(NULL, row[1], -1 if of is None else self.tables[of].number, row[3] or 0)
-            elif what == OPEN:
+                log.row(fx.NULL, row[1], -1 if of is None else self.tables[of].number, row[3] or 0)
+            elif what == fx.OPEN:
                 self._open(*row[1:])
-            elif what == CLOSE:
+            elif what == fx.CLOSE:
                 if row[1] in self.tables:
-                    log.row(CLOSE, b=self.tables.pop(row[1]).number)
-            elif what in (LEAVE, ENTER, QUEUE, SCHEDULED):
+                    log.row(fx.CLOSE, b=self.tables.pop(row[1]).number)
+            elif what in (fx.LEAVE, fx.ENTER, fx.QUEUE, fx.SCHEDULED):
                 if self.has_queues:
                     self._in_queues(row)
             else:  # share, unshare, cache, evict, computed
                 add((what, row[1], -1, 0, 0))
-        if kind == FAILED:
-            why = (error or "").encode(errors="backslashreplace").decode()[:MAX_NAME]
+        if kind == fx.FAILED:
+            why = (error or "").encode(errors="backslashreplace").decode()[: fx.MAX_NAME]
             log.errors[len(log)] = (called or "", why)
         if subject is not None and not isinstance(subject, (int, str)):
             subject = self._name(subject)
@@ -211,21 +191,21 @@ class Recording:
     # -- queues ----------------------------------------------------------------------------------
 
     def _in_queues(self, row: Row) -> None:
-        if row[0] == LEAVE:
+        if row[0] == fx.LEAVE:
             self._leave(self._queue_codes[row[1]], row[2:])
-        elif row[0] == ENTER:
+        elif row[0] == fx.ENTER:
             queue, place = self._queue_codes[row[1]], row[4]
             if place < 0:
                 place = len(self._queues[queue])
             self._enter(queue, row[2:4], place)
-        elif row[0] == QUEUE:
+        elif row[0] == fx.QUEUE:
             self._arrange(row[1], row[2])
         else:
             request, sequence = self._waiter(row[1:3])
-            self.log.row(SCHEDULED, row[3], request, row[4], sequence)
+            self.log.row(fx.SCHEDULED, row[3], request, row[4], sequence)
 
     def _arrange(self, name: str, now: Sequence[Request]) -> None:
-        """The queue is in this order now: those between the first and the last change move."""
+        """Put a queue in this order; the requests between the first and last change move."""
         queue = self._queue_codes[name]
         known = self._queues[queue].copy()
         first = last = 0
@@ -244,11 +224,11 @@ class Recording:
         is_last = requests[-1:] == [request]
         place = len(requests) - 1 if is_last else requests.index(request)
         del requests[place]
-        self.log.move(LEAVE, queue, self._waiter(request), place)
+        self.log.move(fx.LEAVE, queue, self._waiter(request), place)
 
     def _enter(self, queue: int, request: Request, place: int) -> None:
         self._queues[queue].insert(place, request)
-        self.log.move(ENTER, queue, self._waiter(request), place)
+        self.log.move(fx.ENTER, queue, self._waiter(request), place)
 
     def _waiter(self, request: Request) -> Waiter:
         return self.log.waiter(request_name(request[0]), request[1])
@@ -258,7 +238,7 @@ class Recording:
     def _open(
         self, table: Any, name: Name | None, tokens: Any, num_slots: int, block_ids: list[int]
     ) -> None:
-        """A table is seen for the first time; ``tokens`` are its own, or the table's it forks."""
+        """Begin a table's history; ``tokens`` are its own, or the table that it forks."""
         if table in self.tables:
             if name is not None:
                 self._call_sequence(table, name)
@@ -270,20 +250,20 @@ class Recording:
         history = self.tables[table] = self.log.new_table(self._name(table))
         self._labels[table].histories.append(history)
         history.write(tokens)
-        self.log.row(OPEN, num_slots, history.number, 0, len(tokens))
+        self.log.row(fx.OPEN, num_slots, history.number, 0, len(tokens))
         if block_ids:
             self.log.patch(history, 0, block_ids)
 
     def label(self, table: Any, name: Name) -> None:
-        """Give a table its name, for all of the run. UsageError if another table has it."""
+        """Name a table for the whole run. UsageError if another table has that name."""
         if table.journal is not self.journal:
             raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
         self._call(table, name)
 
     def _name(self, table: Any) -> Name:
-        """What a table is called: t0, t1, … until it is given a name.
+        """The name of a table: t0, t1, … until it is given one.
 
-        A name that another table was given in the meantime is not its own any more.
+        A table loses its name when another table is given the same one.
         """
         label = self._labels.get(table)
         if label is None or self._owners.setdefault(label.name, table) is not table:
@@ -294,7 +274,7 @@ class Recording:
     def _call(self, table: Any, name: Name) -> None:
         owner = self._owners.get(name, table)
         if owner is not table and owner in self.tables:
-            raise UsageError(f"another table is called {name!r} already")
+            raise UsageError(f"another table is already called {name!r}")
         label, log = self._labels.get(table), self.log
         if label is None or self._owners.get(label.name) is not table:
             self._give(table, name)
@@ -306,7 +286,7 @@ class Recording:
                 history.name = name
 
     def _call_sequence(self, table: Any, seq_id: Name) -> None:
-        """Give a manager's table the id of its sequence, even if that is the label of another."""
+        """Name a manager's table after its sequence, even if another table has that label."""
         if self._owners.get(seq_id) is not table:
             self._free_name(seq_id)
         self._call(table, seq_id)

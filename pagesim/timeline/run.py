@@ -20,11 +20,11 @@ from pagesim.timeline.seek import Seeker
 
 
 class Timeline:
-    """What happened to the pages, step by step.
+    """What happens to the pages, step by step.
 
-    ``len(run)`` events; ``run.at(i)`` is the state after ``i`` of them, ``run.at(0)`` the one in
-    which the run began; ``run[i]`` is the event that leads from ``at(i)`` to ``at(i + 1)``, and
-    ``run[a:b]`` the run between two steps. In Jupyter it shows itself as the player.
+    A run has ``len(run)`` events. ``run.at(i)`` is the state after ``i`` of them and ``run.at(0)``
+    the initial state; ``run[i]`` is the event that leads from ``at(i)`` to ``at(i + 1)``, and
+    ``run[a:b]`` is the run between two steps. Jupyter displays a run as the player.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Timeline:
         self._log, self._start, self._stop = log, start, stop
         self._recording = recording
         self.notes = notes or Notes()
-        """Title, words for the tokens and questions: see :meth:`annotate`."""
+        """Title, labels for the tokens, and questions: see :meth:`annotate`."""
         self.first = first
         """The number of this run's first event in the run it was cut from."""
         self._seeker = Seeker(log)
@@ -100,10 +100,10 @@ class Timeline:
         sequence: Name | None = None,
         kind: str | None = None,
     ) -> list[int]:
-        """The events that concern a block, a sequence (or label), and are or have a kind.
+        """The numbers of the events that meet all conditions given.
 
-        ``kind`` is an event's ("append_slots", "failed") or an effect's ("copy"). With several
-        conditions all of them hold. UsageError for a kind that does not exist.
+        A condition is a block, a sequence (or label), or a kind: that of an event
+        ("append_slots", "failed") or of an effect ("copy"). UsageError for an unknown kind.
         """
         search = Search(self._log, self._start, self._start + len(self))
         found = set(range(len(self)))
@@ -116,13 +116,13 @@ class Timeline:
         return sorted(found)
 
     def label(self, table: Any, name: Name) -> None:
-        """Call a table of this recording by a name of its own, from its beginning.
+        """Give a table of this recording a name, which holds from the table's beginning.
 
         UsageError if another table has that name, if the table belongs to another allocator, or if
-        the recording is over; TypeError for what is no table or no name.
+        the recording has ended; TypeError if ``table`` or ``name`` has the wrong type.
         """
         if self._recording is None or self._stop is not None:
-            raise UsageError(f"the recording is over: {name!r} cannot be given to a table any more")
+            raise UsageError(f"the recording has ended: no table can be named {name!r} any more")
         if not hasattr(table, "physical_block_ids"):
             raise TypeError(f"table must be a BlockTable, not {table!r}")
         if not is_name(name):
@@ -135,10 +135,11 @@ class Timeline:
         tokens: Mapping[int, str] | None = None,
         questions: Iterable[Question] | None = None,
     ) -> Timeline:
-        """Give the run a title, words for its tokens, or questions of its own; returns the run.
+        """Give the run a title, labels for its tokens, or questions; returns the run.
 
-        They are shown by the player and saved with the run. TypeError if they are something else,
-        UsageError for a question about what does not happen in its step: see ``Question``.
+        The player shows them, and they are saved with the run. TypeError if they are of the wrong
+        type, UsageError for a question about something that does not happen in its step: see
+        ``Question``.
         """
         notes = self.notes.with_changes(title, tokens, questions)
         for question in notes.questions if questions is not None else ():
@@ -148,14 +149,14 @@ class Timeline:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the run takes, the states kept for quick seeking included.
+        """Memory used by the run in bytes, including the states kept for quick seeking.
 
-        A piece of a run shares the memory of the whole.
+        A slice shares the memory of the whole run.
         """
         return self._log.nbytes + self._seeker.nbytes
 
     def lines(self) -> Iterator[str]:
-        """The events as the lines of a file: see ``FORMAT.md``."""
+        """The events as lines of a file: see ``FORMAT.md``."""
         return Lines(self._log).events(self._start, self._start + len(self))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -165,9 +166,9 @@ class Timeline:
         save(self, path)
 
     def to_html(self, path: str | PathLike[str], title: str | None = None) -> None:
-        """Write the player with this run in it as one file that opens anywhere, without a server.
+        """Write a single HTML file that plays this run anywhere, without a server.
 
-        At most 20,000 events go into a page: of a longer run the first ones, and the page says so.
+        A page holds at most 20,000 events. Of a longer run it shows the first ones and says so.
         """
         from pagesim.timeline.display import to_html
 

@@ -1,4 +1,4 @@
-"""Finds events by the columns of their log: with NumPy, or without it in a loop."""
+"""Finds events by the columns of their log, with NumPy or, without it, in a loop."""
 
 from __future__ import annotations
 
@@ -7,31 +7,17 @@ from importlib import import_module
 from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.journal.effects import (
-    CALLS,
-    CLOSE,
-    COPY,
-    DECISIONS,
-    EFFECTS,
-    FAILED,
-    HIT,
-    MOVE,
-    NULL,
-    OPEN,
-    PATCH,
-    TOKENS,
-    WRITE,
-    Name,
-)
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import Name
 from pagesim.timeline.log import EVENT, ROW, Log
 
 A, B = 1, 2
-"""The columns of a row that may name a block or a table, behind the kind."""
-OF_A_TABLE = (WRITE, HIT, NULL, PATCH, OPEN, CLOSE, TOKENS)
+"""The columns after the kind that may name a block or a table."""
+OF_A_TABLE = (fx.WRITE, fx.HIT, fx.NULL, fx.PATCH, fx.OPEN, fx.CLOSE, fx.TOKENS)
 
 
 def with_numpy() -> Any:
-    """NumPy, or None where it is not installed."""
+    """NumPy, or None if it is not installed."""
     try:
         return import_module("numpy")
     except ImportError:
@@ -39,7 +25,7 @@ def with_numpy() -> Any:
 
 
 class Search:
-    """Events ``first`` … ``last - 1`` of a log, found by what they do and whom they concern."""
+    """Searches the events ``first`` … ``last - 1`` of a log by kind, block or sequence."""
 
     def __init__(self, log: Log, first: int, last: int) -> None:
         self._log, self._first, self._last = log, first, last
@@ -47,8 +33,8 @@ class Search:
 
     def of_block(self, block: int) -> set[int]:
         """The events with an effect on a block."""
-        effects = range(len(EFFECTS))
-        return self._rows(effects, A, [block]) | self._rows((COPY, MOVE), B, [block])
+        effects = range(len(fx.EFFECTS))
+        return self._rows(effects, A, [block]) | self._rows((fx.COPY, fx.MOVE), B, [block])
 
     def of_sequence(self, name: Name) -> set[int]:
         """The events that concern a table or sequence, or do something to it."""
@@ -58,13 +44,13 @@ class Search:
         return self._rows(OF_A_TABLE, B, lives) | self._events(1, subjects)
 
     def of_kind(self, kind: str) -> set[int]:
-        """The events that are of a kind, or have an effect of it. UsageError if there is none."""
+        """The events of a kind, or with an effect of that kind. UsageError for an unknown kind."""
         codes = [i for i, word in enumerate(self._log.kinds) if word == kind]
-        if kind in EFFECTS:
-            return self._rows((EFFECTS.index(kind),), A, None) | self._events(0, codes)
-        known = {*EFFECTS, *CALLS, *DECISIONS, FAILED, *self._log.kinds}
+        if kind in fx.EFFECTS:
+            return self._rows((fx.EFFECTS.index(kind),), A, None) | self._events(0, codes)
+        known = {*fx.EFFECTS, *fx.CALLS, *fx.DECISIONS, fx.FAILED, *self._log.kinds}
         if kind not in known:
-            raise UsageError(f"kind {kind!r} does not exist: there are {', '.join(sorted(known))}")
+            raise UsageError(f"unknown kind {kind!r}: there are {', '.join(sorted(known))}")
         return self._events(0, codes)
 
     def _events(self, column: int, values: Collection[int]) -> set[int]:

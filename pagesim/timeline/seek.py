@@ -1,6 +1,6 @@
-"""The state of a log at any step: it runs forward from a copy that was kept on the way.
+"""Finds the state of a log at any step by running forward from the nearest copy.
 
-Nothing here knows a policy. A block leaves the list that it waits in, and goes to the end of a list
+Nothing here knows a policy. A block leaves the list that it is in and goes to the end of the list
 that the row names.
 """
 
@@ -11,39 +11,21 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pagesim.journal.effects import (
-    CACHE,
-    CLOSE,
-    COMPUTED,
-    ENTER,
-    EVICT,
-    FREE,
-    FRONT,
-    HIT,
-    LEAVE,
-    NULL,
-    OPEN,
-    PATCH,
-    SHARE,
-    TAKE,
-    TOKENS,
-    UNSHARE,
-    WRITE,
-)
+from pagesim.journal import effects as fx
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.log import Log, Row, Waiter
 
 EVERY = 4096
-"""Events from one kept copy to the next: a copy costs some 50 kB in a pool of 4,096 blocks."""
+"""Events between two copies: a copy takes about 50 kB for a pool of 4,096 blocks."""
 
 MAX_KEPT = 64 * 2**20
-"""Bytes that the kept copies of one run may take; beyond that every second one goes."""
+"""Bytes that the copies of one run may take; beyond that every second copy is dropped."""
 
 
 class Waiting:
-    """The blocks of one list, front first: any of them leaves, and either end gains, in one step.
+    """The blocks of one list, front first: removal and insertion at either end take O(1).
 
-    ``front`` holds those that came to the front, the newest last; ``back`` all others.
+    ``front`` holds the blocks added at the front, newest last; ``back`` holds all others.
     """
 
     __slots__ = ("back", "front", "is_sorted")
@@ -54,11 +36,11 @@ class Waiting:
         self.is_sorted = is_sorted
 
     def add(self, block: int, place: int) -> None:
-        """The block comes to the front, or to the back."""
-        (self.front if place == FRONT else self.back)[block] = None
+        """Add the block at the front or at the back."""
+        (self.front if place == fx.FRONT else self.back)[block] = None
 
     def discard(self, block: int) -> bool:
-        """The block leaves; whether it was there."""
+        """Remove the block; returns whether it was there."""
         if block in self.front:
             del self.front[block]
         elif block in self.back:
@@ -77,7 +59,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class MutableState:
-    """A state as it is changed, event by event; its tables are numbered by their lives."""
+    """A state that changes event by event; its tables are numbered by their lifetimes."""
 
     lists: list[Waiting]
     refs: array[int]
@@ -110,7 +92,7 @@ class MutableState:
         )
 
     def copy(self, lists: list[Waiting]) -> MutableState:
-        """The same state, to be changed on its own, with these lists."""
+        """An independent copy of the state with these lists."""
         return MutableState(
             lists,
             self.refs[:],
@@ -125,7 +107,7 @@ class MutableState:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the containers take, about."""
+        """The approximate size of the containers in bytes."""
         parts: list[object] = [self.refs, self.cached, self.computed, self.num_slots]
         parts += [self.num_tokens, self.tables, *self.tables.values(), *self.queues]
         for waiting in self.lists:
@@ -133,55 +115,55 @@ class MutableState:
         return sum(map(sys.getsizeof, parts))
 
     def step(self, log: Log, row: Row) -> None:
-        """Let one row happen."""
+        """Apply one row."""
         kind, block, b, c, d = row
-        if kind == TOKENS:
+        if kind == fx.TOKENS:
             self.num_tokens[b] = c + d
-        elif kind == WRITE:
+        elif kind == fx.WRITE:
             self.fill(b, c + d)
-        elif kind == TAKE:
+        elif kind == fx.TAKE:
             self.lists[b].discard(block)
             self.refs[block] = 1
             self.computed.discard(block)
-        elif kind == PATCH:
+        elif kind == fx.PATCH:
             self.tables[b][block:] = log.ids(c, d)
-        elif kind == FREE:
+        elif kind == fx.FREE:
             self.refs[block] = 0
             self.lists[b].add(block, c)
-        elif kind == SHARE:
+        elif kind == fx.SHARE:
             self.refs[block] += 1
-        elif kind == UNSHARE:
+        elif kind == fx.UNSHARE:
             self.refs[block] -= 1
-        elif kind == HIT:
+        elif kind == fx.HIT:
             if not self.refs[block]:
                 any(waiting.discard(block) for waiting in self.lists)
             self.refs[block] += 1
             self.fill(b, c + d)
-        elif kind == CACHE:
+        elif kind == fx.CACHE:
             self.cached.add(block)
-        elif kind == COMPUTED:
+        elif kind == fx.COMPUTED:
             self.computed.add(block)
-        elif kind == EVICT:
+        elif kind == fx.EVICT:
             self.cached.discard(block)
-        elif kind == NULL:
+        elif kind == fx.NULL:
             self.null_block = block
-        elif kind == OPEN:
+        elif kind == fx.OPEN:
             self.tables[b] = []
             self.num_slots[b], self.num_tokens[b] = block, d
-        elif kind == CLOSE:
+        elif kind == fx.CLOSE:
             del self.tables[b], self.num_slots[b], self.num_tokens[b]
-        elif kind == LEAVE:
+        elif kind == fx.LEAVE:
             del self.queues[block][c]
-        elif kind == ENTER:
+        elif kind == fx.ENTER:
             self.queues[block].insert(c, (b, d))
 
     def fill(self, life: int, end: int) -> None:
-        """The positions of a table up to ``end`` are written; life -1 is no table."""
+        """Note that the positions up to ``end`` of a table are written; life -1 is no table."""
         if life >= 0 and end > self.num_slots[life]:
             self.num_slots[life] = end
 
     def state(self, log: Log) -> State:
-        """What it looks like now."""
+        """The present state."""
         start, refs, cached = log.start, self.refs, self.cached
         tables = {}
         for life, ids in self.tables.items():
@@ -217,7 +199,7 @@ class MutableState:
 
 
 class Kept:
-    """A state that is kept: its lists take four bytes a block, and not those of a dict."""
+    """A copy of a state whose lists take four bytes per block instead of a dict's."""
 
     def __init__(self, state: MutableState) -> None:
         self._state = state.copy([])
@@ -225,7 +207,7 @@ class Kept:
         self.nbytes = self._state.nbytes + sum(sys.getsizeof(ids) for ids, _ in self._lists)
 
     def state(self) -> MutableState:
-        """The state, to be changed."""
+        """The state, free to be changed."""
         return self._state.copy([Waiting(*waiting) for waiting in self._lists])
 
 
@@ -245,11 +227,11 @@ class Seeker:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the kept states take."""
+        """Memory used by the copies in bytes."""
         return sum(kept.nbytes for kept in self._kept) + self._here.nbytes
 
     def _keep(self) -> None:
-        """Keep the state where we are; if they grow too large, only half as many as before."""
+        """Keep a copy of the current state; if the copies grow too large, drop every second one."""
         self._kept.append(Kept(self._here))
         if len(self._kept) > 2 and sum(kept.nbytes for kept in self._kept) > MAX_KEPT:
             self._kept, self._every = self._kept[::2], 2 * self._every
@@ -262,7 +244,7 @@ class Seeker:
         if not nearest * self._every <= self._at <= index:
             self._here, self._at = self._kept[nearest].state(), nearest * self._every
         while self._at < index:
-            end = len(self._kept) * self._every  # where the next one is kept
+            end = len(self._kept) * self._every  # where the next copy is due
             stop = min(index, end)
             for row in self._log.rows(self._at, stop):
                 self._here.step(self._log, row)

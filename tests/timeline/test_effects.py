@@ -78,7 +78,7 @@ def test_append_to_a_full_block() -> None:
         "append_slots",
         1,
         [("take", 1), ("write", 1, 1, 7)],
-        "s1 takes block 1 from the front of the free list: the last one is full.",
+        "s1 takes block 1 from the front of the free list: its last block is full.",
     )
 
 
@@ -87,7 +87,7 @@ def test_append_nothing() -> None:
     seq = story.arrive(PROMPT[:2], 1)
     with record(story.manager) as run:
         seq.write(lookahead=2)
-    caption = "s1 has room for what is asked: nothing changes."
+    caption = "s1 already has room: nothing changes."
     assert told(run) == ("append_slots", 1, [], caption)
 
 
@@ -103,7 +103,7 @@ def test_lookahead() -> None:
         "append_slots",
         1,
         [("take", 2), ("write", 0, 1, 7)],
-        "s1 takes block 2 from the front of the free list: room is reserved for what comes next.",
+        "s1 takes block 2 from the front of the free list: slots are reserved for the next tokens.",
     )
 
 
@@ -148,7 +148,7 @@ def test_free_with_shared_blocks() -> None:
         "free",
         2,
         [("unshare", 0), ("free", 2)],
-        "s2 gives its blocks back; block 2 has no owner left and waits to be taken again; "
+        "s2 returns its blocks; block 2 has no owner left and can be taken again; "
         "block 0 stays: others use it.",
     )
     assert run[0].closed == (2,)
@@ -156,10 +156,10 @@ def test_free_with_shared_blocks() -> None:
         "free",
         1,
         [("free", 0), ("free", 1)],
-        "s1 gives its blocks back; "
-        "blocks 0 and 1 have no owner left: they return one by one, in this order.",
+        "s1 returns its blocks; "
+        "blocks 0 and 1 have no owner left: they return one by one in this order.",
     )
-    assert told(run, 2) == ("free", 1, [], "s1 has no blocks to give.")
+    assert told(run, 2) == ("free", 1, [], "s1 has no blocks to return.")
 
 
 def test_swap_out_and_in() -> None:
@@ -194,14 +194,14 @@ def test_swap_of_what_others_share() -> None:
         "swap_out",
         1,
         [("unshare", 0), ("take", 4), ("cache", 4), ("move", 0, 4)],
-        "s1 moves to the CPU: 0 → 4; block 0 stays where it is for those that share it.",
+        "s1 moves to the CPU: 0 → 4; block 0 stays in place for the sequences that share it.",
     )
     assert told(run, 1) == (
         "swap_in",
         1,
         [("free", 4), ("computed", 4), ("hit", 0, None), ("move", 4, 0)],
         "s1 moves to the GPU: 4 → 0; "
-        "block 0 holds the same tokens behind the same prefix and is used again.",
+        "block 0 holds the same tokens after the same prefix and is reused.",
     )
 
 
@@ -228,22 +228,22 @@ def test_hit_and_promote() -> None:
         "allocate",
         2,
         [("hit", 0, 2, *PROMPT), ("take", 1), ("write", 1, 2, 5, 6, 7)],
-        "s2 arrives with 7 tokens, which need 2 blocks; block 0 holds the same tokens behind the "
-        "same prefix and is used again; block 1 is taken from the front of the free list.",
+        "s2 arrives with 7 tokens, which need 2 blocks; block 0 holds the same tokens after the "
+        "same prefix and is reused; block 1 is taken from the front of the free list.",
     )
     assert told(run, 2) == (
         "append_slots",
         2,
         [("write", 1, 2, 8), ("cache", 1)],
         "s2 writes 1 token into block 1, which had room; "
-        "block 1 became full and can be found by content now.",
+        "block 1 became full and can now be found by content.",
     )
     assert len(run) == 4, "marking nothing is no event"
     assert told(run, 3) == (
         "mark_blocks_as_computed",
         None,
         [("computed", 0), ("computed", 1)],
-        "The step has run: the blocks that were cached in it now hold their keys and values.",
+        "The step has run: the blocks cached in it now hold their keys and values.",
     )
     assert not run.at(3).computed
     assert run.at(4).computed == {0, 1}
@@ -259,8 +259,8 @@ def test_promotion_of_what_is_cached_already() -> None:
         "append_slots",
         2,
         [("write", 1, 2, 4), ("free", 1), ("hit", 0, None)],
-        "s2 writes 1 token into block 1, which had room; what s2 wrote into block 1 is cached in "
-        "block 0 already, which it uses instead.",
+        "s2 writes 1 token into block 1, which had room; block 0 already holds what s2 "
+        "wrote into block 1, and s2 uses it instead.",
     )
     assert run.at(1).tables[2].block_ids == (0,)
 
@@ -277,8 +277,8 @@ def test_copy_that_turns_out_to_be_cached() -> None:
     assert words(run[0]) == [*effects, ("free", 3), ("hit", 0, None), ("write", 2, 3, 5)]
     assert run[0].caption == (
         "block 1 is shared by 2 tables: s3 copies it to 3 before writing; "
-        "s3 takes block 2 from the front of the free list: the last one is full; "
-        "what s3 wrote into block 3 is cached in block 0 already, which it uses instead."
+        "s3 takes block 2 from the front of the free list: its last block is full; "
+        "block 0 already holds what s3 wrote into block 3, and s3 uses it instead."
     )
 
 
@@ -301,7 +301,7 @@ def test_evict() -> None:
         2,
         [*effects, ("write", 0, 2, 9)],
         "no block was free, so block 0 gives up its cached content and is taken by s2; "
-        "block 1 became full and can be found by content now.",
+        "block 1 became full and can now be found by content.",
     )
 
 
@@ -317,15 +317,15 @@ def test_a_sliding_window() -> None:
         1,
         [("take", 6), ("null", 6, None, None), ("take", 7), ("write", 7, 1, 30)],
         "block 6 becomes the null block: s1 has a sliding window; "
-        "s1 takes block 7 from the front of the free list: the last one is full.",
+        "s1 takes block 7 from the front of the free list: its last block is full.",
     )
     null = [("free", 0), ("null", 6, 1, 0), ("free", 1), ("null", 6, 1, 1)]
     assert told(run, 1) == (
         "append_slots",
         1,
         [*null, ("write", 7, 1, 31)],
-        "entries 0 and 1 of s1 fell out of the sliding window: the null block 6 is there now; "
-        "s1 writes 1 token into block 7, which had room.",
+        "entries 0 and 1 of s1 fell out of the sliding window: the null block 6 takes "
+        "their place; s1 writes 1 token into block 7, which had room.",
     )
     assert run.at(2).tables[1].fill == (0, 0, 4, 4, 4, 4, 2)
 
@@ -338,7 +338,7 @@ def test_failed() -> None:
         "failed",
         1,
         [],
-        "allocate for s1 failed, and everything is as it was before: "
+        "allocate for s1 failed, and nothing has changed: "
         "no free block: all 2 of this pool are taken.",
     )
 
@@ -365,7 +365,7 @@ def test_a_bare_table() -> None:
     assert words(run[3]) == [("share", 0), ("share", 1), ("share", 2)]
     assert run[4].caption == (
         "The blocks move to the CPU: 0 → 8, 1 → 9, 2 → 10; "
-        "blocks 0, 1 and 2 stay where they are for those that share them."
+        "blocks 0, 1 and 2 stay in place for the sequences that share them."
     )
     assert run[5].tables[0].block_ids == (8, 9, 10)
 
@@ -396,7 +396,9 @@ def test_blocks_in_no_table() -> None:
         ("fork_blocks", []),
     ]
     assert {event.subject for event in run} == {None}
-    assert run[3].caption.startswith("A block is to be written; block 0 has 2 owners: its writer")
+    assert run[3].caption.startswith(
+        "A block is about to be written; block 0 has 2 owners: its writer"
+    )
     assert run[5].caption == (
-        "A block is given up; block 2 has no owner left and waits to be taken again."
+        "A block is released; block 2 has no owner left and can be taken again."
     )

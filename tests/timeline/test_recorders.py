@@ -227,7 +227,7 @@ def test_a_run_holds_no_live_object_when_it_is_over() -> None:
 
 def test_what_cannot_be_recorded() -> None:
     for nonsense in (None, 5, pagesim.BlockTable, "manager"):
-        with pytest.raises(TypeError, match="record a scheduler, a block manager or an allocator"):
+        with pytest.raises(TypeError, match="record takes a scheduler, block manager or allocator"):
             record(nonsense).__enter__()  # type: ignore[arg-type]
 
 

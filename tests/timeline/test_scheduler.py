@@ -71,8 +71,8 @@ def test_preempted_to_be_recomputed() -> None:
     assert words(event) == [("free", 4), ("free", 5)] and event.closed == (2,)
     assert route(event) == ["-running 2 c", "+waiting 0 c"]
     assert event.caption == (
-        "s2 is preempted to make room: its blocks are freed, it is recomputed "
-        "later; blocks 4 and 5 have no owner left: they return one by one, in this order."
+        "s2 is preempted to make room: its blocks are freed, and it is recomputed "
+        "later; blocks 4 and 5 have no owner left: they return one by one in this order."
     )
     back = run[run.find(kind="admit")[-1]]
     assert back.subject == 2 and back.caption.startswith("s2 is admitted with 9 tokens")
@@ -85,8 +85,8 @@ def test_preempted_to_be_recomputed() -> None:
 
 def test_preempted_for_a_more_urgent_request() -> None:
     for config, why in {
-        ("recompute", 0): "its blocks are freed, it is recomputed later",
-        ("swap", 9): "its keys and values are lost, vLLM 0.6.4 orders no move",
+        ("recompute", 0): "its blocks are freed, and it is recomputed later",
+        ("swap", 9): "its keys and values are lost, because vLLM 0.6.4 does not order the move",
     }.items():
         mode, cpu = config
         e = Engine(policy="priority", gpu=6, cpu=cpu, watermark=0.0, preemption_mode=mode)
@@ -172,8 +172,8 @@ def test_who_can_never_fit_is_ignored() -> None:
         e.add("long", 200)
         e.step()
     assert kinds(run)[:4] == [("arrive", 0), ("arrive", 1), ("ignore", 0), ("ignore", 1)]
-    assert run[0].caption == "s0 arrives as request huge; it waits, number 1 in the queue."
-    assert run[2].caption == "s0 can never be scheduled: it is too long, and is given up."
+    assert run[0].caption == "s0 arrives as request huge; it waits at position 1 in the queue."
+    assert run[2].caption == "s0 is too long ever to be scheduled, and is dropped."
     assert run.at(-1).queues == in_queues()
 
 

@@ -78,7 +78,7 @@ SCENES = [
 def assert_only_failed(run: Timeline, index: int) -> None:
     event = run[index]
     assert (event.kind, event.called, event.subject) == ("failed", "schedule", None)
-    assert event.caption.startswith("schedule failed, and everything is as it was before: ")
+    assert event.caption.startswith("schedule failed, and nothing has changed: ")
     assert (event.effects, event.tables, event.opened, event.closed) == ((), (), (), ())
     assert event.moves == event.scheduled == ()
     assert run.at(index) == run.at(index + 1)

@@ -64,7 +64,7 @@ class Engine:
         self.scheduler.fork_seq(group.seqs[parent], child)
 
     def end(self, request_id: str, *seq_ids: int) -> None:
-        """These members are done: each gives its blocks back, and the group goes with its last."""
+        """These members are done: each returns its blocks, and the group goes with its last."""
         group = self.groups[request_id]
         for seq_id in seq_ids:
             seq = group.seqs_dict[seq_id]
