@@ -72,14 +72,16 @@ def wrong_type(yours: Any, expected: Any) -> str:
     return _wrong_type(plain(yours), plain(expected), "The answer")
 
 
-def _wrong_type(yours: Any, expected: Any, where: str) -> str:
+def _wrong_type(yours: Any, expected: Any, where: str, inside: bool = False) -> str:
+    if inside and (yours is None or expected is None):
+        return ""  # None may be a value there: no owner, no block
     if yours is None and expected is not None:
         return f"{where} is None: is a return missing?"
     if not _fits(yours, expected):
         return f"{where} must be {kind(expected)}, not {kind(yours)}."
     if isinstance(expected, list):
         for place, (a, b) in enumerate(zip(yours, expected, strict=False)):
-            if said := _wrong_type(a, b, f"Element {place}"):
+            if said := _wrong_type(a, b, f"Element {place}", inside=True):
                 return said
     return ""
 

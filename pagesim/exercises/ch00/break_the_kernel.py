@@ -1,0 +1,192 @@
+"""0.3: a wrong block table that is noticed, and one that is not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pagesim.exercises.acts import count
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+from pagesim.story import Story
+from pagesim.timeline.run import Timeline
+
+Tables = list[list[int]]
+NAN, WRONG = "NaN", "wrong, and no NaN"
+
+
+def two_wrong_tables(
+    tables: Tables, lengths: list[int], num_blocks: int, block_size: int
+) -> tuple[Tables, Tables]:
+    """Two copies of tables, each with exactly one block id replaced by a wrong one.
+
+    The first makes the kernel's answer NaN; the second makes it wrong without any NaN.
+    """
+    ### BEGIN SOLUTION
+    used = {block for table in tables for block in table}
+    unused = next(block for block in range(num_blocks) if block not in used)
+    noticed = [list(table) for table in tables]
+    noticed[0][0] = unused  # no slot of this block was ever written
+
+    unnoticed = [list(table) for table in tables]
+    page = (lengths[1] - 1) // block_size  # the last page of sequence 1
+    unnoticed[1][page] = tables[0][0]  # a full block of sequence 0
+    return noticed, unnoticed
+    ### END SOLUTION
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    """Two sequences; the first fills at least one block."""
+    shapes = [(6, 3), (5, 7)] if hidden else [(4, 2), (7, 6)]
+    shapes += [(rng.randint(5, 12), rng.randint(1, 12)) for _ in range(2)]
+    for lengths in shapes:
+        story = _tell(*lengths)
+        tables = [writer.block_ids for writer in story.writers]
+        told = f"tables {tables}, lengths {list(lengths)}, 8 blocks of 4 slots"
+        yield Case((tables, list(lengths), 8, 4), told, "two sequences")
+
+
+def _tell(first: int, second: int) -> Story:
+    story = Story(gpu_blocks=8, block_size=4)
+    guest = story.arrive([0] * 5)  # so that the tables begin elsewhere than at 0
+    story.arrive(range(first))
+    story.arrive(range(100, 100 + second))
+    guest.leave()
+    return story
+
+
+def call(function: Callable[..., Any], case: Case) -> Any:
+    """Run the kernel through both tables, and say what came out."""
+    tables, lengths, num_blocks, block_size = case.args
+    answer = function(tables, lengths, num_blocks, block_size)
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        return answer
+    return [_outcome(wrong, tables, lengths, num_blocks, block_size) for wrong in answer]
+
+
+def _outcome(
+    wrong: Any, tables: Tables, lengths: list[int], num_blocks: int, block_size: int
+) -> str:
+    """What the kernel makes of these tables, the cache being filled through the right ones."""
+    import torch
+
+    import kernels
+    from pagesim.cache import pad_block_tables
+    from pagesim.exercises.launching import decode_batch, quiet
+
+    if [len(table) for table in wrong] != [len(table) for table in tables]:
+        return f"tables of another shape: {wrong}"
+    changed = sum(
+        old != new
+        for a, b in zip(tables, wrong, strict=True)
+        for old, new in zip(a, b, strict=True)
+    )
+    if changed != 1:
+        return f"{count(changed, 'id')} changed: {wrong}"
+    batch = decode_batch(tables, lengths, num_blocks, block_size)
+    seen = torch.tensor(pad_block_tables(wrong), device=batch["block_tables"].device)
+    try:
+        with quiet():
+            out = kernels.paged_attention_v1(**batch | {"block_tables": seen})
+    except ValueError as error:
+        return f"refused: {error}"
+    if out.isnan().any():
+        return NAN
+    try:
+        kernels.assert_matches_reference(out, **batch)
+    except AssertionError:
+        return WRONG
+    return "right: nothing reads that id"
+
+
+def expected(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> Any:
+    """What is to come out of the two runs."""
+    return [NAN, WRONG]
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    """What the id that was chosen leads to."""
+    first = 0 if yours[0] != right[0] else 1
+    got = yours[first]
+    if got.startswith("refused"):
+        return "The launcher looks at the tables first and refuses an id that is not in the cache."
+    if got == NAN:
+        return (
+            "Each slot that holds no token is NaN, and the kernel read one: to be wrong without a "
+            "NaN, it must find a token of the other sequence in every slot that it reads."
+        )
+    if got == WRONG:
+        return (
+            "Every slot that the kernel read holds a token, if not its own: NaN needs an empty one."
+        )
+    if got.startswith("right"):
+        return (
+            "The kernel reads no further than the length, so it never followed the id you changed."
+        )
+    return "Change one id in a copy of the tables, and leave their shape as it is."
+
+
+def play(case: Case) -> Timeline:
+    """How the tables came about."""
+    return _tell(*case.args[1]).run
+
+
+EXERCISE = Exercise(
+    number="0.3",
+    title="Break the kernel on purpose",
+    stars=1,
+    statement="""\
+Two sequences are in the cache; `tables` has their block ids, `lengths` their tokens. Every slot
+that holds no token is NaN. The checker runs `paged_attention_v1` through tables that you made
+wrong. Write `two_wrong_tables(tables, lengths, num_blocks, block_size)`: it returns two copies of
+`tables`, in each of which exactly one id is another one.
+
+1. With the first copy the kernel's answer must contain a NaN.
+2. With the second copy the answer must be wrong, and must not contain a NaN.
+
+Sequence 0 always fills at least one block. With tables `[[2], [3]]` and lengths `[4, 2]`, in blocks
+of 4 slots, `([[0], [3]], [[2], [2]])` does it. Which of the two mistakes would you rather have in
+production, and why?""",
+    reference=two_wrong_tables,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "outside": Wrong(
+            variant(two_wrong_tables, "noticed[0][0] = unused", "noticed[0][0] = num_blocks"),
+            "An id that does not exist gives NaN.",
+            "two sequences",
+        ),
+        "untouched_twice": Wrong(
+            variant(two_wrong_tables, "= tables[0][0]  #", "= unused  #"),
+            "A block that belongs to no sequence holds ordinary numbers.",
+            "two sequences",
+        ),
+        "other_way_round": Wrong(
+            variant(two_wrong_tables, "return noticed, unnoticed", "return unnoticed, noticed"),
+            "Reading another sequence's token gives NaN.",
+            "two sequences",
+        ),
+        "its_own_block": Wrong(
+            variant(two_wrong_tables, "= tables[0][0]  #", "= tables[1][page]  #"),
+            "A copy of the right table is a wrong table.",
+            "two sequences",
+        ),
+    },
+    hints=(
+        "A NaN comes from a slot without a token. Where are such slots, and where are there none?",
+        "For 1, name a block that is in neither table. For 2, name one whose slots all hold "
+        "tokens, so that nothing but the answer tells.",
+        "Block tables[0][0] is full, and sequence 1 has no right to it. Put it into sequence 1's "
+        "table, at a page that is read: (lengths[1] - 1) // block_size is the last one.",
+    ),
+    vllm=(
+        "csrc/attention/attention_kernels.cuh: paged_attention_kernel",
+        "vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode",
+    ),
+    play=play,
+    call=call,
+    seconds=30.0,
+    needs_triton=True,
+)
