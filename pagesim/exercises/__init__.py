@@ -1,26 +1,21 @@
 """Exercises of the course, with checkers that show the smallest case on which an answer fails.
 
-from pagesim.exercises import check, hint, solution, progress
-check("2.1", slots)
+from pagesim.exercises import check, hint, progress, solution
+check("2.1", slots)     # right, or the case, your answer and vLLM's, and the run to step through
+hint("2.1")             # each call the next of three
+solution("2.1")         # asks first
+progress()              # what was tried, from a file beside the notebook
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.registry import exercises, get
-from pagesim.exercises.verdict import Verdict
+from pagesim.exercises.student import check, hint, progress, solution
 
-__all__ = ["all", "check", "get"]
+__all__ = ["all", "check", "get", "hint", "progress", "solution"]
 
 
 def all() -> list[Exercise]:
     """Every exercise, in the order of the course."""
     return list(exercises())
-
-
-def check(number: str, f: Callable[..., Any]) -> Verdict:
-    """Whether ``f`` is right, and if not, the smallest case that shows it."""
-    return get(number).check(f)

@@ -110,7 +110,7 @@ class Exercise:
             expected=shown(expected),
             why="" if answer.problem else self._why(case, answer.value, expected),
             printed=answer.printed,
-            run=self.play(case) if self.play is not None else None,
+            play=self.play,
         )
 
     def told(self, case: Case) -> str:

@@ -15,24 +15,27 @@ import signal
 import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from pagesim.exercises.case import Case
-from pagesim.exercises.values import equal_values, shown
+from pagesim.exercises.values import is_data, plain, shown
 
 Call = Callable[[Callable[..., Any], Case], Any]
 
 MAX_PRINTED = 2000
+AGAIN = 0.001
+"""Seconds between two alarms: an answer that catches everything catches the first."""
 _OURS = [str(Path(__file__).parents[1])]
 _OTHERS = [sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call, as data: a value, or the sentence that says why there is none."""
+    """What came of a call: a value in Python's own types, or the sentence that says why not."""
 
     value: Any = None
     problem: str = ""
@@ -54,40 +57,32 @@ def attempt(
     """Call a student's function on copies of the arguments, for at most ``seconds``."""
     given = Case(copy.deepcopy(case.args), case.told, case.tag)
     printed = _Printed()
+    problem, value = "", None
     try:
-        with contextlib.redirect_stdout(printed), _limit(seconds):
-            value = call(function, given)
+        with contextlib.redirect_stdout(printed):
+            value = _timed(seconds, lambda: plain(call(function, given)))
+        problem = _changed(case, given)
     except KeyboardInterrupt:
         raise
     except TooSlow:
-        return Answer(
-            problem=f"No answer after {seconds:g} s: is there a loop that never ends?",
-            printed=printed.text,
-        )
+        problem = f"No answer after {seconds:g} s: is there a loop that never ends?"
     except NotImplementedError as error:
         problem = _named(error, function) if error.args else "The function is not written yet."
-        return Answer(problem=problem, printed=printed.text)
-    except BaseException as error:
-        return Answer(problem=_named(error, function), printed=printed.text)
-    return Answer(value, _changed(case, given), printed.text)
+    except BaseException as error:  # SystemExit, too
+        problem = _named(error, function)
+    return Answer(value, problem, printed.text)
 
 
 def _changed(case: Case, given: Case) -> str:
     """One sentence if the call changed what it was given."""
-    for place, (before, after) in enumerate(zip(case.args, given.args, strict=True)):
-        if not _untouched(before, after):
+    for place, (before, after) in enumerate(zip(case.args, given.args, strict=True), start=1):
+        before, after = plain(before), plain(after)
+        if is_data(before) and repr(before) != repr(after):  # repr: a NaN is like itself
             return (
-                f"The function changed its argument {place + 1} from {shown(before, 80)} to "
+                f"The function changed its argument {place} from {shown(before, 80)} to "
                 f"{shown(after, 80)}: work on a copy."
             )
     return ""
-
-
-def _untouched(before: Any, after: Any) -> bool:
-    try:
-        return equal_values(after, before) or repr(after) == repr(before)
-    except Exception:
-        return True
 
 
 def _named(error: BaseException, function: Callable[..., Any]) -> str:
@@ -113,50 +108,48 @@ def _hers(filename: str) -> bool:
     return not any(filename.startswith(folder) for folder in (*_OURS, *_OTHERS))
 
 
-@contextlib.contextmanager
-def _limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlow in this thread when the time is up, and again until it is heard."""
+def _timed(seconds: float, run: Callable[[], Any]) -> Any:
+    """``run()``; when the time is up, TooSlow is raised in it, again and again until it ends."""
     main = threading.current_thread() is threading.main_thread()
-    with _by_signal(seconds) if main and hasattr(signal, "setitimer") else _by_thread(seconds):
-        yield
+    by = _by_signal if main and hasattr(signal, "setitimer") else _by_thread
+    return by(seconds, run)
 
 
-@contextlib.contextmanager
-def _by_signal(seconds: float) -> Iterator[None]:
-    def stop(number: int, frame: Any) -> None:
-        raise TooSlow
+def _by_signal(seconds: float, run: Callable[[], Any]) -> Any:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if frame is None or frame.f_code is not _by_signal.__code__:  # it is over in there
+            raise TooSlow
 
     before = signal.signal(signal.SIGALRM, stop)
-    left, every = signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)
+    left, every = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
-        yield
+        return run()
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, left, every)
         signal.signal(signal.SIGALRM, before)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, left, every)
 
 
-@contextlib.contextmanager
-def _by_thread(seconds: float) -> Iterator[None]:
-    """Where no signal can be had (Windows, other threads): another thread raises it here."""
-    over, ident = threading.Event(), threading.get_ident()
+def _by_thread(seconds: float, run: Callable[[], Any]) -> Any:
+    """Where no signal can be had (Windows, other threads): another thread raises it in this one."""
+    over, raise_in = threading.Event(), ctypes.pythonapi.PyThreadState_SetAsyncExc
+    this = ctypes.c_ulong(threading.get_ident())
 
     def watch() -> None:
         wait = seconds
         while not over.wait(wait):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(ident), ctypes.py_object(TooSlow)
-            )
-            wait = 0.05
+            raise_in(this, ctypes.py_object(TooSlow))
+            wait = AGAIN
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
-        yield
+        return run()
     finally:
-        over.set()
+        while not over.is_set():
+            with contextlib.suppress(TooSlow):
+                over.set()
         thread.join()
+        raise_in(this, None)  # one that was still on its way
 
 
 class _Printed(io.TextIOBase):

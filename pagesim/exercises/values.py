@@ -24,10 +24,24 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {plain(key): plain(item) for key, item in value.items()}
+        return {_key(key): plain(item) for key, item in value.items()}
     if isinstance(value, set | frozenset):
-        return set(value)
+        return {_key(key) for key in value}
     return value
+
+
+def _key(key: Any) -> Any:
+    """The same for what must stay hashable."""
+    return key.tolist() if hasattr(key, "tolist") else key
+
+
+def is_data(value: Any) -> bool:
+    """Whether a plain value holds nothing but numbers, strings and None."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list | set):
+        return all(map(is_data, value))
+    return value is None or isinstance(value, int | float | str)
 
 
 def equal_values(yours: Any, expected: Any) -> bool:
@@ -89,7 +103,7 @@ def _wrong_type(yours: Any, expected: Any, where: str, inside: bool = False) -> 
 def kind(value: Any) -> str:
     """A value's type in words."""
     name = type(value).__name__
-    return KINDS.get(type(value), f"{'an' if name[0] in 'aeiou' else 'a'} {name}")
+    return KINDS.get(type(value), f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}")
 
 
 def has_nan(value: Any) -> bool:

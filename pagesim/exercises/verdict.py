@@ -1,7 +1,9 @@
-"""What a student is told about her answer: right, or the smallest case on which it is not."""
+"""What a student is told about an answer: right, or the smallest case on which it is not."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -11,16 +13,19 @@ from pagesim.exercises.case import Case
 if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
 
-GREEN, RED = "#009E73", "#D55E00"
+# Of Okabe and Ito's colours, as everything in the player.
+RIGHT, WRONG = "#009E73", "#D55E00"
+_BOX = "flex:1 1 18em;border:1px solid currentColor;padding:2px 8px"
+_PRE = "margin:0;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """True when the answer is right; shows itself as text, or as HTML with the player.
+    """True when the answer is right; shows itself as text, or in a notebook with the player.
 
-    ``tried`` counts the cases up to this verdict. When wrong: the ``case``, what was answered
-    (``yours``) and what the simulator says (``expected``), and ``why`` in one sentence; ``run`` is
-    what happens in that case, if there is something to step through.
+    ``tried`` counts the cases up to this verdict. When wrong: the ``case`` and how it is ``told``,
+    what was answered (``yours``), what the simulator says (``expected``) and ``why`` in one
+    sentence; ``printed`` is what the function printed in that case.
     """
 
     number: str
@@ -33,46 +38,57 @@ class Verdict:
     expected: str = ""
     why: str = ""
     printed: str = ""
-    run: Timeline | None = field(default=None, compare=False)
+    play: Callable[[Case], Timeline] | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         return self.right
 
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """What there is to tell of a wrong answer: (label, text) each."""
-        rows = [("case", self.told), ("yours", self.yours), ("vLLM's", self.expected)]
-        rows += [("why", self.why), ("printed", self.printed.rstrip())]
-        return [(label, text) for label, text in rows if text]
+    @functools.cached_property
+    def run(self) -> Timeline | None:
+        """What happens in this case, step by step; None when right, or if there is no run of it."""
+        return None if self.play is None or self.case is None else self.play(self.case)
 
     @property
     def headline(self) -> str:
         """The first line."""
         if self.right:
-            return f"{self.number} {self.title}: right ({self.tried} cases)"
+            cases = f"{self.tried} case{'' if self.tried == 1 else 's'}"
+            return f"{self.number} {self.title}: right ({cases})"
         return f"{self.number} {self.title}: wrong"
 
     def __str__(self) -> str:
+        rows = [("case", self.told), ("yours", self.yours), ("vLLM's", self.expected)]
+        rows += [("why", self.why), ("printed", self.printed.rstrip())]
         lines = [self.headline]
-        lines += [f"  {label + ':':8}{text}" for label, text in ([] if self.right else self.rows)]
+        for label, text in rows:
+            if text and not self.right:
+                lines.append(f"  {label + ':':9}" + text.replace("\n", "\n" + 11 * " "))
         if self.run is not None:
-            lines.append('  .run holds this case step by step: .run.to_html("run.html")')
+            lines.append('  step through it in a notebook, or: .run.to_html("run.html")')
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        color = GREEN if self.right else RED
-        rows = "".join(
-            f'<tr><th style="text-align:left;vertical-align:top">{escape(label)}</th>'
-            f'<td style="text-align:left"><pre style="margin:0;white-space:pre-wrap">'
-            f"{escape(text)}</pre></td></tr>"
-            for label, text in ([] if self.right else self.rows)
-        )
-        return (
+        color, mark = (RIGHT, "✓") if self.right else (WRONG, "✗")
+        inside = f'<strong style="color:{color}">{mark} {escape(self.headline)}</strong>'
+        if not self.right:
+            inside += _line("case", self.told)
+            boxes = _box("yours", self.yours) + _box("vLLM's", self.expected)
+            inside += f'<div style="display:flex;flex-wrap:wrap;gap:8px">{boxes}</div>'
+            inside += f"<p>{escape(self.why)}</p>" if self.why else ""
+            inside += _line("printed", self.printed.rstrip())
+        said = (
             f'<div class="pagesim-verdict" data-right="{str(self.right).lower()}" '
-            f'style="border-left:6px solid {color};padding:4px 12px">'
-            f"<strong>{'✓' if self.right else '✗'} {escape(self.headline)}</strong>"
-            f"<table>{rows}</table></div>"
-            + (self.run._repr_html_() if self.run is not None else "")
+            f'style="border-left:6px solid {color};padding:4px 12px">{inside}</div>'
         )
+        return said + (self.run._repr_html_() if self.run is not None else "")
+
+
+def _line(label: str, text: str) -> str:
+    return f'<pre style="{_PRE}">{label}: {escape(text)}</pre>' if text else ""
+
+
+def _box(label: str, text: str) -> str:
+    pre = f'<pre style="{_PRE}">{escape(text)}</pre>'
+    return f'<div style="{_BOX}"><small>{escape(label)}</small>{pre}</div>'

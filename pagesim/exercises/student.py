@@ -1,0 +1,143 @@
+"""What a student calls: check, hint, solution and progress; they keep the progress file.
+
+A progress that cannot be kept is told in one line, and nothing else fails by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pagesim.errors import UsageError
+from pagesim.exercises import progress_file
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.progress_file import Entry
+from pagesim.exercises.registry import exercises, get
+from pagesim.exercises.verdict import Verdict
+
+_asked: set[str] = set()
+_hinted: dict[str, int] = {}
+
+
+class Said(str):
+    """A text that a notebook and a terminal show as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def check(number: str, f: Callable[..., Any]) -> Verdict:
+    """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
+    verdict = get(number).check(f)
+    _keep(number, tried=True, right=verdict.right)
+    return verdict
+
+
+def hint(number: str) -> Said:
+    """The next of three hints, from a nudge to nearly the answer."""
+    exercise = get(number)
+    seen = max(_hinted.get(number, 0), _entries().get(number, Entry()).hints)
+    place = min(seen, len(exercise.hints) - 1)
+    _hinted[number] = place + 1
+    _keep(number, hints=place + 1)
+    more = "" if place + 1 < len(exercise.hints) else f' The solution is in `solution("{number}")`.'
+    return Said(f"**Hint {place + 1} of {len(exercise.hints)}:** {exercise.hints[place]}{more}")
+
+
+def solution(number: str) -> Said:
+    """The solution; the first call asks whether you want it, the second shows it."""
+    exercise = get(number)
+    if number not in _asked:
+        _asked.add(number)
+        return Said(
+            f'This shows the whole solution of {number}. There are hints: `hint("{number}")`. '
+            f'If you are sure, call `solution("{number}")` again.'
+        )
+    _keep(number, solution=True)
+    places = "\n".join(f"* `{place}`" for place in exercise.vllm)
+    return Said(f"```python\n{exercise.solution}```\n\nIn vLLM 0.6.4.post1:\n\n{places}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The exercises with what was done; ``problem`` says why nothing is known."""
+
+    rows: list[tuple[Exercise, Entry]]
+    problem: str = ""
+
+    @property
+    def points(self) -> int:
+        """Points for what was right once."""
+        return sum(exercise.points for exercise, entry in self.rows if entry.right)
+
+    @property
+    def total(self) -> int:
+        """Points for all of them."""
+        return sum(exercise.points for exercise, _ in self.rows)
+
+    def __str__(self) -> str:
+        if self.problem:
+            return self.problem
+        lines = [
+            f"{_mark(entry)} {exercise.number:5} {'*' * exercise.stars:3}  "
+            f"{exercise.title:40.40}  {_done(entry)}".rstrip()
+            for exercise, entry in self.rows
+        ]
+        return "\n".join([*lines, f"{self.points} of {self.total} points"])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if self.problem:
+            return f"<p>{escape(self.problem)}</p>"
+        rows = "".join(
+            f"<tr><td>{_mark(entry)}</td><td>{escape(exercise.number)}</td>"
+            f'<td style="text-align:left">{escape(exercise.title)}</td>'
+            f"<td>{'★' * exercise.stars}</td>"
+            f'<td style="text-align:left">{_done(entry)}</td></tr>'
+            for exercise, entry in self.rows
+        )
+        head = "<tr><th></th><th>exercise</th><th></th><th></th><th></th></tr>"
+        return f"<table>{head}{rows}</table><p>{self.points} of {self.total} points</p>"
+
+
+def progress() -> Progress:
+    """What was tried and what is right so far, from the file beside the notebook."""
+    try:
+        entries = progress_file.read(progress_file.beside())
+    except UsageError as error:
+        return Progress([], str(error))
+    return Progress([(exercise, entries.get(exercise.number, Entry())) for exercise in exercises()])
+
+
+def _mark(entry: Entry) -> str:
+    return "✓" if entry.right else "·" if entry.tries else " "
+
+
+def _done(entry: Entry) -> str:
+    tries = f"{entry.tries} tr{'y' if entry.tries == 1 else 'ies'}" if entry.tries else ""
+    hints = f"{entry.hints} hint{'' if entry.hints == 1 else 's'}" if entry.hints else ""
+    return ", ".join(part for part in (tries, hints, "solution seen" * entry.solution) if part)
+
+
+def _entries() -> dict[str, Entry]:
+    try:
+        return progress_file.read(progress_file.beside())
+    except UsageError:
+        return {}
+
+
+def _keep(number: str, **changes: Any) -> None:
+    path: Path = progress_file.beside()
+    try:
+        progress_file.update(path, number, **changes)
+    except (UsageError, OSError) as error:
+        print(f"The progress is not kept: {error}")

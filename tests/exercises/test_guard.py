@@ -1,0 +1,200 @@
+"""Whatever a student's function does is an answer: named, within its time, and nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from pagesim.exercises import guard
+from pagesim.exercises.case import Case
+from pagesim.exercises.guard import Answer, attempt
+
+CASE = Case(([3, 1, 2],))
+ALARMS = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such alarms on Windows")
+
+
+def tried(function: Callable[..., Any], seconds: float = 5.0) -> Answer:
+    return attempt(function, CASE, seconds=seconds)
+
+
+def forever(_: list[int]) -> None:
+    while True:
+        pass
+
+
+def forever_catching(_: list[int]) -> None:
+    while True:
+        with contextlib.suppress(Exception):
+            time.sleep(0.001)
+
+
+def forever_catching_all(values: list[int]) -> None:
+    while True:
+        try:
+            sum(range(100))
+        except:  # noqa: E722
+            values.sort()
+
+
+def forever_asleep(_: list[int]) -> None:
+    time.sleep(3600)
+
+
+def forever_called(values: list[int]) -> int:
+    return 1 + forever_called(values) if sys.getrecursionlimit() else 0
+
+
+LOOPS = [forever, forever_catching, forever_catching_all, forever_asleep]
+
+
+@ALARMS
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_a_loop_without_end_is_named_and_ends(function: Callable[..., Any]) -> None:
+    answer = tried(function, seconds=0.1)
+    assert answer.problem == "No answer after 0.1 s: is there a loop that never ends?"
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("function", LOOPS[:3], ids=lambda f: f.__name__)
+def test_without_signals_another_thread_ends_it(
+    function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows has no such timer."""
+    monkeypatch.delattr(signal, "setitimer", raising=False)
+    before = threading.active_count()
+    assert tried(function, seconds=0.1).problem.startswith("No answer after 0.1 s")
+    assert threading.active_count() == before
+    assert tried(sorted).value == [1, 2, 3]
+
+
+def test_in_a_thread_of_its_own_too() -> None:
+    """The alarm's signal would go to the main thread."""
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.append(tried(forever, seconds=0.1)))
+    thread.start()
+    thread.join(30)
+    assert [answer.problem[:15] for answer in answers] == ["No answer after"]
+
+
+@ALARMS
+def test_an_alarm_that_was_set_before_is_set_again() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: rung.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 3600)
+        assert tried(sorted).value == [1, 2, 3]
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 3600
+        signal.raise_signal(signal.SIGALRM)
+        assert rung == [signal.SIGALRM]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@ALARMS
+def test_ctrl_c_is_the_student_s() -> None:
+    def interrupted(_: list[int]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        forever(_)
+
+    with pytest.raises(KeyboardInterrupt):
+        tried(interrupted)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def leaves(_: list[int]) -> None:
+    sys.exit("done")
+
+
+def stops(values: list[int]) -> Iterator[int]:
+    raise StopIteration
+
+
+def refuses(values: list[int]) -> None:
+    raise ValueError("not\nsorted")
+
+
+def indexes(values: list[int]) -> int:
+    def inner(place: int) -> int:
+        return values[place]
+
+    return inner(3)
+
+
+def by_a_library(values: list[int]) -> int:
+    return max(itertools.chain(values), key=lambda value: 1 // (value - 2))
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (leaves, 'SystemExit: done (line 1: sys.exit("done"))'),
+        (stops, "StopIteration (line 1: raise StopIteration)"),
+        (refuses, 'ValueError: not sorted (line 1: raise ValueError("not\\nsorted"))'),
+        (indexes, "IndexError: list index out of range (line 2: return values[place])"),
+        (by_a_library, "ZeroDivisionError: integer division or modulo by zero (line 1: return max"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_an_exception_is_named_with_the_student_s_line(
+    function: Callable[..., Any], problem: str
+) -> None:
+    first = function.__code__.co_firstlineno
+    number = int(problem.split("line ")[1].split(":")[0].rstrip(")"))
+    expected = problem.replace(f"line {number}:", f"line {first + number}:")
+    assert tried(function).problem.startswith(expected)
+
+
+def test_a_recursion_without_end_is_named() -> None:
+    assert tried(forever_called).problem.startswith("RecursionError: maximum recursion depth")
+
+
+def test_a_wrong_signature_and_what_cannot_be_called() -> None:
+    assert "takes 0 positional arguments but 1 was given" in tried(lambda: None).problem
+    assert tried(3).problem.startswith("TypeError: 'int' object is not callable")  # type: ignore[arg-type]
+
+
+def test_an_unwritten_function_says_so() -> None:
+    def blank(_: list[int]) -> None:
+        raise NotImplementedError()
+
+    assert tried(blank).problem == "The function is not written yet."
+
+
+def test_a_changed_argument_is_named_and_the_case_stays() -> None:
+    def sorts(values: list[int]) -> list[int]:
+        values.sort()
+        return values
+
+    answer = tried(sorts)
+    assert answer.problem == (
+        "The function changed its argument 1 from [3, 1, 2] to [1, 2, 3]: work on a copy."
+    )
+    assert CASE.args == ([3, 1, 2],)
+    nan = float("nan")
+    assert attempt(lambda a, b: a, Case(([nan], {"a": [1]}))).problem == ""
+    assert "argument 2" in attempt(lambda a, b: b["a"].pop(), Case(([nan], {"a": [1]}))).problem
+    assert attempt(lambda a: 1, Case((object(),))).problem == "", "what has no value is left alone"
+
+
+def test_printing_is_allowed_and_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    def prints(values: list[int]) -> int:
+        for _ in range(10_000):
+            print("values", values)
+        return 1
+
+    answer = tried(prints)
+    assert (answer.value, answer.problem) == (1, "")
+    assert answer.printed.startswith("values [3, 1, 2]\nvalues")
+    assert len(answer.printed) == guard.MAX_PRINTED
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,149 @@
+"""check, hint, solution and progress, and the file that they keep."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagesim import exercises
+from pagesim.errors import UsageError
+from pagesim.exercises import progress_file, student
+
+RIGHT = exercises.get("2.1").reference
+WRONG = exercises.get("2.1").wrong["no_offset"]
+
+
+@pytest.fixture(autouse=True)
+def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(student, "_asked", set())
+    monkeypatch.setattr(student, "_hinted", {})
+
+
+def kept() -> dict[str, Any]:
+    said = json.loads(Path(progress_file.NAME).read_text())
+    assert said["edition"] == 1
+    return said["exercises"]
+
+
+def test_a_check_is_kept_and_right_stays_right() -> None:
+    assert not exercises.check("2.1", WRONG)
+    assert kept() == {"2.1": {"tries": 1, "right": False, "hints": 0, "solution": False}}
+    assert exercises.check("2.1", RIGHT)
+    assert not exercises.check("2.1", WRONG)
+    assert kept() == {"2.1": {"tries": 3, "right": True, "hints": 0, "solution": False}}
+    assert os.listdir() == [progress_file.NAME], "nothing else is left"
+
+
+def test_each_call_gives_the_next_hint_and_the_last_stays() -> None:
+    texts = exercises.get("2.1").hints
+    said = [exercises.hint("2.1") for _ in range(4)]
+    for place, text in enumerate([*texts, texts[-1]]):
+        assert f"**Hint {min(place, 2) + 1} of 3:** {text}" in said[place]
+    assert ['solution("2.1")' in text for text in said] == [False, False, True, True]
+    assert kept()["2.1"]["hints"] == 3
+    assert repr(said[0]) == str(said[0]) == said[0]._repr_markdown_()
+
+
+def test_hints_go_on_after_the_kernel_was_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    exercises.hint("2.1")
+    monkeypatch.setattr(student, "_hinted", {})
+    assert "Hint 2 of 3" in exercises.hint("2.1")
+
+
+def test_the_solution_asks_first() -> None:
+    first = exercises.solution("2.1")
+    assert "return result" not in first and 'call `solution("2.1")` again' in first
+    assert not Path(progress_file.NAME).exists()
+    second = exercises.solution("2.1")
+    assert "    return result\n```" in second and "###" not in second
+    assert "vllm/attention/backends/utils.py: compute_slot_mapping" in second
+    assert kept()["2.1"]["solution"] is True
+
+
+def test_progress_counts_points() -> None:
+    total = sum(exercise.points for exercise in exercises.all())
+    assert str(exercises.progress()).endswith(f"\n0 of {total} points")
+    exercises.hint("2.1")
+    exercises.check("2.1", WRONG)
+    exercises.check("2.1", RIGHT)
+    said = exercises.progress()
+    assert said.points == 1 and f"1 of {total} points" in said._repr_html_()
+    (line,) = (line for line in str(said).splitlines() if " 2.1 " in line)
+    assert line.startswith("✓ 2.1   *    Slots") and line.endswith("2 tries, 1 hint")
+
+
+BROKEN = [
+    "",
+    "{",
+    "[]",
+    "null",
+    '{"edition": 2, "exercises": {}}',
+    '{"edition": 1, "exercises": []}',
+    '{"edition": 1, "exercises": {"2.1": 3}}',
+    '{"edition": 1, "exercises": {"2.1": {"tries": "many"}}}',
+    '{"edition": 1, "exercises": {"2.1": {"tries": -1}}}',
+    '{"edition": 1, "exercises": {"2.1": {"tries": true}}}',
+    '{"edition": 1, "exercises": {"2.1": {"right": 1}}}',
+    '{"edition": 1, "exercises": {"2.1": {"points": 9}}}',
+    '{"edition": 1, "exercises": {"2.1": {"tries": ' + "9" * 5000 + "}}}",
+    "[" * 100_000,
+    "\udcff",
+    " " * (progress_file.MAX_BYTES + 1),
+]
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=lambda text: text[:50].strip() or "blank")
+def test_a_broken_file_is_told_and_not_written_over(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(progress_file.NAME)
+    raw = text.encode("utf-8", "surrogateescape")
+    path.write_bytes(raw)
+    said = exercises.progress()
+    assert said.problem.startswith(f"{progress_file.NAME}: ")
+    assert said.problem.endswith("mend the file, or delete it and begin again")
+    assert str(said) == said.problem and said.problem[:20] in said._repr_html_()
+    assert exercises.check("2.1", RIGHT), "the check goes on without it"
+    assert "Hint 1" in exercises.hint("2.1") and "Hint 2" in exercises.hint("2.1")
+    assert capsys.readouterr().out.count("The progress is not kept: ") == 3
+    assert path.read_bytes() == raw
+
+
+def test_what_is_no_file_is_told() -> None:
+    Path(progress_file.NAME).mkdir()
+    assert "it is no file" in exercises.progress().problem
+    Path(progress_file.NAME).rmdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(progress_file.NAME)  # reading it would wait without end
+        assert "it is no file" in exercises.progress().problem
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert exercises.check("2.1", RIGHT)
+        assert "The progress is not kept: " in capsys.readouterr().out
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
+
+
+def test_exercises_of_another_release_are_kept() -> None:
+    other = {"99.1": {"tries": 4, "right": True, "hints": 0, "solution": False}}
+    Path(progress_file.NAME).write_text(json.dumps({"edition": 1, "exercises": other}))
+    exercises.check("2.1", RIGHT)
+    assert kept()["99.1"] == other["99.1"]
+
+
+@pytest.mark.parametrize("call", [exercises.hint, exercises.solution, exercises.get])
+def test_an_unknown_number_is_named(call: Any) -> None:
+    with pytest.raises(UsageError, match=r"there is no exercise '2\.99'; there are .*2\.1"):
+        call("2.99")

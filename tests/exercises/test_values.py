@@ -1,0 +1,79 @@
+"""Answers are compared by value, exactly, or within a tolerance that the exercise names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pagesim.exercises.values import close, equal_values, has_nan, is_data, shown, wrong_type
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("yours", "expected"),
+    [
+        ((1, 2), [1, 2]),
+        (np.array([1, 2]), [1, 2]),
+        ([np.int64(1), 2], [1, 2]),
+        ({"a": (1,)}, {"a": [1]}),
+        ([1, [2.5, None]], [1.0, [2.5, None]]),
+        (np.bool_(True), True),
+        ({1, 2}, {2, 1}),
+        (-math.inf, -math.inf),
+        ("LATER", "LATER"),
+    ],
+)
+def test_the_same(yours: Any, expected: Any) -> None:
+    assert equal_values(yours, expected) and close(1e-9)(yours, expected)
+    assert wrong_type(yours, expected) == ""
+
+
+@pytest.mark.parametrize(
+    ("yours", "expected"),
+    [
+        ([1, 2], [1, 2, 3]),
+        ([1, 3], [1, 2]),
+        (True, 1),
+        (1, True),
+        (1.0, 1),
+        (NAN, NAN),
+        ([NAN], [NAN]),
+        (None, 0),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ("1", 1),
+        ([[1]], [1]),
+    ],
+)
+def test_not_the_same(yours: Any, expected: Any) -> None:
+    assert not equal_values(yours, expected) and not close(1e-9)(yours, expected)
+
+
+def test_close_bounds_the_difference_of_floats_alone() -> None:
+    assert close(0.1)(1.05, 1.0) and not close(0.1)(1.2, 1.0) and not close(0.1)(0.8, 1.0)
+    assert close(0.0, atol=0.1)([0.05], [0.0]) and not close(0.1)([0.05], [0.0])
+    assert not close(0.1)(101, 100), "an int is exact"
+    assert not close(0.1)(NAN, 1.0) and not close(0.1)(math.inf, 1.0)
+    assert not close(0.1)(1e300, math.inf) and close(0.1)(math.inf, math.inf)
+
+
+def test_nan_is_found_wherever_it_is() -> None:
+    assert all(map(has_nan, [NAN, [1, [NAN]], {"a": NAN}, np.array([[1.0, NAN]])]))
+    assert not any(map(has_nan, [1.0, [1, [2]], {"a": math.inf}, "nan", None]))
+
+
+def test_what_is_data() -> None:
+    assert is_data([1, {"a": [None, 2.5, "x"]}, {3}]) and not is_data([1, [object()]])
+
+
+def test_values_are_shown_briefly_whatever_they_are() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert shown(np.array([1, 2])) == "[1, 2]"
+    assert len(shown(list(range(1000)))) == 300 and shown(list(range(1000))).endswith("…")
+    assert shown(Odd()) == "an Odd that cannot be printed (RuntimeError)"

@@ -1,0 +1,94 @@
+"""How a verdict looks, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+from pagesim import exercises
+from pagesim.exercises.case import Case
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.guard import Answer
+
+SLOTS = exercises.get("2.1")
+CASE = Case(([1], 1, 1))
+
+
+def judged(answer: Answer, exercise: Exercise = SLOTS) -> str:
+    verdict = exercise.judge(CASE, answer)
+    assert verdict is not None and not verdict
+    return str(verdict)
+
+
+def test_a_wrong_answer_in_a_terminal() -> None:
+    assert str(SLOTS.check(SLOTS.wrong["logical_for_physical"])) == (
+        "2.1 Slots: wrong\n"
+        "  case:    table = [1], num_tokens = 1, block_size = 1\n"
+        "  yours:   [0]\n"
+        "  vLLM's:  [1]\n"
+        "  why:     Token 0 is in logical block 0 at offset 0; the table says that this is "
+        "physical block 1, so its slot is 1 * 1 + 0 = 1.\n"
+        '  step through it in a notebook, or: .run.to_html("run.html")'
+    )
+
+
+def test_a_right_answer() -> None:
+    verdict = SLOTS.check(SLOTS.reference)
+    assert re.fullmatch(r"2\.1 Slots: right \(\d+ cases\)", str(verdict))
+    said = verdict._repr_html_()
+    assert 'data-right="true"' in said and "#009E73" in said and "<iframe" not in said
+    assert verdict.run is None
+
+
+def test_a_wrong_answer_in_a_notebook() -> None:
+    verdict = SLOTS.check(SLOTS.wrong["logical_for_physical"])
+    said = verdict._repr_html_()
+    assert 'data-right="false"' in said and "#009E73" not in said.split("<iframe")[0]
+    places = [said.index(text) for text in ("yours", "[0]</pre>", "vLLM&#x27;s", "[1]</pre>")]
+    assert places == sorted(places)
+    assert said.count("<iframe") == 1 and verdict.run is not None
+    assert [table.block_ids for table in verdict.run.at(-1).tables.values()] == [(1,)]
+
+
+def test_nothing_that_a_student_returns_or_prints_becomes_markup() -> None:
+    bad = "</pre><script>alert(1)</script>"
+    verdict = SLOTS.judge(CASE, Answer(bad, printed=bad))
+    assert verdict is not None
+    said = replace(verdict, play=None, told=bad, why=bad)._repr_html_()
+    assert "<script" not in said and said.count(html.escape(bad)) == 4
+
+
+def test_problems_are_told_in_place_of_a_value() -> None:
+    said = judged(Answer(problem="SystemExit: 3", printed="a\nb\n"))
+    assert "  yours:   SystemExit: 3\n  vLLM's:  [1]\n" in said and "why:" not in said
+    assert "  printed: a\n           b\n" in said
+
+
+def test_kinds_and_nan_are_named_before_the_rule() -> None:
+    nan = float("nan")
+    assert "why:     The answer is None: is a return missing?" in judged(Answer(None))
+    assert "The answer must be a list, not an int." in judged(Answer(1))
+    assert "The answer must be a list, not a generator." in judged(Answer(i for i in [1]))
+    assert "Element 0 must be an int, not a bool." in judged(Answer([True]))
+    assert "Element 0 must be an int, not a float." in judged(Answer([nan]))
+    floats = replace(SLOTS, expected=lambda *_: [1.0], why=lambda *_: "The rule.")
+    assert "There is a NaN in the answer. The rule." in judged(Answer([nan]), floats)
+
+
+def test_an_answer_of_another_shape_never_breaks_the_check() -> None:
+    def fails(*_: object) -> str:
+        raise IndexError
+
+    odd = replace(SLOTS, why=fails, same=fails)
+    assert "does not have the shape that was asked for" in judged(Answer([1, 2]), odd)
+    recursive: list[object] = []
+    recursive.append(recursive)
+    assert SLOTS.check(lambda *_: recursive).yours.startswith("RecursionError")
+
+
+def test_a_run_is_made_only_when_it_is_looked_at() -> None:
+    seen: list[Case] = []
+    verdict = replace(SLOTS, play=seen.append).judge(CASE, Answer([0]))
+    assert verdict is not None and not seen
+    assert str(verdict) and seen == [CASE]
