@@ -11,8 +11,6 @@ Each says what it cannot draw by TypeError or UsageError, and takes ``title=``, 
 under it, and ``theme="dark"`` (or "light"; by default an SVG follows its page).
 """
 
-from __future__ import annotations
-
 from figures.charts.access_map import access_map
 from figures.charts.batch_size import batch_size
 from figures.charts.block_layout import block_layout

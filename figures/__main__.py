@@ -1,7 +1,5 @@
 """Render the gallery: ``python -m figures`` writes figures/gallery/, the same bytes each time."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

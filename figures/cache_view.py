@@ -1,7 +1,5 @@
 """What a picture of a cache asks of a `pagesim.State`: a block's owners, fill and colours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

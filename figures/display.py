@@ -1,7 +1,5 @@
 """Shows a figure in a notebook, saves it, and says what it shows."""
 
-from __future__ import annotations
-
 from os import PathLike
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Whatever the kind of file, it carries the figure's words: SVG as title and desc,
 their metadata.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import io

@@ -4,8 +4,6 @@ A page is seven inches wide, as a textbook's column is, so that its smallest typ
 where it is printed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The neutral colours, their dark twins, and what makes the same bytes everywhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 INK = "#1A1A1A"

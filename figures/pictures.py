@@ -4,8 +4,6 @@ The paper's figures are simulated anew every time; what takes a GPU, kernels or 
 in this repository is read from figures/data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small scenes, played with the real simulator, for the gallery."""
 
-from __future__ import annotations
-
 import pagesim
 
 NAMES = {0: "A", 1: "B", 2: "C"}

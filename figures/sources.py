@@ -3,8 +3,6 @@
 Every figure asks here, so that all of them take the same things and refuse in the same words.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice

@@ -10,8 +10,6 @@ Sheets are measured in points (1/72 inch) with y growing downwards, so that a ty
 around it speak the same unit.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -65,7 +63,7 @@ class Box:
     def center(self) -> tuple[float, float]:
         return self.x + self.w / 2, self.y + self.h / 2
 
-    def grown(self, by: float) -> Box:
+    def grown(self, by: float) -> "Box":
         """The same rectangle with `by` points more on every side."""
         return Box(self.x - by, self.y - by, self.w + 2 * by, self.h + 2 * by)
 

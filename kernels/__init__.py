@@ -6,8 +6,6 @@ torch and without triton. Without triton the kernels answer through `kernels.ref
 torch, asking for one raises an ImportError that names the missing extra.
 """
 
-from __future__ import annotations
-
 import contextlib
 from importlib import import_module
 from typing import Any

@@ -9,8 +9,6 @@ The command runs a ten-line kernel and tells how it went. `pagesim doctor` runs 
 process, so that a crash in a driver does not take the doctor with it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -25,8 +25,6 @@ both: each block is a copy of its own, queued on the current stream and not wait
 
 Tested in tests/kernels/test_block_copy.py.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803
 
 from __future__ import annotations
 

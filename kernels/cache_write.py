@@ -32,8 +32,6 @@ the whole tensor or one per head, and reading multiplies by it again.
 
 Tested in tests/kernels/test_cache_write.py and test_fp8.py.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803
 
 from __future__ import annotations
 

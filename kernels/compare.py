@@ -5,8 +5,6 @@ average of values, so that is the scale of its answer. The bound depends on the 
 whose last bit is most of the error for 16-bit types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

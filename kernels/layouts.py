@@ -19,8 +19,6 @@ so that threads of a warp which work side by side read side by side:
 The same numbers, moved: converting there and back gives every bit again.
 """
 
-from __future__ import annotations
-
 import torch
 
 

@@ -13,8 +13,6 @@ Arrays: q [B, Hq, D]; caches [num_blocks, block_size, Hkv, D]; block_tables [B, 
 seq_lens [B]. Nothing outside a sequence's own visible slots is read, so other slots may hold NaN.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

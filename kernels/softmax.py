@@ -17,8 +17,6 @@ One program takes one row. A row may be far longer than a program can hold.
 
 Tested in tests/kernels/test_softmax.py.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@ program touched, in the colour of the sequence that it works for. In a correct k
 its sequence's part of the top row, and no more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ then the batch depends on how fast the machine is: there we give what an ideal m
 is too slow would show, and claim no bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -7,8 +7,6 @@ GPU and the CPU pool. Below stand the free lists in the order in which blocks wi
 The layout is the one of the PagedAttention paper's figure on block tables (Kwon et al., 2023).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 

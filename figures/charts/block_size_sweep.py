@@ -4,8 +4,6 @@ What a larger block costs is the last one of every request, half empty on averag
 numbers is that rule of thumb, calculated from the batch alone, to be compared with internal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

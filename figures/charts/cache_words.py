@@ -1,7 +1,5 @@
 """A cache in words: what `block_layout` and `pool_map` show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from figures.cache_view import CacheView, cache_view

@@ -4,8 +4,6 @@ A hatched bar that goes on from a full one is a second number of ours; whiskers 
 far off ours may be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Below the pools: the lists in which blocks without owners wait, front first, and the legend."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from matplotlib.axes import Axes

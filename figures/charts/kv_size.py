@@ -5,8 +5,6 @@ heads that the others share, or one latent vector for all. Nothing is computed h
 the `ModelSpec`'s own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from os import fspath
 from typing import Any

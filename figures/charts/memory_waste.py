@@ -4,8 +4,6 @@ The filled bar is a simulation. Under it stands what was published, in outline, 
 compared edge by edge. Beside them is what it is all about: how many requests run at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

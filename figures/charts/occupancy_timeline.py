@@ -5,8 +5,6 @@ shows its mean: what lies in it is integrated, not sampled. The area of a colour
 same as if every iteration were drawn, and no short peak is missed or made larger than it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

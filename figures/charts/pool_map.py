@@ -3,8 +3,6 @@
 Here one sees at a glance how the sequences' blocks interleave after some hundred requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import ceil, sqrt

@@ -1,7 +1,5 @@
 """The pools of a block picture: where each cell stands, what is in it, and the wires to it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Two lines stand above the measured points and are easily taken for each other: w
 find at most, and how many of the trace's ids came before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any

@@ -5,8 +5,6 @@ the lines are a copy (read + written) and a stream that is only read, on the sam
 run. A kernel that only reads can pass the copy's line; nothing passes the read's for long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

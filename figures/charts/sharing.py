@@ -4,8 +4,6 @@ Samples of one prompt are simulated as they are. How a beam search branches the 
 there our bars rest on a model of our own, are drawn hatched, and are no reproduction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

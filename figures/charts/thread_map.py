@@ -7,8 +7,6 @@ The data is plain (`kernels.simt.thread_map` makes it, JSON can hold it); nothin
 but what is shown of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -10,8 +10,6 @@ ones overflow the registers. Stages are how many tiles are on their way at once.
 in the table costs one of them, so 2 keep nothing in flight but the look-up.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -22,8 +22,6 @@ taken as they are. So the new value is kept apart until the cached ones have bee
 
 Tested in tests/kernels/attention; `python -m kernels.bench` times decoding from the cache only.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 

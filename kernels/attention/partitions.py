@@ -12,8 +12,6 @@ A GPU runs as many programs at a time as it has seats; more than that wait for t
 Partitions have one size, so a ragged batch is split by length: a short sequence stays whole.
 """
 
-from __future__ import annotations
-
 import numbers
 from dataclasses import replace
 

@@ -14,8 +14,6 @@ unchanged (torch counts changes in place). Anything else is a ValueError that na
 Layers with different sliding windows need a plan for each window.
 """
 
-from __future__ import annotations
-
 import torch
 
 from kernels.attention import partitions

@@ -27,8 +27,6 @@ sliding window, where the window's old end does. All keys between them are seen 
 
 Tested in tests/kernels/attention; `python -m kernels.bench` times decoding only.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 

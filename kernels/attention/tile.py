@@ -20,8 +20,6 @@ A tile may start at any token and may cover several pages: each key looks up its
 Scores stay natural and are multiplied by log₂e after the maximum is taken off: the other way round
 large scores would lose the digits in which they differ.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803
 
 from __future__ import annotations
 

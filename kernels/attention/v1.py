@@ -30,8 +30,6 @@ All arithmetic is plain float32, whatever the dtype of the tensors: no tensor co
 
 Tested in tests/kernels/attention, timed by `python -m kernels.bench`.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 

@@ -29,8 +29,6 @@ wave is full; beyond that it only adds partial answers to write and merge:
 Tested in tests/kernels/attention, timed by `python -m kernels.bench`, its machine code bounded by
 `python -m kernels.gate`.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 

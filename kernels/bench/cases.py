@@ -1,6 +1,4 @@
 """What the benchmark decodes: shapes, shuffled pages, lengths, poison, and the bytes that count."""
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803
 
 from __future__ import annotations
 

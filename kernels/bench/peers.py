@@ -5,8 +5,6 @@ once a model or once a step is done before the clock starts. A candidate that is
 cannot do a case, raises; its row then says why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

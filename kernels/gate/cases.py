@@ -1,7 +1,5 @@
 """Every line of the gate: a call of a launcher, on tensors that hold nothing but their shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

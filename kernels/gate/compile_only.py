@@ -9,8 +9,6 @@ This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels
 nothing can be launched in it (`python -m kernels.gate` starts one).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from importlib import import_module

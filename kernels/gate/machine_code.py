@@ -4,8 +4,6 @@ All of it is read from what triton keeps of a compilation: its IR (TTIR), the as
 AMDGCN), and for NVIDIA the machine code, which the cuobjdump in triton's wheel can measure.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

@@ -5,8 +5,6 @@ none, and Triton must refuse it. gfx942's own e4m3 is another one (fnuz: other b
 takes ours there and converts it by ordinary arithmetic, without one fp8 instruction.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

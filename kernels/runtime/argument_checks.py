@@ -3,8 +3,6 @@
 ValueError (TypeError for a wrong Python type) names the argument, the value and the way out.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Sequence

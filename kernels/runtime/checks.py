@@ -8,8 +8,6 @@ which on a GPU waits for the work queued there: the price of never crashing, pai
 a plan is passed on.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ the same way into NumPy. NumPy has no bfloat16 and no float8: numbers to compute
 (exactly) to float32, numbers to move are taken as bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any

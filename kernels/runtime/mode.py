@@ -12,8 +12,6 @@ Kernel files take triton from here: `triton, tl = mode.load_triton()`.
 `kernels.backend` is the door for everybody else.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

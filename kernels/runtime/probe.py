@@ -17,7 +17,7 @@ _WIDTH, _STEPS = 16, 5
 
 
 @triton.jit
-def probe_kernel(steps_ptr, out_ptr, WIDTH: tl.constexpr):  # noqa: N803
+def probe_kernel(steps_ptr, out_ptr, WIDTH: tl.constexpr):
     """out[lane] = lane · (1 + 2 + … + steps)."""
     lane = tl.arange(0, WIDTH)
     total = tl.zeros([WIDTH], dtype=tl.float32)

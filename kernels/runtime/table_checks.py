@@ -3,8 +3,6 @@
 ValueError names the argument, the value, and the sequence or token. `kernels.simt` asks here too.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ counterpart here, so one can ask any thread what it holds, and any load which by
 The stages in the order of the kernel: `scores`, `softmax`, `values`, and for v2 `reduce`.
 """
 
-from __future__ import annotations
-
 from kernels.simt.config import Config
 from kernels.simt.explain import explain
 from kernels.simt.launch import Trace, choose_version, paged_attention_v1, paged_attention_v2

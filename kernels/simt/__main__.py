@@ -4,8 +4,6 @@ python -m kernels.simt --head-size 128 --block-size 16
 python -m kernels.simt --json figures/data/thread_map.json
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """What a launch refuses: NumPy arrays that do not fit together, tables that lead outside."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ its parameters, and all constants below are computed from them by the compiler. 
 lower case (csrc/attention/attention_kernels.cuh, release 0.6.4.post1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 WARP_SIZE = 32

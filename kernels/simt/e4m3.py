@@ -4,8 +4,6 @@ One sign bit, four bits of exponent with bias 7, three bits of mantissa; no infi
 with all other bits set is NaN (Micikevicius et al. 2022, "FP8 formats for deep learning").
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

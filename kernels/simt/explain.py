@@ -1,7 +1,5 @@
 """The constants of one configuration, each with the formula that a reader would work out."""
 
-from __future__ import annotations
-
 from kernels.simt.config import Config
 
 

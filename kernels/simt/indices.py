@@ -7,8 +7,6 @@ l of warp w. The emulation reads through these and the figures draw these, so th
     V block   [head_size, block_size]            one row a dimension, its tokens side by side
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeAlias
 

@@ -7,8 +7,6 @@
 On a GPU the thread blocks run in any order; here one after the other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

@@ -5,8 +5,6 @@ can look into each other's registers (a shuffle); everybody else meets in shared
 only a barrier makes sure that what one thread wrote is there when another reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Global memory and the options of a launch: what every thread block of the grid sees."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ Here, and only here, threads are left out: the kernel reduces maximum and sum wi
 `softmax`, and gives thread t the dimensions t, t + num_threads, … of the output.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.simt.machine import Floats

@@ -8,8 +8,6 @@ A thread group takes a key, its lanes take the vecs in turn. For a group of 2, w
 Each lane multiplies its own vecs; then the lanes of the group add up through shuffles.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.simt import indices

@@ -6,8 +6,6 @@ barrier, and shuffles again, now over the warps' words, in every warp at once.
     lanes  ─ shuffles ─►  lane 0 of each warp  ─ red[w], barrier ─►  lanes 0 … W-1  ─ shuffles ─►
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The stages in `scores`, `softmax` and `values` fill these fields in, in the orde
 Registers are [num_warps, 32, …]: index them with a warp and a lane to see what that thread holds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

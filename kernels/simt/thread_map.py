@@ -3,8 +3,6 @@
 `figures.thread_map` draws it; it imports nothing from here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -13,8 +13,6 @@ so that lane 0 sums rows 0, 16, 32, … and each of its sums (accs) still lacks 
 tokens, and the tokens in the blocks of the other warps.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.simt import indices

@@ -5,8 +5,6 @@ make a line of 128 bytes: lanes that read side by side share them (NVIDIA calls 
 Here every instruction stands alone; what a cache may still hold from an earlier one is not counted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

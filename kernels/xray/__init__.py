@@ -17,8 +17,6 @@ stray access that happens to hit another tensor of the call counts as an access 
 begins at a line. What one instruction of one warp touches is `kernels.simt`'s business.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ An address becomes an element of a `Region`, and an element of a cache a (block,
 dimension). A `Program` is its accesses in order.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ a stand-in before these four, and before the two places where a launch and a pro
 All six are private to Triton. So nothing is taken on trust: before the first real launch a witness
 kernel, whose accesses are known beforehand, must come out exactly as expected.
 """
-# Triton's custom: compile-time arguments are written in capitals.
-# ruff: noqa: N803
 
 from __future__ import annotations
 

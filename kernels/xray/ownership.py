@@ -5,8 +5,6 @@ owns this slot, and which slots may this query see? Both answers come from the a
 plain loops, and share nothing with the kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

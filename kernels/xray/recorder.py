@@ -1,7 +1,5 @@
 """Fills a trace: what the interpreter does to memory, told as accesses of named tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -12,8 +12,6 @@ Writers of the cache: only the slots that `slot_mapping` names, or the destinati
 (read: the source blocks), each element once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """What an x-ray saw of one call: its programs' accesses, counted and judged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +68,7 @@ class AccessTrace:
         """One sentence for everything that a correct kernel does not do; [] = all is well."""
         return rules.problems(self.programs, self.regions, self.arguments, self.ownership)
 
-    def check(self) -> AccessTrace:
+    def check(self) -> "AccessTrace":
         """Return the trace itself, or raise AssertionError with its `problems`."""
         found = self.problems()
         if found:

@@ -4,8 +4,6 @@ No execution counts, timings, widget state or tracebacks. A cell tagged ``machin
 about this machine: its outputs are not kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Text is compared exactly; of a picture only that it is there and its alt text; o
 packed in it.
 """
 
-from __future__ import annotations
-
 import base64
 import difflib
 import gzip

@@ -8,8 +8,6 @@ neither kept nor compared. A cell tagged ``predict`` answers what its reader is 
 its output is committed folded, and running the cell unfolds it.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import sys

@@ -1,7 +1,5 @@
 """Runs a notebook in a fresh kernel: this interpreter, whatever kernels Jupyter knows of."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

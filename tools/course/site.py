@@ -5,8 +5,6 @@ page asks the network for nothing: TeX becomes MathML here, and the style is in 
 of a cell tagged ``predict`` is folded, as it is in JupyterLab.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys
