@@ -1,9 +1,9 @@
 """The Triton kernels of the course, their NumPy references, and the checks in front of them.
 
-Importing this package chooses compiled or interpreted (`kernels.backend`) **before** triton can be
-imported by anyone else, because triton cannot change its mind afterwards. The import works without
-torch and without triton. Without triton the kernels answer through `kernels.reference`; without
-torch, asking for one raises an ImportError that names the missing extra.
+Importing this package chooses between compiled and interpreted (`kernels.backend`) **before** any
+other module can import triton, which cannot switch afterwards. The import works without torch and
+without triton. Without triton the kernels answer through `kernels.reference`; without torch, asking
+for one raises an ImportError that names the missing extra.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ _WITHOUT_TORCH = ("backend", "reference", "simt")
 __all__ = sorted([*_HOMES, *_WITHOUT_TORCH, "xray"])
 
 # A triton imported the wrong way is reported when a kernel is asked for, not here: the references
-# need no triton and must stay within reach.
+# need no triton and must remain usable.
 with contextlib.suppress(RuntimeError):
     mode.decide()
 

@@ -1,12 +1,12 @@
-"""How do kernels run on this machine, and do they?
+"""How kernels run on this machine, and whether they do.
 
     from kernels import backend
     backend.decide()      # Backend(mode="interpreted", reason="torch sees no …", device="cpu")
     backend.device()      # where to put tensors
     python -m kernels.backend --json
 
-The command runs a ten-line kernel and tells how it went. `pagesim doctor` runs it as a child
-process, so that a crash in a driver does not take the doctor with it.
+The command runs a ten-line kernel and reports the result. `pagesim doctor` runs it as a child
+process, so that a crash in a driver does not end the doctor too.
 """
 
 import argparse
@@ -22,7 +22,7 @@ __all__ = ["Backend", "decide", "device", "report"]
 
 
 def report() -> dict[str, Any]:
-    """Everything `pagesim doctor` wants to know; never raises.
+    """Everything that `pagesim doctor` reports about kernels; never raises.
 
     Keys: mode, reason, device (as in `Backend`), torch and triton (versions or None), probe ("ok"
     or what went wrong) and ok (whether kernels, or the reference in their place, answer rightly).
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _version(name: str) -> str | None:
     try:
         return str(import_module(name).__version__)
-    except Exception:  # not installed or broken: either way it has no version to offer
+    except Exception:  # not installed, or broken
         return None
 
 

@@ -1,4 +1,4 @@
-"""Whole blocks elsewhere: copy-on-write (`copy_blocks`) and swapping (`swap_blocks`).
+"""Copies of whole blocks: copy-on-write (`copy_blocks`) and swapping (`swap_blocks`).
 
 **copy_blocks.** Two sequences share a block until one of them writes. Then the block manager gives
 the writer a new block and asks for the old one's content there, in every layer, K and V:
@@ -7,14 +7,14 @@ the writer a new block and asks for the old one's content there, in every layer,
                                     K   7 -> 1    7 -> 1
                                     V   7 -> 1    7 -> 1
 
-All of it is one launch: a program copies one block of one tensor. Which tensors these are, a kernel
-cannot take as arguments (their number varies), so it reads their addresses from a table:
+All of it is one launch: a program copies one block of one tensor. A kernel cannot take the tensors
+as arguments, because their number varies; it reads their addresses from a table:
 
     caches    [ address of K₀ | its block stride | its row stride | its head stride ]
               [ address of V₀ | …
 
-Programs run in no order, but pairs are an ordered list: the manager really asks for
-[(2, 4), (3, 4)]. So the host turns the list into copies that do not meet (`batches`):
+Programs run in no order, but pairs are an ordered list: the manager does ask for [(2, 4), (3, 4)].
+So the host turns the list into copies that do not meet (`batches`):
 
     (2, 4), (3, 4)    ->    4 <- 3            the later copy covers the earlier
     (1, 5), (5, 6)    ->    5 <- 1, 6 <- 1    6 gets what 5 will have been given
@@ -127,7 +127,7 @@ def batches(pairs: Sequence[tuple[int, int]]) -> list[dict[int, int]]:
     done: list[dict[int, int]] = []
     batch: dict[int, int] = {}
     for source, target in pairs:
-        # A source that this batch writes has not got its content yet: go to where that comes from.
+        # This batch has yet to write that source: copy from where its content comes from.
         origin = batch.get(source, source)
         if origin == target:
             continue

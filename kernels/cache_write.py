@@ -1,7 +1,7 @@
 """Writing new keys and values into the paged cache (vLLM: `reshape_and_cache_flash`).
 
 After the projections a step holds one key and one value per new token, in token order. They belong
-into whatever slots the allocator chose. The slot mapping says which:
+in the slots that the allocator chose. The slot mapping says which:
 
     block_size = 4             slot = block · 4 + row
 
@@ -9,22 +9,21 @@ into whatever slots the allocator chose. The slot mapping says which:
     slot_mapping  [ 11 | 28 | -1 | 29 ]
                      |    |    :    |       block 2   [ .  .  .  t0 ]     slot  8  9 10 11
                      |    |    :    |       block 7   [ t1 t3 .  .  ]     slot 28 29 30 31
-                     |    |    +-- padding: written nowhere
+                     |    |    +-- padding: not written
                      |    +-- 28 // 4 = block 7, 28 % 4 = row 0
                      +------- 11 // 4 = block 2, 11 % 4 = row 3
 
-It is a scatter: every token goes its own way. A program takes a tile of it, some heads of some
-tokens, each line with a slot of its own, and moves it without looking at the numbers: bits in, bits
-out.
+It is a scatter. A program takes a tile of it: some heads of some tokens, each line with a slot of
+its own. Numbers are moved bit for bit.
 
     line     0        1        2        3        4     …       2 KV heads
     token    t0       t0       t1       t1       t2
     head     0        1        0        1        0
     slot     11       11       28       28       -1
 
-**An fp8 cache** holds half as many bytes, so twice as many tokens. float8_e4m3fn has 4 bits of
-exponent and 3 of fraction, its largest number is 448: what is stored is x / scale, with a scale for
-the whole tensor or one per head, and reading multiplies by it again.
+**An fp8 cache** takes half the bytes a token, so it holds twice as many tokens. float8_e4m3fn has 4
+bits of exponent and 3 of fraction, and its largest number is 448: what is stored is x / scale, with
+a scale for the whole tensor or one per head, and reading multiplies by it again.
 
     x, float16      [ 1.73   -0.0402   612.0   … ]     scale 2
     x / scale       [ 0.865  -0.0201   306.0   … ]     clamped to ±448
@@ -92,9 +91,9 @@ def quantized(x, scale_ptr, head):
     """x / scale as float8_e4m3fn: clamped, and rounded to nearest."""
     x = x.to(tl.float32)
     if scale_ptr is not None:
-        # The plain `/` of a GPU may be off by a bit, and that bit can decide how it is rounded.
+        # A GPU's plain `/` may be off by a bit, which can change how the result is rounded.
         x = tl.div_rn(x, tl.broadcast_to(tl.load(scale_ptr + head), x.shape))
-    # Two comparisons, because minimum and maximum would lose a NaN.
+    # Comparisons, because minimum and maximum would lose a NaN.
     x = tl.where(x > 448.0, 448.0, tl.where(x < -448.0, -448.0, x))
     return numerics.round_to(x, tl.float8e4nv)
 
@@ -151,7 +150,7 @@ def plan_write(
     """Look at a step's slots once; the plan serves `reshape_and_cache` in every layer.
 
     The arguments are those of one layer's write, with the same errors. Other layers may have other
-    keys, values, caches and scales of the same shapes and dtypes, but this very slot_mapping,
-    unchanged. With a plan the values of scale tensors are not looked at.
+    keys, values, caches and scales of the same shapes and dtypes, but must pass the same
+    slot_mapping, unchanged. With a plan the values of scale tensors are not checked.
     """
     return checks.cache_write(key, value, k_cache, v_cache, slot_mapping)[1]

@@ -1,8 +1,8 @@
 """Is a kernel's answer right? Compare it with the float64 reference.
 
-The error that counts is the largest deviation divided by the largest visible |V|: attention is an
-average of values, so that is the scale of its answer. The bound depends on the output's dtype,
-whose last bit is most of the error for 16-bit types.
+The error is the largest deviation divided by the largest visible |V|: attention is an average of
+values, so that is the scale of its answer. The bound depends on the output's dtype, whose last bit
+accounts for most of the error in 16-bit types.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernels import reference
 from kernels.runtime import checks, fallback
-from kernels.runtime.inputs import Options
+from kernels.runtime.inputs import Options, PagedInputs
 
 # A few times what was seen in the interpreter: 2e-7, 5e-4 and 2e-3.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
@@ -47,8 +47,9 @@ def assert_matches_reference(
     """Check `out` against `reference.online_softmax_attention` of the same arguments.
 
     Takes what the kernels take, by the same keywords: query_start_loc for `paged_prefill`; k_new
-    and v_new for `fused_decode` (its context_lens as seq_lens); partitions and a plan, which must
-    not matter; with return_lse `out` is the pair (output, lse), and both are checked.
+    and v_new for `fused_decode` (its context_lens as seq_lens); partitions and a plan are ignored,
+    because they must make no difference; with return_lse `out` is the pair (output, lse), and both
+    are checked.
 
     Returns the output's largest error ÷ max|V| over all sequences and heads, where max|V| is the
     largest value that the query can see in that head. Raises AssertionError naming the sequence
@@ -59,11 +60,10 @@ def assert_matches_reference(
     call = "decode" if query_start_loc is None else "prefill"
     call = call if k_new is None else "fused decode"
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = checks.paged_inputs(
-        call, q, k_cache, v_cache, block_tables, seq_lens, options,
-        query_start_loc=query_start_loc, k_new=k_new, v_new=v_new,
-    )  # fmt: skip
-    arrays, keywords = fallback.reference_arguments(inputs)
+    inputs = PagedInputs(
+        call, q, k_cache, v_cache, block_tables, seq_lens, options, query_start_loc, k_new, v_new
+    )
+    arrays, keywords = fallback.reference_arguments(checks.checked(inputs))
     expected_lse = np.empty(tuple(q.shape[:2]))
     expected = reference.online_softmax_attention(*arrays, **keywords, lse_out=expected_lse)
     row = "sequence" if query_start_loc is None else "query token"
@@ -93,7 +93,7 @@ def _worst(
     same = numbers == expected  # -inf is -inf, though their difference is no number
     with np.errstate(invalid="ignore"):
         deviation = np.where(same, 0.0, np.abs(numbers - expected))
-    # A NaN compares with nothing: as an infinite error it is the worst one, and is seen.
+    # NaN counts as an infinite error, so that it is the worst one.
     error = np.nan_to_num(deviation, nan=np.inf, posinf=np.inf) / unit
     if error.size == 0:
         return 0.0

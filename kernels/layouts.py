@@ -1,8 +1,8 @@
 """The cache layouts of vLLM's CUDA kernels, and the way there and back.
 
-Ours is the one of vLLM's FlashAttention path, `[num_blocks, block_size, Hkv, D]`: a token's head
-lies in one piece. The CUDA kernels of `paged_attention_v1/v2` in vLLM order K and V differently,
-so that threads of a warp which work side by side read side by side:
+Ours is that of vLLM's FlashAttention path, `[num_blocks, block_size, Hkv, D]`: a head of a token is
+contiguous. vLLM's CUDA kernels `paged_attention_v1/v2` order K and V differently, so that
+neighbouring threads of a warp read neighbouring bytes:
 
     K  [num_blocks, Hkv, D/x, block_size, x]        x numbers of a key make 16 bytes
 
@@ -16,7 +16,7 @@ so that threads of a warp which work side by side read side by side:
                           d 1        [ token 0   token 1   … ]
 
 (vLLM 0.6.4.post1: csrc/attention/attention_kernels.cuh; csrc/cache_kernels.cu writes it.)
-The same numbers, moved: converting there and back gives every bit again.
+Converting there and back gives every bit again.
 """
 
 import torch
@@ -28,7 +28,7 @@ def to_cuda_layout(
     """Caches [num_blocks, block_size, Hkv, D] as new ones in the CUDA kernels' layouts.
 
     Returns K [num_blocks, Hkv, D/x, block_size, x] and V [num_blocks, Hkv, D, block_size], with
-    x = 16 bytes' worth of numbers. Raises ValueError if D is no multiple of x.
+    x = 16 bytes' worth of numbers. Raises ValueError unless D is a multiple of x.
     """
     for name, cache in (("k_cache", k_cache), ("v_cache", v_cache)):
         _check(name, cache, "[num_blocks, block_size, Hkv, D]", 4)
@@ -36,8 +36,8 @@ def to_cuda_layout(
     num_blocks, block_size, num_heads, head_dim = k_cache.shape
     if head_dim % x:
         raise ValueError(
-            f"k_cache has head_dim {head_dim}, which is no multiple of x = {x}: in this layout a "
-            f"key is cut into pieces of 16 bytes"
+            f"k_cache has head_dim {head_dim}, not a multiple of x = {x}: in this layout a key is "
+            "cut into pieces of 16 bytes"
         )
     pieces = k_cache.reshape(num_blocks, block_size, num_heads, head_dim // x, x)
     return pieces.permute(0, 2, 3, 1, 4).contiguous(), v_cache.permute(0, 2, 3, 1).contiguous()

@@ -27,7 +27,7 @@ def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
     """The running maximum m and running sum ell = Σ exp(xᵢ - m) after each element of a vector."""
     m, ell = -math.inf, 0.0
     for value in np.asarray(x, dtype=np.float64):
-        if value == -math.inf:  # weighs nothing, and may come before there is a maximum
+        if value == -math.inf:  # has weight 0, and may come before there is a maximum
             yield m, ell
             continue
         new_m = max(m, float(value))
@@ -181,8 +181,8 @@ def with_new_tokens(
 ) -> tuple[Array, Array, NDArray[Any], NDArray[Any]]:
     """Caches, tables and lengths that make a decode call of a fused one, in float64, unscaled.
 
-    Each sequence's last page is copied to a block of its own behind the others, and its new token
-    [Hkv, D] put in its place there: as if it had been written, while the caches stay as they were.
+    Each sequence's last page is copied to a new block after the others, which gets the new token
+    [Hkv, D]: as if it had been written, while the caches stay as they were.
     """
     num_blocks, block_size = k_cache.shape[:2]
     num_seqs = len(context_lens)
@@ -192,7 +192,7 @@ def with_new_tokens(
     for cache, new, scale in ((k_cache, k_new, k_scale), (v_cache, v_new, v_scale)):
         wide = np.asarray(cache, dtype=np.float64) * _per_head(scale)
         last = np.zeros((num_seqs, *cache.shape[1:]))
-        partly = row > 0  # the others begin a page
+        partly = row > 0  # the other tokens begin a page
         last[partly] = wide[tables[seqs, page][partly]]
         last[seqs, row] = new
         caches.append(np.concatenate([wide, last]))
@@ -218,7 +218,7 @@ def reshape_and_cache(
 ) -> None:
     """Write each token's key and value [T, Hkv, D] into its slot of the caches; -1 = skip.
 
-    Numbers for an fp8 cache come here divided by their scale, clamped and rounded: see `to_fp8`.
+    Numbers for an fp8 cache must already be divided by their scale and rounded: see `to_fp8`.
     """
     block_size = k_cache.shape[1]
     for token, slot in enumerate(int(s) for s in slot_mapping):

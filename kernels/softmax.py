@@ -3,15 +3,15 @@
 **The problem.** softmax(x)ᵢ = exp(xᵢ - max) / Σ exp(xⱼ - max). The maximum must be known before the
 first exp, or large numbers overflow: one pass for the maximum, one for the sum, one to divide.
 
-**The idea.** Keep the sum relative to the largest number *so far*. When a larger one comes, the sum
-so far shrinks by a factor that is known (Milakov & Gimelshein 2018):
+**The idea.** Keep the sum relative to the largest number *so far*. When a larger one comes, rescale
+the sum by a known factor (Milakov & Gimelshein 2018):
 
     tile         [ 1  3 ]            [ 2  5 ]                   [ 4  0 ]
     m      -inf      3     -->           5          -->             5
     ell      0   e⁻²+e⁰    -->   ·e³⁻⁵ + e⁻³+e⁰     -->    ·e⁰ + e⁻¹+e⁻⁵     = Σ exp(x - 5)
 
-Maximum and sum are known after one pass; a second one writes the answer. Attention needs not even
-that: it carries Σ exp(score - m) · value along in the same way, and divides once.
+Maximum and sum are known after one pass; a second one writes the answer. Attention does not need
+the second one: it keeps Σ exp(score - m) · value in the same way, and divides once.
 
 One program takes one row. A row may be far longer than a program can hold.
 
@@ -42,7 +42,7 @@ def online_softmax_kernel(x_ptr, out_ptr, x_row, out_row, size, TILE: tl.constex
         column = start + tl.arange(0, TILE)
         x = tl.load(x_ptr + column, mask=column < size, other=float("-inf")).to(tl.float32)
         new_m = tl.maximum(m, tl.max(x, axis=0))
-        # As long as all numbers were -inf there is nothing to shift by.
+        # While all numbers are -inf there is nothing to shift by.
         shift = tl.where(new_m == float("-inf"), 0.0, new_m)
         ell = ell * tl.exp(m - shift) + tl.sum(tl.exp(x - shift), axis=0)
         m = new_m
@@ -57,8 +57,8 @@ def online_softmax_kernel(x_ptr, out_ptr, x_row, out_row, size, TILE: tl.constex
 def online_softmax(x: torch.Tensor) -> torch.Tensor:
     """Softmax along the last axis, in x's dtype; -inf gets weight 0.
 
-    x: [N] or [R, N] in float32, float16 or bfloat16, the last axis contiguous. A row of nothing but
-    -inf gives NaN, as in torch: no weights fit it. Raises ValueError or TypeError naming x.
+    x: [N] or [R, N] in float32, float16 or bfloat16, the last axis contiguous. A row of -inf alone
+    gives NaN, as in torch. Raises ValueError or TypeError naming x.
     """
     rows = x[None] if isinstance(x, torch.Tensor) and x.dim() == 1 else x
     check_tensor("x", rows, "[N] or [R, N]", FLOATS)

@@ -4,10 +4,10 @@ Triton could try configurations and keep the fastest (`@autotune`), but only wit
 This table is written down instead: readable, the same in every process, and a compiler can check
 each line on a machine that has no GPU at all.
 
-A tile holds `tile` tokens, so `tile · head_dim` numbers of K and as many of V. It is as large as
-fills TILE_BYTES once its numbers have q's dtype: smaller ones wait for memory more often, larger
-ones overflow the registers. Stages are how many tiles are on their way at once. Looking a page up
-in the table costs one of them, so 2 keep nothing in flight but the look-up.
+A tile holds `tile` tokens, so `tile · head_dim` numbers of K and as many of V. In q's dtype these
+fill TILE_BYTES: smaller tiles wait for memory more often, larger ones overflow the registers.
+Stages are how many tiles are in flight at once. Looking up a page in the table takes one of them:
+with 2, only the look-up is in flight.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from kernels.runtime import mode
 from kernels.runtime.inputs import PagedInputs
 
 TILE_BYTES = 16 * 1024
-_SMALLEST, _LARGEST = 16, 128  # tl.dot takes no fewer than 16 rows; beyond 128 registers spill
+_SMALLEST, _LARGEST = 16, 128  # tl.dot needs at least 16 rows; beyond 128 registers spill
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One line of the table: rows of q and tokens a tile, and what the compiler gets."""
+    """One line of the table: rows of q and tokens per tile, and what the compiler is told."""
 
     rows: int
     tile: int
@@ -67,7 +67,7 @@ def sizes(inputs: PagedInputs) -> tuple[str, int, int, int]:
 
 
 def constants(inputs: PagedInputs, config: Config) -> dict[str, Any]:
-    """What the kernels that go by tiles are compiled for."""
+    """The compile-time arguments of the tiled kernels."""
     head_dim = inputs.q.shape[2]
     return {
         "GROUP": inputs.group,
@@ -88,13 +88,13 @@ def padded(head_dim: int) -> int:
 
 
 def decode_config(chip: str, head_dim: int, group: int, element_size: int) -> Config:
-    """For one query token, whose heads of a group are the rows; arguments as from `sizes`."""
+    """For one query token: the rows are the query heads of a group; arguments as from `sizes`."""
     rows = max(_SMALLEST, _power_of_two(group))
     if chip == "interpreted":
         return Config(rows, _INTERPRETED, 4, 1)
     stages = _CHIPS.get(chip, _OTHER).decode_stages
     if element_size == 4:
-        # No tensor cores for exact float32: a dot's operands lie in registers as a whole.
+        # Exact float32 uses no tensor cores: the whole operands of a dot are in registers.
         return Config(rows, _SMALLEST, 8, stages)
     tile = _tile(head_dim, element_size)
     if rows >= 64:

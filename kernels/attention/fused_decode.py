@@ -1,8 +1,8 @@
 """Decode attention that takes the new token's key and value from its arguments, not from the cache.
 
 **The problem.** A decode step first writes the new token's key and value into the cache, and then
-the attention kernel reads them back, from memory, for the very next thing that happens: one launch
-waits for the other. But who attends has those numbers in hand.
+the attention kernel reads them back from memory: one launch waits for the other. Yet the caller has
+those numbers at hand.
 
 **The idea.** A running softmax may begin anywhere. Let it begin with the new token: its score is
 the first maximum, its weight is exp(0) = 1.
@@ -17,8 +17,8 @@ the first maximum, its weight is exp(0) = 1.
 The cache is not touched; writing k_new and v_new there (`reshape_and_cache`) can happen at any time
 before the next step. Every sequence sees at least its new token, so none is empty.
 
-An fp8 cache holds numbers divided by k_scale and v_scale; k_new and v_new never were in it and are
-taken as they are. So the new value is kept apart until the cached ones have been scaled back.
+An fp8 cache holds numbers divided by k_scale and v_scale; k_new and v_new have never been in it and
+are not divided. So the new value is kept apart until the cached ones have been scaled back.
 
 Tested in tests/kernels/attention; `python -m kernels.bench` times decoding from the cache only.
 """
@@ -30,7 +30,7 @@ import torch
 from kernels.attention import configs, numerics
 from kernels.attention import tile as tiles
 from kernels.runtime import mode
-from kernels.runtime.checks import paged_inputs
+from kernels.runtime.checks import checked
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -70,7 +70,7 @@ def fused_decode_kernel(
     v_new_offset = seq * v_new_seq + kv_head * v_new_head + dim
     v_new = tl.load(v_new_ptr + v_new_offset, mask=in_head, other=0.0).to(tl.float32)
 
-    # The new token stands at the query's own position: ALiBi adds nothing, every window holds it.
+    # The new token is at the query's own position: ALiBi adds nothing, every window includes it.
     own = tl.sum(q.to(tl.float32) * k_new[None, :], axis=1) * scale
     if SOFTCAP > 0.0:
         own = SOFTCAP * numerics.tanh(own / SOFTCAP)
@@ -86,26 +86,14 @@ def fused_decode_kernel(
         slope = tl.load(alibi_slopes_ptr + head, mask=lane < GROUP, other=0.0)[:, None]
     ALIBI: tl.constexpr = alibi_slopes_ptr is not None
 
-    context_len = tl.load(context_lens_ptr + seq)
-    start = tl.maximum(context_len + 1 - window, 0)
+    length = tl.load(context_lens_ptr + seq)
+    start = tl.maximum(length + 1 - window, 0)
     table_ptr = block_tables_ptr + seq * table_seq
     k_ptr = k_cache_ptr + kv_head * k_head
     v_ptr = v_cache_ptr + kv_head * v_head
     cache = (slope, table_ptr, k_ptr, v_ptr, k_block, k_row, v_block, v_row, scale, window)
     m, ell, acc = tiles.attend_all(
-        q,
-        m,
-        ell,
-        acc,
-        start,
-        context_len,
-        context_len,
-        cache,
-        BLOCK_SIZE,
-        HEAD_DIM,
-        TILE,
-        SOFTCAP,
-        ALIBI,
+        q, m, ell, acc, start, length, length, cache, BLOCK_SIZE, HEAD_DIM, TILE, SOFTCAP, ALIBI
     )
 
     if v_scale_ptr is not None:
@@ -148,11 +136,11 @@ def fused_decode(
     (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score).
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = paged_inputs(
-        "fused decode", q, k_cache, v_cache, block_tables, context_lens, options, plan,
-        k_new=k_new, v_new=v_new,
+    inputs = PagedInputs(
+        "fused decode", q, k_cache, v_cache, block_tables, context_lens, options,
+        k_new=k_new, v_new=v_new, plan=plan,
     )  # fmt: skip
-    return attend(launch, inputs, return_lse)
+    return attend(launch, checked(inputs), return_lse)
 
 
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:

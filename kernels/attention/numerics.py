@@ -9,8 +9,8 @@ from kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 
-# Known when a kernel is compiled, so that a GPU's code holds nothing of what is there for the
-# interpreter's sake. Without triton nobody asks.
+# Known at compile time, so that a GPU's code omits what only the interpreter needs. Without triton
+# it is not used.
 INTERPRETED = None if tl is None else tl.constexpr(mode.decide().mode == "interpreted")
 
 
@@ -26,7 +26,7 @@ def round_to(x, dtype: tl.constexpr):
         bits = x.to(tl.uint32, bitcast=True)
         # Just under half a unit, plus one more if the last kept bit is odd: a tie goes to even.
         upper = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-        # A NaN's bits must not be counted up: they could wrap around to a number.
+        # A NaN's bits must not be rounded up: they could wrap around to a number.
         upper = tl.where(x == x, upper, 0x7FC0)
         rounded = upper.to(tl.uint16).to(tl.bfloat16, bitcast=True)
     elif dtype == tl.float8e4nv:
@@ -46,7 +46,7 @@ def round_to(x, dtype: tl.constexpr):
 
 @triton.jit
 def widen(x):
-    """Any of the dtypes as float32, every value exactly as it was; float8_e4m3fn's NaNs too."""
+    """Any of the dtypes as float32, every value unchanged; float8_e4m3fn's NaNs too."""
     wide = x.to(tl.float32)
     if INTERPRETED and x.dtype == tl.float8e4nv:
         # The interpreter takes the code of NaN for 480, one step above the largest number.
@@ -65,11 +65,11 @@ def operand(x, dtype: tl.constexpr):
 
 @triton.jit
 def tanh(x):
-    """tanh in float32, to a relative 1e-6; Triton has none that it can interpret."""
+    """tanh in float32, to a relative 1e-6; Triton's own cannot be interpreted."""
     # Past ±15 tanh is ±1 in float32, and e²ˣ would overflow on the way there. A NaN stays one.
     x = tl.where(x > 15.0, 15.0, tl.where(x < -15.0, -15.0, x))
-    # 1 - 2/(e²ˣ + 1) subtracts nearly equal numbers where x is small: there the series' first five
-    # terms are as good as float32 can be.
+    # 1 - 2/(e²ˣ + 1) subtracts nearly equal numbers where x is small: there the first five terms of
+    # the series are exact to float32.
     square = x * x
     series = 62.0 / 2835.0
     series = series * square - 17.0 / 315.0

@@ -1,13 +1,13 @@
 """Into how many partitions should `paged_attention_v2` cut its sequences?
 
-A GPU runs as many programs at a time as it has seats; more than that wait for the next wave.
+A GPU runs as many programs at a time as it has seats; the others wait for the next wave.
 
     1 sequence of 4096 tokens, 8 KV heads, 264 seats
 
     partitions    programs    seats taken    a program reads
          1            8            3 %          4096 tokens      the chip is idle
          8           64           24 %           512 tokens      an eighth each, and a merge
-        64          512           two waves       64 tokens      starting programs is now the work
+        64          512           two waves       64 tokens      most of the time goes into starting
 
 Partitions have one size, so a ragged batch is split by length: a short sequence stays whole.
 """
@@ -23,7 +23,7 @@ from kernels.runtime.argument_checks import describe
 from kernels.runtime.inputs import Numbers, PagedInputs, Plan
 
 # Programs that one multiprocessor holds at a time (each pipelines its loads through shared memory),
-# and what starting and merging one costs, in tokens that could have been read instead.
+# and what starting and merging one costs, in tokens that could be read in that time.
 _RESIDENT, _OVERHEAD = 2, 128
 _MAX_PARTITIONS = 256
 PARTITION_SIZE = 512  # tokens, as in vLLM
@@ -61,7 +61,7 @@ def chosen(inputs: PagedInputs, partition_size: int, num_partitions: int | None)
         processors = torch.cuda.get_device_properties(inputs.q.device).multi_processor_count
         tile, seats = configs.decode_config(*configs.sizes(inputs)).tile, processors * _RESIDENT
         span = wave_span(visible, inputs.k_cache.shape[2], seats, partition_size, tile)
-    # None of them behind the end: it would be empty.
+    # No partition starts past the end: it would be empty.
     plan = replace(inputs.plan, num_partitions=-(-longest // span), span=span)
     return replace(inputs, plan=plan)
 

@@ -1,24 +1,24 @@
 """Plan once a step, run once a layer.
 
-A launcher must see tables and lengths before it trusts them, and on a GPU that means to wait. A
-model of 28 layers would wait 28 times for the same answer. So ask once and pass it on:
+A launcher must look at tables and lengths before it trusts them, and on a GPU it must wait for
+them. A model of 28 layers would wait 28 times for the same answer. So ask once and pass it on:
 
     plan = kernels.plan_decode(q, k_cache, v_cache, block_tables, seq_lens, slot_mapping=slots)
     for layer in model:                                                       # no more waiting
         kernels.reshape_and_cache(key, value, k_cache, v_cache, slots, plan=plan)
         out = kernels.paged_attention_v2(q, k_cache, v_cache, block_tables, seq_lens, plan=plan)
 
-The arguments are those of one layer's call, with the same errors. Other layers bring other q and
-caches, of the same shapes and dtypes, but the very tables, lengths and slots that were looked at,
-unchanged (torch counts changes in place). Anything else is a ValueError that names both sides.
-Layers with different sliding windows need a plan for each window.
+The arguments are those of one layer's call, with the same errors. Other layers have their own q and
+caches of the same shapes and dtypes, but must pass the same tables, lengths and slots, unchanged
+(torch counts changes in place). Anything else is a ValueError that names both sides. Layers with
+different sliding windows need a plan for each window.
 """
 
 import torch
 
 from kernels.attention import partitions
-from kernels.runtime.checks import paged_inputs
-from kernels.runtime.inputs import Options, Plan
+from kernels.runtime.checks import checked
+from kernels.runtime.inputs import Options, PagedInputs, Plan
 
 
 def plan_decode(
@@ -39,10 +39,8 @@ def plan_decode(
     """
     partitions.check(partition_size, num_partitions)
     options = Options(sliding_window=sliding_window)
-    inputs = paged_inputs(
-        "decode", q, k_cache, v_cache, block_tables, seq_lens, options, slot_mapping=slot_mapping
-    )
-    return partitions.chosen(inputs, partition_size, num_partitions).plan
+    inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
+    return partitions.chosen(checked(inputs, slot_mapping), partition_size, num_partitions).plan
 
 
 def plan_prefill(
@@ -58,10 +56,10 @@ def plan_prefill(
 ) -> Plan:
     """A plan for `paged_prefill`; slot_mapping as in `plan_decode`."""
     options = Options(sliding_window=sliding_window)
-    return paged_inputs(
-        "prefill", q, k_cache, v_cache, block_tables, seq_lens, options,
-        query_start_loc=query_start_loc, slot_mapping=slot_mapping,
-    ).plan  # fmt: skip
+    inputs = PagedInputs(
+        "prefill", q, k_cache, v_cache, block_tables, seq_lens, options, query_start_loc
+    )
+    return checked(inputs, slot_mapping).plan
 
 
 def plan_fused_decode(
@@ -78,7 +76,8 @@ def plan_fused_decode(
 ) -> Plan:
     """A plan for `fused_decode`; slot_mapping as in `plan_decode`."""
     options = Options(sliding_window=sliding_window)
-    return paged_inputs(
+    inputs = PagedInputs(
         "fused decode", q, k_cache, v_cache, block_tables, context_lens, options,
-        k_new=k_new, v_new=v_new, slot_mapping=slot_mapping,
-    ).plan  # fmt: skip
+        k_new=k_new, v_new=v_new,
+    )  # fmt: skip
+    return checked(inputs, slot_mapping).plan

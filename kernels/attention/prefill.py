@@ -1,8 +1,9 @@
 """Attention for many new tokens of a sequence at once: prompts, and chunks of prompts.
 
-**The problem.** A prompt's tokens are known together. Some of its keys may be in the cache from
-before: an earlier chunk, or a prefix that another request computed. The new tokens' own keys were
-just written there too. So there is one place to read, and a causal rule: nobody looks ahead.
+**The problem.** All tokens of a prompt are known at once. Some of its keys may already be in the
+cache: from an earlier chunk, or from a prefix that another request computed. The new tokens' own
+keys were just written there too. So there is one place to read, and a causal rule: no query sees a
+later key.
 
     seq_len 7: 4 tokens cached, 3 queries at its end
 
@@ -35,7 +36,7 @@ import torch
 from kernels.attention import configs, numerics
 from kernels.attention import tile as tiles
 from kernels.runtime import mode
-from kernels.runtime.checks import paged_inputs
+from kernels.runtime.checks import checked
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -158,11 +159,10 @@ def paged_prefill(
     position. return_lse: True gives (output, lse), lse float32 [T, Hq] = log₂ Σ exp(score).
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = paged_inputs(
-        "prefill", q, k_cache, v_cache, block_tables, seq_lens, options, plan,
-        query_start_loc=query_start_loc,
-    )  # fmt: skip
-    return attend(launch, inputs, return_lse)
+    inputs = PagedInputs(
+        "prefill", q, k_cache, v_cache, block_tables, seq_lens, options, query_start_loc, plan=plan
+    )
+    return attend(launch, checked(inputs), return_lse)
 
 
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:

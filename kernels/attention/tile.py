@@ -1,13 +1,13 @@
 """One tile of keys and values for several query rows: the step that the fast kernels share.
 
-`v1.py` takes one query head at a time. With GQA the heads of a group look at the same
-keys, so here they stand together as the rows of a matrix, and one `tl.dot` scores them all:
+`v1.py` takes one query head at a time. With GQA the heads of a group look at the same keys, so here
+they become the rows of a matrix, and one `tl.dot` scores them all:
 
                         TILE keys                           head_dim
                    k8  k9  k10 … k71
     head 4   q4  [ s   s   s  …  s  ]  --> weights   [ acc4 ]     K and V are read once
     head 5   q5  [ s   s   s  …  s  ]      · V  -->  [ acc5 ]     for the whole group
-    (rows up to 16, the least a dot takes, are padding)
+    (rows up to 16, the fewest that a dot takes, are padding)
 
 A tile may start at any token and may cover several pages: each key looks up its own page.
 
@@ -16,9 +16,9 @@ A tile may start at any token and may cover several pages: each key looks up its
     block      tbl[2] ………………… | tbl[3] …
     row        0    1    2    3  | 0    1    …      = position % 4
 
-`attend` moves (m, ell, acc) one tile on, exactly as in `v1.py`, with exp as a power of two.
-Scores stay natural and are multiplied by log₂e after the maximum is taken off: the other way round
-large scores would lose the digits in which they differ.
+`attend` updates (m, ell, acc) by one tile, as in `v1.py`, with exp as a power of two. Scores are
+multiplied by log₂e after the maximum is subtracted: the other way round large scores would lose the
+digits in which they differ.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def attend(
     """The running softmax of all rows, after one more tile of keys."""
     position = start + tl.arange(0, TILE)
     present = position < stop
-    # Without a sign, / and % are a shift and a mask, and to widen costs nothing.
+    # On unsigned numbers / and % are a shift and a mask, and widening is free.
     unsigned = position.to(tl.uint32)
     page_ptr = table_ptr + unsigned // BLOCK_SIZE
     block = tl.load(page_ptr, mask=present, other=0) if MASKED else tl.load(page_ptr)
@@ -72,7 +72,7 @@ def attend(
         scores = tl.where(visible, scores, float("-inf"))
 
     new_m = tl.maximum(m, tl.max(scores, axis=1))
-    # A row that has seen no key yet has m = -inf, and -inf - (-inf) is no number.
+    # A row that has seen no key yet has m = -inf, and -inf - (-inf) is NaN.
     shift = tl.where(new_m == float("-inf"), 0.0, new_m) if MASKED else new_m
     weights = exp(scores - shift[:, None])
     rescale = exp(m - shift)
@@ -88,8 +88,10 @@ def attend_all(
     BLOCK_SIZE: tl.constexpr, HEAD_DIM: tl.constexpr, TILE: tl.constexpr,
     SOFTCAP: tl.constexpr, ALIBI: tl.constexpr,
 ):  # fmt: skip
-    """The same after all keys from start to stop - 1, for rows that see all of them: only the last
-    tile may be cut short, and needs a mask. cache: attend's arguments from slope to window."""
+    """The running softmax after keys start … stop - 1, all of which every row sees.
+
+    Only the last tile may be partial and need a mask. cache: attend's arguments slope … window.
+    """
     full = start + tl.maximum(stop - start, 0) // TILE * TILE
     # fmt: off
     for first in range(start, full, TILE):
@@ -106,7 +108,7 @@ def attend_all(
 def load_rows(
     ptr, offset, present, HEAD_DIM: tl.constexpr, DIMS: tl.constexpr, MASKED: tl.constexpr
 ):
-    """A tile of K or V, [TILE, DIMS]; absent rows and columns are 0 and are not even read."""
+    """A tile of K or V, [TILE, DIMS]; absent rows and columns are 0 and are not read."""
     dim = tl.arange(0, DIMS)[None, :]
     ptrs = ptr + (offset[:, None] + dim)
     if MASKED:
@@ -120,7 +122,7 @@ def load_rows(
 
 @triton.jit
 def exp(x):
-    """eˣ as a power of two: the only one that a GPU has an instruction for."""
+    """eˣ as a power of two, which is what a GPU has an instruction for."""
     return tl.exp2(x * 1.4426950408889634)
 
 

@@ -1,7 +1,7 @@
 """Decode attention over a block table, in one pass (vLLM: `paged_attention_v1`).
 
-**The problem.** A sequence decodes one token: its query must meet every earlier key and gather
-every earlier value. Those lie in blocks scattered over the cache; only the block table knows where.
+**The problem.** A sequence decodes one token: its query needs every earlier key and every earlier
+value. Those lie in blocks scattered over the cache; only the block table says where.
 
     block_size = 4, seq_len = 10                   k_cache, row   0    1    2    3
 
@@ -20,12 +20,12 @@ every earlier value. Those lie in blocks scattered over the cache; only the bloc
     ell  Σ exp(score - m)              ell' = ell · exp(m - m') + Σ exp(scores - m')
     acc  Σ exp(score - m) · value      acc' = acc · exp(m - m') + Σ exp(scores - m') · values
 
-At the end acc / ell is softmax(scores) · V, and no list of scores was ever stored. Shifting by the
+At the end acc / ell is softmax(scores) · V, and the scores were never stored. Subtracting the
 maximum keeps exp from overflowing; a larger maximum only rescales what is there.
 `kernels.reference.online_softmax_attention` is the same walk in NumPy.
 
 **The work.** One program per sequence and query head. With fewer KV heads than query heads (GQA),
-the programs of a group read the same keys: simple, and the first thing a faster kernel improves.
+the programs of a group read the same keys, which is the first thing that a faster kernel avoids.
 All arithmetic is plain float32, whatever the dtype of the tensors: no tensor cores, no TF32.
 
 Tested in tests/kernels/attention, timed by `python -m kernels.bench`.
@@ -37,13 +37,13 @@ import torch
 
 from kernels.attention import numerics
 from kernels.runtime import mode
-from kernels.runtime.checks import paged_inputs
+from kernels.runtime.checks import checked
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 
-# A page larger than this many numbers is read in slices, or it would not fit the registers.
+# A page with more numbers than this is read in slices, because it would not fit the registers.
 _TILE = 4096
 
 
@@ -92,7 +92,7 @@ def paged_attention_v1_kernel(
         # 64 bits before any product: block · stride passes 2³¹ in a cache of a few GiB.
         block = tl.load(block_tables_ptr + seq * table_seq + page).to(tl.int64)
         row = row.to(tl.int64)[:, None]
-        # What is not visible is not even read: exp(-inf) · NaN would still be NaN.
+        # What is not visible is not read: exp(-inf) · NaN would still be NaN.
         wanted = visible[:, None] & in_head[None, :]
         k_offset = block * k_block + kv_head * k_head + row * k_row + dim[None, :]
         k = numerics.widen(tl.load(k_cache_ptr + k_offset, mask=wanted, other=0.0))
@@ -153,8 +153,8 @@ def paged_attention_v1(
     too short for its sequence and for block ids outside the cache.
     """
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = paged_inputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan)
-    return attend(launch, inputs)
+    inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan=plan)
+    return attend(launch, checked(inputs))
 
 
 def launch(out: torch.Tensor, lse: None, inputs: PagedInputs) -> None:

@@ -1,11 +1,11 @@
 """Decode attention in partitions (vLLM: `paged_attention_v2`): the fast one.
 
-**The problem.** `v1.py` gives a sequence one program per head. A batch of 4 sequences and 8
-KV heads makes 32 programs: a chip with 132 multiprocessors stands three quarters empty, however
-long the sequences are. And every query head reads its group's keys again.
+**The problem.** `v1.py` gives a sequence one program per head. A batch of 4 sequences and 8 heads
+makes 32 programs: three quarters of a chip with 132 multiprocessors are idle, however long the
+sequences are. And every query head reads its group's keys again.
 
-**The idea.** Cut the KV sequence into partitions, attend to each as if it were alone, put the
-answers together.
+**The idea.** Cut the KV sequence into partitions, attend to each as if it were alone, and merge the
+answers.
 
     tokens      0 ............ 511 | 512 .......... 1023 | 1024 ... 1200
                    partition 0     |    partition 1      |  partition 2      one program each
@@ -15,16 +15,16 @@ answers together.
                                            |
                                          output
 
-Attention over a part leaves the same (m, ell, acc) as a running softmax that stopped there. Two of
-them merge by the rule that moved one on: shift both to the larger m, then add. A partition is a
-slice of the tokens of one sequence; it has nothing to do with how many GPUs share the model.
+Attention over a partition gives (m, ell, acc), as a running softmax that stops there would. Two of
+them merge by the same rule: rescale both to the larger m, then add. A partition is a slice of the
+tokens of one sequence; it has nothing to do with how many GPUs share the model.
 
 Inside a partition a program takes all query heads of one KV head and tiles of many tokens
-(`kernels.attention.tile`): full tiles need no mask, and only the last one gets one.
+(`kernels.attention.tile`); only the last tile needs a mask.
 
-**How many partitions?** Programs run in waves of as many as the chip holds. Splitting pays until a
-wave is full; beyond that it only adds partial answers to write and merge:
-`kernels.attention.partitions` weighs the two.
+**How many partitions?** The chip holds a wave of programs at a time. Splitting pays until a wave is
+full; beyond that it only adds partial answers to write and merge: `kernels.attention.partitions`
+weighs the two.
 
 Tested in tests/kernels/attention, timed by `python -m kernels.bench`, its machine code bounded by
 `python -m kernels.gate`.
@@ -37,7 +37,7 @@ import torch
 from kernels.attention import configs, numerics, partitions
 from kernels.attention import tile as tiles
 from kernels.runtime import mode
-from kernels.runtime.checks import paged_inputs
+from kernels.runtime.checks import checked
 from kernels.runtime.fallback import attend
 from kernels.runtime.inputs import Options, PagedInputs, Plan
 
@@ -73,7 +73,7 @@ def split_kernel(
     start = tl.maximum(seq_len - window, 0) + part * span
     stop = tl.minimum(start + span, seq_len)
     if part > 0 and start >= seq_len:
-        return  # the reduce knows how many partitions a sequence has
+        return  # reduce_kernel works out how many partitions a sequence has
 
     lane = tl.arange(0, ROWS)
     dim = tl.arange(0, DIMS)
@@ -134,7 +134,7 @@ def reduce_kernel(
     head = tl.program_id(1).to(tl.int64)
     dim = tl.arange(0, DIMS)
     place = seq * tl.num_programs(1) + head
-    # What lies behind a sequence's last partition was never written, and may be NaN.
+    # What follows a sequence's last partition was never written, and may be NaN.
     count = tl.cdiv(tl.minimum(tl.load(seq_lens_ptr + seq), window), span)
 
     m = float("-inf")
@@ -186,18 +186,18 @@ def paged_attention_v2(
     """What `paged_attention_v1` gives, with the KV sequence cut into partitions.
 
     The common arguments, their checks and errors are those of `paged_attention_v1`.
-    partition_size: a partition has at least so many tokens. num_partitions: cut the longest
-    sequence into so many, whatever their size; None takes as many as keep the chip busy (in the
-    interpreter: as partition_size makes). Shorter sequences have fewer partitions of the same size.
-    With a plan both are the plan's: give them to `plan_decode`.
+    partition_size: the fewest tokens of a partition. num_partitions: how many the longest sequence
+    is cut into, whatever their size; None chooses enough to keep the chip busy (the interpreter
+    uses partition_size). Shorter sequences have fewer partitions of the same size. A plan includes
+    both: give them to `plan_decode`.
 
     return_lse: True gives (output, lse), lse float32 [B, Hq] = log₂ Σ exp(score), -inf for length
     0: with it, answers over parts of a sequence can be merged.
     """
     partitions.check(partition_size, num_partitions, plan)
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
-    inputs = paged_inputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan)
-    inputs = partitions.chosen(inputs, partition_size, num_partitions)
+    inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options, plan=plan)
+    inputs = partitions.chosen(checked(inputs), partition_size, num_partitions)
     return attend(launch, inputs, return_lse)
 
 

@@ -1,4 +1,4 @@
-"""The questions that every check asks of one argument: its type, shape, dtype, strides, device.
+"""Checks of single arguments: type, shape, dtype, strides, device.
 
 ValueError (TypeError for a wrong Python type) names the argument, the value and the way out.
 """
@@ -38,7 +38,7 @@ def check_tensor(
 
 
 def check_devices(**tensors: torch.Tensor) -> None:
-    """Check that all are on one device, and on one that this process's kernels can reach."""
+    """Check that all are on one device, which this process's kernels can reach."""
     (first, reference), *others = tensors.items()
     for name, tensor in others:
         if tensor.device != reference.device:
@@ -85,7 +85,7 @@ def check_places(**written: torch.Tensor) -> None:
 
 
 def _addresses(tensor: torch.Tensor) -> NDArray[np.void]:
-    """An array where the tensor is, on whatever device: to be compared, never to be read."""
+    """An array at the tensor's addresses, on whatever device: for comparison, never to be read."""
     size = tensor.element_size()
     memory = {"version": 3, "data": (tensor.data_ptr(), True), "typestr": f"|V{size}"}
     axes = {"shape": tuple(tensor.shape), "strides": tuple(size * step for step in tensor.stride())}
@@ -93,7 +93,7 @@ def _addresses(tensor: torch.Tensor) -> NDArray[np.void]:
 
 
 def finite(name: str, value: float) -> float:
-    """A finite number as a float; bool is none."""
+    """A finite number as a float; a bool is refused."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {describe(value)}")
     if not math.isfinite(value):
@@ -102,7 +102,7 @@ def finite(name: str, value: float) -> float:
 
 
 def describe(value: object) -> str:
-    """A value for a message: what it looks like, and its type."""
+    """A value for a message: its repr and its type."""
     return f"{value!r} ({type(value).__name__})"[:80]
 
 

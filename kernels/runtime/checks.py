@@ -1,11 +1,11 @@
-"""What a launcher refuses before a kernel runs; what it lets pass, it returns as `PagedInputs`.
+"""What a launcher checks before a kernel runs.
 
 A kernel trusts its numbers: a wrong block id reads foreign memory, and can end a Jupyter kernel
 without a word. So every launcher asks here first. ValueError (TypeError for a wrong Python type)
 names the argument, the value, and the sequence or token. Types, shapes, dtypes, strides and devices
-are looked at in every call. The contents of tables, lengths and slots are looked at on the CPU,
-which on a GPU waits for the work queued there: the price of never crashing, paid once a step where
-a plan is passed on.
+are checked in every call. The contents of tables, lengths and slots are checked on the CPU, which
+on a GPU waits for the work queued there: the price of never crashing, paid once a step where a plan
+is passed on.
 """
 
 import math
@@ -29,7 +29,7 @@ from kernels.runtime.argument_checks import (
     finite,
     short,
 )
-from kernels.runtime.inputs import Call, Numbers, Options, PagedInputs, Plan, require
+from kernels.runtime.inputs import Numbers, Options, PagedInputs, Plan, require
 from kernels.runtime.table_checks import (
     check_groups,
     check_sequences,
@@ -41,22 +41,13 @@ from kernels.runtime.table_checks import (
 MAX_HEAD_DIM = 256
 
 
-def paged_inputs(
-    call: Call,
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_tables: torch.Tensor,
-    lens: torch.Tensor,
-    options: Options,
-    plan: Plan | None = None,
-    *,
-    query_start_loc: torch.Tensor | None = None,
-    k_new: torch.Tensor | None = None,
-    v_new: torch.Tensor | None = None,
-    slot_mapping: torch.Tensor | None = None,
-) -> PagedInputs:
-    """Check an attention call; without a plan, look at its tables and make one."""
+def checked(inputs: PagedInputs, slot_mapping: torch.Tensor | None = None) -> PagedInputs:
+    """Check an attention call, fill in its options' defaults and, if it has none, its plan.
+
+    slot_mapping: a step's slots, for a plan that serves `reshape_and_cache` too.
+    """
+    call, q, k_cache, v_cache = inputs.call, inputs.q, inputs.k_cache, inputs.v_cache
+    block_tables, lens, query_start_loc = inputs.block_tables, inputs.lens, inputs.query_start_loc
     check_tensor("q", q, "[T, Hq, D]" if call == "prefill" else "[B, Hq, D]", FLOATS)
     _check_caches(k_cache, v_cache)
     check_tensor("block_tables", block_tables, "[B, max_blocks]", (torch.int32,))
@@ -84,11 +75,8 @@ def paged_inputs(
     else:
         check_sequences(q.shape[0], block_tables=block_tables, **{lengths: lens})
     if call == "fused decode":
-        _check_new_tokens(q, k_new, v_new, k_cache.shape[2])
-    inputs = PagedInputs(
-        call, q, k_cache, v_cache, block_tables, lens, _checked_options(q, k_cache, options),
-        query_start_loc, k_new, v_new,
-    )  # fmt: skip
+        _check_new_tokens(inputs)
+    inputs = replace(inputs, options=_checked_options(q, k_cache, inputs.options))
     facts = {
         "the call": call,
         "q": _fact(q),
@@ -96,11 +84,10 @@ def paged_inputs(
         "sliding_window": inputs.options.sliding_window,
         **{name: _identity(tensor) for name, tensor in looked_at.items()},
     }
-    if plan is None:
-        plan = _look(inputs, facts, looked_at, lengths)
-    else:
-        require(plan, facts)
-    return replace(inputs, plan=plan)
+    if inputs.plan is None:
+        return replace(inputs, plan=_look(inputs, facts, looked_at, lengths))
+    require(inputs.plan, facts)
+    return inputs
 
 
 def cache_write(
@@ -141,7 +128,7 @@ def cache_write(
                 f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
             )
         scales.append(_head_scale(name, scale, k_cache))
-        # A wrong scale is no danger: to look at a tensor's numbers in every layer would cost more.
+        # A wrong scale crashes nothing, so it is not worth a look at a tensor in every layer.
         if scale is not None and not (plan and isinstance(scale, torch.Tensor)):
             _check_positive(name, scale)
     if plan is None:
@@ -174,33 +161,34 @@ def _look(
 
 
 def _read(*tensors: torch.Tensor) -> list[Numbers]:
-    """Integer tensors on the CPU. However many they are, a GPU is waited for once."""
+    """Integer tensors on the CPU, fetched from a GPU with a single wait."""
     flat = torch.cat([tensor.reshape(-1).to(torch.int64) for tensor in tensors]).cpu().numpy()
     parts = np.split(flat, np.cumsum([tensor.numel() for tensor in tensors])[:-1])
     return [part.reshape(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
 
 
 def _fact(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """What a plan remembers of a tensor that every layer has one of."""
+    """What a plan remembers of a tensor that every layer has its own of."""
     return short(tensor.dtype), list(tensor.shape), "on", str(tensor.device)
 
 
 def _identity(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """What a plan remembers of a tensor that it has looked into: torch counts its changes."""
+    """What a plan remembers of a tensor whose contents it has read: torch counts its changes."""
     version = "?" if tensor.is_inference() else tensor._version
     where = ("at", hex(tensor.data_ptr()), "with strides", tensor.stride())
     return *_fact(tensor), *where, "after", version, "changes in place"
 
 
-def _check_new_tokens(q: torch.Tensor, k_new: Any, v_new: Any, num_kv_heads: int) -> None:
-    """Check the keys and values that `fused_decode` gets beside the cache."""
-    wanted = [q.shape[0], num_kv_heads, q.shape[2]]
-    for name, tensor in (("k_new", k_new), ("v_new", v_new)):
+def _check_new_tokens(inputs: PagedInputs) -> None:
+    """Check the keys and values that `fused_decode` gets in addition to the cache."""
+    q, new = inputs.q, {"k_new": inputs.k_new, "v_new": inputs.v_new}
+    wanted = [q.shape[0], inputs.k_cache.shape[2], q.shape[2]]
+    for name, tensor in new.items():
         check_tensor(name, tensor, "[B, Hkv, D]", FLOATS)
         if list(tensor.shape) != wanted:
             raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {wanted}")
-    check_devices(q=q, k_new=k_new, v_new=v_new)
-    check_same_dtype(q=q, k_new=k_new, v_new=v_new)
+    check_devices(q=q, **new)
+    check_same_dtype(q=q, **new)
 
 
 def _checked_options(q: torch.Tensor, k_cache: torch.Tensor, given: Options) -> Options:

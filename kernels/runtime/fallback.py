@@ -20,7 +20,7 @@ from kernels.runtime.inputs import PagedInputs
 
 
 def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
-    """A tensor's values as a NumPy array on the CPU, every value exactly as it was."""
+    """A tensor's values, unchanged, as a NumPy array on the CPU."""
     host = tensor.detach().cpu()
     narrow = host.dtype in (torch.bfloat16, FP8)
     return (host.float() if narrow else host).numpy()
@@ -34,8 +34,8 @@ def reference_arguments(inputs: PagedInputs) -> tuple[tuple[NDArray[Any], ...], 
     plan, num_blocks, block_size = inputs.plan, *inputs.k_cache.shape[:2]
     assert plan is not None
     tables, lengths = plan.tables, plan.lengths
-    # Entries past a sequence's end, and those a window has left behind, may be anything: give them
-    # a block that exists, they are not read.
+    # Entries past a sequence's end or older than its window may hold anything and are not read:
+    # give them a block that exists.
     sane = np.where((tables >= 0) & (tables < num_blocks), tables, 0)
     sane[:, -(-int(lengths.max(initial=0)) // block_size) :] = 0
     used, renumbered = np.unique(sane, return_inverse=True)
@@ -140,5 +140,5 @@ def _take(cache: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def _bits(host: torch.Tensor) -> NDArray[Any]:
-    """The numbers as integers of the same width: a view, not a copy."""
+    """A view of the numbers as integers of the same width."""
     return host.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[host.element_size()]).numpy()

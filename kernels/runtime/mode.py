@@ -1,15 +1,15 @@
 """Compiled or interpreted? Decided once, before triton is imported.
 
 Triton reads `TRITON_INTERPRET` when its own library is imported and again when `@triton.jit`
-decorates a kernel. A process is therefore one or the other for its whole life, and whoever imports
-triton first decides. This module sees to it that the decision comes first:
+decorates a kernel. A process is therefore one or the other for its whole life: the first import of
+triton decides. This module makes the decision before that:
 
     a CUDA or HIP device           -> compiled       (unless the user set TRITON_INTERPRET=1)
     no device                      -> interpreted    (TRITON_INTERPRET=1 is set here)
-    no triton, or one that cannot  -> reference      (NumPy answers, and says so once)
+    no triton, or an unsuited one  -> reference      (NumPy answers, and says so once)
 
-Kernel files take triton from here: `triton, tl = mode.load_triton()`.
-`kernels.backend` is the door for everybody else.
+Kernel files take triton from here: `triton, tl = mode.load_triton()`. Other code uses
+`kernels.backend`.
 """
 
 import functools
@@ -25,7 +25,7 @@ Mode = Literal["compiled", "interpreted", "reference"]
 INSTALL = 'pip install "pagesim[kernels]"'
 # Set by tools that compile kernels for a GPU which is not here; nothing can be launched then.
 COMPILE_ONLY = "PAGESIM_COMPILE_ONLY"
-_YES = ("1", "true", "yes", "on", "y")  # what triton itself takes for yes
+_YES = ("1", "true", "yes", "on", "y")  # what triton itself reads as yes
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Backend:
 
 @functools.cache
 def decide() -> Backend:
-    """Decide how kernels run, and import triton that way; the same answer ever after.
+    """Decide how kernels run, and import triton accordingly; later calls give the same answer.
 
     Raises RuntimeError when triton was already imported the other way.
     """
@@ -102,7 +102,7 @@ def load_triton() -> tuple[Any, Any]:
     """
     if decide().mode == "reference":
         return SimpleNamespace(jit=lambda function: function), None
-    # Triton 3.9 asks which it shall be, since 3.10 will change its mind: fused, as it always was.
+    # Triton 3.9 warns unless this is chosen, because 3.10 changes the default: fused, as before.
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     return import_module("triton"), import_module("triton.language")
 
@@ -114,7 +114,7 @@ def announce_reference() -> None:
 
 
 def _wanted(torch: ModuleType) -> Backend:
-    """The decision as far as the machine and the user's wishes go, triton not yet looked at."""
+    """The decision by the machine and the user's wishes alone, before triton is considered."""
     asked = os.environ.get("TRITON_INTERPRET", "").lower() in _YES
     if os.environ.get(COMPILE_ONLY, "").lower() in _YES:
         return Backend("compiled", f"{COMPILE_ONLY} is set: kernels are compiled, never run", None)

@@ -1,7 +1,7 @@
 """The smallest kernel worth running: does this machine run kernels at all?
 
-Its loop bound is loaded from memory, like a sequence's length in an attention kernel. Old
-interpreters stumble over just that.
+Its loop bound is loaded from memory, like a sequence's length in an attention kernel: old
+interpreters fail on that.
 """
 
 from __future__ import annotations

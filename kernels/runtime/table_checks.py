@@ -1,6 +1,6 @@
-"""What tables, lengths and slots may not say, told in NumPy: a kernel that believed them would die.
+"""Checks of tables, lengths and slots, in NumPy: wrong ones would crash a kernel.
 
-ValueError names the argument, the value, and the sequence or token. `kernels.simt` asks here too.
+ValueError names the argument, the value, and the sequence or token. `kernels.simt` uses them too.
 """
 
 from typing import Any
@@ -12,10 +12,10 @@ from kernels.runtime.inputs import NO_WINDOW, Numbers
 
 
 def check_groups(num_heads: int, num_kv_heads: int) -> None:
-    """Check that every KV head has as many query heads as the others, and one at least."""
+    """Check that every KV head has the same number of query heads, at least one."""
     if num_heads == 0 or num_heads % num_kv_heads:
         raise ValueError(
-            f"q has {num_heads} heads, which is no multiple of k_cache's {num_kv_heads} KV heads"
+            f"q has {num_heads} heads, not a multiple of k_cache's {num_kv_heads} KV heads"
         )
 
 
@@ -38,8 +38,8 @@ def check_tables(
 ) -> None:
     """Check that every page a sequence can see is in its table, and in the cache.
 
-    lengths: the name that `tokens` go by in the launcher; counts: how many of a sequence's last
-    tokens are queries, 0 if its only query follows the tokens in the cache.
+    lengths: the launcher's name for `tokens`; counts: how many of a sequence's last tokens are
+    queries, 0 if its only query follows the tokens in the cache.
     """
     pages = -(-tokens // block_size)
     for seq in np.flatnonzero((tokens < 0) | (pages > tables.shape[1])):
@@ -51,7 +51,7 @@ def check_tables(
             f"block_tables is too short for sequence {seq}: {lengths}[{seq}] = {tokens[seq]} needs "
             f"{pages[seq]} blocks of {block_size}, its table has room for {tables.shape[1]}"
         )
-    # What a window has left behind is not read, and its blocks may be long gone.
+    # What is older than a window is not read, and its blocks may have been freed.
     first = np.maximum(0, tokens - counts + 1 - (sliding_window or NO_WINDOW)) // block_size
     page = np.arange(tables.shape[1])
     read = (page >= first[:, None]) & (page < pages[:, None])
@@ -63,7 +63,7 @@ def check_tables(
 
 
 def query_counts(starts: Numbers, tokens: Numbers, num_queries: int) -> Numbers:
-    """How many queries each sequence has, after a check that query_start_loc makes sense."""
+    """How many queries each sequence has; checks query_start_loc first."""
     if starts[0] != 0 or starts[-1] != num_queries:
         raise ValueError(
             f"query_start_loc runs from {starts[0]} to {starts[-1]}, expected 0 to {num_queries}, "

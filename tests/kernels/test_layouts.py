@@ -41,7 +41,7 @@ def test_addresses_are_those_of_the_cuda_kernel() -> None:
 
 def test_what_is_refused() -> None:
     cache = torch.zeros(2, 4, 1, 12, dtype=torch.float16)
-    with pytest.raises(ValueError, match="k_cache has head_dim 12, which is no multiple of x = 8"):
+    with pytest.raises(ValueError, match="k_cache has head_dim 12, not a multiple of x = 8"):
         to_cuda_layout(cache, cache)
     with pytest.raises(ValueError, match=r"v_cache must have shape \[num_blocks, Hkv, D, block"):
         from_cuda_layout(torch.zeros(2, 1, 2, 4, 8), torch.zeros(2, 1, 16))

@@ -204,7 +204,7 @@ class TestRefusals:
         self.refused(r"q must have shape \[num_seqs, num_heads, head_size\]", q=np.zeros((2, 4)))
         self.refused("q has dtype float64", q=np.zeros((2, 4, 64)))
         self.refused("k_cache has dtype float16", q=np.zeros((2, 4, 64), np.float32))
-        self.refused("no multiple of k_cache's 2 KV heads", q=np.zeros((2, 3, 64), np.float16))
+        self.refused("not a multiple of k_cache's 2 KV heads", q=np.zeros((2, 3, 64), np.float16))
         self.refused("seq_lens is for 3", seq_lens=np.array([1, 2, 3]))
         self.refused("block_tables has dtype float64", block_tables=np.zeros((2, 2)))
         self.refused(r'rounding = .up.: give "exact"', rounding="up")
