@@ -1,1 +1,1 @@
-"""`python -m kernels.bench`: how near to the memory's speed decoding comes; needs a GPU."""
+"""`python -m kernels.bench`: how close decoding comes to the memory's speed; needs a GPU."""

@@ -1,19 +1,19 @@
-"""How near to the memory's speed does decoding come? A roofline table; needs a GPU.
+"""How close does decoding come to the memory's speed? A roofline table; needs a GPU.
 
     python -m kernels.bench --out figures/data/roofline.json      (make bench where there is a GPU)
     python -m kernels.bench --dry-run                            every code path, tiny, anywhere
 
-Decode attention reads every key and value once and computes little with it, so its ceiling is the
-memory. What counts is useful bytes per second (K and V once, q, out, the table) next to what this
-very chip moves in this very run: a copy (bytes read + bytes written) and a stream that only reads.
+Decode attention reads every key and value once and computes little with it, so memory limits it.
+What counts is useful bytes per second (K and V once, q, out, the table) beside what the same chip
+moves in the same run: a copy (bytes read + bytes written) and a stream that only reads.
 
-The rules that make the figures mean something:
+The rules that make the figures meaningful:
 
-* pages are shuffled all over a cache many times larger than the L2; `identity` is for contrast;
-* before anything is timed, slots of nobody are filled with NaN, and the answers of the first
-  sequences are compared with the float64 reference;
+* pages are shuffled over a cache many times larger than the L2; `identity` is for contrast;
+* before anything is timed, unused slots are filled with NaN, and the answers of the first sequences
+  are compared with the float64 reference;
 * what is timed is a CUDA graph's replay: no Python, no launch latency; the median of several;
-* peers get the same numbers in the same run. What SDPA needs to gather pages is shown apart.
+* peers get the same numbers in the same run. SDPA's gathering of pages is shown separately.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if backend.device is None:
         print(f"kernels.bench: nothing can run, {backend.reason}", file=sys.stderr)
         return 1
-    # Its eager version is what a dry run tries.
+    # A dry run uses its eager version.
     warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
     report = measure(options.case, options.dry_run)
     print(*table(report), sep="\n")
@@ -157,7 +157,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, bool]:
 def _candidate(
     inputs: Inputs, name: str, prepare: Callable[[Inputs], peers.Peer], copy: float, read: float
 ) -> list[Result]:
-    """Check one kernel on one case, then time it, and its gather apart if it needs one."""
+    """Check one kernel on one case, then time it, and its gather separately if it has one."""
     case = inputs.case.name
     try:
         peer = prepare(inputs)
@@ -176,7 +176,7 @@ def _candidate(
                 rate = moved / taken / 1e12
                 rows.append(Result(case, part, taken * 1e6, rate, rate / copy, rate / read, graph))
         return rows
-    except Exception as error:  # a peer that is missing or cannot do this: the row says why
+    except Exception as error:  # a peer is missing or cannot do this: the row says why
         said = str(error).strip().splitlines() or [""]
         return [Result(case, name, error=f"{type(error).__name__}: {said[0][:160]}")]
 

@@ -104,7 +104,7 @@ def make_inputs(case: BenchCase, seed: int = 0) -> Inputs:
     if case.ragged:
         lengths = random.integers(max(1, case.tokens // 8), case.tokens + 1, case.batch)
     counts = -(-lengths // case.block_size)
-    # Some blocks belong to nobody, as in a pool in use.
+    # Some blocks belong to no sequence, as in a pool in use.
     num_blocks = int(counts.sum()) + 8
     order = np.arange(num_blocks)
     if case.pages == "shuffled":
@@ -116,7 +116,7 @@ def make_inputs(case: BenchCase, seed: int = 0) -> Inputs:
         tables[seq, : len(blocks)] = blocks
         page, row = np.divmod(np.arange(lengths[seq]), case.block_size)
         owned[blocks[page], row] = True
-    nobodys = torch.from_numpy(~owned).to(device)
+    unused = torch.from_numpy(~owned).to(device)
 
     dtype = getattr(torch, case.cache)
     q_dtype = torch.bfloat16 if case.cache.startswith("float8") else dtype
@@ -124,7 +124,7 @@ def make_inputs(case: BenchCase, seed: int = 0) -> Inputs:
 
     def cache() -> torch.Tensor:
         numbers = torch.randn(shape, dtype=torch.bfloat16, device=device)
-        numbers[nobodys] = float("nan")
+        numbers[unused] = float("nan")
         return numbers.to(dtype)
 
     size = (case.batch, case.heads, case.head_dim)
@@ -148,7 +148,7 @@ def read_kernel(x_ptr, out_ptr, size, TILE: tl.constexpr):
 
 
 def read_stream(x: torch.Tensor) -> torch.Tensor:
-    """Read a float32 vector and keep next to nothing: the ceiling of what only reads."""
+    """Read a float32 vector and write almost nothing: the ceiling for reading."""
     tile = 8192
     programs = -(-x.numel() // tile)
     out = torch.empty(programs, device=x.device)

@@ -1,8 +1,8 @@
-"""Who is measured: our kernels, and what others offer for the same step.
+"""The candidates: our kernels, and what others offer for the same step.
 
-A candidate gets the inputs once and returns a `Peer`: everything that a serving engine would do
-once a model or once a step is done before the clock starts. A candidate that is not installed, or
-cannot do a case, raises; its row then says why.
+A candidate gets the inputs once and returns a `Peer`: whatever a serving engine would do once a
+model or once a step is done before the clock starts. A candidate that is not installed, or cannot
+do a case, raises; its row then says why.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from kernels.attention.v2 import paged_attention_v2
 from kernels.bench.cases import Inputs
 from kernels.runtime import mode
 
-_FLEX_PAGE = 128  # FlexAttention's own block; its masks know no smaller page that is fast
+_FLEX_PAGE = 128  # FlexAttention's own block: smaller pages are slow
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """run: the attention, returns [B, Hq, D]; gather: what must go before it, timed apart."""
+    """run: the attention, returns [B, Hq, D]; gather: what must precede it, timed separately."""
 
     run: Callable[[], torch.Tensor]
     gather: Callable[[], object] | None = None
@@ -108,7 +108,7 @@ def flex(inputs: Inputs) -> Peer:
 
 
 def flashinfer(inputs: Inputs) -> Peer:
-    """FlashInfer's paged decode with tensor cores, on our cache as it lies."""
+    """FlashInfer's paged decode with tensor cores, on our cache as it is."""
     _same_dtype(inputs)
     library = import_module("flashinfer")
     case, device = inputs.case, inputs.q.device
@@ -146,9 +146,9 @@ def _same_dtype(inputs: Inputs) -> None:
 
 
 def _padded_slots(inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Each token's slot, [B, longest], and which are tokens (None: all are).
+    """Each token's slot, [B, longest], and which entries are tokens (None: all are).
 
-    Past a sequence's end stands the slot of its first token, which holds numbers and is masked.
+    Past a sequence's end the slot is that of its first token, which is masked.
     """
     size, longest = inputs.case.block_size, int(inputs.lengths.max())
     position = torch.arange(longest, device=mode.device())

@@ -1,1 +1,1 @@
-"""`python -m kernels.gate`: every kernel compiles for every GPU that we name, and well."""
+"""`python -m kernels.gate`: every kernel compiles, and well, for all supported GPUs."""

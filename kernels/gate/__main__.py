@@ -1,4 +1,4 @@
-"""The gate: every kernel compiles for every GPU we name, and well; no GPU needed.
+"""The gate: every kernel compiles, and well, for all supported GPUs; no GPU needed.
 
     python -m kernels.gate                      all kernels, all targets (make gate)
     python -m kernels.gate --target sm_90 --kernel paged_attention_v1 --json

@@ -1,4 +1,4 @@
-"""Every line of the gate: a call of a launcher, on tensors that hold nothing but their shapes."""
+"""The gate's cases: calls of launchers, on tensors whose contents do not matter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,12 +1,12 @@
 """Compile what a launcher would launch, for a GPU that is not here.
 
-Triton needs no GPU to compile for one: its wheel brings the assemblers. Only its driver asks for a
-device. `compiled` puts a stand-in there, lets the real launchers run on CPU tensors, and turns each
+Triton needs no GPU to compile for one: its wheel includes the assemblers. Only its driver asks for
+a device. `compiled` replaces the driver, lets the real launchers run on CPU tensors, and turns each
 launch into a compilation. So what is compiled is what would run: its constants, its warps and
 stages, and what the launcher's tensors say about alignment.
 
 This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels` is imported:
-nothing can be launched in it (`python -m kernels.gate` starts one).
+it cannot launch kernels (`python -m kernels.gate` starts one).
 """
 
 import contextlib

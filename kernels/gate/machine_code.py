@@ -1,7 +1,7 @@
 """Facts about a compiled kernel: address widths, registers, spills, shared memory, loads.
 
-All of it is read from what triton keeps of a compilation: its IR (TTIR), the assembly (PTX or
-AMDGCN), and for NVIDIA the machine code, which the cuobjdump in triton's wheel can measure.
+They are read from what triton keeps of a compilation: its IR (TTIR), the assembly (PTX or AMDGCN),
+and for NVIDIA the machine code, which the cuobjdump in triton's wheel can measure.
 """
 
 import re
@@ -21,11 +21,11 @@ _GCN_LOAD = re.compile(r"\b(?:global|buffer)_load_\w+")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """registers: per thread (vector registers on AMD); spilled: bytes a thread keeps in memory for
-    want of them (AMD: registers spilled); shared: bytes a program needs; loads: load instructions
-    from global memory, wide_loads: those of 16 bytes; offset_bits: for each cache pointer, the
-    widths of all steps taken from it; per_token: instructions in the main loop,
-    divided by the tokens of its tile (None: no such loop, or not counted, as for AMD)."""
+    """registers: per thread (vector registers on AMD); spilled: bytes that a thread keeps in memory
+    instead (AMD: registers spilled); shared: bytes a program needs; loads: load instructions from
+    global memory, wide_loads: those of 16 bytes; offset_bits: for each cache pointer, the widths of
+    all steps taken from it; per_token: instructions in the main loop divided by the tokens of its
+    tile (None: no such loop, or not counted, as for AMD)."""
 
     registers: int
     spilled: int

@@ -1,8 +1,8 @@
-"""What machine code must look like on each chip that we name.
+"""What machine code must look like on each supported chip.
 
-fp8 here is e4m3, torch.float8_e4m3fn. sm_90 converts it by an instruction of its own. sm_80 has
-none, and Triton must refuse it. gfx942's own e4m3 is another one (fnuz: other bias, no -0): Triton
-takes ours there and converts it by ordinary arithmetic, without one fp8 instruction.
+fp8 here is e4m3, torch.float8_e4m3fn. sm_90 has an instruction to convert it. sm_80 has none, and
+Triton must refuse it. gfx942 has a different e4m3 (fnuz: other bias, no -0): Triton accepts ours
+there and converts it by ordinary arithmetic, without fp8 instructions.
 """
 
 import re

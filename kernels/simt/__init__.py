@@ -1,7 +1,7 @@
 """vLLM's CUDA attention kernel, thread by thread, in NumPy (csrc/attention of 0.6.4.post1).
 
 Every warp, lane, shuffle, word of shared memory and barrier of the attention kernel has its
-counterpart here, so one can ask any thread what it holds, and any load which bytes it reads:
+counterpart here, so you can ask any thread what it holds, and any load which bytes it reads:
 
     from kernels import simt
     print(simt.explain(simt.Config(head_size=128, block_size=16)))

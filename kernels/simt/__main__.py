@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(explain(config))
         return 0
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Indented, but a list of numbers stays on one line: the file is read by people too.
+    # Indented, but a list of numbers stays on one line, so that the file can be read.
     parts = [f"  {json.dumps(key)}: {_lines(value)}" for key, value in thread_map(config).items()]
     target.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
     print(f"wrote {target}")

@@ -1,4 +1,4 @@
-"""What a launch refuses: NumPy arrays that do not fit together, tables that lead outside."""
+"""Checks of a launch: arrays that do not fit together, tables that point outside the cache."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ _SHAPES = {
 def make_launch(
     inputs: PagedInputs, num_threads: int, rounding: Rounding, partition_size: int = 0
 ) -> Launch:
-    """Check everything and lay it out flat; ValueError or TypeError names what is wrong."""
+    """Check all arguments and flatten the arrays; ValueError or TypeError names what is wrong."""
     arrays = (inputs.q, inputs.k_cache, inputs.v_cache, inputs.block_tables, inputs.lens)
     for (name, shape), array in zip(_SHAPES.items(), arrays, strict=True):
         if not isinstance(array, np.ndarray):

@@ -1,7 +1,6 @@
-"""The sizes that everything else follows from, as vLLM's kernel derives them at compile time.
+"""The kernel's constants, as the compiler derives them from the parameters of vLLM's template.
 
-vLLM's CUDA kernel is a template: head size, block size, number of threads and the two dtypes are
-its parameters, and all constants below are computed from them by the compiler. Names are vLLM's in
+The parameters are head size, block size, number of threads and the two dtypes. Names are vLLM's in
 lower case (csrc/attention/attention_kernels.cuh, release 0.6.4.post1).
 """
 
@@ -49,8 +48,8 @@ class Config:
         step = max(self.thread_group_size * self.vec_size, self.x)
         if self.head_size <= 0 or self.head_size % step:
             raise ValueError(
-                f"head_size = {self.head_size}: must be a multiple of {step} here, or the last "
-                "elements of a key would be read by nobody"
+                f"head_size = {self.head_size}: must be a multiple of {step} here, or no thread "
+                "would read the last elements of a key"
             )
 
     @property

@@ -1,7 +1,7 @@
-"""Who reads what: the kernel's index formulas, for all threads of a thread block at once.
+"""The kernel's index formulas, for all threads of a thread block at once.
 
 Every function returns an array whose first two axes are [warp, lane]: entry [w, l] belongs to lane
-l of warp w. The emulation reads through these and the figures draw these, so they cannot differ.
+l of warp w. The emulation and the figures both use them, so the two cannot differ.
 
     K block   [head_size / x, block_size, x]     16 bytes of each token side by side
     V block   [head_size, block_size]            one row a dimension, its tokens side by side
@@ -22,8 +22,8 @@ Ints: TypeAlias = NDArray[np.int64]
 class Threads:
     """Every thread's numbers, each [num_warps, 32].
 
-    index: in the thread block. group: which thread group, counted over the whole thread block.
-    offset: place inside the group.
+    index: the thread's place in the thread block. group: its thread group, counted over the thread
+    block. offset: its place in the group.
     """
 
     index: Ints
@@ -59,7 +59,7 @@ def k_offset(config: Config, row: Ints, vec: Ints) -> Ints:
 
 
 def k_offset_token_major(config: Config, row: Ints, vec: Ints) -> Ints:
-    """The same if a block were [block_size, head_size]: what K's layout is compared with."""
+    """The same if a block were [block_size, head_size], the layout that K's is compared with."""
     return row * config.head_size + vec * config.vec_size
 
 
@@ -71,7 +71,7 @@ def v_token(config: Config) -> Ints:
 def v_rows(config: Config) -> Ints:
     """Rows of V (dimensions of the head) that a thread sums, [warp, lane, i]: one per acc.
 
-    A row at or past head_size is read and summed by nobody.
+    No thread reads a row at or past head_size.
     """
     i = np.arange(config.num_rows_per_thread)
     first = threads(config).lane // config.num_v_vecs_per_row

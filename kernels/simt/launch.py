@@ -1,10 +1,10 @@
-"""The grid: one thread block per query head, sequence and (in v2) partition.
+"""The grid of thread blocks.
 
     v1  one thread block per (head, sequence): it walks over the whole sequence.
     v2  one per (head, sequence, partition): a partition is a slice of the *KV sequence*, 512 tokens
         of it. Long sequences then keep many thread blocks busy; a second kernel combines them.
 
-On a GPU the thread blocks run in any order; here one after the other.
+On a GPU thread blocks run in any order; here they run one after the other.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from kernels.simt.values import reduce_lanes, reduce_warps, weigh_values
 from kernels.simt.warp_load import Tensor, WarpLoad
 
 PARTITION_SIZE = 512
-# The order matters: each stage reads what the one before has left.
+# The order matters: each stage reads what the one before it wrote.
 STAGES = (load_q, score_keys, reduce_max, softmax, weigh_values, reduce_lanes, reduce_warps)
 
 
@@ -35,7 +35,6 @@ class Trace:
     thread_blocks: dict[tuple[int, int, int], ThreadBlock] = field(default_factory=dict)
 
     def __getitem__(self, key: tuple[int, int] | tuple[int, int, int]) -> ThreadBlock:
-        """The thread block of (sequence, head[, partition])."""
         seq, head, partition = key if len(key) == 3 else (*key, 0)
         if (seq, head, partition) not in self.thread_blocks:
             raise KeyError(
@@ -110,7 +109,7 @@ def paged_attention_v2(
 
 
 def choose_version(max_seq_len: int, num_seqs: int, num_heads: int) -> Literal["v1", "v2"]:
-    """Which of the two vLLM launches: v2 for long sequences that alone would not fill a GPU."""
+    """Which of the two vLLM launches: v2 for long sequences too few to fill a GPU."""
     if max_seq_len > 8192:
         return "v2"
     one_partition = max_seq_len <= PARTITION_SIZE
@@ -121,12 +120,12 @@ def _run(launch: Launch, shape: tuple[int, ...], trace: Trace | None) -> NDArray
     out = np.empty(shape, dtype=np.float32)
     for seq, head in np.ndindex(shape[:2]):
         length = int(launch.seq_lens[seq])
-        # v1 has one thread block even where there is nothing to do; v2 has none there.
+        # For an empty sequence v1 has one thread block and v2 has none.
         count = -(-length // launch.partition_size) if launch.partition_size else 1
         parts = []
         for partition in range(count):
             block = ThreadBlock(launch, seq, head, partition, tracing=trace is not None)
-            # Slots never written may hold anything; their results are thrown away.
+            # Slots never written may hold anything; their results are discarded.
             with np.errstate(all="ignore"):
                 for stage in STAGES:
                     stage(block)

@@ -1,8 +1,8 @@
-"""The few things of a GPU that the kernel leans on: shuffles, shared memory, barriers.
+"""The parts of a GPU that the kernel relies on: shuffles, shared memory, barriers.
 
 A *register* is an array [num_warps, 32, …]: every lane of every warp has its own. Lanes of a warp
-can look into each other's registers (a shuffle); everybody else meets in shared memory, and there
-only a barrier makes sure that what one thread wrote is there when another reads.
+can read each other's registers (a shuffle); other threads communicate through shared memory, where
+only a barrier ensures that what one thread wrote is there when another reads it.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,11 +18,11 @@ Floats: TypeAlias = NDArray[np.float32]
 Flags: TypeAlias = NDArray[np.bool_]
 
 LOWEST = float(np.finfo(np.float32).min)  # where a maximum starts
-_NOBODY, _SEVERAL = -1, -2
+_NONE, _SEVERAL = -1, -2  # in the place of a thread's number
 
 
 class RaceError(RuntimeError):
-    """Two threads met in a word of shared memory without a barrier between them."""
+    """Two threads accessed a word of shared memory without a barrier between them."""
 
 
 def shuffle_xor(register: NDArray[Any], mask: int) -> NDArray[Any]:
@@ -42,7 +42,7 @@ def halving(first: int, last: int = 1) -> list[int]:
 def xor_reduce(
     register: NDArray[Any], masks: Iterable[int], combine: Callable[..., NDArray[Any]]
 ) -> NDArray[Any]:
-    """Combine every lane with its partner, mask after mask: afterwards partners hold the same."""
+    """Combine every lane with its partner, mask after mask; then all partners hold the same."""
     for mask in masks:
         register = combine(register, shuffle_xor(register, mask))
     return register
@@ -51,14 +51,14 @@ def xor_reduce(
 class SharedMemory:
     """float32 words that all threads of a thread block see.
 
-    It starts as NaN, and remembers who touched which word since the last barrier: meeting another
-    thread there raises RaceError. A GPU would not say a word and give a wrong result, sometimes.
+    It starts as NaN, and records which thread accessed each word since the last barrier: access by
+    another thread raises RaceError. A GPU would silently give a wrong result, sometimes.
     """
 
     def __init__(self, num_words: int) -> None:
         self.words: Floats = np.full(num_words, np.nan, dtype=np.float32)
-        self._writer = np.full(num_words, _NOBODY, dtype=np.int64)
-        self._reader = np.full(num_words, _NOBODY, dtype=np.int64)
+        self._writer = np.full(num_words, _NONE, dtype=np.int64)
+        self._reader = np.full(num_words, _NONE, dtype=np.int64)
 
     def store(self, threads: Ints, places: Ints, values: NDArray[Any]) -> None:
         """Thread threads[n] writes values[n] into word places[n]; shapes broadcast."""
@@ -66,7 +66,7 @@ class SharedMemory:
         self._refuse_others(self._writer, threads, places, "writes", "wrote")
         self._refuse_others(self._reader, threads, places, "writes", "read")
         self._writer[places] = threads
-        # Several threads in this very instruction: only one of them can have stayed.
+        # Several threads may write in this instruction: only one of them is recorded.
         self._refuse_others(self._writer, threads, places, "writes", "wrote")
         self.words[places] = values
 
@@ -75,20 +75,20 @@ class SharedMemory:
         threads, places = np.broadcast_arrays(threads, places)
         self._refuse_others(self._writer, threads, places, "reads", "wrote")
         before = self._reader[places]
-        alone = (before == _NOBODY) | (before == threads)
+        alone = (before == _NONE) | (before == threads)
         self._reader[places] = np.where(alone, threads, _SEVERAL)
         self._reader[places[self._reader[places] != threads]] = _SEVERAL
         return self.words[places]
 
     def barrier(self) -> None:
-        """All threads have arrived: from here on everybody sees what was written."""
-        self._writer[:] = _NOBODY
-        self._reader[:] = _NOBODY
+        """All threads have arrived: from here on each sees what the others wrote."""
+        self._writer[:] = _NONE
+        self._reader[:] = _NONE
 
     @staticmethod
-    def _refuse_others(who: Ints, threads: Ints, places: Ints, does: str, did: str) -> None:
-        found = who[places]
-        clash = (found != _NOBODY) & (found != threads)
+    def _refuse_others(last: Ints, threads: Ints, places: Ints, does: str, did: str) -> None:
+        found = last[places]
+        clash = (found != _NONE) & (found != threads)
         if clash.any():
             thread, place, other = (int(a[clash].flat[0]) for a in (threads, places, found))
             name = "more than one other thread" if other == _SEVERAL else f"thread {other}"

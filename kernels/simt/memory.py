@@ -6,18 +6,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.reference import from_fp8
 from kernels.simt.config import Config
-from kernels.simt.e4m3 import VALUES
 from kernels.simt.indices import Ints
 from kernels.simt.machine import Floats
 from kernels.simt.warp_load import Tensor
 
 Rounding = Literal["exact", "as_kernel"]
+# The number that each byte of an fp8 cache stands for, float32 [256].
+VALUES = from_fp8(np.arange(256, dtype=np.uint8)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Checked arguments. q, K and V are flat, as a kernel has them: it computes all offsets itself.
+    """Checked arguments. q, K and V are flat: a kernel computes all offsets itself.
 
     block_tables [num_seqs, max_blocks], seq_lens [num_seqs], alibi_slopes float32 [num_heads].
     partition_size: tokens of a sequence for one thread block; 0 = all of them (v1).
@@ -54,7 +56,7 @@ class Launch:
         return self.rounded(values) if tensor != "q" else values
 
     def rounded(self, values: Floats) -> Floats:
-        """float32 registers holding numbers of the query's dtype, if that is asked for."""
+        """float32 registers, rounded to the query's dtype if rounding is "as_kernel"."""
         if self.rounding == "exact":
             return values
         return values.astype(self.dtype).astype(np.float32)

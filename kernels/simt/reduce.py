@@ -1,10 +1,10 @@
 """v2's second kernel: one output from the outputs of the partitions.
 
-Every partition has divided by its own sum, relative to its own maximum. Weighing each output with
-sum · exp(its maximum - largest maximum) undoes that, and one division by the total sum remains.
+Every partition has divided by its own sum, relative to its own maximum. Weighting each output by
+sum · exp(its maximum - largest maximum) undoes that; then one division by the total sum remains.
 
-Here, and only here, threads are left out: the kernel reduces maximum and sum with the shuffles of
-`softmax`, and gives thread t the dimensions t, t + num_threads, … of the output.
+This stage alone is not emulated thread by thread: the kernel reduces maximum and sum with the
+shuffles of `softmax`, and gives thread t the dimensions t, t + num_threads, … of the output.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
-"""Stages 1 and 2: q into shared memory, then every key against it.
+"""Stages 1 and 2: q into shared memory, then its dot product with every key.
 
-A thread group takes a key, its lanes take the vecs in turn. For a group of 2, with q:
+A thread group takes a key, and its lanes take the vecs in turn. For a group of 2:
 
     vec         0    1    2    3    4    5    …        lane 0 of the group:  0  2  4  …
     lane        0    1    0    1    0    1    …        lane 1:               1  3  5  …
 
-Each lane multiplies its own vecs; then the lanes of the group add up through shuffles.
+Each lane multiplies its own vecs; then shuffles add up the lanes of the group.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ def score_keys(block: ThreadBlock) -> None:
             inside = indices.k_offset(config, row[:, :, None], vec)
             offsets = np.where(working[:, :, None], block.slab(logical)[:, :, None] + inside, -1)
             k = block.load("k", [logical, np.array(i), j], offsets, config.vec_size)
-            # One running sum per element of a vec, which are added up at the end.
+            # Sum over the vecs, then over the elements of a vec.
             partial = (q * k).sum(axis=2).sum(axis=2)
             dot = xor_reduce(partial, halving(config.thread_group_size // 2), np.add)
             qk = launch.scale * dot + slope * (token - block.seq_len + 1).astype(np.float32)

@@ -1,7 +1,7 @@
 """Stages 3 and 4: one maximum and one sum for the whole thread block, then the softmax.
 
-Both reductions go the same way: shuffles inside each warp, one word per warp in shared memory, a
-barrier, and shuffles again, now over the warps' words, in every warp at once.
+Both reductions take the same steps: shuffles inside each warp, one word per warp in shared memory,
+a barrier, and shuffles again, now over the warps' words, in every warp at once.
 
     lanes  ─ shuffles ─►  lane 0 of each warp  ─ red[w], barrier ─►  lanes 0 … W-1  ─ shuffles ─►
 """
@@ -65,7 +65,7 @@ def across_warps(
     *,
     first_word: int,
 ) -> Floats:
-    """From one value a warp (in its lane 0) to one value for all, by way of shared memory."""
+    """Combine the warps' values (each in its lane 0) through shared memory; all lanes get it."""
     t, red = block.threads, block.red
     red.store(t.index[:, 0], first_word + t.warp[:, 0], within[:, 0])
     block.barrier()
@@ -73,5 +73,5 @@ def across_warps(
     found = np.full(within.shape, empty, dtype=np.float32)
     found[reads] = red.load(t.index[reads], first_word + t.lane[reads])
     found = xor_reduce(found, halving(block.config.num_warps // 2), combine)
-    # Lane 0 has met every warp's word: its value goes to all.
+    # Lane 0 has combined every warp's word: all lanes get its value.
     return found[:, :1].repeat(WARP_SIZE, axis=1)

@@ -1,6 +1,6 @@
 """One thread block: what it works on, what its threads hold after every stage, and its loads.
 
-The stages in `scores`, `softmax` and `values` fill these fields in, in the order they stand here.
+The stages in `scores`, `softmax` and `values` fill in these fields, in the order listed here.
 Registers are [num_warps, 32, …]: index them with a warp and a lane to see what that thread holds.
 """
 
@@ -17,7 +17,7 @@ from kernels.simt.warp_load import Tensor, WarpLoad
 
 @dataclass(frozen=True, slots=True)
 class KeyStep:
-    """One step of the qk loop: every thread group meets one key. All [num_warps, 32].
+    """One step of the qk loop: every thread group scores one key. All [num_warps, 32].
 
     working: the warp still has a block. token: position in the sequence. partial: the lane's own
     share of q · k. dot: the group's sum, in each of its lanes. qk: scaled, and biased by ALiBi.
@@ -45,7 +45,7 @@ class ThreadBlock:
     num_tokens: int = field(init=False)
     threads: Threads = field(init=False)
     q_vecs: SharedMemory = field(init=False)  # [thread_group_size, num_vecs_per_thread, vec_size]
-    shared: SharedMemory = field(init=False)  # the logits, and when they are used up, the outputs
+    shared: SharedMemory = field(init=False)  # the logits, and after them the outputs
     red: SharedMemory = field(init=False)  # one word a warp for the maximum, one for the sum
 
     # Stage by stage.
@@ -78,7 +78,6 @@ class ThreadBlock:
 
     @property
     def config(self) -> Config:
-        """The constants."""
         return self.launch.config
 
     @property
@@ -92,19 +91,16 @@ class ThreadBlock:
         return self.first_block * self.config.block_size
 
     def rounds(self) -> list[Ints]:
-        """The blocks that the warps take at a time, [num_warps, 1]: first + w, then + num_warps.
+        """The blocks of each round, [num_warps, 1]: first + w, then + num_warps, …
 
-        A block at or past end_block means that the warp has none left.
+        A warp whose block is at or past end_block has none left.
         """
         warp = np.arange(self.config.num_warps)[:, None]
         starts = range(self.first_block, self.end_block, self.config.num_warps)
         return [start + warp for start in starts]
 
     def slab(self, block: Ints) -> Ints:
-        """Where the KV head's part of these blocks starts in K and in V, in elements.
-
-        In 64 bits: the block number times the block's size passes 2³¹ in a cache of a few GiB.
-        """
+        """Where the KV head's part of these blocks starts in K and V, in elements, in 64 bits."""
         table = self.launch.block_tables[self.seq]
         number = table[np.minimum(block, self.end_block - 1)]
         kv_head = self.head // (self.launch.num_heads // self.launch.num_kv_heads)

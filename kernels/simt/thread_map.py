@@ -1,7 +1,4 @@
-"""Who reads what, as plain data: lists and numbers that JSON can hold and a figure can draw.
-
-`figures.thread_map` draws it; it imports nothing from here.
-"""
+"""Which thread reads which elements, as plain data for JSON; `figures.thread_map` draws it."""
 
 from typing import Any
 
@@ -20,14 +17,14 @@ _CONSTANTS = (
 
 
 def thread_map(config: Config, num_blocks: int = 12) -> dict[str, Any]:
-    """Which thread reads which elements of q, K and V, for warp 0 of one thread block.
+    """Which elements of q, K and V each thread reads, for warp 0 of one thread block.
 
     config: the constants. warp_of_block: for the first `num_blocks` blocks of a sequence, the warp
     that takes each. offset_of_vec: for every vec of q and of a key, the lane of the group.
     k: one entry per load instruction on a block of keys, in order, with `token` and `vec` of each
     of the 32 lanes. v: the same with the `row` of each lane (null: none) and its first `token`.
-    footprints: what the first instruction touches, K as it lies, K if it lay token after token,
-    and V: `line` of 128 bytes → bytes used of each of its four sectors.
+    footprints: what the first instruction touches in K, in a K laid out token after token, and in
+    V: `line` of 128 bytes → bytes used of each of its four sectors.
     """
     vec = indices.vecs(config)[0]
     k = []

@@ -9,8 +9,8 @@ row: with 16 tokens in a block and vecs of 8, lanes 0 and 1 share row 0, lanes 2
     ⋮                                  ⋮
     row 15      lane 30  lane 31       row 31    lane 30  lane 31
 
-so that lane 0 sums rows 0, 16, 32, … and each of its sums (accs) still lacks the other lane's
-tokens, and the tokens in the blocks of the other warps.
+so that lane 0 sums rows 0, 16, 32, …. Each of its sums (accs) still lacks the tokens of the other
+lane, and those in the blocks of the other warps.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ from kernels.simt.thread_block import ThreadBlock
 
 
 def weigh_values(block: ThreadBlock) -> None:
-    """Stage 5: every lane multiplies its vecs of V with the logits of the same tokens."""
+    """Stage 5: every lane multiplies its vecs of V by the logits of the same tokens."""
     config, t = block.config, block.threads
     rows, inside = indices.v_rows(config), indices.v_token(config)
     element = np.arange(config.v_vec_size)
@@ -49,8 +49,8 @@ def weigh_values(block: ThreadBlock) -> None:
 def dot(launch: Launch, weights: Floats, v: Floats) -> Floats:
     """Σ weights · v over the last axis, in float32 or as the kernel does it.
 
-    For half-precision types the kernel rounds the weights to that type, and every product; it adds
-    even and odd elements apart, rounding each time, and only the last two sums meet in float32.
+    For half-precision types the kernel rounds the weights and every product to that type; it adds
+    even and odd elements separately, rounding each time, and the last two sums in float32.
     """
     products = launch.rounded(launch.rounded(weights) * v)
     if products.shape[-1] == 1:
@@ -63,16 +63,16 @@ def dot(launch: Launch, weights: Floats, v: Floats) -> Floats:
 
 
 def reduce_lanes(block: ThreadBlock) -> None:
-    """Stage 6: the lanes that share a row add up, so that the first of them has the warp's sum."""
+    """Stage 6: add up the lanes that share a row; the first of them holds the warp's sum."""
     masks = halving(block.config.num_v_vecs_per_row // 2)
     block.warp_accs = xor_reduce(block.lane_accs, masks, np.add)
 
 
 def reduce_warps(block: ThreadBlock) -> None:
-    """Stage 7: a tree. The upper half of the warps hands its sums to the lower half, until one is
-    left.
+    """Stage 7: a tree. The upper half of the warps passes its sums to the lower half, until one
+    is left.
 
-    The outputs take the place of the logits in shared memory, which nobody may still be reading.
+    The outputs replace the logits in shared memory, so no thread may still be reading those.
     """
     config, t = block.config, block.threads
     rows = indices.v_rows(config)

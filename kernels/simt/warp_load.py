@@ -1,8 +1,8 @@
 """What one instruction of one warp asks of memory, and what memory has to move for it.
 
 A GPU serves the 32 lanes of a warp together. It fetches whole sectors of 32 bytes, four of which
-make a line of 128 bytes: lanes that read side by side share them (NVIDIA calls it coalescing).
-Here every instruction stands alone; what a cache may still hold from an earlier one is not counted.
+make a line of 128 bytes: lanes that read neighbouring bytes share them (NVIDIA calls it
+coalescing). Each instruction is counted on its own, without a cache.
 """
 
 from dataclasses import dataclass

@@ -6,15 +6,15 @@
     trace.readers()               # block -> the sequences whose programs read it
     trace.check()                 # AssertionError if a program left its own sequence's slots
 
-The kernel runs in Triton's interpreter, one program after the other, and answers as ever
+The kernel runs in Triton's interpreter, one program after the other, and returns its normal result
 (`trace.result`). An access outside every tensor of the call is recorded and **not** carried out: on
-a GPU it would read foreign memory, here it would end the process. Addresses are all that is seen: a
+a GPU it would read foreign memory, here it would end the process. The x-ray sees only addresses: a
 stray access that happens to hit another tensor of the call counts as an access to that one.
 
 **Sectors and lines.** A GPU moves memory in 32-byte sectors and looks it up in 128-byte lines.
 `efficiency` is the bytes wanted ÷ the bytes of the sectors they lie in. It is counted for a whole
 `tl.load` of one program, and addresses count from the start of the tensor's storage, which on a GPU
-begins at a line. What one instruction of one warp touches is `kernels.simt`'s business.
+begins at a line. For a single instruction of a warp see `kernels.simt`.
 """
 
 import inspect
@@ -33,8 +33,8 @@ def xray(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> AccessTrace:
     """Run a launcher of this package (or one of yours) and watch every program's memory accesses.
 
     The arguments are the launcher's own. Keeps about 16 bytes for every element touched: use small
-    caches. Raises RuntimeError, naming the way out, where kernels are not interpreted, or where
-    triton's interpreter is one that the x-ray does not understand; else what the launcher raises.
+    caches. Raises what the launcher raises, and RuntimeError, naming the way out, where kernels are
+    not interpreted, or where the x-ray does not understand triton's interpreter.
     """
     interpreter.require_interpreter("kernels.xray")
     bound = inspect.signature(kernel).bind(*args, **kwargs)
@@ -53,7 +53,7 @@ def xray(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> AccessTrace:
 
 
 class _Room(ModuleType):
-    """`kernels.xray` is this package and the function in it: it can be called."""
+    """Makes the package callable: `kernels.xray` is both the package and its function."""
 
     __call__ = staticmethod(xray)
 

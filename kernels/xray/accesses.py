@@ -1,4 +1,4 @@
-"""Memory as tensors, and what a program did to it: the words of an access trace.
+"""The vocabulary of an access trace: memory as tensors, and what a program did to it.
 
 An address becomes an element of a `Region`, and an element of a cache a (block, row, head,
 dimension). A `Program` is its accesses in order.
@@ -25,9 +25,9 @@ Numbers = NDArray[np.int64]
 class Region:
     """A tensor as memory: where its elements lie.
 
-    name: as the caller knows it (a list's member as `k_caches[1]`), or as the kernel does where the
-    launcher made it (`out`, the next launch's `out#2`). start, base: addresses of the tensor and of
-    its storage; strides in bytes; uses: how many of the caller's arguments are this very tensor.
+    name: the caller's (a list's member is `k_caches[1]`), or the kernel's for a tensor that the
+    launcher made (`out`, the next launch's `out#2`). start, base: addresses of the tensor and of
+    its storage; strides in bytes; uses: how many of the caller's arguments are this tensor.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Region:
         axes = zip(self.shape, self.strides, weights, strict=True)
         for size, stride, weight in sorted(axes, key=lambda axis: -axis[1]):
             if size > 1 and stride > 0:
-                # What is past the last index stays in `rest`, and is then no element.
+                # What is past the last index stays in `rest`, which marks it as outside.
                 index = np.minimum(rest // stride, size - 1)
                 rest = rest - index * stride
                 found += index * weight
@@ -74,7 +74,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One load, store or atomic of one program, as far as it concerns one tensor.
+    """The part of one load, store or atomic of one program that concerns one tensor.
 
     elements: row-major numbers in the tensor, in lane order; offsets: for each lane, bytes from the
     start of the storage. Outside every tensor both are the raw addresses, and region is None.
@@ -132,7 +132,7 @@ class Access:
 class Program:
     """One program: its launch, its place in the grid, and what it did, in order.
 
-    rows, heads: the rows and heads of q that it read: they tell whose program it is.
+    rows, heads: the rows and heads of q that it read, which say what it works for.
     """
 
     launch: int

@@ -1,11 +1,11 @@
 """Watching what a kernel does to memory, from inside Triton's interpreter.
 
 The interpreter runs one program of the grid after the other, and every load, store and atomic ends
-in one of four functions of its C++ module, with the raw addresses as a NumPy array. `watched` puts
-a stand-in before these four, and before the two places where a launch and a program begin.
+in one of four functions of its C++ module, with the raw addresses as a NumPy array. `watched` wraps
+these four, and the two places where a launch and a program begin.
 
-All six are private to Triton. So nothing is taken on trust: before the first real launch a witness
-kernel, whose accesses are known beforehand, must come out exactly as expected.
+All six are private to Triton. So before the first real launch a witness kernel, whose accesses are
+known beforehand, must be seen exactly as expected.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Lanes = NDArray[np.bool_]
 
 
 class Observer(Protocol):
-    """Who is told. A lane is one element of the tile that a program loads or stores."""
+    """Is told of accesses. A lane is one element of the tile that a program loads or stores."""
 
     def launch(self, kernel: str, arguments: dict[str, Any], callers: dict[str, Any]) -> None:
-        """A kernel starts: its arguments where the interpreter reads them, and as given to it."""
+        """A kernel starts: its arguments as the interpreter reads them, and as the caller's."""
 
     def program(self, index: tuple[int, int, int]) -> None:
         """The next program of the grid starts."""
@@ -44,7 +44,7 @@ class Observer(Protocol):
 
 
 class _Watching:
-    """Stands before the interpreter's C++ module; everything else passes through."""
+    """Wraps the interpreter's C++ module: reports accesses, passes everything else through."""
 
     def __init__(self, module: Any, observer: Observer) -> None:
         self._module, self._observer = module, observer
@@ -71,7 +71,7 @@ class _Watching:
         return self._module.atomic_rmw(operation, pointers, value, lanes, order)
 
     def atomic_cas(self, pointers: Addresses, compare: Any, value: NDArray[Any], order: Any) -> Any:
-        # It has no mask, so a lane cannot be left out.
+        # It has no mask, so no lane can be omitted.
         self._ask("atomic", pointers, np.ones(pointers.shape, dtype=bool), value.dtype.itemsize)
         return self._module.atomic_cas(pointers, compare, value, order)
 
@@ -93,7 +93,7 @@ def require_interpreter(what: str) -> None:
     if problem:
         raise RuntimeError(
             f"{what} does not understand the interpreter of triton {triton.__version__} "
-            f"({problem}), and will not show what may be wrong: use triton 3.7.1"
+            f"({problem}), so its result could be wrong: use triton 3.7.1"
         )
 
 
@@ -141,7 +141,7 @@ def _witness_kernel(count_ptr, x_ptr, out_ptr, WIDTH: tl.constexpr):
 
 
 class _Witness:
-    """Writes down the witness kernel's accesses: kind, program, offset of each byte range, size."""
+    """Records the witness kernel's accesses: kind, program, offset of each byte range, size."""
 
     def __init__(self, **tensors: torch.Tensor) -> None:
         self.starts = {tensor.data_ptr(): name for name, tensor in tensors.items()}
@@ -165,14 +165,14 @@ class _Witness:
 
 @functools.cache
 def _misunderstanding() -> str | None:
-    """What this interpreter does otherwise than `watched` believes, or None."""
+    """How this interpreter differs from what `watched` expects, or None."""
     count = torch.tensor([2], dtype=torch.int32)
     x, out = torch.ones(8, dtype=torch.float16), torch.zeros(9)
     witness = _Witness(count=count, x=x, out=out)
     try:
         with watched(witness):
             _witness_kernel[(2,)](count, x, out, WIDTH=4)
-    except Exception as error:  # private names may be gone, or be called in another way
+    except Exception as error:  # private names may be gone, or be called differently
         return f"{type(error).__name__}: {error}"
     expected: list[object] = [("_witness_kernel", "count", "x", "out")]
     for number in (0, 1):
@@ -186,7 +186,7 @@ def _misunderstanding() -> str | None:
         ]
     for seen, wanted in zip(witness.seen, expected, strict=False):
         if seen != wanted:
-            return f"a witness kernel did {wanted}, seen was {seen}"
+            return f"a witness kernel did {wanted}, but {seen} was seen"
     if len(witness.seen) != len(expected) or float(out[8]) != 2.0:
-        return f"of a witness kernel's {len(expected)} accesses {len(witness.seen)} were seen"
+        return f"{len(witness.seen)} of a witness kernel's {len(expected)} accesses were seen"
     return None

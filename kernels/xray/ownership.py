@@ -1,8 +1,8 @@
-"""Whose slot is it? The arguments of a call, turned around: from a slot to its sequences.
+"""From a slot to the sequences that own it.
 
-A block table says where a sequence's tokens lie. To judge an access one asks the other way: who
-owns this slot, and which slots may this query see? Both answers come from the arguments alone, in
-plain loops, and share nothing with the kernels.
+A block table says where a sequence's tokens lie. Judging an access needs the reverse: which
+sequences own this slot, and which slots may this query see? Both answers come from the arguments
+alone, in plain loops, and share nothing with the kernels.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Fills a trace: what the interpreter does to memory, told as accesses of named tensors."""
+"""Turns what the interpreter does to memory into accesses of named tensors."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -69,7 +69,7 @@ class Recorder:
                     self.regions[key] = replace(known, uses=known.uses + 1)
                 return
         if not from_caller:
-            # Another launch's tensor, or one that happens to be called like an argument.
+            # Another launch's tensor, or one with the name of an argument.
             taken = sum(known.split("#")[0] == name for known in self.regions)
             name = f"{name}#{taken + 1}" if taken else name
         start, shape, strides = where

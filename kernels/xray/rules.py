@@ -1,12 +1,12 @@
-"""What a correct kernel does not do, told from its accesses alone.
+"""What a correct kernel does not do, judged by its accesses alone.
 
-For every kernel: no access outside the tensors of the call; no element written by one program and
+Every kernel: no access outside the tensors of the call; no element written by one program and
 touched by another of the same launch (programs run in no order, so that is a race); and nothing
 written but what the launcher made itself.
 
 Attention: a program may read what the rows and heads of q that it holds can see, and no element
 twice. Together, the programs of a row and a head read every visible slot exactly once: a slice each
-when the KV axis is split. A prefill's tile may read, for its early rows, what its later rows see.
+when the KV axis is split. A prefill's tile may read what only its later rows see.
 
 Writers of the cache: only the slots that `slot_mapping` names, or the destination blocks of `pairs`
 (read: the source blocks), each element once.
@@ -82,7 +82,7 @@ def _inputs_written(programs: Programs, arguments: Arguments) -> Iterator[str]:
         for access in [*program.of("write"), *program.of("atomic")]:
             region = access.region
             if region is not None and region.from_caller and not (moves and region.is_cache):
-                yield f"{program.label} writes {region.name}, which is no output"
+                yield f"{program.label} writes {region.name}, which is not an output"
 
 
 def _attention(
@@ -99,7 +99,7 @@ def _attention(
             for row, slots in enumerate(visible)
             for kv_head in range(region.shape[2])
         }
-        # How often each row and head of q has met each slot that it sees.
+        # How often each row and head of q has read each slot that it sees.
         met = {
             (row, head): np.zeros(len(slots), dtype=np.int64)
             for row, slots in enumerate(visible)
@@ -120,7 +120,7 @@ def _attention(
             if wrong.size:
                 yield (
                     f"sequence {ownership.queries[row].seq}, row {row} of q, head {head}: "
-                    f"{region.name}'s {_slot(visible[row][wrong[0]])} was met {times[wrong[0]]} "
+                    f"{region.name}'s {_slot(visible[row][wrong[0]])} was read {times[wrong[0]]} "
                     f"times, expected once ({wrong.size} slots like this)"
                 )
 
@@ -139,11 +139,11 @@ def _read(
     if foreign.size:
         block, row, _ = np.unravel_index(int(foreign[0]), region.shape[:3])
         owners = ownership.owners.get((int(block), int(row)), [])
-        whose = f"sequence {owners[0]}'s" if owners else "nobody's"
+        whose = f"a slot of sequence {owners[0]}" if owners else "a slot of no sequence"
         mine = ", ".join(map(str, ownership.sequences(program.rows))) or "none"
         yield (
             f"{program.label} works for sequence {mine} and reads "
-            f"{_at(region, foreign[0] * region.shape[3])}, {whose} slot that it must not see "
+            f"{_at(region, foreign[0] * region.shape[3])}, {whose}, which it must not see "
             f"({foreign.size} pairs of slot and head like this)"
         )
     if (times > region.uses).any():
@@ -169,7 +169,7 @@ def _slots_written(programs: Programs, regions: Regions, slot_mapping: Any) -> I
 
 
 def _blocks_copied(programs: Programs, regions: Regions, pairs: list[list[int]]) -> Iterator[str]:
-    # Played through in order: what each block holds in the end, told by where it comes from.
+    # Which block's content each block holds after all pairs, in order.
     holds: dict[int, int] = {}
     for source, destination in pairs:
         holds[destination] = holds.get(source, source)
@@ -190,7 +190,7 @@ def _blocks_copied(programs: Programs, regions: Regions, pairs: list[list[int]])
                 wrong = ~np.isin(access.elements // width, readable)
                 if wrong.any():
                     first = access.elements[int(np.argmax(wrong))]
-                    yield f"{program.label} reads {_at(region, first)}, which is no source"
+                    yield f"{program.label} reads {_at(region, first)}, which is not a source"
 
 
 def _written(
@@ -207,7 +207,7 @@ def _written(
                     f"{program.label} writes {_at(region, wrong[0])}, which is not among the "
                     f"{what} to write"
                 )
-    # A launch's programs are told apart by `_races`; here it is the lanes of one.
+    # `_races` compares the programs of a launch; this compares the lanes of one program.
     for writes in done.values():
         elements, times = np.unique(np.concatenate(writes), return_counts=True)
         if (times > 1).any():

@@ -65,7 +65,7 @@ class AccessTrace:
         return {seq: Counter(found.values()) for seq, found in sorted(counts.items())}
 
     def problems(self) -> list[str]:
-        """One sentence for everything that a correct kernel does not do; [] = all is well."""
+        """One sentence for each rule of `kernels.xray.rules` that is broken; [] if none is."""
         return rules.problems(self.programs, self.regions, self.arguments, self.ownership)
 
     def check(self) -> "AccessTrace":

@@ -79,7 +79,7 @@ def test_an_unknown_case_names_those_there_are() -> None:
         bench.measure(["5k"])
 
 
-def test_nobodys_slots_are_nan_and_pages_are_shuffled() -> None:
+def test_unused_slots_are_nan_and_pages_are_shuffled() -> None:
     case = BenchCase("t", 3, 10, heads=2, kv_heads=1, head_dim=8, block_size=4, cache="float32")
     inputs = make_inputs(case)
     tables = inputs.block_tables.cpu().numpy()

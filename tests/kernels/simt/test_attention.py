@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kernels import simt
-from kernels.simt.e4m3 import VALUES
+from kernels.simt.memory import VALUES
 from kernels.simt.reduce import combine_partitions
 from tests.kernels.simt.worlds import World, make_world
 

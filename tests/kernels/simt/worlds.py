@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from kernels import reference, simt, to_cuda_layout
-from kernels.simt.e4m3 import VALUES
+from kernels.simt.memory import VALUES
 from tests.kernels import pages
 
 NAN_CODE = 0x7F  # e4m3 for NaN

@@ -82,7 +82,10 @@ def test_a_window_narrows_what_is_read() -> None:
     trace = kernels.xray(kernels.paged_attention_v1, *case.arguments, sliding_window=3).check()
     assert trace.reads_per_slot()[3] == Counter({2: 2 * 3})
     # The same accesses, judged by other windows: too few of them, too many of them.
-    for other, message in ((4, "was met 0 times"), (2, "sequence 0's slot that it must not see")):
+    for other, message in (
+        (4, "was read 0 times"),
+        (2, "a slot of sequence 0, which it must not see"),
+    ):
         judged = {**trace.arguments, "sliding_window": other}
         wrong = replace(trace, ownership=read_ownership(judged)).problems()
         assert any(message in problem for problem in wrong)
@@ -192,24 +195,24 @@ ATTENTION_MUTANTS = {
     "one slot too many": (
         "(position < seq_len)",
         "(position <= seq_len)",
-        r"sequence 0 and reads k_cache block \d+, row 3, head 0, nobody's slot",
+        r"sequence 0 and reads k_cache block \d+, row 3, head 0, a slot of no sequence",
     ),
     "one slot too few": (
         "(position < seq_len)",
         "(position < seq_len - 1)",
-        r"sequence 0, row 0 of q, head 0: k_cache's block \d+, row 2 was met 0 times",
+        r"sequence 0, row 0 of q, head 0: k_cache's block \d+, row 2 was read 0 times",
     ),
     "another's table": (
         "block_tables_ptr + seq * table_seq",
         "block_tables_ptr + 3 * table_seq",
-        r"sequence 0 and reads k_cache block \d+, row 0, head 0, sequence 3's slot",
+        r"sequence 0 and reads k_cache block \d+, row 0, head 0, a slot of sequence 3",
     ),
     "the wrong KV head": (
         "kv_head = head // GROUP",
         "kv_head = head % 2",
-        r"\(0, 1, 0\) works for sequence 0 and reads k_cache block \d+, row 0, head 1, sequence 0",
+        r"\(0, 1, 0\) .* reads k_cache block \d+, row 0, head 1, a slot of sequence 0",
     ),
-    "a page forgotten": ("range(first, last)", "range(first + 1, last)", r"was met 0 times"),
+    "a page forgotten": ("range(first, last)", "range(first + 1, last)", r"was read 0 times"),
     "a page read twice": (
         "page = step // SLICES",
         "page = step // SLICES - (step == 1)",
@@ -226,7 +229,11 @@ ATTENTION_MUTANTS = {
         "out_ptr + (seq + 2**36) * out_seq",
         r"\(0, 0, 0\): write of 8 elements outside every tensor",
     ),
-    "writes what it should read": ("tl.store(out_ptr", "tl.store(q_ptr", r"q, which is no output"),
+    "writes what it should read": (
+        "tl.store(out_ptr",
+        "tl.store(q_ptr",
+        r"q, which is not an output",
+    ),
     "all heads write one row": (
         "head * out_head",
         "0 * out_head",
@@ -254,7 +261,7 @@ def test_an_attention_mutant_is_told_apart(which: str, tmp_path: Path) -> None:
             "slot_mapping_ptr + 0 * token,",
             r"k_cache block 0, row 3, head 0 was written 5 times in one launch",
         ),
-        ("tl.store(v_cache_ptr", "tl.store(value_ptr", r"value, which is no output"),
+        ("tl.store(v_cache_ptr", "tl.store(value_ptr", r"value, which is not an output"),
     ],
 )
 def test_a_cache_write_mutant_is_told_apart(
@@ -270,25 +277,25 @@ OTHER_MUTANTS = {
         "attention/v2.py",
         "paged_attention_v2",
         ("tl.minimum(start + span, seq_len)", "tl.minimum(start + span + 1, seq_len)"),
-        r"was met 2 times",
+        r"was read 2 times",
     ),
     "a query that sees the next token": (
         "attention/prefill.py",
         "paged_prefill",
         ("stop = highest + 1", "stop = highest + 2"),
-        r"nobody's slot",
+        r"a slot of no sequence",
     ),
     "a fused decode that counts the new token as cached": (
         "attention/fused_decode.py",
         "fused_decode",
         ("tl.load(context_lens_ptr + seq)", "tl.load(context_lens_ptr + seq) + 1"),
-        r"works for sequence 0 and reads k_cache .* slot that it must not see",
+        r"works for sequence 0 and reads k_cache .* slot of .* which it must not see",
     ),
     "a copy from the block next door": (
         "block_copy.py",
         "copy_blocks",
         ("source * block_step", "(source + 1) * block_step"),
-        r"reads k_caches\[0\] block 2, row 0, head 0, which is no source",
+        r"reads k_caches\[0\] block 2, row 0, head 0, which is not a source",
     ),
     "a copy to the block next door": (
         "block_copy.py",
