@@ -70,7 +70,7 @@ DECODE = [
     (put("seq_lens", 1, value=5), r"block_tables\[1, 1\] = -1: sequence 1"),
     # Shapes.
     (swap("q", lambda t: t[0]), r"q must have shape \[B, Hq, D\], got \[4, 16\]"),
-    (swap("q", lambda t: t[:, :3]), "q has 3 heads.*no multiple.*2 KV heads"),
+    (swap("q", lambda t: t[:, :3]), "q has 3 heads.*not a multiple.*2 KV heads"),
     (swap("q", lambda t: t[:, :0]), "q has 0 heads"),
     (swap("q", lambda t: t[:, :, :8]), "q has head_dim 8, k_cache has 16"),
     (
