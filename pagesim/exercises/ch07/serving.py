@@ -1,0 +1,113 @@
+"""A scheduler serves a list of requests: what the exercises of chapter 7 measure.
+
+A request is (prompt, answer), in tokens. All wait from the beginning. Time is counted in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from pagesim.timeline.record import record
+from pagesim.timeline.run import Timeline
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import Logprob, SequenceGroup, SequenceStatus
+from pagesim.v0.sequence import Sequence as TokenSequence
+
+Request = tuple[int, int]
+ONE = {1: Logprob(0.0)}
+
+
+@dataclass
+class Served:
+    """What came of it. ``steps`` is cut off at a limit; ``finished`` says whether all is done."""
+
+    steps: int = 0
+    computed: int = 0
+    """Tokens computed, those computed again included."""
+    wasted: int = 0
+    """Tokens whose keys and values were thrown away."""
+    idle: int = 0
+    """Free blocks, added up over all steps."""
+    ignored: int = 0
+    """Requests that were given up."""
+    preempted: dict[int, int] = field(default_factory=dict)
+    """How often each request was preempted."""
+    told: list[Any] = field(default_factory=list)
+    """For each step who computed how many tokens."""
+    finished: bool = False
+    run: Timeline | None = None
+
+    @property
+    def preemptions(self) -> int:
+        """How often a request lost its blocks."""
+        return sum(self.preempted.values())
+
+
+def new_scheduler(
+    num_gpu_blocks: int,
+    num_cpu_blocks: int = 0,
+    *,
+    block_size: int = 4,
+    watermark: float = 0.0,
+    kind: type[Scheduler] = Scheduler,
+    **limits: Any,
+) -> Scheduler:
+    """A scheduler whose limits are wide unless they are given."""
+    wide = {"max_num_batched_tokens": 4096, "max_num_seqs": 256, "max_model_len": 4096}
+    cache = CacheConfig(block_size, num_gpu_blocks, num_cpu_blocks, watermark=watermark)
+    return kind(SchedulerConfig(**(wide | limits)), cache)
+
+
+def add(scheduler: Scheduler, number: int, prompt: int) -> None:
+    """A request of one sequence waits: s0, s1, …"""
+    seq = TokenSequence(number, [1] * prompt, scheduler.cache_config.block_size)
+    scheduler.add_seq_group(SequenceGroup(str(number), [seq]))
+
+
+def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
+    """One step of the engine: (request, tokens computed) in the order of the batch, and how many
+    requests were given up."""
+    metadata, outputs, _ = scheduler.schedule()
+    for scheduled, meta in zip(outputs.scheduled_seq_groups, metadata, strict=True):
+        seq = scheduled.seq_group.first_seq
+        seq.data.update_num_computed_tokens(meta.token_chunk_size)
+        if meta.do_sample:
+            seq.append_token_id(1, ONE)
+        if seq.get_output_len() >= answers[seq.seq_id]:
+            seq.status = SequenceStatus.FINISHED_STOPPED
+    scheduler.free_finished_seq_groups()
+    computed = [(int(meta.request_id), meta.token_chunk_size) for meta in metadata]
+    return computed, len(outputs.ignored_seq_groups)
+
+
+def serve(
+    scheduler: Scheduler, requests: Sequence[Request], *, most: int = 20_000, recorded: bool = False
+) -> Served:
+    """Serve them all, or stop after ``most`` steps."""
+    served = Served()
+    preempt = scheduler._preempt_by_recompute
+
+    def counted(victim: SequenceGroup) -> None:
+        seq = victim.first_seq
+        served.wasted += seq.data.num_computed_tokens
+        served.preempted[seq.seq_id] = served.preempted.get(seq.seq_id, 0) + 1
+        preempt(victim)
+
+    scheduler._preempt_by_recompute = counted  # type: ignore[method-assign]
+    answers = [answer for _, answer in requests]
+    with record(scheduler) if recorded else nullcontext() as served.run:
+        for number, (prompt, _) in enumerate(requests):
+            add(scheduler, number, prompt)
+        while scheduler.has_unfinished_seqs() and served.steps < most:
+            computed, ignored = step(scheduler, answers)
+            served.steps += 1
+            served.ignored += ignored
+            served.idle += scheduler.block_manager.get_num_free_gpu_blocks()
+            served.computed += sum(tokens for _, tokens in computed)
+            served.told.append(computed)
+    served.finished = not scheduler.has_unfinished_seqs()
+    return served
