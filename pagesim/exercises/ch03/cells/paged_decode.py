@@ -1,0 +1,45 @@
+import kernels  # first: it turns on Triton's interpreter where there is no GPU
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def paged_decode(
+    out, q, k_cache, v_cache, block_tables, seq_lens, scale,
+    TABLE: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr,
+):  # fmt: skip
+    """One program: the query of one sequence, over all pages of it."""
+    seq = tl.program_id(0)
+    dim, row = tl.arange(0, DIM), tl.arange(0, BLOCK)
+    query = tl.load(q + seq * DIM + dim)
+    length = tl.load(seq_lens + seq)
+    m = -float("inf")
+    ell = 0.0
+    acc = tl.zeros([DIM], tl.float32)
+    for page in range(0, tl.cdiv(length, BLOCK)):
+        # 1. The physical block of this page, from the row of the table that is this sequence's.
+        ### BEGIN SOLUTION
+        block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)
+        ### END SOLUTION
+        at = (block * BLOCK + row)[:, None] * DIM + dim[None, :]
+        # 2. Which rows of the page hold a token? Load keys and values [BLOCK, DIM] of those alone.
+        ### BEGIN SOLUTION
+        seen = page * BLOCK + row < length
+        keys = tl.load(k_cache + at, mask=seen[:, None], other=0.0)
+        values = tl.load(v_cache + at, mask=seen[:, None], other=0.0)
+        ### END SOLUTION
+        scores = tl.where(seen, tl.sum(keys * query[None, :], axis=1) * scale, -float("inf"))
+        new_m = tl.maximum(m, tl.max(scores, axis=0))
+        weights = tl.exp(scores - new_m)
+        # 3. The sum ell, and the weighted values acc [DIM], relative to new_m.
+        ### BEGIN SOLUTION
+        rescale = tl.exp(m - new_m)
+        ell = ell * rescale + tl.sum(weights, axis=0)
+        acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)
+        ### END SOLUTION
+        m = new_m
+    # 4. The answer of this sequence, a row of out.
+    ### BEGIN SOLUTION
+    tl.store(out + seq * DIM + dim, acc / ell)
+    ### END SOLUTION

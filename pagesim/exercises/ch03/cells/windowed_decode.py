@@ -1,0 +1,38 @@
+import kernels  # first: it turns on Triton's interpreter where there is no GPU
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def windowed_decode(
+    out, q, k_cache, v_cache, block_tables, seq_lens, scale, window,
+    TABLE: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr,
+):  # fmt: skip
+    """One program: the query of one sequence, over the last `window` keys of it."""
+    seq = tl.program_id(0)
+    dim, row = tl.arange(0, DIM), tl.arange(0, BLOCK)
+    query = tl.load(q + seq * DIM + dim)
+    length = tl.load(seq_lens + seq)
+    m = -float("inf")
+    ell = 0.0
+    acc = tl.zeros([DIM], tl.float32)
+    first = tl.maximum(length - window, 0) // BLOCK  # pages before this one are not looked at
+    for page in range(first, tl.cdiv(length, BLOCK)):
+        block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)
+        at = (block * BLOCK + row)[:, None] * DIM + dim[None, :]
+        position = page * BLOCK + row
+        # Which positions of this page does the query see? A tile of True and False, [BLOCK].
+        ### BEGIN SOLUTION
+        seen = (position < length) & (position >= length - window)
+        ### END SOLUTION
+        keys = tl.load(k_cache + at, mask=seen[:, None], other=0.0)
+        values = tl.load(v_cache + at, mask=seen[:, None], other=0.0)
+        scores = tl.where(seen, tl.sum(keys * query[None, :], axis=1) * scale, -float("inf"))
+        new_m = tl.maximum(m, tl.max(scores, axis=0))
+        weights = tl.exp(scores - new_m)
+        rescale = tl.exp(m - new_m)
+        ell = ell * rescale + tl.sum(weights, axis=0)
+        acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)
+        m = new_m
+    tl.store(out + seq * DIM + dim, acc / ell)
