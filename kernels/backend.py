@@ -10,15 +10,28 @@ process, so that a crash in a driver does not end the doctor too.
 """
 
 import argparse
+import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from kernels.runtime.mode import INSTALL, Backend, decide, device
+from kernels.runtime.mode import INSTALL, Backend, CannotRunError, decide, device, load_triton
 
-__all__ = ["Backend", "decide", "device", "report"]
+__all__ = ["Backend", "CannotRunError", "decide", "device", "load_triton", "or_say_why", "report"]
+
+
+@contextlib.contextmanager
+def or_say_why() -> Iterator[None]:
+    """The block launches a kernel of its own, or looks into one; where it cannot, it says why.
+
+    The rest of the block is left out then. Other errors pass through.
+    """
+    try:
+        yield
+    except CannotRunError as error:
+        print(error)
 
 
 def report() -> dict[str, Any]:

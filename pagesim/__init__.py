@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.lesson import predict, score
 from pagesim.player.explore import explore
 from pagesim.sizing import ModelSpec, Pool
 from pagesim.story import Story
@@ -29,20 +30,16 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 if TYPE_CHECKING:
     from pagesim import exercises, workload
-    from pagesim.lesson import predict, score
     from pagesim.simulation import Simulation, simulate
     from pagesim.studies.sweep import CellResult, Sweep, simulate_cell, sweep
 
 __version__ = "0.1.0"
 
-# Imported when it is asked for: what counts with NumPy (all the rest works without it), and what
-# only the chapters use.
+# What counts with NumPy is imported when it is asked for: all the rest works without it.
 _LATER = {
     "CellResult": "pagesim.studies.sweep",
     "Simulation": "pagesim.simulation",
     "Sweep": "pagesim.studies.sweep",
-    "predict": "pagesim.lesson",
-    "score": "pagesim.lesson",
     "simulate": "pagesim.simulation",
     "simulate_cell": "pagesim.studies.sweep",
     "sweep": "pagesim.studies.sweep",

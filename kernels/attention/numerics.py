@@ -9,9 +9,8 @@ from kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 
-# Known at compile time, so that a GPU's code omits what only the interpreter needs. Without triton
-# it is not used.
-INTERPRETED = None if tl is None else tl.constexpr(mode.decide().mode == "interpreted")
+# Known at compile time, so that a GPU's code omits what only the interpreter needs.
+INTERPRETED = tl.constexpr(mode.decide().mode == "interpreted")
 
 
 @triton.jit

@@ -15,6 +15,7 @@ Kernel files take triton from here: `triton, tl = mode.load_triton()`. Other cod
 import functools
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
@@ -26,6 +27,10 @@ INSTALL = 'pip install "pagesim[kernels]"'
 # Set by tools that compile kernels for a GPU which is not here; nothing can be launched then.
 COMPILE_ONLY = "PAGESIM_COMPILE_ONLY"
 _YES = ("1", "true", "yes", "on", "y")  # what triton itself reads as yes
+
+
+class CannotRunError(RuntimeError):
+    """A kernel cannot run in this process; the message says why, and the way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +102,26 @@ def has_torch() -> bool:
 def load_triton() -> tuple[Any, Any]:
     """Return `(triton, triton.language)`, imported the decided way.
 
-    Without triton the first is a stand-in whose `jit` leaves functions as they are, so that a
-    kernel file can still be imported and its launcher can answer through the reference.
+    Without triton both are stand-ins, so that a kernel can still be written down, its file
+    imported, and its launcher answer through the reference. Launching one raises CannotRunError.
     """
     if decide().mode == "reference":
-        return SimpleNamespace(jit=lambda function: function), None
+        return SimpleNamespace(jit=_Written), SimpleNamespace(constexpr=lambda value: value)
     # Triton 3.9 warns unless this is chosen, because 3.10 changes the default: fused, as before.
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     return import_module("triton"), import_module("triton.language")
+
+
+class _Written:
+    """A kernel where there is no triton: written down, never run."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.fn = function
+        functools.update_wrapper(self, function)
+
+    def __getitem__(self, grid: object) -> Any:
+        name, why = self.fn.__name__, decide().reason
+        raise CannotRunError(f"{name} needs triton: {why}; use Linux and {INSTALL}")
 
 
 @functools.cache

@@ -77,21 +77,21 @@ class _Watching:
 
 
 def require_interpreter(what: str) -> None:
-    """Raise RuntimeError, with the way out, unless kernels are interpreted here and watchable."""
+    """Raise CannotRunError, with the way out, unless kernels are interpreted here and watchable."""
     backend = mode.decide()
     if backend.mode == "compiled":
-        raise RuntimeError(
+        raise mode.CannotRunError(
             f"{what} watches Triton's interpreter, but kernels are compiled in this process "
             f"({backend.reason}): restart Python with TRITON_INTERPRET=1 in its environment"
         )
     if backend.mode == "reference":
-        raise RuntimeError(
+        raise mode.CannotRunError(
             f"{what} watches Triton's interpreter, and there is none here ({backend.reason}): "
             f"use Linux and {mode.INSTALL}"
         )
     problem = _misunderstanding()
     if problem:
-        raise RuntimeError(
+        raise mode.CannotRunError(
             f"{what} does not understand the interpreter of triton {triton.__version__} "
             f"({problem}), so its result could be wrong: use triton 3.7.1"
         )

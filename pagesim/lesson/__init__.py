@@ -2,5 +2,6 @@
 
 from pagesim.lesson.prediction import Answer, Prediction, predict
 from pagesim.lesson.score import Score, score
+from pagesim.lesson.source import Drawing, drawing, source
 
-__all__ = ["Answer", "Prediction", "Score", "predict", "score"]
+__all__ = ["Answer", "Drawing", "Prediction", "Score", "drawing", "predict", "score", "source"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import linecache
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -69,6 +70,8 @@ def _is_machine(cell: NotebookNode) -> bool:
 
 def run(source: str, name: str, space: dict[str, Any]) -> None:
     """Execute a cell; what its last line shows is asked for as Jupyter does."""
+    # Its source can be looked up, as in Jupyter: triton.jit does.
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), space)

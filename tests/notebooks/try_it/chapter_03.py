@@ -5,45 +5,56 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "set a sliding window: `sliding_window=10`, for the kernel and for `assert_matches_reference`",
+        "set a sliding window: `window = 10`. Before the kernel runs, fill all slots with NaN",
         [
             Try(
-                (4,),
+                (6,),
                 {
                     "run": {
-                        "out = kernels.paged_attention_v1(query, k_cache, v_cache, block_tables, seq_lens)": """
+                        "window = 0 ": """
 last = [range(length - 10, length) for length in lengths]
 seen = np.concatenate([slots_of(t, ps, BLOCK_SIZE) for t, ps in zip(tables, last)])
 unseen = np.setdiff1d(np.arange(NUM_BLOCKS * BLOCK_SIZE), seen)
 for cache in (k_cache, v_cache):
     cache.view(-1, NUM_KV_HEADS, HEAD_DIM)[torch.tensor(unseen)] = float("nan")
-out = kernels.paged_attention_v1(
-    query, k_cache, v_cache, block_tables, seq_lens, sliding_window=10
-)""",
-                        "    out, query, k_cache, v_cache, block_tables, seq_lens\n": (
-                            "    out, query, k_cache, v_cache, block_tables, seq_lens, sliding_window=10\n"
-                        ),
+window = 10 """,
                     }
                 },
-                shows="any NaN\\? False\n.*below 5e-6\\? True",
+                shows="below 5e-6\n.* in 0 of 2048 numbers",
             )
         ],
     ),
     2: (
-        "In section 3, forget the rescaling of `acc` (but not of `ell`)",
+        "In section 3, leave out the rescaling of `acc` (but not of `ell`)",
         [
             Try(
                 (3,),
-                {"numpy": {"acc = acc * rescale + w": "acc = acc + w"}},
-                shows=r"below 1e-14\? False",
+                {"numpy": {"acc = acc * rescale + w @ v": "acc = acc + w @ v"}},
+                shows=r"page by page: (?! +0\.1644)",
             )
         ],
     ),
     3: (
-        "count how often the kernel reads block `tables[0][0]` in section 4",
+        "In section 5, leave `tl.where` out of the line with `s` (keep the sum)",
         [
             Try(
-                (4,),
+                (5,),
+                {
+                    "own": {
+                        's = tl.where(filled, tl.sum(k * q[None, :], axis=1) * scale, float("-inf"))': (
+                            "s = tl.sum(k * q[None, :], axis=1) * scale"
+                        )
+                    },
+                },
+                raises="AssertionError",
+            )
+        ],
+    ),
+    4: (
+        "count how often the kernel reads block `tables[0][0]` in section 6",
+        [
+            Try(
+                (6,),
                 then="""
 trace = kernels.xray(
     kernels.paged_attention_v1, query, k_cache, v_cache, block_tables, seq_lens
