@@ -1,7 +1,7 @@
 """The `pagesim` command; each of its commands has a file in `pagesim/commands/`.
 
-Exit codes: 0 yes, 1 it ran and the answer is no, 2 an input or output that cannot be used (one line
-on stderr says which and why), 130 Ctrl-C.
+Exit codes: 0 for yes, 1 if the command ran and the answer is no, 2 for an input or output that
+cannot be used (one line on stderr says which and why), 130 for Ctrl-C.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ for command in (doctor, fit, play, replay, simulate, size, sweep, waste):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit. Errors are one line, not click's three."""
+    """Run the command line and exit. An error takes one line instead of click's three."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name need not be text
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may not be text
     try:
         started()
         code = cli.main(args=arguments, prog_name="pagesim", standalone_mode=False)
@@ -60,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         if error.filename is not None:
             raise
-        # All files have been named by now, so this is the disk behind stdout. What is still in the
-        # buffer goes nowhere: Python flushes once more when it ends.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the end)
+        # An error without a file name comes from the disk behind stdout. The rest of the buffer is
+        # discarded: Python flushes once more when it ends.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (stays open until the end)
         _fail(f"standard output: {error.strerror}", BadInput.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 

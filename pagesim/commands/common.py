@@ -1,10 +1,11 @@
-"""What the commands share: how they read files, answer, and say that an input cannot be used."""
+"""What the commands share: how they take files, answer, and report input that cannot be used."""
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from pagesim.files import check_output
 
 
 class Count(click.IntRange):
-    """A whole number that fits into 64 bits; its help says only where it begins."""
+    """A whole number that fits into 64 bits; its help gives only the minimum."""
 
     def __init__(self, least: int = 1) -> None:
         super().__init__(least)
@@ -35,7 +36,7 @@ OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command found: text for people, an object for --json, and whether it is a yes."""
+    """A command's result: text for people, an object for --json, and whether it is a yes."""
 
     ok: bool
     text: str
@@ -53,30 +54,42 @@ def example(line: str) -> str:
     return f"\b\nExample:\n  {line}"
 
 
-def with_file_name(file: Path, error: Exception) -> str:
-    """What went wrong, with the file's name."""
-    return str(error) if str(file) in str(error) else f"{file}: {error}"
+def answering(line: str) -> Callable[[Callable[..., Answer]], click.Command]:
+    """Make a command of a function that returns an Answer: its exit code is 0 for yes, 1 for no.
+
+    The command has the option --json; ``line`` is the example in its help.
+    """
+
+    def decorate(function: Callable[..., Answer]) -> click.Command:
+        @click.pass_context
+        def run(context: click.Context, /, as_json: bool, **options: Any) -> None:
+            answer = function(**options)
+            click.echo(json.dumps(answer.value) if as_json else answer.text)
+            context.exit(0 if answer.ok else 1)
+
+        command = click.command(epilog=example(line))(functools.update_wrapper(run, function))
+        as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
+        command.params.append(as_json)
+        return command
+
+    return decorate
+
+
+@contextmanager
+def blaming(file: Path, *errors: type[Exception]) -> Iterator[None]:
+    """Turn an OSError, or one of ``errors``, into bad input that names ``file``."""
+    kinds: tuple[type[Exception], ...] = (OSError, *errors)
+    try:
+        yield
+    except kinds as error:
+        message = str(error) if str(file) in str(error) else f"{file}: {error}"
+        raise BadInput(message) from error
 
 
 def check_out(option: str, out: Path | None, *inputs: Path) -> None:
-    """Refuse an output that cannot be written or is one of the inputs: before any work is done."""
+    """Before any work, refuse an output that cannot be written or is one of the inputs."""
     if out is not None:
         try:
             check_output(out, *inputs)
         except UsageError as error:
             raise BadInput(f"{option}: {error}") from error
-
-
-@contextmanager
-def blaming(out: Path) -> Iterator[None]:
-    """What goes wrong with the output is told with its name."""
-    try:
-        yield
-    except OSError as error:
-        raise BadInput(with_file_name(out, error)) from error
-
-
-def finish(context: click.Context, answer: Answer, as_json: bool) -> None:
-    """Print an answer and leave with its exit code."""
-    click.echo(json.dumps(answer.value) if as_json else answer.text)
-    context.exit(0 if answer.ok else 1)

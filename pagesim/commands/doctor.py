@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import click
-
-from pagesim.commands.common import Answer, example, finish
+from pagesim.commands.common import Answer, answering
 
 
-@click.command(epilog=example("pagesim doctor --json"))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def doctor(context: click.Context, as_json: bool) -> None:
+@answering("pagesim doctor --json")
+def doctor() -> Answer:
     """Say what runs on this machine, how, and what is missing.
 
     Exit code 0 when the course can run, 1 with the missing piece and the command that installs it.
@@ -27,4 +23,4 @@ def doctor(context: click.Context, as_json: bool) -> None:
     lines.append(
         "The course can run." if report.ok else f"The course cannot run yet: {', '.join(missing)}."
     )
-    finish(context, Answer(report.ok, "\n".join(lines), report.as_dict()), as_json)
+    return Answer(report.ok, "\n".join(lines), report.as_dict())

@@ -1,8 +1,7 @@
-"""What runs on this machine, and what is missing: the findings behind `pagesim doctor`.
+"""What runs on this machine and what is missing: the findings of `pagesim doctor`.
 
-Nothing here imports torch or triton. Their versions are read from the installed metadata, and
-kernels are tried in a child process: a driver that crashes takes the child with it, never the
-doctor.
+Torch and Triton are not imported here. Their versions come from the installed metadata, and kernels
+are tried in a child process, so that a crashing driver ends only the child.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ MINIMUM = {
     "triton": (3, 6),
     "jupyterlab": (4, 4),
 }
-"""Oldest versions that will do; the same as in pyproject.toml (a test compares them)."""
+"""The oldest versions that work, as in pyproject.toml (a test compares them)."""
 
 PROBE_TIMEOUT_S = 120.0
-"""Far more than importing torch from a cold disk and compiling a first kernel need."""
+"""Far more than it takes to import torch from a cold disk and compile a first kernel."""
 
 BROWSERS = ("firefox", "google-chrome", "chromium", "chromium-browser", "microsoft-edge", "safari")
 
@@ -44,7 +43,7 @@ Probe = Callable[[], "subprocess.CompletedProcess[str]"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report: what was looked at, how it stands, and the command that mends it."""
+    """One line of the report: what was examined, its status, and the command that fixes it."""
 
     name: str
     status: Status
@@ -54,14 +53,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings in the order of looking. `kernels` is the child's own answer, if it gave one."""
+    """All findings in order. `kernels` is the answer of the child process, if it gave one."""
 
     findings: tuple[Finding, ...]
     kernels: dict[str, Any] | None
 
     @property
     def ok(self) -> bool:
-        """Whether the course can run: nothing that it needs is missing."""
+        """Whether the course can run: nothing it needs is missing."""
         return all(finding.status != "missing" for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,7 +73,7 @@ class Report:
 
 
 def examine(probe: Probe | None = None) -> Report:
-    """Look at everything the course needs; `probe` replaces the child process in tests."""
+    """Examine everything the course needs; `probe` replaces the child process in tests."""
     findings = [
         Finding("python", "ok", f"{platform.python_version()} on {platform.system()}"),
         look_at_package("numpy"),
@@ -86,7 +85,7 @@ def examine(probe: Probe | None = None) -> Report:
     ]
     answer = None
     if any(finding.name == "kernels" and finding.status == "missing" for finding in findings):
-        pass  # the child would try somebody else's package
+        pass  # the child would try another package of that name
     elif any(finding.name == "torch" and finding.status == "missing" for finding in findings):
         findings.append(Finding("probe", "note", "not run: kernels need torch"))
     else:
@@ -97,7 +96,7 @@ def examine(probe: Probe | None = None) -> Report:
 
 
 def install_command(extra: str | None) -> str:
-    """Say how to install an extra: from this checkout with its pins, or from the index."""
+    """The command that installs an extra: from this checkout with its pins, or from the index."""
     name = f"[{extra}]" if extra else ""
     if _in_checkout():
         return f'pip install -e ".{name}" -c constraints.txt'
@@ -105,7 +104,7 @@ def install_command(extra: str | None) -> str:
 
 
 def installed_version(name: str) -> str | None:
-    """Return the installed version without importing the package; None if there is none."""
+    """The installed version, found without importing the package; None if there is none."""
     if find_spec(name) is None:
         return None
     try:
@@ -115,20 +114,19 @@ def installed_version(name: str) -> str | None:
 
 
 def look_at_package(name: str, extra: str | None = None) -> Finding:
-    """Is a needed package installed, and young enough?"""
+    """Is a needed package installed and recent enough?"""
     version = installed_version(name)
     wanted = ".".join(map(str, MINIMUM[name]))
     if version is None:
         return Finding(name, "missing", f"not installed; needs {wanted}+", install_command(extra))
     if _release(version) < MINIMUM[name]:
-        return Finding(
-            name, "missing", f"{version} is too old; needs {wanted}+", install_command(extra)
-        )
+        detail = f"{version} is too old; needs {wanted}+"
+        return Finding(name, "missing", detail, install_command(extra))
     return Finding(name, "ok", version)
 
 
 def look_at_triton() -> Finding:
-    """Triton is welcome and never needed: without it kernels answer through the NumPy reference."""
+    """Triton is optional: without it, the kernels fall back to the NumPy reference."""
     found = look_at_package("triton", extra="kernels")
     if found.status == "ok":
         return found
@@ -139,22 +137,22 @@ def look_at_triton() -> Finding:
 
 
 def look_for_shadow() -> Finding:
-    """Would `import kernels` find ours? The index has a distribution of that name."""
+    """Would `import kernels` find this project's? The index has a distribution of that name."""
     others = sorted(set(metadata.packages_distributions().get("kernels", ())) - {"pagesim"})
     spec = find_spec("kernels")
     places = list(spec.submodule_search_locations or [spec.origin or "?"]) if spec else []
     if not places:
         return Finding("kernels", "missing", "the package is not here", install_command("kernels"))
     if Path(places[0]).resolve() != (ROOT / "kernels").resolve():
-        mend = f"pip uninstall {' '.join(others)}" if others else "move it, or mend PYTHONPATH"
-        return Finding("kernels", "missing", f"another one hides ours: {places[0]}", mend)
+        mend = f"pip uninstall {' '.join(others)}" if others else "move it, or correct PYTHONPATH"
+        return Finding("kernels", "missing", f"hidden by another package: {places[0]}", mend)
     if others and not _in_checkout():
-        # Both were unpacked into one folder: the later one has overwritten files of the earlier.
+        # Both were unpacked into one folder, and the later one has overwritten files.
         mend = f"pip uninstall {' '.join(others)}; pip install --force-reinstall --no-deps pagesim"
         return Finding("kernels", "missing", f"mixed with the files of {', '.join(others)}", mend)
     if others:
-        return Finding("kernels", "note", f"ours is found first; {', '.join(others)} has one too")
-    return Finding("kernels", "ok", "ours")
+        return Finding("kernels", "note", f"found first, although {', '.join(others)} has one")
+    return Finding("kernels", "ok", "found")
 
 
 def start_probe() -> subprocess.CompletedProcess[str]:
@@ -172,7 +170,7 @@ def start_probe() -> subprocess.CompletedProcess[str]:
 
 
 def try_kernels(probe: Probe) -> tuple[Finding, dict[str, Any] | None]:
-    """Turn the child's answer, or the way it died, into one line."""
+    """One line for the child's answer, or for the way it ended."""
     remedy = install_command("kernels")
     try:
         done = probe()
@@ -195,7 +193,7 @@ def try_kernels(probe: Probe) -> tuple[Finding, dict[str, Any] | None]:
 
 
 def look_for_browser() -> Finding:
-    """JupyterLab opens one if it can; without one its address can be opened elsewhere."""
+    """JupyterLab opens a browser if it can; otherwise its address can be opened elsewhere."""
     try:
         return Finding("browser", "ok", webbrowser.get().name)
     except webbrowser.Error:
@@ -210,13 +208,13 @@ def _in_checkout() -> bool:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Take the leading numbers: "2.13.0+cpu" gives (2, 13)."""
+    """The leading numbers: "2.13.0+cpu" gives (2, 13)."""
     numbers = version.split("+")[0].split(".")[:2]
     return tuple(int("".join(filter(str.isdigit, number)) or 0) for number in numbers)
 
 
 def _last_object(text: str) -> dict[str, Any] | None:
-    """The last line that is a JSON object: libraries may have printed before it."""
+    """The last line that is a JSON object: libraries may have printed something before it."""
     for line in reversed(text.splitlines()):
         try:
             value = json.loads(line)

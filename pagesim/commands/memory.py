@@ -1,6 +1,6 @@
-"""What `pagesim simulate` and `pagesim waste` share: which memory, and how its use is told.
+"""What `pagesim simulate` and `pagesim waste` share: the memory, and how its use is reported.
 
-The options are the fields of `Paged` and `Limits`: each is declared there, and nowhere else.
+The options are the fields of `Paged` and `Limits`, which are declared only there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COUNT = Count()
 
 
 def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command take ``policy``, ``slots`` and the fields; what is not given is None."""
+    """Add ``policy``, ``slots`` and the fields to a command; those not given are None."""
     declared = [
         click.option(
             "--policy", type=click.Choice(list(POLICIES)), default="paged", show_default=True
@@ -33,12 +33,12 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--pool",
             "--slots",
             "slots",
-            help="Tokens the pool holds; or what pagesim size --json said, in a file or - (stdin).",
+            help="Tokens in the pool; or the output of pagesim size --json: a file, or - (stdin).",
         ),
-        click.option("--model", help="A model known by name, like llama-3.1-8b."),
-        click.option("--gpu", help=f"Its card: {', '.join(CARDS)}."),
-        click.option("--kv-gib", type=float, help="GiB for keys and values on each card."),
-        click.option("--tp", type=COUNT, help="Cards that share the model."),
+        click.option("--model", help="The name of a known model, like llama-3.1-8b."),
+        click.option("--gpu", help=f"The GPU: {', '.join(CARDS)}."),
+        click.option("--kv-gib", type=float, help="GiB for keys and values on each GPU."),
+        click.option("--tp", type=COUNT, help="GPUs that share the model."),
         *(_option(one, "") for one in fields(Limits)),
         *(_option(one, "Paged: ") for one in fields(Paged) if one.metadata),
     ]
@@ -50,16 +50,16 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def machine(
     slots: str | None, policies: tuple[str | None, ...], options: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The pool and the clock, as keywords of `simulate`, and what they are in words.
+    """The pool and the clock as keywords of `simulate`, and a description of them.
 
-    Without any of the options they are the paper's. A file of `size` says the block size, too.
+    Without any of the options they are the paper's. A file from `size` also sets the block size.
     """
     named = {name: options.pop(name) for name in ("model", "gpu", "kv_gib", "tp")}
     model, gpu = named["model"] or "opt-13b", named["gpu"] or "a100-40gb"
     tp, kv_gib = named["tp"] or 1, named["kv_gib"]
     clock = Roofline.for_model(model, gpu, tp)
     if slots is not None and kv_gib is not None:
-        raise BadInput("give one of --pool and --kv-gib: both say how large the pool is")
+        raise BadInput("give one of --pool and --kv-gib: both set the size of the pool")
     if slots is not None:
         pool = _pool(slots, policies, options)
     elif kv_gib is not None:
@@ -71,7 +71,7 @@ def machine(
     name = f" ({pool.name})" if pool.name else ""
     words = f"{pool.slots:,} slots{name}; times of {model} on {tp} ideal {gpu}"
     if named["model"] is None or named["gpu"] is None:
-        words += ", assumed where --model, --gpu, --kv-gib or --pool do not say"
+        words += ", assumed unless --model, --gpu, --kv-gib or --pool say otherwise"
     return {"pool": pool, "cost_model": clock}, words
 
 
@@ -79,7 +79,7 @@ def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) 
     if text.strip().lstrip("+-").isdigit():
         slots = int(text)
         if not 1 <= slots <= sys.maxsize:
-            raise BadInput(f"'--pool' / '--slots': {slots} is not from 1 to {sys.maxsize}")
+            raise BadInput(f"'--pool' / '--slots': {slots} is not between 1 and {sys.maxsize}")
         return Pool(slots)
     try:
         said = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
@@ -96,13 +96,13 @@ def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) 
 
 
 def given(options: Mapping[str, Any], *kinds: Any) -> dict[str, Any]:
-    """The fields that a command line names, as keywords of `simulate`; by default all of them."""
+    """The fields given on the command line as keywords of `simulate`, by default of both kinds."""
     names = [one.name for kind in kinds or (Limits, Paged) for one in fields(kind)]
     return {name: options[name] for name in names if options.get(name) is not None}
 
 
 def _option(one: Field[Any], prefix: str) -> Callable[..., Any]:
-    """A field as an option of the same name. Its default is the policy's, so nothing is passed."""
+    """A field as an option of the same name. The policy itself applies the default."""
     words = one.metadata["help"]
     text = prefix + (words[0].lower() + words[1:] if prefix else words)
     flags = ("--" + one.name.replace("_", "-"), *one.metadata["flags"], one.name)
@@ -119,7 +119,7 @@ def _option(one: Field[Any], prefix: str) -> Callable[..., Any]:
 
 
 def table(policies: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The means as aligned lines: percent of the pool, and the batch."""
+    """The means as aligned lines: percentages of the pool, and the batch."""
     head = f"{'% of the slots':<16}" + "".join(f"{part:>10}" for part in (*PARTS, "batch"))
     return [head] + [
         f"{name:<16}" + "".join(f"{row[part]:>10.1f}" for part in (*PARTS, "batch"))

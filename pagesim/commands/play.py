@@ -12,37 +12,25 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    answering,
     blaming,
     check_out,
-    example,
-    finish,
-    with_file_name,
 )
 
 
-@click.command(epilog=example("pagesim play run.jsonl.gz -o run.html --open"))
+@answering("pagesim play run.jsonl.gz -o run.html --open")
 @click.argument("file", type=INPUT_FILE)
 @click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="The page to write.")
-@click.option("--open", "open_it", is_flag=True, help="Open it in the browser afterwards.")
-@click.option("--title", help="What the page is called; the file's name otherwise.")
+@click.option("--open", "open_it", is_flag=True, help="Open the page in the browser.")
+@click.option("--title", help="The title of the page.  [default: the file's name]")
 @click.option(
-    "--steps", metavar="A:B", help="Only these, like 20000:40000; either may be left away."
+    "--steps", metavar="A:B", help="Only these steps, like 20000:40000; either end may be omitted."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def play(
-    context: click.Context,
-    file: Path,
-    out: Path,
-    open_it: bool,
-    title: str | None,
-    steps: str | None,
-    as_json: bool,
-) -> None:
+def play(file: Path, out: Path, open_it: bool, title: str | None, steps: str | None) -> Answer:
     """Put a recorded run (run.save) into one HTML page that steps through it.
 
-    The page opens anywhere, without a server. It holds 20,000 steps at most, the first ones unless
-    --steps says others. Exit code 2 when the file is no recorded run.
+    The page opens anywhere, without a server. It holds at most 20,000 steps: the first ones, unless
+    --steps selects others. Exit code 2 when FILE is not a recorded run.
     """
     import webbrowser
 
@@ -51,10 +39,8 @@ def play(
 
     first, last = _bounds(steps)
     check_out("--out", out, file)
-    try:
+    with blaming(file, TimelineError):
         run = load(file)
-    except (TimelineError, OSError) as error:
-        raise BadInput(with_file_name(file, error)) from error
     part = run[first:last]
     with blaming(out):
         part.to_html(out, title or click.format_filename(file.name))
@@ -62,10 +48,10 @@ def play(
     opened = open_it and webbrowser.open(out.resolve().as_uri())
     text = f"{out}: {shown} steps"
     if shown < len(part):
-        text = f"{out}: the first {shown} of {len(part)} steps; --steps A:B shows others"
+        text = f"{out}: the first {shown} of {len(part)} steps; --steps A:B selects others"
     text += "" if opened or not open_it else "; no browser found"
     value = {"path": str(file), "out": str(out), "steps": shown, "of": len(run)}
-    finish(context, Answer(True, text, value | {"opened": bool(opened)}), as_json)
+    return Answer(True, text, value | {"opened": bool(opened)})
 
 
 def _bounds(steps: str | None) -> tuple[int | None, int | None]:

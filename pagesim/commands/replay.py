@@ -1,4 +1,4 @@
-"""`pagesim replay`: recorded vLLM traces against our classes."""
+"""`pagesim replay`: compares recorded vLLM traces with pagesim's classes."""
 
 from __future__ import annotations
 
@@ -12,45 +12,31 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    answering,
     blaming,
     check_out,
-    example,
-    finish,
-    with_file_name,
 )
 
 
-@click.command(
-    epilog=example("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html")
-)
+@answering("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT_FILE)
-@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with what happened here.")
-@click.option("--part", type=int, help="Which part to play, from 1: a reset begins a new one.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def replay(
-    context: click.Context,
-    files: tuple[Path, ...],
-    out: Path | None,
-    part: int | None,
-    as_json: bool,
-) -> None:
-    """Run recorded vLLM traces through our classes and compare every operation.
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with the replayed run.")
+@click.option("--part", type=int, help="The part to play, from 1: a reset begins a new part.")
+def replay(files: tuple[Path, ...], out: Path | None, part: int | None) -> Answer:
+    """Run recorded vLLM traces through pagesim's classes and compare every operation.
 
-    With -o one trace is played, too: its longest part, unless --part says another. Exit code 0 when
-    all are equal, 1 at a difference, 2 when a file is no trace.
+    With -o, one trace is also played: its longest part, unless --part selects another. Exit code 0
+    when all operations are equal, 1 at a difference, 2 when a file is not a trace.
     """
     from pagesim.replay import TraceError, replay_file
 
     if (out is not None and len(files) > 1) or (part is not None and out is None):
-        raise BadInput("-o plays one FILE, and --part says which part of it: give one FILE and -o")
+        raise BadInput("-o plays one FILE, and --part selects a part of it: give one FILE and -o")
     check_out("--out", out, *files)
     lines, values = [], []
     for file in files:
-        try:
+        with blaming(file, TraceError):
             result = replay_file(file, record_runs=out is not None)
-        except (TraceError, OSError) as error:
-            raise BadInput(with_file_name(file, error)) from error
         lines.append(
             f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
             f"{result.operations} of {result.total} operations compared"
@@ -76,4 +62,4 @@ def replay(
             value |= {"out": str(out), "part": number, "parts": len(lengths)}
         values.append(value)
     ok = all(value["mismatch"] is None for value in values)
-    finish(context, Answer(ok, "\n".join(lines), {"ok": ok, "files": values}), as_json)
+    return Answer(ok, "\n".join(lines), {"ok": ok, "files": values})

@@ -12,37 +12,27 @@ from pagesim.commands.common import (
     OUTPUT_FILE,
     Answer,
     BadInput,
+    answering,
     blaming,
     check_out,
-    example,
-    finish,
-    with_file_name,
 )
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.simulation import POLICIES, Limits, Simulation
 
 
-@click.command(
-    epilog=example(
-        "pagesim simulate azure.csv --policy paged --block-size 16 --record run.jsonl.gz"
-    )
-)
+@answering("pagesim simulate azure.csv --policy paged --block-size 16 --record run.jsonl.gz")
 @click.argument("file", type=INPUT_FILE)
 @memory_options
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
 @click.option("--first", type=COUNT, help="Only the first N requests of FILE.")
 @click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
-@click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with a row a request.")
+@click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
 @click.option(
     "--compare",
     type=click.Choice(list(POLICIES)),
     help="Also serve the same requests by this policy, and show both.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
 def simulate(
-    context: click.Context,
-    /,
     file: Path,
     policy: str,
     slots: str | None,
@@ -51,13 +41,12 @@ def simulate(
     record: Path | None,
     requests: Path | None,
     compare: str | None,
-    as_json: bool,
     **options: Any,
-) -> None:
+) -> Answer:
     """Serve the requests of FILE, and say where the memory went and how long they took.
 
     Times are those of an ideal machine (pagesim.simulation.Roofline): OPT-13B on an A100, unless
-    --model and --gpu say which. On a terminal a bar on stderr shows how far it is. Exit code 0 when
+    --model and --gpu name others. On a terminal, a progress bar appears on stderr. Exit code 0 when
     requests were served, 1 when none could be, 2 when FILE or an option cannot be used.
     """
     from pagesim.errors import UsageError
@@ -66,46 +55,43 @@ def simulate(
 
     check_out("--record", record, file)
     check_out("--requests", requests, file)
-    try:
+    with blaming(file, UsageError, WorkloadError):
         workload = load(file, first=first)
         means, words = machine(slots, (policy, compare), options)
 
         def serve(name: str, record: bool = False) -> Simulation:
-            """By one policy. What only pages have is not for the other one of two."""
+            """Serve by one policy; options of pages do not apply to another policy beside it."""
             fits = given(options, Limits) if compare and name != "paged" else given(options)
             return run_through(
                 workload, policy=name, saturated=saturated, record=record, **means, **fits
             )
 
-        run = serve(policy, record is not None)
-        other = serve(compare) if compare else None
-    except (UsageError, WorkloadError, OSError) as error:
-        raise BadInput(with_file_name(file, error)) from error
-    except RuntimeError as error:  # swapping found no room
-        cpu_blocks = options["num_cpu_blocks"] or 0
-        raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
-    if record is not None and run.timeline is not None:
-        with blaming(record):
-            run.timeline.save(record)
-    if requests is not None:
-        with blaming(requests):
-            run.requests.save_csv(requests)
-    value = run.summary() | ({} if record is None else {"record": str(record)})
-    value["machine"] = words
+        try:
+            run = serve(policy, record is not None)
+            other = serve(compare) if compare else None
+        except RuntimeError as error:  # swapping found no room
+            cpu_blocks = options["num_cpu_blocks"] or 0
+            raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
+    value: dict[str, Any] = {**run.summary(), "machine": words}
     lines = [*describe(run), words]
     if other is not None:
         value["compared"] = other.summary()
         lines += ["", str(run.compare(other))]
     if requests is not None:
+        with blaming(requests):
+            run.requests.save_csv(requests)
         value["requests_csv"] = str(requests)
-        lines.append(f"{requests} has a row a request.")
-    if record is not None:
+        lines.append(f"{requests} has one row per request.")
+    if record is not None and run.timeline is not None:
+        with blaming(record):
+            run.timeline.save(record)
+        value["record"] = str(record)
         lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
-    finish(context, Answer(run.requests.num_finished > 0, "\n".join(lines), value), as_json)
+    return Answer(run.requests.num_finished > 0, "\n".join(lines), value)
 
 
 def describe(run: Simulation) -> list[str]:
-    """A run in a few lines for people."""
+    """A run in a few lines of text."""
     summary = run.summary()
     lines = [
         f"{run.workload.name}: {summary['finished']} of {summary['requests']} requests served in "
@@ -114,19 +100,19 @@ def describe(run: Simulation) -> list[str]:
     ]
     if summary["ignored"]:
         lines.append(
-            f"{summary['ignored']} requests were ignored: longer than --max-len, or than --slots "
-            f"can hold, or of more --samples than a step has tokens (--max-num-batched-tokens)"
+            f"{summary['ignored']} requests were ignored: longer than --max-len, too long for "
+            f"--slots, or with more --samples than a step has tokens (--max-num-batched-tokens)"
         )
     if summary["stuck"]:
         lines.append(
-            f"{summary['stuck']} requests are stuck on the CPU: half-prefilled, and their rest is "
-            f"more than --max-num-batched-tokens"
+            f"{summary['stuck']} requests are stuck on the CPU: they are half prefilled, and the "
+            f"rest exceeds --max-num-batched-tokens"
         )
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
     for name, values in summary["latency"].items():
         numbers = ("-" if value is None else f"{value:.4g}" for value in values.values())
-        words = name.replace("_", " ") + (" (a token)" if name == "normalized" else "")
+        words = name.replace("_", " ") + (" (per token)" if name == "normalized" else "")
         lines.append(f"{words:<24}" + "".join(f"{number:>10}" for number in numbers))
     return lines

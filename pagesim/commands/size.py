@@ -1,4 +1,4 @@
-"""`pagesim size`: how many blocks and tokens a model's KV cache has in an amount of memory."""
+"""`pagesim size`: the blocks and tokens that a model's KV cache has in an amount of memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, Answer, BadInput, example, finish
+from pagesim.commands.common import INPUT_FILE, Answer, BadInput, answering
 
 if TYPE_CHECKING:
     from pagesim.sizing.amount import ByteRange
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from pagesim.sizing.model import ModelSpec
 
 COUNT = click.IntRange(1, 2**31)
-AMOUNT = "24GiB, 38.48GiB (the rounding is kept), 80GB, or plain bytes"
+AMOUNT = "24GiB, 38.48GiB (rounded, so a range), 80GB, or plain bytes"
 
 
-@click.command(epilog=example("pagesim size --model qwen2-1.5b --memory 38.48GiB"))
-@click.option("--model", help="A model known by name, like llama-3.1-8b, in any case.")
-@click.option("--config", type=INPUT_FILE, help="Any other model: its config.json.")
+@answering("pagesim size --model qwen2-1.5b --memory 38.48GiB")
+@click.option("--model", help="The name of a known model, like llama-3.1-8b, in any case.")
+@click.option("--config", type=INPUT_FILE, help="The config.json of any other model.")
 @click.option("--memory", help=f"Memory for the cache on each GPU: {AMOUNT}.")
 @click.option("--engine", default="v1", show_default=True, help="vLLM's engine: v0 or v1.")
-@click.option("--gpu-memory", help="Instead of --memory: that of the whole card.")
+@click.option("--gpu-memory", help="Instead of --memory: the memory of the whole GPU.")
 @click.option(
     "--gpu-memory-utilization",
     type=float,
-    help="With --gpu-memory: how much of it vLLM may take.  [default: 0.9]",
+    help="With --gpu-memory: the share that vLLM may take.  [default: 0.9]",
 )
-@click.option("--peak", help="With --gpu-memory: what weights and activations take of that.")
+@click.option("--peak", help="With --gpu-memory: the memory used by weights and activations.")
 @click.option("--block-size", type=COUNT, default=16, show_default=True, help="Tokens in a block.")
-@click.option("--dtype", default="auto", show_default=True, help="What the model runs in.")
+@click.option("--dtype", default="auto", show_default=True, help="The dtype of the model.")
 @click.option(
     "--kv-cache-dtype", default="auto", show_default=True, help="auto, fp8, fp8_e4m3 or fp8_e5m2."
 )
@@ -52,25 +52,23 @@ AMOUNT = "24GiB, 38.48GiB (the rounding is kept), 80GB, or plain bytes"
     help="GPUs, or groups of them, that share the layers.",
 )
 @click.option(
-    "--max-model-len", type=COUNT, help="Tokens of a sequence; the model's own otherwise."
+    "--max-model-len", type=COUNT, help="Tokens per sequence.  [default: the model's own]"
 )
 @click.option(
     "--max-num-batched-tokens",
     type=COUNT,
     default=2048,
     show_default=True,
-    help="Tokens of a step; matters with sliding windows only.",
+    help="Tokens per step; matters only with sliding windows.",
 )
-@click.option("--swap-space", type=float, help="GiB of the host's memory for each GPU (V0).")
-@click.option("--num-gpu-blocks-override", type=COUNT, help="So many blocks, whatever the memory.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def size(context: click.Context, /, as_json: bool, **options: Any) -> None:
+@click.option("--swap-space", type=float, help="GiB of host memory for each GPU (V0).")
+@click.option("--num-gpu-blocks-override", type=COUNT, help="Blocks, whatever the memory.")
+def size(**options: Any) -> Answer:
     """Say how many blocks, tokens and sequences the KV cache of a model holds.
 
-    The flags are vLLM's. All figures are one GPU's, of the one that has the most to keep. A value
+    The flags are vLLM's. All figures are for one GPU: the one that has the most to keep. A value
     like 38.48GiB was rounded when it was printed, so the answer is a range. Exit code 2 when the
-    model cannot be dealt out so, or when not one block fits.
+    model cannot be split that way, or when not even one block fits.
     """
     from pagesim.errors import UsageError
 
@@ -79,7 +77,7 @@ def size(context: click.Context, /, as_json: bool, **options: Any) -> None:
         value = _value(found, options)
     except (UsageError, TypeError, OSError) as error:
         raise BadInput(str(error)) from error
-    finish(context, Answer(True, "\n".join(_lines(found, value)), value), as_json)
+    return Answer(True, "\n".join(_lines(found, value)), value)
 
 
 def _size(options: dict[str, Any]) -> CacheSize:
@@ -118,7 +116,7 @@ def _memory(options: dict[str, Any]) -> ByteRange:
     memory, card, peak = options["memory"], options["gpu_memory"], options["peak"]
     if memory is not None and card is not None:
         raise BadInput(
-            "give one of --memory, for the cache alone, and --gpu-memory, the whole card"
+            "give one of --memory, for the cache alone, and --gpu-memory, for the whole GPU"
         )
     share = options["gpu_memory_utilization"]
     if card is None:
@@ -130,7 +128,7 @@ def _memory(options: dict[str, Any]) -> ByteRange:
             return ByteRange(0, 0)
         raise BadInput(f"give --memory for the cache: {AMOUNT}")
     if peak is None:
-        raise BadInput("--gpu-memory needs --peak: what weights and activations take of it")
+        raise BadInput("--gpu-memory needs --peak: the memory used by weights and activations")
     whole, used = parse_bytes("--gpu-memory", card), parse_bytes("--peak", peak)
     share = 0.9 if share is None else share
     left = kv_cache_memory(whole, share, used)
@@ -143,7 +141,7 @@ def _memory(options: dict[str, Any]) -> ByteRange:
 
 
 def _value(found: CacheSize, options: dict[str, Any]) -> dict[str, Any]:
-    """What --json prints; ranges are [low, high]."""
+    """The object for --json; ranges are [low, high]."""
     length = options["max_model_len"]
     length = found.model.max_model_len if length is None else length
     step, swap = options["max_num_batched_tokens"], options["swap_space"]
@@ -188,7 +186,7 @@ def _lines(found: CacheSize, value: dict[str, Any]) -> list[str]:
         ("tokens", _range(found.tokens)),
     ]
     if len(groups) > 1:
-        rows.insert(4, ("groups", f"{len(groups)}: a sequence has blocks in each of them"))
+        rows.insert(4, ("groups", f"{len(groups)}: a sequence has blocks in each"))
     if found.engine == "v1":
         rows.insert(-2, ("usable", f"{_range(found.usable_blocks)}: block 0 is the null block"))
     if value["max_concurrency"] is not None:

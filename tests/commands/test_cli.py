@@ -210,6 +210,6 @@ def test_play_says_when_a_run_is_too_long_for_a_page(
     monkeypatch.setattr("pagesim.timeline.display.MAX_EVENTS", 6)
     page = long_run.with_suffix(".html")
     assert run("play", long_run, "-o", page) == 0
-    assert "the first 6 of 10 steps; --steps A:B shows others" in capsys.readouterr().out
+    assert "the first 6 of 10 steps; --steps A:B selects others" in capsys.readouterr().out
     assert run("play", long_run, "-o", page, "--steps", "2-4") == 2
     assert "--steps must be A:B, like 20000:40000, not '2-4'" in capsys.readouterr().err

@@ -164,7 +164,7 @@ def test_simulate_says_no_when_nothing_fits(
     [
         (["waste"], "give a FILE of requests, or --preset paper-figure-2"),
         (["waste", "TRACE", "--preset", "paper-figure-2"], "give a FILE of requests, or --preset"),
-        (["waste", "TRACE", "--slots", "0"], "0 is not from 1 to"),
+        (["waste", "TRACE", "--slots", "0"], "0 is not between 1 and"),
         (["waste", "TRACE", "--out", "waste.jpg"], "waste.jpg: must end in .svg, .png or .pdf"),
         (["waste", "TRACE", "--policy", "max", "--slots", "9"], "none of the 40 requests"),
         (["waste", "BAD"], "bad.csv:2"),
@@ -229,7 +229,7 @@ def test_samples_never_take_more_than_the_budget_of_a_chunked_step(
     command = ("simulate", trace, *few, *chunks, "--max-num-batched-tokens")
     assert run(*command, "2") == 1
     assert "4 requests were ignored: " in (told := capsys.readouterr().out)
-    assert "of more --samples than a step has tokens (--max-num-batched-tokens)" in told
+    assert "with more --samples than a step has tokens (--max-num-batched-tokens)" in told
     assert answer(capsys, *command, "3")["finished"] == 4
 
 
@@ -255,7 +255,7 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
     swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
     assert answer(capsys, "simulate", trace, *few, *chunks, *swap)["stuck"] == 1
     assert run("simulate", trace, *few, *chunks, *swap) == 0
-    assert "1 requests are stuck on the CPU: half-prefilled" in capsys.readouterr().out
+    assert "1 requests are stuck on the CPU: they are half prefilled" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [waste, simulate])

@@ -105,7 +105,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "a token      126,976 bytes in all layers",
         "a page       65,536 bytes: a block of 16 in one layer",
         "a block      327,680 bytes: 5 pages",
-        "groups       7: a sequence has blocks in each of them",
+        "groups       7: a sequence has blocks in each",
         "GPU blocks   131,055 to 131,088",
         "usable       131,054 to 131,087: block 0 is the null block",
         "tensors      5 of 8,588,820,480 to 8,590,983,168 bytes",
