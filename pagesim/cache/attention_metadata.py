@@ -1,7 +1,7 @@
 """One step's batch as attention kernels take it: all tokens in a row, and where each belongs.
 
-Prefills come first, then decodes; a sequence's tokens are neighbours. Two prompts of 5 and 3
-tokens, the first with 2 of them computed before, and a sequence of 9 that decodes:
+Prefills come before decodes, and the tokens of a sequence are adjacent. For example, two prompts of
+5 and 3 tokens, the first with 2 tokens already computed, and a sequence of 9 that decodes:
 
     tokens             2  3  4 | 0  1  2 | 8          (their positions)
     query_start_loc    0         3         6   7
@@ -28,7 +28,7 @@ from pagesim.v0.sequence import SequenceData
 
 
 class ScheduledGroup(Protocol):
-    """What is read of a group's ``SequenceGroupMetadata``, as ``Scheduler.schedule`` returns it."""
+    """The part of a group's ``SequenceGroupMetadata`` that is read here."""
 
     @property
     def request_id(self) -> str: ...
@@ -64,17 +64,17 @@ class AttentionMetadata:
     block_tables: NDArray[np.int32]
     """[S, longest table], filled up with -1."""
     query_start_loc: NDArray[np.int32]
-    """[S + 1]: the tokens of sequence i are those from ``query_start_loc[i]`` to the next."""
+    """[S + 1]; the tokens of sequence i begin at ``query_start_loc[i]`` and end before the next."""
     context_lens: NDArray[np.int32]
-    """[S], tokens whose keys and values are in the cache before the step."""
+    """[S], tokens with keys and values in the cache before the step."""
     seq_lens: NDArray[np.int32]
     """[S], the same after the step."""
     num_prefills: int
-    """Sequences that prefill: the first ones."""
+    """The number of sequences that prefill; they come first."""
     num_prefill_tokens: int
     num_decode_tokens: int
     max_query_len: int
-    """Most tokens of one sequence, 0 for an empty batch; so are the next two."""
+    """The most tokens of one sequence; like the next two, 0 for an empty batch."""
     max_prefill_seq_len: int
     max_decode_seq_len: int
 
@@ -99,16 +99,16 @@ class _Span:
 def build_attention_metadata(
     groups: Iterable[ScheduledGroup], block_size: int, sliding_window: int | None = None
 ) -> AttentionMetadata:
-    """The batch of a step, from the first value that ``Scheduler.schedule()`` returns.
+    """The batch of a step, from the first value returned by ``Scheduler.schedule()``.
 
-    Tokens in leading blocks that are computed already are left out of it, but a sequence's last
-    token never is. With a ``sliding_window`` nothing is left out.
+    It omits tokens in leading blocks that are already computed, but never a sequence's last token.
+    With a ``sliding_window``, nothing is omitted.
 
-    Give a ``sliding_window`` only to kernels that have a prompt's own keys at hand: then those that
-    no later step sees are not written (:func:`pagesim.cache.prompt_slots`). A kernel that reads
-    them from the cache, as ``kernels.paged_prefill`` does, must find them there.
+    Give a ``sliding_window`` only for kernels that have a prompt's own keys at hand: then the keys
+    that no later step sees are not written (:func:`pagesim.cache.prompt_slots`). A kernel that
+    reads them from the cache, as ``kernels.paged_prefill`` does, must find them there.
 
-    UsageError for a prefill behind a decode, or a block table that is missing or too short.
+    UsageError for a prefill after a decode, or a block table that is missing or too short.
     """
     check_int("block_size", block_size, 1)
     spans: list[_Span] = []

@@ -1,17 +1,17 @@
-"""The bytes under the block ids: K and V of every layer, in a GPU pool and a CPU pool.
+"""The bytes behind the block ids: K and V of every layer, in a GPU pool and a CPU pool.
 
-The scheduler keeps the books. What it decided, the cache engine carries out, before the step
-computes, in every layer, for K and V alike:
+The cache engine carries out what the scheduler has decided, before the step computes, in every
+layer, for both K and V:
 
     1. swap out    GPU block 1 -> CPU block 0     indices into the two pools, both from 0
     2. copy        GPU block 7 -> GPU block 1     copy-on-write, one pair after the other
     3. swap in     CPU block 3 -> GPU block 7     indices again
 
-It is the order in which the scheduler decided: a copy may go to a block that was swapped out of,
-and a swap in to a block that was copied from or to. vLLM swaps in first. With prefix caching and
-forked groups that reads wrong bytes (tests/cache/test_byte_proof.py has the case): a block that is
-written full can turn out to be cached elsewhere; it is free at once, and swapping in may take it
-while its copy is yet to be made.
+This is the order in which the scheduler decided: a copy may go to a block that was just swapped
+out, and a swap in to a block that was copied from or to. vLLM swaps in first. With prefix caching
+and forked groups that reads wrong bytes (see tests/cache/test_byte_proof.py): a block that becomes
+full may turn out to be cached elsewhere; it is freed at once, and swapping in may take it before it
+has been copied.
 
 Source: vLLM 0.6.4.post1, ``vllm/worker/cache_engine.py``, and ``Worker.execute_worker`` in
 ``vllm/worker/worker.py`` for its order.
@@ -50,7 +50,7 @@ class BlockMoves(Protocol):
 class KVPool:
     """One device's cache: ``keys[layer]`` and ``values[layer]``, arrays whose first axis is blocks.
 
-    NumPy arrays or torch tensors. UsageError unless all layers are alike, K with K and V with V.
+    NumPy arrays or torch tensors. UsageError unless all K arrays are alike, and all V arrays.
     """
 
     keys: Sequence[Any]
@@ -96,16 +96,16 @@ class KVPool:
 
     @property
     def num_blocks(self) -> int:
-        """Blocks of every array."""
+        """The number of blocks in every array."""
         return int(self.keys[0].shape[0])
 
 
 class CacheEngine:
-    """Both pools, and the moves between and inside them.
+    """Both pools, and the moves between and within them.
 
-    ``copy_blocks(keys, values, pairs)`` and ``swap_blocks(source, target, pairs)`` are the movers,
-    NumPy's by default; ``kernels.copy_blocks`` and ``kernels.swap_blocks`` fit. ``as_pairs`` turns
-    an int64 array [P, 2] into what they take: ``torch.from_numpy`` for the kernels.
+    ``copy_blocks(keys, values, pairs)`` and ``swap_blocks(source, target, pairs)`` move the bytes,
+    by default with NumPy; ``kernels.copy_blocks`` and ``kernels.swap_blocks`` also fit.
+    ``as_pairs`` converts an int64 array [P, 2] for them: ``torch.from_numpy`` for the kernels.
 
     A call that raises UsageError or TypeError for one of its pairs has moved nothing.
     """
@@ -125,7 +125,7 @@ class CacheEngine:
             if ours[0].shape[1:] != theirs[0].shape[1:] or ours[0].dtype != theirs[0].dtype:
                 raise UsageError(
                     f"{name} is {_kind(ours[0])} on the GPU and {_kind(theirs[0])} on the CPU: "
-                    "they may differ in the number of blocks only"
+                    "they may differ only in the number of blocks"
                 )
         self.gpu = gpu
         self.cpu = cpu
@@ -142,16 +142,16 @@ class CacheEngine:
         self._swap(self.gpu, self.cpu, self._check_swap_out(pairs))
 
     def copy(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Copy blocks within the GPU pool as if one pair came after the other: (from, to)."""
+        """Copy blocks within the GPU pool as if pair by pair: (from, to)."""
         self._copy(self._check_copy(pairs))
 
     def execute(self, outputs: BlockMoves) -> None:
-        """All that a step asks for, in the order above; every pair is checked before any moves.
+        """Carry out a step in the order above; every pair is checked before any block moves.
 
-        UsageError, and nothing has moved, for a step that lost blocks: policy="priority" swapped
-        them out, and vLLM forgets to order the move.
+        UsageError, with nothing moved, for a step that lost blocks: policy="priority" swapped them
+        out, and vLLM forgets to order the move.
         """
-        # What is not a SchedulerOutputs (vLLM's own requests, for one) knows of no such blocks.
+        # Only a SchedulerOutputs has this attribute; vLLM's own requests, for example, do not.
         if lost := [gpu for gpu, _ in getattr(outputs, "blocks_lost", ())]:
             raise UsageError(
                 f"the keys and values of GPU blocks {lost} are lost: policy='priority' swapped "

@@ -1,4 +1,4 @@
-"""From block tables to what a kernel is handed: slots to write to, and tables to read through.
+"""From block tables to the arguments of kernels: slots to write to, and tables to read through.
 
 A slot is one token's place in the cache: ``slot = block_id * block_size + offset``.
 
@@ -16,7 +16,7 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 
 PAD_SLOT_ID = -1
-"""A slot that is written nowhere: it fills a batch up to a fixed size."""
+"""Stands for a token that is not written: it pads a batch to a fixed size."""
 
 
 def slots_of(
@@ -28,8 +28,8 @@ def slots_of(
 ) -> NDArray[np.int64]:
     """The slot of each token position of one sequence, int64 [number of positions].
 
-    ``null_block_id`` stands in the table where a block fell out of a sliding window: positions
-    there have PAD_SLOT_ID. UsageError for a position outside of the blocks in ``block_table``.
+    ``null_block_id`` replaces blocks that fell out of a sliding window: positions there have
+    PAD_SLOT_ID. UsageError for a position outside the blocks in ``block_table``.
     """
     check_int("block_size", block_size, 1)
     wanted = np.fromiter(positions, dtype=np.int64)
@@ -57,10 +57,10 @@ def prompt_slots(
 ) -> NDArray[np.int64]:
     """The slots of a prompt's chunk, positions ``context_len`` to ``seq_len - 1``.
 
-    With a ``sliding_window`` of w tokens, no later step sees more than the last w. vLLM gives the
-    others PAD_SLOT_ID: those before position *chunk length* - w (it does not add ``context_len``,
-    so it skips all it could in a first chunk, and fewer in later ones). The prompt's own queries
-    must then get the skipped keys from elsewhere than the cache.
+    With a ``sliding_window`` of w tokens, no later step sees more than the last w. vLLM gives
+    PAD_SLOT_ID to those before position *chunk length* - w (it does not add ``context_len``, so it
+    skips as many as possible in a first chunk and fewer in later ones). The prompt's own queries
+    must then get the skipped keys from somewhere other than the cache.
     """
     check_int("context_len", context_len, 0)
     check_int("seq_len", seq_len, context_len)
@@ -73,9 +73,9 @@ def prompt_slots(
 
 
 def pad_block_tables(block_tables: Sequence[Sequence[int]], pad: int = -1) -> NDArray[np.int32]:
-    """The tables of a batch as one array, int32 [num_seqs, longest table], filled up with ``pad``.
+    """The tables of a batch as one array, int32 [num_seqs, longest table], padded with ``pad``.
 
-    A kernel must never follow a pad: -1 is no block, so a mistake shows.
+    A kernel must never follow a pad: since no block has the id -1, a mistake shows.
     """
     width = max((len(table) for table in block_tables), default=0)
     padded = np.full((len(block_tables), width), pad, dtype=np.int32)

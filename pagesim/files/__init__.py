@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and never over one that is being read."""
+"""Writes files whole or not at all, and never over an input."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _TEMPORARY: set[Path] = set()
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write; it takes the place of ``path`` when the block ends, and not after an error.
+    """A file to write, which replaces ``path`` when the block ends without an error.
 
-    A link is followed to its file; a pipe or a device is written to directly. OSError names
-    ``path``, whatever failed.
+    A link is followed to its file; a pipe or a device is written directly. An OSError always names
+    ``path``.
     """
     try:
         if _is_special(path):
@@ -49,9 +49,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def temporary(path: Path) -> Iterator[Path]:
-    """``path`` is to be gone after the block, and when SIGINT, SIGTERM or SIGHUP ends the process.
+    """Remove ``path`` after the block, or when SIGINT, SIGTERM or SIGHUP ends the process.
 
-    Signals are seen in the main thread alone, and where a handler is set already that one counts.
+    Signals are handled only in the main thread, and handlers that are already set take precedence.
     """
     if not _TEMPORARY:
         _handle(signal.SIG_DFL, _end)
@@ -66,7 +66,7 @@ def temporary(path: Path) -> Iterator[Path]:
 
 
 def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:
-    """UsageError if ``path`` cannot be written, or if it is one of ``inputs``, by whatever name."""
+    """UsageError if ``path`` cannot be written or is one of ``inputs`` under any name."""
     folder = Path(os.path.realpath(path)).parent
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder: name a file in it")
@@ -82,7 +82,7 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) 
 
 
 def _is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether it is there and is no regular file: a pipe, a terminal, /dev/null."""
+    """Whether it exists and is not a regular file: a pipe, a terminal, /dev/null."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 

@@ -1,4 +1,4 @@
-"""Reads lines, JSON above all, that may be damaged, endless or made up, with a bounded memory."""
+"""Reads lines, mostly of JSON, that may be damaged, endless or fabricated, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any, cast
 
 MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
-"""What is read of a line, and of a file, unpacked: a gzipped megabyte may hold a gigabyte."""
+"""The most bytes of a line and of an unpacked file: a gzipped megabyte may hold a gigabyte."""
 
 
 Lines = Iterator[tuple[int, bytes]]
@@ -19,7 +19,7 @@ Lines = Iterator[tuple[int, bytes]]
 def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The lines of a ``.jsonl`` or ``.jsonl.gz`` file with their numbers, one in memory at a time.
 
-    What cannot be read, or is no JSON object, raises ``error`` with the file and the line.
+    A line that cannot be read or is not a JSON object raises ``error`` with the file and the line.
     """
     return objects(numbered_lines(name, error), name, error)
 
@@ -27,7 +27,7 @@ def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, 
 def objects(
     lines: Lines, name: str, error: type[ValueError]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The same of lines that are being read already."""
+    """The same for lines that are already being read."""
     for number, raw in lines:
         try:
             line = json.loads(raw)

@@ -1,9 +1,8 @@
-"""Replays a recording of the real vLLM 0.6.4.post1 against pagesim, operation by operation.
+"""Replays a recording of vLLM 0.6.4.post1 in pagesim and compares every operation.
 
 A recording is JSON Lines (``.jsonl`` or ``.jsonl.gz``): a header that says what is simulated, then
-one operation a line with what vLLM returned and what its state was afterwards. All of it must be
-equal. Only what an operation left behind when it *failed* in vLLM is not compared: there pagesim is
-as it was before.
+one operation per line with what vLLM returned and its state afterwards. All of it must be equal,
+except the state that a *failed* operation left behind in vLLM: pagesim rolls back instead.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ IGNORED = ("i", "op", "args", "state_after_error")
 
 
 class TraceError(ValueError):
-    """The file is no recording, or a damaged one; says which line of which file, and why."""
+    """The file is not a recording or is damaged; the message names the file, the line and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """How far a recording agreed: ``operations`` of ``total``; the first ``mismatch``, or None."""
+    """How far a recording agreed: ``operations`` of ``total``, and the first ``mismatch``."""
 
     path: str
     kind: str
@@ -51,7 +50,7 @@ class ReplayResult:
     total: int
     mismatch: str | None
     runs: tuple[Timeline, ...] = ()
-    """If it was recorded: what happened, a run for each part; a reset begins a new one."""
+    """With ``record_runs``, a run for each part; a reset begins a new part."""
 
     @property
     def ok(self) -> bool:
@@ -62,7 +61,7 @@ class ReplayResult:
 def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> ReplayResult:
     """Replay one recording. TraceError if it cannot be read; OSError if it cannot be opened.
 
-    With ``record_runs`` the result has a run of each part, its tables under the trace's names.
+    With ``record_runs``, the result has a run of each part, whose tables have the trace's names.
     """
     name = fspath(path)
     lines = numbered_objects(name, TraceError)
@@ -97,7 +96,7 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
 def _compare(
     player: Player, operation: dict[str, Any], where: str, begin: Callable[[Any, str], None]
 ) -> str | None:
-    """Run one operation; None if all is as recorded, else the first difference in words."""
+    """Run one operation; None if everything is as recorded, else a message about the difference."""
     op, args = operation.get("op"), operation.get("args")
     expected = {key: value for key, value in operation.items() if key not in IGNORED}
     error: Exception | None = None
@@ -122,17 +121,17 @@ def _compare(
 
 
 def _name_of(raised: Exception, expected: dict[str, Any]) -> str:
-    """The name of an error; what vLLM merely asserts is a subclass of AssertionError here."""
+    """The name of an error; for vLLM's assertions, pagesim raises a subclass of AssertionError."""
     if expected.get("error") == "AssertionError" and isinstance(raised, AssertionError):
         return "AssertionError"
     return type(raised).__name__
 
 
 def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
-    """The call that an operation stands for; TraceError if there is none."""
+    """The call that an operation stands for; TraceError if it does not exist."""
     run = getattr(player, f"op_{op}", None) if isinstance(op, str) else None
     if run is None:
-        raise TraceError(f"{where}: there is no operation {op!r} in this kind of recording")
+        raise TraceError(f"{where}: this kind of recording has no operation {op!r}")
     try:
         inspect.signature(run).bind(**args)
     except TypeError as error:
@@ -141,7 +140,7 @@ def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
 
 
 def _config(args: Any, where: str) -> Any:
-    """The config that a reset names, None if it names none."""
+    """The config of a reset, or None if it has none."""
     if args is None:
         return None
     if not isinstance(args, dict):
@@ -150,7 +149,7 @@ def _config(args: Any, where: str) -> Any:
 
 
 def _reset(player: Player, config: Any, where: str) -> None:
-    """Start over with ``config``; TraceError if nothing can be made of it."""
+    """Start over with ``config``; TraceError if it is invalid."""
     try:
         pools = config.get("cache", config)
         for pool in ("num_gpu_blocks", "num_cpu_blocks"):
@@ -160,7 +159,7 @@ def _reset(player: Player, config: Any, where: str) -> None:
         player.start(config)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise TraceError(
-            f"{where}: no simulator can be made of config {config!r}: {error}"
+            f"{where}: no simulator can be made from config {config!r}: {error}"
         ) from None
 
 

@@ -1,11 +1,11 @@
-"""What the operations of a recording mean: one player for each kind of recording.
+"""The operations of a recording: one player for each kind of recording.
 
-A player has a method ``op_x`` for each operation ``x``; its arguments are those of the recording.
+A player has a method ``op_x`` for each operation ``x``, with the arguments of the recording.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from pagesim.timeline import Timeline
 from pagesim.v0.block.block_table import BlockTable
@@ -22,51 +22,45 @@ def pairs(mapping: Any) -> list[list[int]]:
 
 
 class UnknownNameError(KeyError):
-    """A line speaks of a table, group or sequence that no line before it made."""
+    """A line refers to a table, group or sequence that no earlier line has created."""
 
     def __str__(self) -> str:
-        return f"nothing is called {self.args[0]!r}"
+        return f"unknown name {self.args[0]!r}"
 
 
 class Named(dict[Any, Any]):
-    """The objects that a recording has names for."""
+    """Objects by their names in the recording."""
 
     def __missing__(self, name: Any) -> Any:
         raise UnknownNameError(name)
 
     def take(self, name: Any) -> Any:
-        """The object of that name, which is forgotten."""
+        """Remove and return the object of that name."""
         found = self[name]
         del self[name]
         return found
 
 
-class Player(Protocol):
-    """Knows the operations of one kind of recording; ``op_x`` runs the operation ``x``."""
+class Player:
+    """Runs the operations of one kind of recording: ``op_x`` runs the operation ``x``.
 
-    config: dict[str, Any]
-    run: Timeline | None
-
-    @property
-    def subject(self) -> Scheduler | SelfAttnBlockSpaceManager | CpuGpuBlockAllocator:
-        """What is replayed on."""
-
-    def start(self, config: dict[str, Any]) -> None:
-        """Throw everything away and make a new subject."""
-
-    def state(self) -> dict[str, Any]:
-        """What a recording holds of the subject after each operation."""
-
-
-class BlockTablePlayer:
-    """Tables with names on one allocator."""
+    ``start`` discards everything and makes a new ``subject``, the object under test; ``state`` is
+    its state as a recording has it after each operation.
+    """
 
     config: dict[str, Any]
     run: Timeline | None = None
+    subject: Scheduler | SelfAttnBlockSpaceManager | CpuGpuBlockAllocator
 
-    @property
-    def subject(self) -> CpuGpuBlockAllocator:
-        return self.allocator
+    def start(self, config: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class BlockTablePlayer(Player):
+    """Named tables on one allocator."""
 
     def call(self, name: str, table: BlockTable) -> None:
         """Remember a table under its name in the trace."""
@@ -75,7 +69,7 @@ class BlockTablePlayer:
             self.run.label(table, name)
 
     def start(self, config: dict[str, Any]) -> None:
-        self.allocator = CpuGpuBlockAllocator.create(**config)
+        self.subject = self.allocator = CpuGpuBlockAllocator.create(**config)
         self.tables = Named()
 
     def state(self) -> dict[str, Any]:
@@ -147,18 +141,11 @@ class BlockTablePlayer:
         return [self.allocator.get_num_total_blocks(device) for device in Device]
 
 
-class BlockManagerPlayer:
+class BlockManagerPlayer(Player):
     """Groups of sequences on one block manager."""
 
-    config: dict[str, Any]
-    run: Timeline | None = None
-
-    @property
-    def subject(self) -> SelfAttnBlockSpaceManager:
-        return self.manager
-
     def start(self, config: dict[str, Any]) -> None:
-        self.manager = SelfAttnBlockSpaceManager(**config)
+        self.subject = self.manager = SelfAttnBlockSpaceManager(**config)
         self.groups, self.seqs, self.group_of = Named(), Named(), Named()
 
     def state(self) -> dict[str, Any]:
@@ -172,7 +159,7 @@ class BlockManagerPlayer:
         return {"tables": tables, "free": free}
 
     def regroup(self, group: str, seqs: list[Sequence]) -> None:
-        """A group object never changes its members: there is a new one for each change."""
+        """Replace a group: a group object never changes its members."""
         self.groups.pop(group, None)
         if seqs:
             self.groups[group] = SequenceGroup(group, seqs)

@@ -1,31 +1,23 @@
-"""What the operations of a scheduler's recording mean; see `pagesim.replay.block_layer`."""
+"""The operations of a scheduler's recording; see `pagesim.replay.block_layer`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pagesim.replay.block_layer import Named, pairs
-from pagesim.timeline import Timeline
+from pagesim.replay.block_layer import Named, Player, pairs
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 
-class SchedulerPlayer:
+class SchedulerPlayer(Player):
     """Requests on one scheduler, with an engine that finishes each step as vLLM's own does."""
-
-    config: dict[str, Any]
-    run: Timeline | None = None
-
-    @property
-    def subject(self) -> Scheduler:
-        return self.scheduler
 
     def start(self, config: dict[str, Any]) -> None:
         scheduler, cache = SchedulerConfig(**config["scheduler"]), CacheConfig(**config["cache"])
         self.now = 0.0
-        self.scheduler = Scheduler(scheduler, cache, clock=lambda: self.now)
+        self.subject = self.scheduler = Scheduler(scheduler, cache, clock=lambda: self.now)
         self.groups = Named()
 
     def state(self) -> dict[str, Any]:
@@ -38,12 +30,7 @@ class SchedulerPlayer:
         }
 
     def op_add_request(
-        self,
-        request_id: str,
-        seq_id: int,
-        prompt: list[int],
-        arrival: float,
-        priority: int = 0,
+        self, request_id: str, seq_id: int, prompt: list[int], arrival: float, priority: int = 0
     ) -> None:
         seq = Sequence(seq_id, prompt, self.config["cache"]["block_size"])
         group = SequenceGroup(request_id, [seq], arrival, priority=priority)
@@ -86,7 +73,7 @@ class SchedulerPlayer:
     def decided(
         self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs
     ) -> dict[str, Any]:
-        """What a recording holds of a step's decisions."""
+        """The decisions of a step as a recording has them."""
         return {
             "scheduled": [self.described(meta) for meta in metadata],
             "num_prefill_groups": out.num_prefill_groups,
@@ -101,7 +88,7 @@ class SchedulerPlayer:
         }
 
     def described(self, meta: SequenceGroupMetadata) -> dict[str, Any]:
-        """What a recording holds of one group's metadata."""
+        """One group's metadata as a recording has it."""
         fields = {
             "request_id": meta.request_id,
             "is_prompt": meta.is_prompt,

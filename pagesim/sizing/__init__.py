@@ -1,12 +1,12 @@
-"""How big is the cache: from a model and an amount of memory to blocks, tokens and concurrency.
+"""The size of the cache: from a model and an amount of memory to blocks, tokens and concurrency.
 
     size = size_v1(ModelSpec.preset("qwen2-1.5b"), "38.48GiB")
     size.bytes_per_token, size.num_gpu_blocks       # 28672, and a range: the GiB were rounded
 
-`v1` is vLLM's engine of today, `v0` that of 0.6.4.post1. A model is in `model`, `presets` and
-`hf_config` (config.json). The parts of the arithmetic: `amount` (what "38.48GiB" means), `dtypes`,
-`ranks` (several GPUs), `kv_cache_spec` (a layer's page) and `kv_cache_config` (V1's groups, tensors
-and blocks). `pool` is the short way: slots, whatever the blocks.
+`v1` is vLLM's current engine and `v0` that of 0.6.4.post1. Models are in `model`, `presets` and
+`hf_config` (config.json). The arithmetic is in `amount` (what "38.48GiB" means), `dtypes`, `ranks`
+(several GPUs), `kv_cache_spec` (a layer's page) and `kv_cache_config` (groups, tensors and blocks).
+`pool` is the short way: slots, whatever the blocks.
 """
 
 from pagesim.sizing.amount import ByteRange

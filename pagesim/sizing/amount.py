@@ -1,7 +1,7 @@
 """Amounts of memory as people write them: exact bytes, or a printed value that was rounded.
 
-A log that says "3.81 GiB" has rounded: the memory was somewhere between 3.805 and 3.815 GiB, and
-so more than one number of blocks fits to it. Arithmetic is in fractions: no byte is lost.
+A log that says "3.81 GiB" has rounded: the memory was between 3.805 and 3.815 GiB, so several
+numbers of blocks are possible. The arithmetic uses fractions and loses no byte.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNITS = {
     "GiB": GIB,
     "TiB": 2**40,
 }
-"""Bytes of a unit: with an i in powers of 1024, without in powers of 1000."""
+"""Bytes per unit: powers of 1024 with an i, powers of 1000 without."""
 
 MAX_BYTES = 2**60
 """An exbibyte: more than any machine has, and small enough that every sum stays exact."""
@@ -37,7 +37,7 @@ _AMOUNT = re.compile(r"([0-9]{1,30})(?:\.([0-9]{1,30}))? ?([A-Za-z]*)")
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """All whole numbers of bytes from ``low`` to ``high``, both included; equal when exact."""
+    """All whole numbers of bytes from ``low`` to ``high`` inclusive; both are equal when exact."""
 
     low: int
     high: int
@@ -57,8 +57,8 @@ class ByteRange:
 def parse_bytes(name: str, text: str) -> ByteRange:
     """What an amount like "38.48GiB", "24GiB", "41318436454" or "80 GB" can mean.
 
-    Without a unit it is bytes. A value with decimals is taken as rounded: it means everything up to
-    half of its last digit away. Without decimals it is exact. UsageError names ``name``.
+    The default unit is bytes. A value with decimals counts as rounded: it means everything within
+    half a unit of its last digit. Without decimals it is exact. UsageError names ``name``.
     """
     match = _AMOUNT.fullmatch(text.strip())
     unit = {key.lower(): size for key, size in UNITS.items()}.get(
@@ -71,7 +71,7 @@ def parse_bytes(name: str, text: str) -> ByteRange:
         )
     whole, decimals = match[1], match[2] or ""
     if decimals and unit == 1:
-        raise UsageError(f"{name} is {text!r}: there is no part of a byte; name a unit, like GiB")
+        raise UsageError(f"{name} is {text!r}: a byte has no fractions; add a unit, like GiB")
     value = Fraction(int(whole + decimals), 10 ** len(decimals)) * unit
     half = Fraction(unit, 2 * 10 ** len(decimals)) if decimals else Fraction(0)
     if value + half > MAX_BYTES:
@@ -81,7 +81,7 @@ def parse_bytes(name: str, text: str) -> ByteRange:
 
 
 def as_byte_range(name: str, amount: ByteRange | int | str) -> ByteRange:
-    """An amount in any of its forms as a range; a number is exact bytes."""
+    """An amount in any of its forms as a range; an int is an exact number of bytes."""
     if isinstance(amount, ByteRange):
         return amount
     if isinstance(amount, str):

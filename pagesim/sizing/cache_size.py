@@ -1,25 +1,28 @@
-"""What an amount of memory holds: the answer of `size_v0` and `size_v1`."""
+"""What an amount of memory holds: the result of `size_v0` and `size_v1`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pagesim.errors import UsageError
-from pagesim.sizing.amount import GIB, ByteRange
+from pagesim.sizing.amount import GIB, ByteRange, as_byte_range
 from pagesim.sizing.kv_cache_config import (
     DEFAULT_MAX_NUM_BATCHED_TOKENS,
     KVCacheConfig,
+    get_kv_cache_configs,
     group_size,
 )
+from pagesim.sizing.kv_cache_spec import KVCacheSpec
 from pagesim.sizing.model import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
 class CacheSize:
-    """The answer, for the rank that has the most to keep: it decides for all of them.
+    """The cache of the rank that has the most to keep, which limits all ranks.
 
     ``low`` and ``high`` are its caches with the least and the most memory that the amount can mean;
-    they are equal when it is exact. Pairs below are in this order. ``num_layers`` is the rank's.
+    they are equal when it is exact. Pairs below are (low, high). ``num_layers`` is the rank's.
     """
 
     engine: str
@@ -29,23 +32,50 @@ class CacheSize:
     low: KVCacheConfig
     high: KVCacheConfig
 
+    @classmethod
+    def of(
+        cls,
+        engine: str,
+        model: ModelSpec,
+        dtype: str,
+        specs: Sequence[Mapping[str, KVCacheSpec]],
+        memory: ByteRange | int | str,
+        num_gpu_blocks_override: int | None,
+    ) -> CacheSize:
+        """The size from the layers of each rank. UsageError if not a single block fits."""
+        amount = as_byte_range("memory", memory)
+        low, high = (
+            get_kv_cache_configs(specs, [number] * len(specs), num_gpu_blocks_override)
+            for number in (amount.low, amount.high)
+        )
+        layers = [(group_size(rank.kv_cache_groups), len(specs[i])) for i, rank in enumerate(high)]
+        fullest = layers.index(max(layers))
+        size = cls(engine, model, dtype, len(specs[fullest]), low[fullest], high[fullest])
+        if not size.high.num_blocks:
+            raise UsageError(
+                f"memory is {amount} bytes, but one block of {model.name} takes "
+                f"{size.block_bytes:,} ({size.page_bytes:,} in each of {layers[fullest][0]} "
+                "layers): not even one block fits"
+            )
+        return size
+
     @property
     def block_size(self) -> int:
         return self.high.kv_cache_groups[0].kv_cache_spec.block_size
 
     @property
     def page_bytes(self) -> int:
-        """One block in one layer."""
+        """Bytes of one block in one layer."""
         return self.high.kv_cache_groups[0].kv_cache_spec.page_size_bytes
 
     @property
     def block_bytes(self) -> int:
-        """One block in all layers of its group, which are all layers unless there are several."""
+        """Bytes of one block in all layers of its group; a single group has all layers."""
         return self.page_bytes * group_size(self.high.kv_cache_groups)
 
     @property
     def bytes_per_token(self) -> int:
-        """One token in all layers of the rank, inside of every window."""
+        """Bytes of one token in all layers of the rank, inside every window."""
         return self.page_bytes // self.block_size * self.num_layers
 
     @property
@@ -54,7 +84,7 @@ class CacheSize:
 
     @property
     def usable_blocks(self) -> tuple[int, int]:
-        """What sequences can hold: V1 keeps block 0, its null block, to itself."""
+        """The blocks that sequences can hold: V1 reserves block 0 as its null block."""
         if self.engine == "v0":
             return self.num_gpu_blocks
         return self.low.usable_blocks, self.high.usable_blocks
@@ -65,22 +95,22 @@ class CacheSize:
 
     @property
     def tensor_bytes(self) -> tuple[int, int]:
-        """Each of the tensors; there are as many as a group has layers."""
+        """Bytes of each tensor; there are as many tensors as a group has layers."""
         return self.low.kv_cache_tensors[0].size, self.high.kv_cache_tensors[0].size
 
     def max_concurrency(
         self, max_model_len: int, max_num_batched_tokens: int = DEFAULT_MAX_NUM_BATCHED_TOKENS
     ) -> float:
-        """How many sequences of ``max_model_len`` tokens fit at once, of the upper count.
+        """How many sequences of ``max_model_len`` tokens fit at once in the larger cache.
 
-        As the engine logs it: V0 divides tokens, V1 whole blocks.
+        Computed as the engine logs it: V0 divides tokens, V1 whole blocks.
         """
         if self.engine == "v0":
             return self.high.max_concurrency_by_tokens(max_model_len)
         return self.high.max_concurrency(max_model_len, max_num_batched_tokens)
 
     def num_cpu_blocks(self, swap_space_gib: float) -> int:
-        """How many blocks fit into ``swap_space_gib`` GiB of the host's memory, for each GPU."""
+        """How many blocks fit into ``swap_space_gib`` GiB of host memory, for each GPU."""
         if isinstance(swap_space_gib, bool) or not isinstance(swap_space_gib, int | float):
             raise TypeError(f"swap_space must be a number of GiB, not {swap_space_gib!r}")
         if not 0 <= swap_space_gib <= 2**30:
@@ -88,14 +118,3 @@ class CacheSize:
                 f"swap_space must be a non-negative number of GiB, not {swap_space_gib}"
             )
         return int(swap_space_gib * GIB // self.block_bytes)
-
-    def checked(self, memory: ByteRange) -> CacheSize:
-        """The size itself, unless ``memory`` holds not a single block."""
-        if self.high.num_blocks:
-            return self
-        pages = group_size(self.high.kv_cache_groups)
-        raise UsageError(
-            f"memory is {memory} bytes, and one block of {self.model.name} takes "
-            f"{self.block_bytes:,} ({self.page_bytes:,} in each of {pages} layers): "
-            "not one block fits"
-        )

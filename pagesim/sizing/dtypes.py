@@ -1,4 +1,4 @@
-"""What one cached number is: the model's own dtype, or 8 bits.
+"""The dtype of the cached numbers: the model's own, or 8 bits.
 
 Source: vLLM's flags ``--dtype`` and ``--kv-cache-dtype`` (0.6.4.post1, ``vllm/config.py`` and
 ``STR_DTYPE_TO_TORCH_DTYPE`` in ``vllm/utils.py``).
@@ -10,14 +10,14 @@ from pagesim.errors import UsageError
 from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 MODEL_DTYPES = {"half": "float16", "float": "float32"} | {name: name for name in DTYPE_BYTES}
-"""What ``--dtype`` takes beside "auto", and the dtype that it means."""
+"""The values of ``--dtype`` apart from "auto", and the dtype that each means."""
 
 CACHE_DTYPES = ("auto", "fp8", "fp8_e4m3", "fp8_e5m2")
-"""What ``--kv-cache-dtype`` takes; "fp8" is fp8_e4m3 on CUDA devices."""
+"""The values of ``--kv-cache-dtype``; "fp8" means fp8_e4m3 on CUDA devices."""
 
 
 def cache_dtype(model: ModelSpec, dtype: str = "auto", kv_cache_dtype: str = "auto") -> str:
-    """The dtype of the cache: 8 bits if asked for, else what the model runs in.
+    """The dtype of the cache: 8 bits on request, otherwise the dtype of the model.
 
     UsageError names the flag and its values.
     """
@@ -33,5 +33,5 @@ def cache_dtype(model: ModelSpec, dtype: str = "auto", kv_cache_dtype: str = "au
 
 
 def dtype_bytes(dtype: str) -> int:
-    """Bytes of one number of a dtype that `cache_dtype` gave."""
+    """Bytes of one number of a dtype returned by `cache_dtype`."""
     return 1 if dtype.startswith("fp8") else DTYPE_BYTES[dtype]

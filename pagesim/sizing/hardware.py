@@ -1,4 +1,4 @@
-"""What a clock must know of a card and of a model's weights: from data sheets, nothing fitted."""
+"""What a clock must know of a GPU and of a model's weights, from data sheets; nothing is fitted."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _BILLIONS = {
     "opt-66b": (66.0, 66.0),
     "opt-175b": (175.0, 175.0),
 }
-"""Parameters, and those that a token passes through, as the models' cards say."""
+"""Billions of parameters, all and active per token, according to the model cards."""
 
 
 def card(name: str) -> Card:
-    """A card by its name, in any case; UsageError lists those that are known."""
+    """A GPU by its name, in any case; UsageError lists the known ones."""
     if (found := CARDS.get(name.strip().lower())) is None:
-        raise UsageError(f"no card is called {name!r}: there are {', '.join(CARDS)}")
+        raise UsageError(f"unknown GPU {name!r}: there are {', '.join(CARDS)}")
     return found
 
 
 def parameters(name: str) -> tuple[float, float]:
-    """All parameters of a preset, and those that a token passes through: fewer with experts."""
+    """All parameters of a preset, and those active per token: fewer with experts."""
     if (found := _BILLIONS.get(preset_name(name))) is None:
-        raise UsageError(f"the weights of {name!r} are not known: only of {', '.join(_BILLIONS)}")
+        raise UsageError(f"the weights of {name!r} are unknown: there are {', '.join(_BILLIONS)}")
     return found[0] * 1e9, found[1] * 1e9

@@ -1,8 +1,8 @@
-"""Reads the numbers of a `ModelSpec` out of a Hugging Face ``config.json``.
+"""Reads a `ModelSpec` from a Hugging Face ``config.json``.
 
-Each family writes the same things in its own way: this file knows the ways, and refuses what would
-give a wrong answer silently. Sources: the configuration classes of Hugging Face transformers, and
-``vllm/config.py`` (get_total_num_kv_heads, get_head_size) of vLLM 0.6.4.post1.
+Model families name the same values differently. This file knows their names, and refuses configs
+that would silently give a wrong answer. Sources: the configuration classes of Hugging Face
+transformers, and ``vllm/config.py`` (get_total_num_kv_heads, get_head_size) of vLLM 0.6.4.post1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pagesim.errors import UsageError
 Model = TypeVar("Model")
 
 MAX_BYTES, MAX_LAYERS, MAX_NUMBER = 4 * 2**20, 4096, 2**31
-"""A config has kilobytes. More than this is no config, and a layer more is a list entry more."""
+"""A config takes kilobytes; anything larger is not a config. Each layer costs a list entry."""
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 NESTED = ("text_config", "llm_config", "language_config")  # where multi-modal models keep it
@@ -27,7 +27,7 @@ KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_gro
 HIDDEN = ("hidden_size", "n_embd", "d_model")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 
-# What transformers' Gemma3TextConfig takes for a key that the file leaves out; Google's files do.
+# The defaults of transformers' Gemma3TextConfig: Google's files omit these keys.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "gemma3_text": {
         "num_hidden_layers": 26,
@@ -40,7 +40,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "gemma2": {"sliding_window": 4096, "sliding_window_pattern": 2},
 }
-# Each of these means that some layers keep something else than this reader would count.
+# Each of these means that some layers keep something other than what this reader would count.
 UNKNOWN = (
     "attention_chunk_size",
     "attn_layer_indices",
@@ -61,16 +61,16 @@ UNKNOWN = (
 
 
 def read_config(path: str | Path, make: Callable[..., Model]) -> Model:
-    """The model that the file ``path`` describes; its name is that of the folder or of the file.
+    """The model described by the file ``path``, named after its folder or the file itself.
 
     ``make`` takes the fields of a `ModelSpec`. UsageError names the file, the key and the value;
-    OSError when it cannot be opened.
+    OSError if the file cannot be opened.
     """
     file = Path(path)
     with file.open("rb") as opened:
         raw = opened.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise UsageError(f"{file}: longer than {MAX_BYTES} bytes, so it is no config.json")
+        raise UsageError(f"{file}: longer than {MAX_BYTES} bytes, so it is not a config.json")
     try:
         config = json.loads(raw)
     except (RecursionError, ValueError) as problem:  # also text that is not UTF-8
@@ -78,14 +78,14 @@ def read_config(path: str | Path, make: Callable[..., Model]) -> Model:
     try:
         name = file.stem if file.name != "config.json" else _folder(file)
         return parse_config(config, name, make)
-    except RecursionError as problem:  # it could be parsed, but not be quoted
+    except RecursionError as problem:  # it could be parsed but not quoted
         raise UsageError(f"{file}: nested too deeply for a config.json") from problem
     except (UsageError, TypeError) as problem:
         raise UsageError(f"{file}: {problem}") from problem
 
 
 def parse_config(config: Any, name: str, make: Callable[..., Model]) -> Model:
-    """The model of a config that is parsed already; UsageError names the key and the value."""
+    """The model described by a parsed config; UsageError names the key and the value."""
     if not isinstance(config, dict):
         raise UsageError(f"a config must be a JSON object, not {_short(config)}")
     text = _text_part(config)
@@ -117,7 +117,7 @@ def _folder(file: Path) -> str:
 
 
 def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part about the language model: the whole file, or what a multi-modal one nests."""
+    """The part about the language model: the whole file, or a nested part if multi-modal."""
     for key in NESTED:
         nested = config.get(key)
         if nested is not None:
@@ -129,12 +129,12 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _refuse_unknown_caches(text: Mapping[str, Any]) -> None:
     if text.get("is_encoder_decoder"):
-        raise UsageError("is_encoder_decoder is true: only decoders are sized here")
+        raise UsageError("is_encoder_decoder is true: only decoders can be sized")
     for key in UNKNOWN:
         if text.get(key):
             raise UsageError(
-                f"{key} is {_short(text[key])}: not every layer of this model keeps plain keys and "
-                "values for each token, and how much the others keep is not known here"
+                f"{key} is {_short(text[key])}: some layers of this model do not keep plain keys "
+                "and values for each token, and pagesim does not know how much they keep"
             )
 
 
@@ -145,7 +145,7 @@ def _number(key: str, value: Any, most: int) -> int:
 
 
 def _optional(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NUMBER) -> int | None:
-    """The first of the keys that is there; a null counts as not there."""
+    """The value of the first key that is present and not null."""
     for key in keys:
         if text.get(key) is not None:
             return _number(key, text[key], most)
@@ -155,19 +155,19 @@ def _optional(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NU
 def _required(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NUMBER) -> int:
     value = _optional(text, keys, most)
     if value is None:
-        raise UsageError(f"{keys[0]} is missing: write it into the file (or one of {keys[1:]})")
+        raise UsageError(f"{keys[0]} is missing: add it to the file (or one of {keys[1:]})")
     return value
 
 
 def _kv_heads(text: Mapping[str, Any], heads: int) -> int:
-    """Falcon and StarCoder say multi_query: one head of keys and values for all queries."""
+    """Falcon and StarCoder have multi_query: one head of keys and values for all queries."""
     if text.get("multi_query") is True and not text.get("new_decoder_architecture"):
         return 1
     return _optional(text, KV_HEADS) or heads
 
 
 def _head_dim(text: Mapping[str, Any], heads: int) -> int:
-    """The size of a head; with latent attention, which caches no heads, that of the values'."""
+    """The size of a head; with latent attention, which caches no heads, that of a value head."""
     latent = ("v_head_dim",) if "kv_lora_rank" in text else ()
     given = _optional(text, ("head_dim", *latent))
     if given is not None:
@@ -175,14 +175,14 @@ def _head_dim(text: Mapping[str, Any], heads: int) -> int:
     hidden = _required(text, HIDDEN)
     if hidden % heads:
         raise UsageError(
-            f"there is no head_dim, and hidden_size ({hidden}) is not divisible by "
-            f"num_attention_heads ({heads}): write a head_dim into the file"
+            f"head_dim is missing, and hidden_size ({hidden}) is not divisible by "
+            f"num_attention_heads ({heads}): add head_dim to the file"
         )
     return hidden // heads
 
 
 def _dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
-    """What vLLM's ``--dtype auto`` runs the model in: 16 bits, also where the file has 32."""
+    """The dtype of vLLM's ``--dtype auto``: 16 bits, even if the file has 32."""
     for place in (text, config):
         for key in ("torch_dtype", "dtype"):
             value = place.get(key)
@@ -196,10 +196,10 @@ def _dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
 
 
 def _sliding_layers(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[int, ...]:
-    """Which layers look back over a window only, by transformers' rules, the newest first.
+    """The layers with a sliding window, by transformers' rules, the newest rule first.
 
     A list of layer_types; every ``sliding_window_pattern``-th layer is full (Gemma, Cohere); Qwen's
-    switch, and the layers from ``max_window_layers`` on; or, as in Mistral, all of them.
+    switch, and the layers from ``max_window_layers`` on; or, as in Mistral, all layers.
     """
     types, every = text.get("layer_types"), range(layers)
     if types is not None:
@@ -208,8 +208,8 @@ def _sliding_layers(text: Mapping[str, Any], model_type: str, layers: int) -> tu
         for layer, kind in enumerate(types):
             if kind not in (FULL, SLIDING):
                 raise UsageError(
-                    f"layer_types[{layer}] must be {FULL} or {SLIDING}, not {_short(kind)}: what "
-                    "other layers keep is not known here"
+                    f"layer_types[{layer}] must be {FULL} or {SLIDING}, not {_short(kind)}: "
+                    "pagesim does not know what other layers keep"
                 )
         sliding = tuple(layer for layer in every if types[layer] == SLIDING)
         if sliding:

@@ -1,8 +1,8 @@
-"""From the layers' pages to tensors and blocks: how V1 cuts up the memory of every rank.
+"""From the pages of the layers to tensors and blocks: how V1 divides the memory of every rank.
 
-A block has one id and, in each layer of its group, one page. Where all layers are of one kind there
-is one group, and a tensor for each layer. Hybrid models have groups of equally many layers: layers
-at the same place in their groups share a tensor, and a block belongs to one group at a time.
+A block has one id and one page in each layer of its group. If all layers are of one kind, there is
+one group, with a tensor for each layer. Hybrid models have groups of equal size: layers at the same
+place in their groups share a tensor, and a block belongs to one group at a time.
 
     2 full layers F, 4 sliding S       group 0: F0 F1    group 1: S0 S2    group 2: S1 S3
                                                 |  |               |  |              |  |
@@ -22,7 +22,7 @@ from pagesim.errors import UsageError
 from pagesim.sizing.kv_cache_spec import KVCacheSpec
 
 DEFAULT_MAX_NUM_BATCHED_TOKENS = 2048
-"""The default in vLLM's SchedulerConfig; the engine may choose another one for a large card."""
+"""The default in vLLM's SchedulerConfig; the engine may choose another one for a large GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class KVCacheGroupSpec:
 
 @dataclass(frozen=True, slots=True)
 class KVCacheTensor:
-    """One piece of memory, ``size`` in bytes, and the layers (one a group) that share it."""
+    """A piece of memory of ``size`` bytes, and the layers (one per group) that share it."""
 
     size: int
     shared_by: tuple[str, ...]
@@ -43,7 +43,7 @@ class KVCacheTensor:
 
 @dataclass(frozen=True, slots=True)
 class KVCacheConfig:
-    """The cache of one rank. ``num_blocks`` is what vLLM logs, its null block included."""
+    """The cache of one rank. ``num_blocks`` is the number vLLM logs, including the null block."""
 
     num_blocks: int
     kv_cache_tensors: tuple[KVCacheTensor, ...]
@@ -51,19 +51,19 @@ class KVCacheConfig:
 
     @property
     def usable_blocks(self) -> int:
-        """All but block 0, the null block: it stands for what a window has left behind."""
+        """All but block 0, the null block, which stands for blocks that left a window."""
         return max(self.num_blocks - 1, 0)
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens vLLM says the cache holds: each takes a slot in every group."""
+        """The tokens that the cache holds according to vLLM: each takes a slot in every group."""
         block_size = self.kv_cache_groups[0].kv_cache_spec.block_size
         return self.num_blocks // len(self.kv_cache_groups) * block_size
 
     def blocks_per_sequence(
         self, max_model_len: int, max_num_batched_tokens: int = DEFAULT_MAX_NUM_BATCHED_TOKENS
     ) -> int:
-        """The most blocks, of all groups, that one sequence of ``max_model_len`` tokens holds."""
+        """The most blocks that one sequence of ``max_model_len`` tokens holds in all groups."""
         check_int("max_model_len", max_model_len, 1)
         check_int("max_num_batched_tokens", max_num_batched_tokens, 1)
         return sum(
@@ -76,21 +76,21 @@ class KVCacheConfig:
     ) -> float:
         """How many sequences of ``max_model_len`` tokens fit at once, as vLLM logs it.
 
-        ``max_num_batched_tokens``, the tokens of one step, matters with sliding windows only.
+        ``max_num_batched_tokens``, the tokens of one step, matters only with sliding windows.
         """
         return self.num_blocks / self.blocks_per_sequence(max_model_len, max_num_batched_tokens)
 
     def max_concurrency_by_tokens(self, max_model_len: int) -> float:
-        """The same as older releases of vLLM log it: tokens / ``max_model_len``."""
+        """The same as logged by older releases of vLLM: tokens / ``max_model_len``."""
         return self.num_tokens / check_int("max_model_len", max_model_len, 1)
 
 
 def get_kv_cache_groups(specs: Mapping[str, KVCacheSpec]) -> list[KVCacheGroupSpec]:
-    """Put the layers of a whole model into groups of equally many layers of one kind.
+    """Put the layers of a whole model into groups of equal size, each of one kind.
 
-    A group has as many layers as the rarest kind; every kind is dealt out over its groups in turn,
-    so that the last places of some groups may stay empty. (Newer releases of vLLM take the most
-    frequent kind's number instead where that is less than 1.5 times the rarest's.)
+    A group has as many layers as the rarest kind. The layers of a kind are distributed over its
+    groups in turn, so the last places of some groups may stay empty. (Newer releases of vLLM use
+    the number of the most frequent kind if it is less than 1.5 times that of the rarest.)
     """
     kinds: dict[KVCacheSpec, list[str]] = {}
     for name, spec in specs.items():
@@ -104,7 +104,7 @@ def get_kv_cache_groups(specs: Mapping[str, KVCacheSpec]) -> list[KVCacheGroupSp
 
 
 def num_blocks_for(groups: Sequence[KVCacheGroupSpec], available_memory: int) -> int:
-    """How many blocks the memory of one rank, in bytes, holds of its part of the groups."""
+    """How many blocks fit into the memory of one rank, in bytes, given its part of the groups."""
     check_int("available_memory", available_memory, 0)
     pages = {group.kv_cache_spec.page_size_bytes for group in groups}
     if len(pages) > 1:
@@ -113,7 +113,7 @@ def num_blocks_for(groups: Sequence[KVCacheGroupSpec], available_memory: int) ->
 
 
 def group_size(groups: Sequence[KVCacheGroupSpec]) -> int:
-    """The layers of the largest group: a block takes so many pages, one in each tensor."""
+    """The layers of the largest group: the pages of a block, one in each tensor."""
     return max(len(group.layer_names) for group in groups)
 
 
@@ -138,9 +138,9 @@ def get_kv_cache_configs(
 ) -> list[KVCacheConfig]:
     """The caches of all ranks of the pipeline, from each rank's layers and memory in bytes.
 
-    The groups are those of the whole model, and every rank has its layers of them. All ranks get as
-    many blocks as the one with the fewest: a block id means the same everywhere. The override
-    replaces that number, whatever the memory.
+    The groups are those of the whole model, and every rank holds its own layers of them. All ranks
+    get as many blocks as the one with the fewest, so a block id means the same everywhere. The
+    override replaces that number, whatever the memory.
     """
     whole = {name: spec for rank in specs for name, spec in rank.items()}
     parts = [

@@ -1,4 +1,4 @@
-"""What one layer keeps of a block of tokens: its page. Three kinds of layers, by vLLM's names.
+"""What one layer keeps of a block of tokens: its page. The three kinds have vLLM's names.
 
 Source: vLLM V1, ``vllm/v1/kv_cache_interface.py``.
 """
@@ -22,9 +22,12 @@ class KVCacheSpec:
     head_size: int
     dtype: str
 
+    def __post_init__(self) -> None:
+        check_int("block_size", self.block_size, 1)
+
     @property
     def page_size_bytes(self) -> int:
-        """What one block takes in this layer: keys and values."""
+        """The bytes of one block in this layer: keys and values."""
         return 2 * self._numbers * dtype_bytes(self.dtype)
 
     @property
@@ -32,34 +35,34 @@ class KVCacheSpec:
         return self.block_size * self.num_kv_heads * self.head_size
 
     def blocks_for(self, max_model_len: int, max_num_batched_tokens: int) -> int:
-        """The most blocks that one sequence of ``max_model_len`` tokens ever holds."""
+        """The most blocks that a sequence of ``max_model_len`` tokens ever holds."""
         return -(-max_model_len // self.block_size)
 
 
 @dataclass(frozen=True, slots=True)
 class FullAttentionSpec(KVCacheSpec):
-    """A layer that looks back over everything: all blocks of a sequence stay."""
+    """A layer that attends to all tokens: every block of a sequence stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindowSpec(KVCacheSpec):
-    """A layer that looks back over ``sliding_window`` tokens: blocks before them are given back."""
+    """A layer that attends to the last ``sliding_window`` tokens: earlier blocks are freed."""
 
     sliding_window: int
 
     def blocks_for(self, max_model_len: int, max_num_batched_tokens: int) -> int:
-        """A window, the tokens of one step, and one block more: a window may begin inside one."""
+        """A window, the tokens of one step, and one more block: a window may begin inside one."""
         held = min(self.sliding_window - 1 + max_num_batched_tokens, max_model_len)
         return -(-held // self.block_size) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class MLAAttentionSpec(KVCacheSpec):
-    """A layer with latent attention: one vector a token, which is key and value at once."""
+    """A layer with latent attention: one vector per token serves as key and value."""
 
     @property
     def page_size_bytes(self) -> int:
-        """What one block takes in this layer: the latent vectors, once."""
+        """The bytes of one block in this layer: the latent vectors, once."""
         return self._numbers * dtype_bytes(self.dtype)
 
 
@@ -70,7 +73,6 @@ def get_kv_cache_spec(
 
     ``num_kv_heads`` is one rank's; ``dtype`` is the cache's.
     """
-    check_int("block_size", block_size, 1)
     window, sliding = model.sliding_window, set(model.sliding_layers)
     specs: dict[str, KVCacheSpec] = {}
     for layer in layers:

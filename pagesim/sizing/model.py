@@ -1,4 +1,4 @@
-"""What must be known of a model to say how large its KV cache is: a few numbers of its config."""
+"""What determines the size of a model's KV cache: a few numbers from its config."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pagesim.sizing.hf_config import read_config
 from pagesim.sizing.presets import MODELS, preset_name
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
-"""The dtypes that models run in, and the bytes of one number."""
+"""The dtypes of models, and the bytes of one number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """The shape of a decoder's attention. All numbers are of the whole model, not of one GPU.
+    """The shape of a decoder's attention. All numbers are for the whole model, not for one GPU.
 
-    ``dtype`` is what it runs in. ``max_model_len`` is in tokens. The layers in ``sliding_layers``
-    (counted from 0) look back over ``sliding_window`` tokens, all others over everything.
-    With multi-head latent attention (DeepSeek V2 and V3) a token leaves one vector of
-    ``kv_lora_rank + qk_rope_head_dim`` numbers in a layer, instead of keys and values for each head
-    (DeepSeek-V2, arXiv 2405.04434, section 2.1). ``source`` says where the numbers are from.
+    ``dtype`` is that of the model. ``max_model_len`` is in tokens. The layers in ``sliding_layers``
+    (counted from 0) attend to the last ``sliding_window`` tokens, all others to all tokens. With
+    multi-head latent attention (DeepSeek V2 and V3), a layer keeps one vector of ``kv_lora_rank +
+    qk_rope_head_dim`` numbers per token instead of keys and values for each head (DeepSeek-V2,
+    arXiv 2405.04434, section 2.1). ``source`` says where the numbers come from.
 
     UsageError or TypeError names the field and the value.
     """
@@ -48,15 +48,15 @@ class ModelSpec:
                 check_int(name, getattr(self, name), 1)
         if self.num_heads % self.num_kv_heads:
             raise UsageError(
-                f"num_heads is {self.num_heads}, which num_kv_heads ({self.num_kv_heads}) does not "
-                "divide: each KV head serves the same number of query heads"
+                f"num_heads is {self.num_heads}, which is not a multiple of num_kv_heads "
+                f"({self.num_kv_heads}): each KV head serves the same number of query heads"
             )
         if self.dtype not in DTYPE_BYTES:
             raise UsageError(f"dtype must be one of {', '.join(DTYPE_BYTES)}, not {self.dtype!r}")
         if (self.kv_lora_rank is None) != (self.qk_rope_head_dim is None):
             raise UsageError(
                 f"kv_lora_rank is {self.kv_lora_rank} and qk_rope_head_dim is "
-                f"{self.qk_rope_head_dim}: latent attention needs both, any other has neither"
+                f"{self.qk_rope_head_dim}: latent attention needs both, other models neither"
             )
         self._check_sliding_layers()
 
@@ -64,29 +64,29 @@ class ModelSpec:
         outside = [layer for layer in self.sliding_layers if not 0 <= layer < self.num_layers]
         if outside:
             raise UsageError(
-                f"sliding_layers names layer {outside[0]}, and the layers are 0 to "
+                f"sliding_layers names layer {outside[0]}, but the layers are 0 to "
                 f"{self.num_layers - 1}"
             )
         if self.sliding_layers and self.sliding_window is None:
             raise UsageError("sliding_layers is given without a sliding_window")
         if self.sliding_layers and self.is_mla:
-            raise UsageError("sliding_layers is given for a model with latent attention: no such")
+            raise UsageError("sliding_layers does not apply to a model with latent attention")
 
     @property
     def is_mla(self) -> bool:
-        """Whether a layer keeps one latent vector a token instead of keys and values."""
+        """Whether a layer keeps one latent vector per token instead of keys and values."""
         return self.kv_lora_rank is not None
 
     @property
     def latent_dim(self) -> int:
-        """How many numbers the latent vector has; UsageError for a model without one."""
+        """The length of the latent vector; UsageError for a model without one."""
         if self.kv_lora_rank is None or self.qk_rope_head_dim is None:
-            raise UsageError(f"{self.name} keeps keys and values, no latent vector: see is_mla")
+            raise UsageError(f"{self.name} keeps keys and values, not a latent vector: see is_mla")
         return self.kv_lora_rank + self.qk_rope_head_dim
 
     @property
     def kv_bytes_per_token(self) -> int:
-        """What one token takes in all layers together, on one GPU, in the model's own dtype."""
+        """The bytes of one token in all layers on one GPU, in the model's own dtype."""
         numbers = self.latent_dim if self.is_mla else 2 * self.num_kv_heads * self.head_dim
         return self.num_layers * numbers * DTYPE_BYTES[self.dtype]
 
@@ -102,4 +102,4 @@ class ModelSpec:
 
 
 PRESETS = {name: ModelSpec(name, **fields) for name, fields in MODELS.items()}
-"""The models known by name."""
+"""The known models by name."""

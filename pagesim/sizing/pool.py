@@ -1,4 +1,4 @@
-"""How many tokens fit into the memory that is left for keys and values."""
+"""How many tokens fit into the memory left for keys and values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Memory for ``slots`` tokens, and a word on what it belongs to."""
+    """Memory for ``slots`` tokens, and a description of what it belongs to."""
 
     slots: int
     name: str = ""
@@ -23,11 +23,11 @@ class Pool:
 
     @classmethod
     def for_model(cls, model: str | ModelSpec, kv_gib: float, tp: int = 1) -> Pool:
-        """``kv_gib`` GiB on each of ``tp`` cards, divided by what a token of the model takes.
+        """``kv_gib`` GiB on each of ``tp`` GPUs, divided by the bytes that a token takes.
 
-        The cards share the KV heads; one head, or a latent vector, is the least that each keeps.
-        ``model`` is a preset's name or a spec. OPT-13B with 12 GiB, 800 KiB a token, has the 15,728
-        slots of the paper's table 1. UsageError if not a single token fits.
+        The GPUs share the KV heads; each keeps at least one head or the latent vector. ``model`` is
+        a preset's name or a spec. OPT-13B with 12 GiB and 800 KiB per token has the 15,728 slots of
+        the paper's table 1. UsageError if not a single token fits.
         """
         if isinstance(kv_gib, bool) or not isinstance(kv_gib, int | float):
             raise TypeError(f"kv_gib must be a number, not {kv_gib!r}")
@@ -47,7 +47,7 @@ class Pool:
 
     @classmethod
     def for_card(cls, model: str, gpu: str, tp: int = 1) -> Pool:
-        """What 90 % of ``tp`` cards, as vLLM takes them, leave beside the weights of a preset.
+        """The memory that the weights of a preset leave of 90 % of ``tp`` GPUs, vLLM's default.
 
         Activations are not counted. UsageError if the weights do not fit.
         """
@@ -56,6 +56,6 @@ class Pool:
         if left <= 0:
             raise UsageError(
                 f"the weights of {model} take {weights / 1e9:.0f} GB, more than 90 % of {tp} x "
-                f"{gpu}: give more cards (tp), or larger ones"
+                f"{gpu}: use more GPUs (tp) or larger ones"
             )
         return cls.for_model(model, left / GIB, tp)

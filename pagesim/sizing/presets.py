@@ -1,4 +1,4 @@
-"""Models that are known by name: the numbers of their published configs, with the source."""
+"""Models known by name: the numbers of their published configs, with the source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pagesim.errors import UsageError
 def _model(
     repository: str, layers: int, heads: int, kv_heads: int, head_dim: int, length: int, **more: Any
 ) -> dict[str, Any]:
-    """The fields of a `ModelSpec`, in the order in which a config has them."""
+    """The fields of a `ModelSpec` in the order of a config."""
     return {
         "num_layers": layers,
         "num_heads": heads,
@@ -23,7 +23,7 @@ def _model(
 
 
 def _windows(window: int, layers: int, every: int) -> dict[str, Any]:
-    """``every``-th layer looks back over everything, all others over ``window`` tokens."""
+    """Every ``every``-th layer attends to all tokens, the others to the last ``window``."""
     sliding = tuple(layer for layer in range(layers) if (layer + 1) % every)
     return {"sliding_window": window, "sliding_layers": sliding}
 
@@ -75,9 +75,9 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def preset_name(name: str) -> str:
-    """The key in MODELS; any case will do, and the owner may stand before it.
+    """The key in MODELS for a name in any case, with or without the owner.
 
-    "Qwen/Qwen2-1.5B" is "qwen2-1.5b". UsageError for an unknown one, with the nearest names.
+    "Qwen/Qwen2-1.5B" is "qwen2-1.5b". UsageError for an unknown name lists the nearest ones.
     """
     wanted = name.strip().lower().rpartition("/")[2]
     if wanted in MODELS:
@@ -85,6 +85,6 @@ def preset_name(name: str) -> str:
     near = get_close_matches(wanted, MODELS, n=3, cutoff=0.4)
     known = f"the nearest are {', '.join(near)}" if near else f"there are {', '.join(MODELS)}"
     raise UsageError(
-        f"no preset is called {name!r}; {known}. Any other model: its config.json (--config PATH, "
-        "or ModelSpec.from_config)"
+        f"unknown preset {name!r}; {known}. For any other model, give its config.json (--config "
+        "PATH, or ModelSpec.from_config)"
     )

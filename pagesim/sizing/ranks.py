@@ -1,7 +1,7 @@
-"""Who keeps what when a model is spread over several GPUs: heads by tensor, layers by pipeline.
+"""What each of several GPUs keeps: heads with tensor parallelism, layers with a pipeline.
 
-Tensor parallel: each GPU ("rank") computes some of the heads of every layer and keeps their keys
-and values. Pipeline parallel: each GPU has some of the layers, whole.
+Tensor parallel: each GPU ("rank") computes some heads of every layer and keeps their keys and
+values. Pipeline parallel: each GPU has some of the layers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pagesim.sizing.model import ModelSpec
 def kv_heads_per_rank(model: ModelSpec, tensor_parallel_size: int) -> int:
     """How many KV heads one rank keeps; 1 for latent attention, which every rank keeps whole.
 
-    With fewer KV heads than ranks several ranks keep the same head. UsageError when heads cannot be
-    dealt out evenly. Source: vLLM, ``get_num_kv_heads`` in ``vllm/config.py``, and
-    ``QKVParallelLinear`` in ``vllm/model_executor/layers/linear.py``, which divides.
+    If there are fewer KV heads than ranks, several ranks keep the same head. UsageError if the
+    heads cannot be distributed evenly. Source: vLLM, ``get_num_kv_heads`` in ``vllm/config.py``,
+    and ``QKVParallelLinear`` in ``vllm/model_executor/layers/linear.py``, which divides.
     """
     ranks = check_int("tensor_parallel_size", tensor_parallel_size, 1)
     if model.num_heads % ranks:
@@ -29,17 +29,17 @@ def kv_heads_per_rank(model: ModelSpec, tensor_parallel_size: int) -> int:
     kv = model.num_kv_heads
     if kv % ranks and ranks % kv:
         raise UsageError(
-            f"tensor_parallel_size is {ranks}, and {model.name} has {kv} KV heads: one of the two "
-            "must be a multiple of the other"
+            f"tensor_parallel_size is {ranks} and {model.name} has {kv} KV heads: one must be a "
+            "multiple of the other"
         )
     return max(1, kv // ranks)
 
 
 def layers_per_rank(num_layers: int, pipeline_parallel_size: int, *, engine: str) -> list[range]:
-    """Which layers each rank of the pipeline has, in order.
+    """The layers of each rank of the pipeline, in order.
 
-    When they do not divide, V0 gives the rest to the last rank. V1 gives one more layer each to as
-    many ranks as needed, counted backwards from the last but one. Source: ``get_pp_indices`` in
+    If the division leaves a remainder, V0 gives it to the last rank. V1 gives one extra layer to
+    each of as many ranks as needed, backwards from the last but one. Source: ``get_pp_indices`` in
     ``vllm/distributed/utils.py``, in 0.6.4.post1 and in releases since 0.7.
     """
     ranks = check_int("pipeline_parallel_size", pipeline_parallel_size, 1)

@@ -1,48 +1,31 @@
-"""V0, the engine whose blocks this package gives out: the bytes of a block, and how many fit.
+"""V0, the engine that this package simulates: its cache in an amount of memory.
 
 A block has a page in every layer, and its id is the same in all of them. A window saves no memory
-here: V0 keeps the layers of a model alike.
+here, because V0 treats all layers of a model alike.
 
 Source: vLLM 0.6.4.post1, ``get_cache_block_size`` in ``vllm/worker/cache_engine.py`` and
 ``determine_num_available_blocks`` in ``vllm/worker/worker.py``. That release caches no latent
-vectors; V0 releases that do count them once, as `MLAAttentionSpec` does.
+vectors; later V0 releases count them once, as `MLAAttentionSpec` does.
 """
 
 from __future__ import annotations
 
 import math
 
-from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.sizing.amount import ByteRange, as_byte_range
+from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.cache_size import CacheSize
 from pagesim.sizing.dtypes import cache_dtype
-from pagesim.sizing.kv_cache_config import KVCacheGroupSpec, get_kv_cache_config
 from pagesim.sizing.kv_cache_spec import FullAttentionSpec, KVCacheSpec, MLAAttentionSpec
 from pagesim.sizing.model import ModelSpec
 from pagesim.sizing.ranks import kv_heads_per_rank, layers_per_rank
 
 
-def v0_layer_spec(
-    model: ModelSpec, *, block_size: int, num_kv_heads: int, dtype: str
-) -> KVCacheSpec:
-    """What every layer keeps of a block, windows or not."""
-    check_int("block_size", block_size, 1)
-    if model.is_mla:
-        return MLAAttentionSpec(block_size, 1, model.latent_dim, dtype)
-    return FullAttentionSpec(block_size, num_kv_heads, model.head_dim, dtype)
-
-
-def cache_block_bytes(spec: KVCacheSpec, num_layers: int) -> int:
-    """What one block takes in all layers of a rank."""
-    return spec.page_size_bytes * check_int("num_layers", num_layers, 1)
-
-
 def kv_cache_memory(total: ByteRange, gpu_memory_utilization: float, peak: ByteRange) -> ByteRange:
-    """What a GPU has left for the cache: ``total * utilization - peak``, never below 0.
+    """The memory left for the cache on a GPU: ``total * utilization - peak``, never below 0.
 
-    ``total`` is the whole card, ``peak`` what weights and activations took when vLLM tried a step
-    of the largest size. The product is rounded as vLLM rounds it, to the nearest double.
+    ``total`` is the whole GPU, ``peak`` what weights and activations took when vLLM profiled the
+    largest step. The product is rounded as vLLM rounds it, to the nearest double.
     """
     share = gpu_memory_utilization
     if isinstance(share, bool) or not isinstance(share, int | float):
@@ -51,11 +34,6 @@ def kv_cache_memory(total: ByteRange, gpu_memory_utilization: float, peak: ByteR
         raise UsageError(f"gpu_memory_utilization must be above 0 and at most 1, not {share}")
     low, high = total.low * share - peak.high, total.high * share - peak.low
     return ByteRange(max(math.floor(low), 0), max(math.floor(high), 0))
-
-
-def num_gpu_blocks(kv_memory: int, block_bytes: int) -> int:
-    """How many blocks fit; 0 when there is no memory left."""
-    return max(kv_memory // check_int("block_bytes", block_bytes, 1), 0)
 
 
 def size_v0(
@@ -69,25 +47,16 @@ def size_v0(
     pipeline_parallel_size: int = 1,
     num_gpu_blocks_override: int | None = None,
 ) -> CacheSize:
-    """V0's cache in ``memory`` bytes a GPU, from a whole card: `kv_cache_memory`.
+    """V0's cache in ``memory`` bytes per GPU; `kv_cache_memory` gives that of a whole GPU.
 
     The other arguments are vLLM's flags of these names. UsageError or TypeError names the argument,
     also when not a single block fits.
     """
-    amount = as_byte_range("memory", memory)
     kept = cache_dtype(model, dtype, kv_cache_dtype)
-    spec = v0_layer_spec(
-        model,
-        block_size=block_size,
-        num_kv_heads=kv_heads_per_rank(model, tensor_parallel_size),
-        dtype=kept,
-    )
+    kv_heads = kv_heads_per_rank(model, tensor_parallel_size)
+    spec: KVCacheSpec = FullAttentionSpec(block_size, kv_heads, model.head_dim, kept)
+    if model.is_mla:
+        spec = MLAAttentionSpec(block_size, 1, model.latent_dim, kept)
     ranks = layers_per_rank(model.num_layers, pipeline_parallel_size, engine="v0")
-    layers = max(ranks, key=len)
-    groups = (KVCacheGroupSpec(tuple(f"layers.{layer}" for layer in layers), spec),)
-    block_bytes = cache_block_bytes(spec, len(layers))
-    blocks = [num_gpu_blocks(kv, block_bytes) for kv in (amount.low, amount.high)]
-    if num_gpu_blocks_override is not None:
-        blocks = [check_int("num_gpu_blocks_override", num_gpu_blocks_override, 1)] * 2
-    low, high = (get_kv_cache_config(groups, number) for number in blocks)
-    return CacheSize("v0", model, kept, len(layers), low, high).checked(amount)
+    specs = [{f"layers.{layer}": spec for layer in layers} for layers in ranks]
+    return CacheSize.of("v0", model, kept, specs, memory, num_gpu_blocks_override)

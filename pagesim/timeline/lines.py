@@ -30,7 +30,7 @@ def as_json(value: Any) -> str:
 
 
 def event_as_dict(event: Event) -> dict[str, Any]:
-    """An event in the words of the file; what is empty is left out."""
+    """An event as the file has it; empty parts are omitted."""
     words: dict[str, Any] = {
         "opened": [_opened(table) for table in event.opened],
         "tokens": [(it.table, it.first, it.token_ids) for it in event.tokens],

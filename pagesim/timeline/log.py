@@ -27,8 +27,6 @@ from pagesim.journal.effects import (
 )
 from pagesim.journal.state import State
 
-APPEND_SLOTS = 0
-"""The code of the most frequent kind of event."""
 EVENT, ROW = 3, 5
 """Numbers per event and per row."""
 FLUSH = 16_384

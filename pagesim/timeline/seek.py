@@ -158,7 +158,7 @@ class MutableState:
             self.queues[block].insert(c, (b, d))
 
     def fill(self, life: int, end: int) -> None:
-        """Note that the positions up to ``end`` of a table are written; life -1 is no table."""
+        """Note that the positions up to ``end`` of a table are written; -1 stands for none."""
         if life >= 0 and end > self.num_slots[life]:
             self.num_slots[life] = end
 

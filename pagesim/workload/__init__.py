@@ -1,4 +1,4 @@
-"""Request streams: made up from a seed, drawn from fitted summaries, or read from files."""
+"""Request streams: generated from a seed, drawn from fitted summaries, or read from files."""
 
 from pagesim.workload.files import load
 from pagesim.workload.fitted import azure_conv_like, mooncake_like, sharegpt_like

@@ -1,4 +1,4 @@
-"""Reads request streams from files: our own CSV, and the originals of two published traces."""
+"""Reads request streams from files: CSV, JSON lines, and the originals of two published traces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number
 
 MAX_REQUESTS, MAX_HASH_IDS = 1_000_000, 10_000_000
-"""What is kept of a file, in a few hundred MB: a small gzipped file may hold any number of rows."""
+"""The most that is kept of a file, a few hundred MB: a small gzipped file may hold many rows."""
 
 BOM = b"\xef\xbb\xbf"
 
@@ -23,7 +23,7 @@ BOM = b"\xef\xbb\xbf"
 def load(
     path: str | os.PathLike[str], format: str | None = None, *, first: int | None = None
 ) -> Workload:
-    """The requests of a file; ``.gz`` is unpacked. ``first`` of them are read, by default all.
+    """The requests of a file, or the ``first`` ones; ``.gz`` files are unpacked.
 
     ======== =================================================================== ==================
     format   columns                                                             arrival
@@ -34,12 +34,11 @@ def load(
     mooncake JSON lines: ``timestamp, input_length, output_length, hash_ids``    milliseconds
     ======== =================================================================== ==================
 
-    The first line tells the format unless it is named. Ids in ``hash_ids_512`` and ``token_ids``
-    stand between spaces, in JSON in a list: with either, prompts that begin alike share blocks
-    where prefix caching is on. Other columns are welcome and not looked at. A request is named by
-    its number from 0.
-    WorkloadError with file, line, column and value at the first thing that is wrong; OSError if
-    the file cannot be opened.
+    Without ``format``, the first line decides. Ids in ``hash_ids_512`` and ``token_ids`` are
+    separated by spaces, or form a list in JSON: with either, prompts that begin alike share blocks
+    when prefix caching is on. Other columns are ignored. Requests are numbered from 0.
+    WorkloadError names the file, line, column and value of the first error; OSError if the file
+    cannot be opened.
     """
     name = os.fspath(path)
     limit = MAX_REQUESTS + 1
@@ -58,13 +57,12 @@ def load(
         if len(requests) == MAX_REQUESTS or ids > MAX_HASH_IDS:
             raise WorkloadError(
                 f"{row.place}: more than {MAX_REQUESTS:,} requests or {MAX_HASH_IDS:,} hash ids "
-                "or token ids: "
-                "read fewer with load(path, first=n)"
+                "or token ids: read fewer with load(path, first=n)"
             )
         requests.append(request)
     if not requests:
-        raise WorkloadError(f"{name}: there is no request in this file")
-    title = Path(name).name.encode(errors="replace").decode()  # a file's name need not be text
+        raise WorkloadError(f"{name}: the file has no requests")
+    title = Path(name).name.encode(errors="replace").decode()  # a file's name may not be text
     return Workload(title, title, tuple(requests))
 
 
@@ -101,7 +99,7 @@ def _jsonl(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
 
 
 def _ids(row: Row, prompt: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a row says of the text of its prompt: hash ids, or token ids, or neither."""
+    """The hash ids or the token ids of a row's prompt; a row may have neither."""
     hashed, named = "hash_ids_512" in row.columns, "token_ids" in row.columns
     if hashed and named:
         raise row.wrong("token_ids", "empty where hash_ids_512 is not", row.value("token_ids"))
@@ -151,7 +149,7 @@ def _check_arrival(row: Row, column: str, arrival: float, before: float) -> None
 
 
 def _format_of(name: str, lines: Lines) -> tuple[str, Lines]:
-    """The format that the first line shows, and all lines: a pipe is read only once."""
+    """The format according to the first line, and all lines: a pipe can be read only once."""
     for line, raw in lines:
         whole = chain([(line, raw)], lines)
         head = raw.removeprefix(BOM).strip()
@@ -171,15 +169,14 @@ def _format_of(name: str, lines: Lines) -> tuple[str, Lines]:
 
 
 def _rows(name: str, lines: Lines, needed: tuple[str, ...]) -> Iterator[Row]:
-    """The rows of a CSV file below its header, numbers as numbers; blank lines are skipped."""
+    """The rows of a CSV file below its header, with numbers converted; blank lines are skipped."""
     reader = csv.reader(_text(name, lines), strict=True)
     try:
         header = [column.strip() for column in next(reader, [])]
         for column in needed:
             if header.count(column) != 1:
                 raise WorkloadError(
-                    f"{name}:1: column {column} must be there once, "
-                    f"not {header.count(column)} times"
+                    f"{name}:1: column {column} must occur once, not {header.count(column)} times"
                 )
         for cells in reader:
             if reader.line_num > 2 * MAX_REQUESTS:
@@ -190,7 +187,7 @@ def _rows(name: str, lines: Lines, needed: tuple[str, ...]) -> Iterator[Row]:
             if len(cells) > len(header):
                 raise WorkloadError(
                     f"{place}: {len(cells)} values for {len(header)} columns, "
-                    f"the first too many is {cells[len(header)][:40]!r}"
+                    f"the first extra value is {cells[len(header)][:40]!r}"
                 )
             if cells:
                 yield Row(place, dict(zip(header, map(number, cells), strict=False)))

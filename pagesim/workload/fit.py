@@ -11,13 +11,13 @@ from pagesim.workload.fitted import Summary
 from pagesim.workload.request import Workload
 
 CELLS_PER_OCTAVE = 4
-"""How fine the table is: each length is known to within a factor of 2 ** (1 / 4), about 19 %."""
+"""The resolution of the table: lengths are known within a factor of 2 ** (1 / 4), about 19 %."""
 
 
 def summarize(workload: Workload, name: str, source: str, licence: str) -> Summary:
-    """The table of lengths of ``workload``; the same requests always give the same one.
+    """The table of the lengths in ``workload``; it is deterministic.
 
-    The cells end where the longest lengths do, so no draw is longer than the data.
+    The cells end at the longest lengths, so no draw is longer than the data.
     """
     prompt_edges = _edges([request.prompt_tokens for request in workload])
     output_edges = _edges([request.output_tokens for request in workload])
@@ -44,7 +44,7 @@ def summarize(workload: Workload, name: str, source: str, licence: str) -> Summa
 
 
 def _edges(lengths: Sequence[int]) -> tuple[int, ...]:
-    """Where cells begin: the shortest length, steps of an octave's part, one past the longest."""
+    """The edges of the cells: the shortest length, fractions of an octave, one past the longest."""
     shortest, longest = min(lengths), max(lengths)
     steps = range(CELLS_PER_OCTAVE * longest.bit_length())
     between = {round(2 ** (step / CELLS_PER_OCTAVE)) for step in steps}

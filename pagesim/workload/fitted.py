@@ -1,12 +1,11 @@
 """Request streams with the lengths of real traffic, drawn from summaries of published data.
 
-A summary (``data/*.json``) holds how many requests have a prompt and an answer of about which
-length, the mean arrival rate, and where the data is from; ``pagesim fit`` makes one. A draw picks a
-cell of that table and any length in it: the means of a long stream come within 1 % of the data's.
-Arrivals are a Poisson process: the data's bursts are not kept, and neither are common prefixes of
-its prompts.
+A summary (``data/*.json``) counts the requests with prompts and answers of about each length, and
+has the mean arrival rate and the source of the data; ``pagesim fit`` makes one. A draw picks a cell
+of that table and a length in it: the means of a long stream are within 1 % of the data's. Arrivals
+are a Poisson process; the bursts of the data and the common prefixes of its prompts are lost.
 
-As in :mod:`pagesim.workload.synthetic` a longer stream begins with the shorter one.
+As in :mod:`pagesim.workload.synthetic`, a longer stream begins with the shorter one.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is kept of a data set: a table of lengths, the arrival rate, and its source.
+    """A summary of a data set: a table of lengths, the arrival rate, and the source.
 
     ``counts[i, j]`` requests have ``prompt_edges[i] ≤ prompt < prompt_edges[i + 1]`` and an answer
-    between ``output_edges[j]`` and ``[j + 1]``. ``requests_per_s`` is None where all came at once.
+    between ``output_edges[j]`` and ``[j + 1]``. ``requests_per_s`` is None if all came at once.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Summary:
     counts: tuple[tuple[int, ...], ...]
 
     def to_json(self) -> str:
-        """The summary as a file: one line for each field, and for each row of the table."""
+        """The summary as a file: one line for each field and for each row of the table."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "counts"}
         lines = [f" {json.dumps(name)}: {json.dumps(value)},\n" for name, value in fields.items()]
         rows = ",\n".join("  " + json.dumps(row, separators=(",", ":")) for row in self.counts)
@@ -61,7 +60,7 @@ class Summary:
         return cls(**fields | edges | {"counts": tuple(map(tuple, fields["counts"]))})
 
     def draw(self, n: int, seed: int = 0, rate: float | None = None) -> Workload:
-        """``n`` requests like the summarized ones, arriving at ``rate`` a second, or the data's."""
+        """``n`` requests like those of the data, at ``rate`` a second or the rate of the data."""
         check_int("n", n, minimum=1)
         of_cells, of_prompts, of_outputs, of_arrivals = generators(seed, 4)
         counts: Counts = np.array(self.counts, dtype=np.int64)
@@ -94,12 +93,12 @@ def mooncake_like(n: int, seed: int = 0, rate: float | None = None) -> Workload:
 
 @cache
 def summary(name: str) -> Summary:
-    """The summary that is kept in ``data/`` under this name."""
+    """The summary in ``data/`` with this name."""
     file = files("pagesim.workload").joinpath("data", f"{name}.json")
     return Summary.from_json(file.read_text(encoding="utf-8"))
 
 
 def _within(generator: np.random.Generator, edges: tuple[int, ...], cells: Counts) -> Lengths:
-    """A whole number from each of ``cells``, all of its numbers equally likely."""
+    """A whole number from each of ``cells``, drawn uniformly."""
     bounds = np.array(edges)
     return generator.integers(bounds[cells], bounds[cells + 1])

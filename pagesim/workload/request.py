@@ -1,4 +1,4 @@
-"""What a server is asked to do: requests with lengths and arrival times, in a stream."""
+"""The work of a server: a stream of requests with lengths and arrival times."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from pagesim.checks import check_int, check_time
 from pagesim.errors import UsageError
 
 HASH_BLOCK_TOKENS = 512
-"""Tokens that one of a request's ``hash_ids`` stands for, as in the Mooncake traces."""
+"""Tokens per hash id, as in the Mooncake traces."""
 
 
 def hash_blocks(prompt_tokens: int) -> int:
-    """How many hash ids a prompt has: its last block counts although it may be partial."""
+    """The number of hash ids of a prompt: its last block counts even if it is partial."""
     return -(-prompt_tokens // HASH_BLOCK_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt and the length of its answer, known beforehand as in every simulation.
+    """One prompt and the length of its answer, which a simulation knows in advance.
 
-    ``arrival_s`` counts seconds from the start of the stream; both lengths are tokens, at least 1.
-    ``hash_ids`` has one id for each 512-token block of the prompt where a trace tells them (the
+    ``arrival_s`` counts seconds from the start of the stream; both lengths are in tokens, at least
+    1. ``hash_ids`` has one id for each 512-token block of the prompt if the trace has them (the
     last block may be partial): equal ids mean equal text from the start of the prompt to there.
-    ``token_ids`` are the tokens of the prompt themselves, where they are known.
-    TypeError or UsageError for anything else.
+    ``token_ids`` are the tokens of the prompt, if known. TypeError or UsageError for anything else.
     """
 
     request_id: str
@@ -43,17 +42,16 @@ class Request:
         check_int("prompt_tokens", self.prompt_tokens, minimum=1)
         check_int("output_tokens", self.output_tokens, minimum=1)
         if not 0 <= check_time("arrival_s", self.arrival_s) < math.inf:
-            raise UsageError(f"arrival_s must be 0 or a later second, not {self.arrival_s}")
+            raise UsageError(f"arrival_s must be at least 0 and finite, not {self.arrival_s}")
         if self.hash_ids and len(self.hash_ids) != hash_blocks(self.prompt_tokens):
             raise UsageError(
-                f"hash_ids must be {hash_blocks(self.prompt_tokens)} ids, one for each "
+                f"hash_ids must be {hash_blocks(self.prompt_tokens)} ids, one per "
                 f"{HASH_BLOCK_TOKENS} of {self.prompt_tokens} prompt tokens, "
                 f"not {len(self.hash_ids)}"
             )
-
         if self.token_ids:
             if self.hash_ids:
-                raise UsageError("give one of hash_ids and token_ids: both say what a prompt is")
+                raise UsageError("give one of hash_ids and token_ids: both describe the prompt")
             if len(self.token_ids) != self.prompt_tokens:
                 raise UsageError(
                     f"token_ids must be {self.prompt_tokens} ids, as many as prompt_tokens, "
@@ -68,9 +66,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Workload(Sequence[Request]):
-    """A stream of requests in the order they arrive, and where it is from (``source`` cites it).
+    """A stream of requests in order of arrival, with its ``source``, to be cited.
 
-    At least one request, ids all different. A slice is a Workload again.
+    It has at least one request, and the ids are unique. A slice is also a Workload.
     """
 
     name: str
@@ -99,7 +97,7 @@ class Workload(Sequence[Request]):
             if request.request_id in seen:
                 raise UsageError(
                     f"workload {self.name!r} has two requests {request.request_id!r}: "
-                    "give each an id of its own"
+                    "ids must be unique"
                 )
             seen.add(request.request_id)
             before = request
@@ -117,11 +115,11 @@ class Workload(Sequence[Request]):
         return self.requests[index]
 
     def first(self, n: int) -> Workload:
-        """The first ``n`` requests; all of them where there are fewer."""
+        """The first ``n`` requests, or all if there are fewer."""
         return self[: check_int("n", n, minimum=1)]
 
     def saturated(self) -> Workload:
-        """The same requests in the same order, all there at second 0: the queue is never empty."""
+        """The same requests in the same order, all arriving at once: the queue is never empty."""
         return self._with([replace(request, arrival_s=0.0) for request in self.requests])
 
     def at_rate(self, requests_per_s: float, seed: int = 0) -> Workload:
@@ -143,12 +141,12 @@ class Workload(Sequence[Request]):
 
     @property
     def requests_per_s(self) -> float:
-        """Arrivals a second from the first to the last one; infinite if all come at once."""
+        """Arrivals a second from the first to the last; infinite if all come at once."""
         span = self.requests[-1].arrival_s - self.requests[0].arrival_s
         return (len(self) - 1) / span if span > 0 else math.inf
 
     def summary(self) -> str:
-        """One line for a person: how many requests, how long, how fast they come."""
+        """One line of text: the number of requests, their lengths and their rate."""
         pace = "all at once"
         if self.requests_per_s < math.inf:
             pace = f"{self.requests_per_s:.3g} requests/s"

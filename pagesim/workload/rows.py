@@ -1,4 +1,4 @@
-"""One row of a request file: takes its columns apart, or says where it is wrong and how."""
+"""One row of a request file: converts its columns, or says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from pagesim.workload.request import HASH_BLOCK_TOKENS, hash_blocks
 
 MAX_TOKENS = 10_000_000
-"""The longest prompt or answer that is believed: what is longer is a damaged file."""
+"""The longest plausible prompt or answer: a longer one means that the file is damaged."""
 MAX_ARRIVAL_S = 1e9
-"""The latest arrival that is believed, some 30 years after the first."""
+"""The latest plausible arrival, about 30 years after the first."""
 
 _INT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT = re.compile(r"-?[0-9]{1,18}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?")
@@ -26,18 +26,18 @@ _SHORT.maxstring = 60
 
 
 class WorkloadError(ValueError):
-    """The file is no list of requests; the message names file, line, column and value."""
+    """The file is not a list of requests; the message names the file, line, column and value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The columns of a row and its ``place``, file and line, for the messages."""
+    """The columns of a row and, for messages, its ``place``: file and line."""
 
     place: str
     columns: Mapping[str, Any]
 
     def value(self, column: str) -> Any:
-        """What the column holds. WorkloadError if the row has no such column."""
+        """The value of a column. WorkloadError if it is missing."""
         try:
             return self.columns[column]
         except KeyError:
@@ -51,7 +51,7 @@ class Row:
         return value
 
     def seconds(self, column: str, per_second: int = 1) -> float:
-        """A time from the start, in seconds; the column counts ``per_second`` of them in one."""
+        """A time in seconds from the start; the column counts ``per_second`` units in a second."""
         value = self.value(column)
         if type(value) not in (int, float) or not 0 <= value <= MAX_ARRIVAL_S * per_second:
             limit = f"{MAX_ARRIVAL_S * per_second:,.0f}"
@@ -59,7 +59,7 @@ class Row:
         return float(value) / per_second
 
     def timestamp(self, column: str) -> datetime:
-        """A date and time of day, UTC unless it names another offset."""
+        """A date and time, in UTC unless it names another offset."""
         value = self.value(column)
         if type(value) is str and _TIMESTAMP.fullmatch(value):
             try:
@@ -76,28 +76,28 @@ class Row:
         if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
             raise self.wrong(column, "ids from 0 up", ids)
         if len(ids) != expected:
-            size = f"{expected} ids, one for each {HASH_BLOCK_TOKENS} of {prompt_tokens} tokens"
-            raise self.wrong(column, f"{size} (these are {len(ids)})", ids)
+            size = f"{expected} ids, one per {HASH_BLOCK_TOKENS} of {prompt_tokens} tokens"
+            raise self.wrong(column, f"{size} (there are {len(ids)})", ids)
         return tuple(ids)
 
     def token_ids(self, column: str, prompt_tokens: int | None) -> tuple[int, ...]:
-        """The ids of the prompt's tokens; as many as ``prompt_tokens``, unless that is None."""
+        """The ids of the prompt's tokens: ``prompt_tokens`` of them, or any number if None."""
         ids = self.value(column)
         if type(ids) is not list or not all(type(i) is int and 0 <= i < 2**63 for i in ids):
             raise self.wrong(column, "ids from 0 up", ids)
         if not ids or prompt_tokens not in (None, len(ids)):
             many = prompt_tokens or "1 or more"
-            raise self.wrong(column, f"{many} ids, one a token (these are {len(ids)})", ids)
+            raise self.wrong(column, f"{many} ids, one per token (there are {len(ids)})", ids)
         return tuple(ids)
 
     def wrong(self, column: str, expected: str, value: Any) -> WorkloadError:
-        """The error for a column whose value is not what it should be."""
+        """The error for a column with a wrong value."""
         shown = _SHORT.repr(value)
         return WorkloadError(f"{self.place}: column {column} must be {expected}, not {shown}")
 
 
 def number(text: str) -> int | float | str:
-    """The number that ``text`` writes out; anything else stays the text it is."""
+    """The number in ``text``; any other text is returned unchanged."""
     text = text.strip()
     if _INT.fullmatch(text):
         return int(text)

@@ -1,8 +1,7 @@
-"""Request streams made up from a seed: lengths of a chosen mean and spread, Poisson arrivals.
+"""Request streams generated from a seed: lengths of a chosen mean and spread, Poisson arrivals.
 
-The prompts, the answers and the arrivals are drawn by generators of their own, so a longer stream
-of the same seed begins with the shorter one. The streams are pinned by a test; it was run with
-NumPy 2.0.2 and 2.4.6, which gave the same ones.
+Prompts, answers and arrivals each have their own generator, so a longer stream of the same seed
+begins with the shorter one. A test pins the streams; NumPy 2.0.2 and 2.4.6 give the same ones.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ Draw = Callable[[np.random.Generator, int, float, float], npt.NDArray[np.float64
 
 PAPER = "Kwon et al., PagedAttention, SOSP '23"
 PAPER_PROMPT_CV, PAPER_OUTPUT_CV = 1.3, 0.87
-"""The spread of the paper's streams here. The paper gives means only: the output's was derived from
-the reserved share of Orca (Max) in its Figure 2, the prompt's is a choice."""
+"""The spread of the paper's streams. The paper gives only means: the spread of outputs was derived
+from the reserved share of Orca (Max) in its Figure 2, and that of prompts is a choice."""
 
 
 def gamma(
@@ -39,8 +38,8 @@ def gamma(
     """``n`` requests whose prompts and answers have gamma-distributed lengths.
 
     A ``cv`` is the standard deviation ÷ the mean; 0 makes all lengths equal. ``rate`` is requests
-    a second, None has all arrive at once. Lengths are rounded to whole tokens, at least 1, and cut
-    so that prompt + answer fit into ``max_len``; the means come out a little lower for it.
+    a second; with None, all arrive at once. Lengths are rounded to whole tokens, at least 1, and
+    cut so that prompt + answer fit into ``max_len``, which lowers the means slightly.
     """
     drawn = (prompt_mean, prompt_cv, output_mean, output_cv)
     return _workload("gamma", _gamma, n, drawn, rate, seed, max_len)
@@ -56,7 +55,7 @@ def lognormal(
     seed: int = 0,
     max_len: int = 2048,
 ) -> Workload:
-    """As :func:`gamma`, with lognormal lengths: more short ones, and a few much longer ones."""
+    """Like :func:`gamma`, but with lognormal lengths: more short ones, and a few much longer."""
     drawn = (prompt_mean, prompt_cv, output_mean, output_cv)
     return _workload("lognormal", _lognormal, n, drawn, rate, seed, max_len)
 
@@ -72,20 +71,20 @@ def paper_sharegpt(n: int, seed: int = 0, rate: float | None = 2.0) -> Workload:
 def paper_alpaca(n: int, seed: int = 0, rate: float | None = 30.0) -> Workload:
     """Gamma lengths with the means that the PagedAttention paper gives for Alpaca, at 30 a second.
 
-    19.31 prompt and 58.45 output tokens on average. Their spread is ShareGPT's: an assumption.
+    19.31 prompt and 58.45 output tokens on average, assumed to spread like ShareGPT's.
     """
     return _of_paper("paper-alpaca", 19.31, 58.45, n, seed, rate)
 
 
 def generators(seed: int, count: int) -> list[np.random.Generator]:
-    """``count`` independent generators of one seed."""
+    """``count`` independent generators from one seed."""
     return np.random.default_rng(check_int("seed", seed, minimum=0)).spawn(count)
 
 
 def requests_of(
     prompts: Lengths, outputs: Lengths, arrivals: np.random.Generator, rate: float | None
 ) -> tuple[Request, ...]:
-    """Requests with these lengths, named by their number, at the times that ``arrivals`` draws."""
+    """Requests with these lengths, numbered from 0, at the times drawn by ``arrivals``."""
     n = len(prompts)
     times = [0.0] * n if rate is None else poisson_arrivals(arrivals, n, rate)
     rows = zip(times, prompts.tolist(), outputs.tolist(), strict=True)

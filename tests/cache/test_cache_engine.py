@@ -111,7 +111,7 @@ def test_pools_that_do_not_fit_together() -> None:
         CacheEngine(pool(2, 0), KVPool.zeros(1, 2, 4, 1, 2, np.float64))
     with pytest.raises(UsageError, match=r"K is float64 \[2, 4, 1, 2\] on the GPU and float32"):
         CacheEngine(pool(2, 0), KVPool.zeros(2, 2, 4, 1, 2))
-    with pytest.raises(UsageError, match="number of blocks only"):
+    with pytest.raises(UsageError, match="only in the number of blocks"):
         CacheEngine(pool(2, 0), KVPool.zeros(2, 2, 8, 1, 2, np.float64))
 
 

@@ -370,8 +370,8 @@ def test_a_model_and_a_card_are_a_pool_and_a_clock(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--gpu", "tpu"], "no card is called 'tpu': there are a100-40gb"),
-        (["--model", "gpt-5"], "no preset is called 'gpt-5'"),
+        (["--gpu", "tpu"], "unknown GPU 'tpu': there are a100-40gb"),
+        (["--model", "gpt-5"], "unknown preset 'gpt-5'"),
         (["--model", "opt-175b"], "the weights of opt-175b take 350 GB"),
         (["--model", "llama-3.1-8b", "--tp", "3"], "tp is 3, which does not divide the 32 heads"),
         (["--pool", "7", "--kv-gib", "1"], "give one of --pool and --kv-gib"),

@@ -124,8 +124,8 @@ GIB = ["--memory", "1GiB"]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([*QWEN, "--memory", "0"], "not one block fits"),
-        ([*QWEN, "--memory", "0GiB"], "not one block fits"),
+        ([*QWEN, "--memory", "0"], "not even one block fits"),
+        ([*QWEN, "--memory", "0GiB"], "not even one block fits"),
         ([*QWEN, "--memory", "448000"], "one block of qwen2-1.5b takes 458,752"),
         ([*QWEN, "--memory", "1 parsec"], "--memory must be a number and a unit"),
         ([*QWEN, *GIB, "-tp", "5"], "does not divide the 12 attention heads"),

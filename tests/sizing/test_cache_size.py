@@ -11,7 +11,7 @@ import pagesim
 from pagesim.sizing import ModelSpec
 from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.ranks import kv_heads_per_rank
-from pagesim.sizing.v0 import kv_cache_memory, num_gpu_blocks, size_v0
+from pagesim.sizing.v0 import kv_cache_memory, size_v0
 from pagesim.sizing.v1 import size_v1
 
 pytestmark = pytest.mark.ch10
@@ -92,7 +92,6 @@ def test_v0_from_the_whole_card() -> None:
     assert (rough.low, rough.high) == (25, 45)
     none = kv_cache_memory(ByteRange(10, 10), 0.9, ByteRange(20, 20))
     assert (none.low, none.high) == (0, 0)
-    assert num_gpu_blocks(-5, 4096) == 0
 
 
 @pytest.mark.parametrize("share", [0, 1.01, math.nan, -0.5])
@@ -149,7 +148,7 @@ def test_heads_that_cannot_be_dealt_out() -> None:
         size_v1(QWEN2, GIB, tensor_parallel_size=5)
     odd = ModelSpec("odd", 2, 24, 6, 64)
     for ranks in (4, 8):
-        with pytest.raises(pagesim.UsageError, match=f"{ranks}, and odd has 6 KV heads"):
+        with pytest.raises(pagesim.UsageError, match=f"{ranks} and odd has 6 KV heads"):
             size_v1(odd, GIB, tensor_parallel_size=ranks)
     assert size_v1(odd, GIB, tensor_parallel_size=12).page_bytes == 2 * 16 * 64 * 2
 
@@ -183,7 +182,7 @@ def test_the_override_replaces_the_count() -> None:
 
 
 def test_when_not_one_block_fits() -> None:
-    message = r"memory is 458,751 bytes, and one block of qwen2-1.5b takes 458,752 \(16,384 in each"
+    message = r"memory is 458,751 bytes, but one block of qwen2-1.5b takes 458,752 \(16,384 in each"
     for size_of in (size_v0, size_v1):
         with pytest.raises(pagesim.UsageError, match=message):
             size_of(QWEN2, 458_751)

@@ -192,7 +192,7 @@ def test_a_config_is_named_after_its_folder(tmp_path: Path) -> None:
         ({"num_attention_heads": True}, "num_attention_heads must be a whole number.*True"),
         ({"num_attention_heads": "32"}, "num_attention_heads must be a whole number.*'32'"),
         ({"num_key_value_heads": [8, 4]}, r"num_key_value_heads must be .*\[8, 4\]"),
-        ({"num_key_value_heads": 5}, r"num_heads is 32, which num_kv_heads \(5\) does not divide"),
+        ({"num_key_value_heads": 5}, r"num_heads is 32, which is not a multiple of num_kv_heads \(5\)"),
         ({"hidden_size": 4095}, r"hidden_size \(4095\) is not divisible"),
         ({"hidden_size": None}, "hidden_size is missing"),
         ({"torch_dtype": "float8"}, "torch_dtype must be float32, float16 or bfloat16"),
@@ -207,7 +207,7 @@ def test_a_config_is_named_after_its_folder(tmp_path: Path) -> None:
         ({"layer_types": [{}] * 32}, r"layer_types\[0\] must be"),
         ({"is_encoder_decoder": True}, "only decoders"),
         ({"num_kv_shared_layers": 15}, "num_kv_shared_layers is 15"),
-        ({"attn_layer_period": 8}, "attn_layer_period is 8: not every layer"),
+        ({"attn_layer_period": 8}, "attn_layer_period is 8: some layers"),
         ({"text_config": [1]}, "text_config must be a JSON object"),
         ({"max_position_embeddings": 0}, "max_position_embeddings must be"),
     ],
@@ -228,7 +228,7 @@ def test_refused_by_key_and_value(change: dict[str, Any], words: str, tmp_path: 
         (b"[1, 2]", "must be a JSON object"),
         (b"[" * 100_000, "not JSON"),
         (b'{"num_hidden_layers": ' + b"9" * 5_000 + b"}", "not JSON"),
-        (b" " * (MAX_BYTES + 1), "so it is no config.json"),
+        (b" " * (MAX_BYTES + 1), "so it is not a config.json"),
     ],
 )
 def test_what_is_no_config(content: bytes, words: str, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_any_object_is_a_model_or_refused(change: dict[str, Any]) -> None:
         ({"num_layers": 0}, "num_layers must be at least 1"),
         ({"dtype": "int8"}, "dtype must be one of"),
         ({"sliding_layers": (1,)}, "without a sliding_window"),
-        ({"sliding_layers": (2,), "sliding_window": 4}, "names layer 2, and the layers are 0 to 1"),
+        ({"sliding_layers": (2,), "sliding_window": 4}, "names layer 2, but the layers are 0 to 1"),
         (
             {"sliding_layers": (1,), "sliding_window": 4, "kv_lora_rank": 8, "qk_rope_head_dim": 8},
             "latent attention",

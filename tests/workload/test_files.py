@@ -129,10 +129,10 @@ BAD_ROWS = {
     "a missing value": (ROW + "1,374\n", ":3: column output_tokens is missing"),
     "a missing column": (
         "arrival_s,output_tokens\n0,4\n",
-        ":1: column prompt_tokens must be there",
+        ":1: column prompt_tokens must occur",
     ),
     "a column twice": ("arrival_s,arrival_s,prompt_tokens,output_tokens\n", "once, not 2 times"),
-    "a value too many": (ROW + "1,374,44,9,8\n", ":3: 5 values for 3 columns, the first too many"),
+    "a value too many": (ROW + "1,374,44,9,8\n", ":3: 5 values for 3 columns, the first extra value"),
     "a negative length": (ROW + "1,-5,44\n", f":3: column prompt_tokens {TOKENS} -5"),
     "an empty answer": (ROW + "1,5,0\n", f":3: column output_tokens {TOKENS} 0"),
     "a huge length": (ROW + "1,5,10000001\n", f":3: column output_tokens {TOKENS} 10000001"),
@@ -157,10 +157,10 @@ BAD_ROWS = {
     "a negative hash id": (HASH_ROW + "1,5,4,-2\n", "must be ids from 0 up, not [-2]"),
     "too few hash ids": (
         HASH_ROW + "1,1025,4,8 9\n",
-        ":3: column hash_ids_512 must be 3 ids, one for each 512 of 1025 tokens (these are 2), "
+        ":3: column hash_ids_512 must be 3 ids, one per 512 of 1025 tokens (there are 2), "
         "not [8, 9]",
     ),
-    "a header alone": ("arrival_s,prompt_tokens,output_tokens\n", "there is no request"),
+    "a header alone": ("arrival_s,prompt_tokens,output_tokens\n", "the file has no requests"),
     "nothing": ("", "the file is empty"),
     "another header": ("a,b\n1,2\n", ":1: the first line must name the columns arrival_s"),
     "broken UTF-8": (ROW.encode() + b"1,5,\xff\n", ":3: not UTF-8 text: b'\\xff"),
@@ -198,7 +198,7 @@ BAD_ROWS = {
     "ids that are none": (LINE.replace("[3]", "3"), ":1: column hash_ids must be ids from 0 up"),
     "an id too many": (
         LINE.replace("[3]", "[3, 4]"),
-        "must be 1 ids, one for each 512 of 7 tokens",
+        "must be 1 ids, one per 512 of 7 tokens",
     ),
 }
 
@@ -226,7 +226,7 @@ def test_a_damaged_archive_and_none_at_all(tmp_path: Path, raw: bytes) -> None:
 
 
 def test_a_format_that_is_named_but_not_there(tmp_path: Path) -> None:
-    with pytest.raises(WorkloadError, match="column TIMESTAMP must be there once, not 0 times"):
+    with pytest.raises(WorkloadError, match="column TIMESTAMP must occur once, not 0 times"):
         load(write(tmp_path, OURS), "azure")
     with pytest.raises(
         UsageError, match="format must be one of csv, jsonl, azure, mooncake or None"

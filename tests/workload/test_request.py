@@ -24,10 +24,10 @@ STREAM = Workload(
         ({"prompt_tokens": 0}, UsageError, "prompt_tokens must be at least 1, not 0"),
         ({"output_tokens": -3}, UsageError, "output_tokens must be at least 1, not -3"),
         ({"prompt_tokens": 2.0}, TypeError, "prompt_tokens must be an int, not 2.0"),
-        ({"arrival_s": -0.5}, UsageError, "arrival_s must be 0 or a later second, not -0.5"),
+        ({"arrival_s": -0.5}, UsageError, "arrival_s must be at least 0 and finite, not -0.5"),
         ({"arrival_s": math.nan}, UsageError, "arrival_s must be a time, not nan"),
-        ({"arrival_s": math.inf}, UsageError, "arrival_s must be 0 or a later second, not inf"),
-        ({"hash_ids": (1, 2)}, UsageError, "hash_ids must be 1 ids, one for each 512 of 9"),
+        ({"arrival_s": math.inf}, UsageError, "arrival_s must be at least 0 and finite, not inf"),
+        ({"hash_ids": (1, 2)}, UsageError, "hash_ids must be 1 ids, one per 512 of 9"),
     ],
 )
 def test_a_request_that_cannot_be(changes: dict, error: type, message: str) -> None:

@@ -56,7 +56,7 @@ def test_prompts_that_begin_alike_share_blocks(tmp_path: Path, write: object) ->
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("0,3,1,1 2", r"t\.csv:2: column token_ids must be 3 ids, one a token \(these are 2\)"),
+        ("0,3,1,1 2", r"t\.csv:2: column token_ids must be 3 ids, one per token \(there are 2\)"),
         ("0,2,1,1 -2", "column token_ids must be ids from 0 up"),
         ("0,2,1,1 x", "column token_ids must be ids from 0 up"),
     ],
