@@ -8,7 +8,7 @@ from typing import Any
 
 from pagesim.exercises import source
 from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.launch import launch
+from pagesim.exercises.launching import launched
 from pagesim.exercises.source import variant
 from pagesim.exercises.stage import placed
 from pagesim.timeline.run import Timeline
@@ -75,7 +75,7 @@ def call(gather_blocks: Callable[..., Any], case: Case) -> Any:
     device = kernels.backend.device()
     buffer = torch.full((len(table) + 1, *shape), GUARD, device=device)
     cache = torch.from_numpy(_cache(num_blocks, shape, table)).to(device)
-    launch(gather_blocks, cache, torch.tensor(table, device=device), buffer)
+    launched(gather_blocks, cache=cache, table=torch.tensor(table, device=device), buffer=buffer)
     return buffer.cpu().flatten().tolist()
 
 

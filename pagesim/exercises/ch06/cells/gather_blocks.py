@@ -1,3 +1,5 @@
+import kernels  # first: it turns on Triton's interpreter where there is no GPU
+
 import triton
 import triton.language as tl
 
