@@ -81,11 +81,12 @@ class Page:
 
     # -- getting there ---------------------------------------------------------------------------
 
-    def open(self, path: Path) -> Page:
+    def open(self, path: Path, address: str = "step=0") -> Page:
         """Open a file by file://, with the logs emptied before, and wait for the player."""
         self.console()
         self.requests()
-        self.driver.get(path.as_uri())
+        self.driver.get("about:blank")  # else only the address would change
+        self.driver.get(f"{path.as_uri()}#{address}")
         return self.ready()
 
     def ready(self) -> Page:
@@ -184,6 +185,11 @@ class Page:
     def choose(self, block: int) -> None:
         """Click a block in its pool."""
         self.one(f'.ps-stage [data-block="{block}"] .edge').click()
+
+    def size(self, width: int, height: int) -> None:
+        """How large the window is within, in pixels."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def dark(self, on: bool = True) -> None:
         """What the system prefers, as the page is told."""

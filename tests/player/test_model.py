@@ -141,10 +141,10 @@ def test_a_block_is_described(node: Any) -> None:
     """
     shared, own, free = node(code, samples.text_of(*samples.sharing()))
     assert shared == (
-        "Block 0 (GPU): owned by s0 (logical block 0), b (logical block 0), 2 owners, "
+        "Block 0 (GPU), slots 0 to 1: owned by s0 (logical block 0), b (logical block 0), 2 owners, "
         "since step 1; 2 of 2 slots filled: <10> <11>."
     )
-    assert own.startswith("Block 1 (GPU): owned by s0 (logical block 1), 1 owner")
+    assert own.startswith("Block 1 (GPU), slots 2 to 3: owned by s0 (logical block 1), 1 owner")
     assert free == "Block 5 (GPU): free since before the recording; number 3 in the free list."
 
 
@@ -163,7 +163,7 @@ def test_a_run_of_v1(node: Any) -> None:
     return asked.map(([step, id]) => player.describeBlock(run, run.at(step), id, label));
     """
     assert node(code, V1.read_text()) == [
-        "Block 3 (GPU): owned by a (logical block 2), 1 owner, since step 3; "
+        "Block 3 (GPU), slots 6 to 7: owned by a (logical block 2), 1 owner, since step 3; "
         "2 of 2 slots filled: <5>.",
         "Block 7 (GPU): free since before the recording; number 2 in the free list.",
         "Block 4 (GPU): unused since step 15; number 3 in the free list. "

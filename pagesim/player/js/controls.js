@@ -1,12 +1,12 @@
 // The controls: moving, searching, following.
 
 import { button, html } from "./html.js";
-import { WIDTH } from "./layout.js";
 import { TWO_BLOCKS, blocksOf, namesIn, search } from "./model.js";
 import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
+import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
 import { Stage } from "./view.js";
@@ -19,19 +19,36 @@ const JUMP = 50; // steps of PageUp and PageDown
 export class Player {
   constructor(root, run, storage) {
     Object.assign(this, { root, run, storage, step: 0, selected: null, hovered: null, timer: 0,
-      speed: 1, found: null, state: null });
+      speed: 1, found: null, state: null, slots: false });
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
     this.label = (token) => String(has(token) ? labels[token] : token);
     this.predict = new Predict(this);
-    this.stage = new Stage(run, this.label);
-    this.curve = new Curve(run, (step) => this.go(step));
+    this.picture = html("div", { class: "ps-picture" });
+    this.course = html("div", { class: "ps-course" });
     this.build();
+    this.layOut();
     this.listen();
+    watchWidth(this);
     root.dataset.steps = run.steps;
-    const kept = storage.read();
+    const kept = storage.read(), asked = fromAddress(run);
     this.predict.set(kept.predict === true);
-    this.go(Math.min(isCount(kept.step) ? kept.step : 0, run.steps));
+    const begin = kept.predict === true ? 0 : run.opening;
+    if (asked.follow) this.select(asked.follow);
+    this.go(Math.min(asked.step ?? (isCount(kept.step) ? kept.step : begin), run.steps));
+    this.untouched = true;
+  }
+
+  /** Draw the picture for the width that there is. */
+  layOut() {
+    const { run, root } = this, units = unitsFor(root);
+    root.dataset.units = units;
+    this.stage = new Stage(run, this.label, units);
+    this.curve = new Curve(run, (step) => this.go(step), units);
+    this.picture.replaceChildren(this.stage.node);
+    this.course.replaceChildren(this.curve.node);
+    this.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
+    if (this.state) { this.redraw(); this.curve.draw(this.step); }
   }
 
   build() {
@@ -43,6 +60,8 @@ export class Player {
     this.playButton = button("play", PLAY, "play (Space)", () => this.play());
     this.speeds = SPEED_NAMES.map((name, i) => button(`speed-${i + 1}`, name, `play ${name}`,
       () => this.setSpeed(i)));
+    this.slotsButton = button("slots", "Slots", "the number of every slot instead of its word (s)",
+      () => this.showSlots(!this.slots));
     this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
       placeholder: "block 7, a name, evict \u2026", input: () => { this.found = null; },
       keydown: (event) => { if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1); } });
@@ -81,32 +100,32 @@ export class Player {
         html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
       ),
       bar(
-        ...steps, this.predict.button, this.predict.score,
+        ...steps, this.predict.button, this.predict.score, this.slotsButton,
         html("span", { class: "ps-space" }),
         this.query,
         button("search-prev", "\u25c0", "previous match", () => this.find(-1)),
         button("search-next", "\u25b6", "next match", () => this.find(1)),
-        this.message,
+        this.message, fullScreenButton(this.root),
       ),
       html("div", { class: "ps-said" }, this.predict.feedback, this.caption, this.changes,
         this.predict.node),
-      this.stage.node,
+      this.picture,
       html("p", { class: "ps-about" }, this.detail, this.jumps),
-      this.curve.node,
+      this.course,
       this.share,
       html("p", { class: "ps-keys" }, `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
-        + "Space plays. Tab reaches the blocks, arrows walk among them, Enter selects."),
+        + "Space plays, f fills the screen. Tab reaches the blocks, arrows walk among them, Enter selects."),
     );
     this.setSpeed(this.speed);
   }
 
   listen() {
-    const stage = this.stage.node;
+    const stage = this.picture;
     const hitOf = (event) => {
       const hit = event.target?.hit ?? null;
       if (!hit?.at) return hit;
-      const box = stage.getBoundingClientRect();
-      const block = hit.at(((event.clientX - box.left) * WIDTH) / (box.width || 1));
+      const box = this.stage.node.getBoundingClientRect();
+      const block = hit.at(((event.clientX - box.left) * this.stage.layout.width) / (box.width || 1));
       return block == null ? null : { block };
     };
     stage.addEventListener("mousedown", (event) => {
@@ -119,13 +138,20 @@ export class Player {
     stage.addEventListener("focusin", (event) => {
       const hit = hitOf(event);
       if (!hit) return;
-      this.stage.cells[this.stage.focused].g.setAttribute("tabindex", -1);
+      this.stage.cells.at[this.stage.focused].g.setAttribute("tabindex", -1);
       this.stage.focused = hit.block;
       event.target.setAttribute("tabindex", 0);
       this.hover(hit);
       event.target.setAttribute("aria-label", this.detail.textContent);
     });
+    listenForSwipes(this, stage);
     document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  showSlots(on) {
+    this.slots = on;
+    this.slotsButton.setAttribute("aria-pressed", on);
+    this.redraw();
   }
 
   // -- moving ------------------------------------------------------------------------------------
@@ -150,6 +176,7 @@ export class Player {
   show(step) {
     const begun = performance.now();
     const { run, root } = this;
+    this.untouched = false;
     this.step = step;
     this.message.textContent = "";
     root.dataset.step = step;
@@ -164,11 +191,14 @@ export class Player {
     this.drawMs = performance.now() - begun;
   }
 
-  keep() { this.storage.write({ step: this.step, predict: this.predict.on }); }
+  keep() {
+    this.storage.write({ step: this.step, predict: this.predict.on });
+    toAddress(this.step, this.selected);
+  }
 
   redraw() {
     this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict.on,
-      picks: this.predict.picks });
+      picks: this.predict.picks, slots: this.slots });
     this.hover(this.hovered);
   }
 
@@ -246,6 +276,8 @@ export class Player {
       ArrowRight: () => this.next(), ArrowLeft: () => this.go(this.step - 1),
       PageDown: () => this.go(this.step + JUMP), PageUp: () => this.go(this.step - JUMP),
       Home: () => this.go(0), End: () => this.go(this.run.steps), " ": () => this.play(),
+      s: () => { if (!this.slotsButton.hidden) this.showSlots(!this.slots); },
+      f: () => this.root.querySelector('[data-action="fullscreen"]').click(),
     };
     if (!Object.hasOwn(moves, event.key)) return;
     event.preventDefault();
@@ -256,16 +288,13 @@ export class Player {
 
   /** Arrow keys walk among the blocks once one has the focus; Enter or Space chooses it. */
   walk(event, id) {
-    const { cell } = this.layoutOf(), gpu = this.run.header.num_gpu_blocks;
-    const row = id < gpu ? cell.g : cell.c;
+    const row = this.stage.layout.pools[+(id >= this.run.header.num_gpu_blocks)].columns;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row }[event.key];
     if (event.key === "Enter" || event.key === " ") this.choose({ block: id });
-    else if (by) this.stage.cells[id + by]?.g.focus();
+    else if (by) this.stage.cells.at[id + by]?.g.focus();
     else return false;
     return true;
   }
-
-  layoutOf() { return this.stage.layout; }
 
   // -- looking closer ----------------------------------------------------------------------------
 
@@ -306,7 +335,9 @@ export class Player {
   select(selected) {
     this.selected = selected;
     this.jumps.hidden = selected === null;
+    if (!this.state) return;
     this.redraw();
+    this.keep();
   }
 
   jumpSelected(direction) {

@@ -1,9 +1,14 @@
-// Where everything stands, in units of the picture.
+// Where everything stands, in units of the picture: decided once for a run and a width, so that
+// nothing jumps from step to step.
 
-export const WIDTH = 1000, MARGIN = 10, HEAD = 26;
+export const WIDE = 1000, NARROW = 400; // a page, and a phone held upright: one unit is a pixel there
+export const MARGIN = 10, HEAD = 26;
 export const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
 export const LINE = 22; // a table drawn in one line
 export const QUEUE = 25; // a scheduler's queue
+export const LIST = 32; // a list of blocks
+const STAGE = 456; // as high as the picture may be beside the controls on a laptop's screen
+const TALL = 900; // on a phone one scrolls
 
 // Sizes of a cell, largest first: width, height, gaps; which texts it has room for.
 const CELLS = [
@@ -15,37 +20,88 @@ const CELLS = [
   { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 }, { w: 6, h: 6, gx: 1, gy: 1, detail: 0 },
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
+/** A block as a row of slots with their words; its id stands before it, its owners behind it. */
+const STRIP = { h: 20, gy: 5, before: 24, behind: 76, detail: 3 };
 
-/** Where everything stands; decided once for a run, so that nothing jumps from step to step. */
-export function plan(run) {
-  const { header, most } = run;
-  const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
-  const height = most.rows * ROW + most.tables * (NAME + GAP);
-  const full = height <= 520 && most.length <= 16 && gpu <= 64 && cpu <= 64;
-  const slot = Math.min(52, 208 / size);
-  const left = full ? MARGIN + 18 + slot * size + 26 + 34 + 32 : 408;
-  const poolsX = left + (full ? 62 : 36);
-  const room = WIDTH - MARGIN - poolsX, between = cpu ? 34 : 0;
+/** Rows of cells in two pools of so many columns each. */
+const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
+
+function strips({ gpu, cpu, size, room, height, narrow }) {
+  const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1), columns = (count) => Math.ceil(count / most);
+  const [g, c] = narrow ? [1, 1] : [columns(gpu), columns(cpu)];
+  const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - STRIP.before - STRIP.behind) / size);
+  const rows = narrow ? gpu + cpu : rowsOf(gpu, cpu, g, c || 1);
+  if (size > 8 || slot < 22 || rows > most) return null;
+  return { ...STRIP, slot, w: slot * size, gx: STRIP.before + STRIP.behind, g, c: c || 1, rows };
+}
+
+/** Contiguous memory: units without gaps, in rows as long as a round number of them. */
+function stretch({ gpu, room, height }) {
+  for (const h of [22, 16, 11, 8]) {
+    const rows = Math.max(Math.floor(height / (h + 12)), 1);
+    const g = Math.max(Math.ceil(gpu / rows / 10) * 10, Math.min(gpu, 20));
+    if (room / g < 3) continue;
+    return { w: Math.min(room / g, 26), h, gx: 0, gy: 12, detail: 0, g, c: 1, rows: Math.ceil(gpu / g) };
+  }
+  return null;
+}
+
+function boxes({ gpu, cpu, full, room, height, between, narrow }) {
   let found = null;
   for (const cell of CELLS) {
-    const pitch = cell.w + cell.gx;
-    const columns = Math.floor((room - between + cell.gx) / pitch);
+    const columns = Math.floor((room - between + cell.gx) / (cell.w + cell.gx));
     let best = null;
-    for (let g = 1; g <= Math.min(columns - (cpu ? 1 : 0), gpu || 1); g++) {
-      const c = cpu ? Math.min(columns - g, Math.max(2, Math.ceil(g / 2)), cpu) : 1;
-      const rows = Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
+    for (let g = 1; g <= Math.min(columns - (cpu && !narrow ? 1 : 0), gpu || 1); g++) {
+      const c = !cpu ? 1 : narrow ? g : Math.min(columns - g, Math.max(2, g), cpu);
+      const rows = narrow ? Math.ceil(gpu / g) + Math.ceil(cpu / c) : rowsOf(gpu, cpu, g, c);
       const wide = full && gpu <= 24 && g > 4; // few blocks: four columns, as in the figures
       const odd = gpu >= 64 && g % 8 && columns >= 10; // many: rows that begin at round ids
       if (c > 0 && !wide && !odd && (!best || rows <= best.rows)) best = { g, c, rows };
     }
     if (!best) continue;
-    found = { ...cell, ...best, height: best.rows * (cell.h + cell.gy) - cell.gy };
-    if (found.height <= (cell.detail ? 430 : 535)) break;
+    found = { ...cell, ...best };
+    if (best.rows * (cell.h + cell.gy) - cell.gy <= height) break;
   }
-  const cell = found ?? { ...CELLS.at(-1), g: 1, c: 1, rows: gpu + cpu, height: (gpu + cpu) * 4 };
-  const slotRows = Math.min(Math.ceil(size / 8), 4), under = 44 + slotRows * ROW;
-  const body = Math.max(full ? height : Math.min(most.tables, 17) * LINE + under, cell.height + 14, 120);
-  const lines = Math.max(Math.floor((body - under) / LINE), 1);
-  return { full, slot, slotRows, size, left, poolsX, cell, body, lines,
-    cpuX: poolsX + cell.g * (cell.w + cell.gx) - cell.gx + between };
+  return found ?? { ...CELLS.at(-1), g: 1, c: 1, rows: gpu + cpu };
 }
+
+/** How large a text may be written into a width: normal "", small " tiny", or not at all null. */
+const fits = (narrow) => (text, width) => {
+  const [normal, tiny] = narrow ? [7.6, 7.6] : [6.7, 5.5];
+  return text.length * normal <= width ? "" : text.length * tiny <= width ? " tiny" : null;
+};
+
+export function plan(run, width = WIDE) {
+  const { header, most, inUse } = run, narrow = width < WIDE;
+  const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
+  const contiguous = header.lists[0]?.[1] === "sorted";
+  const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
+  const queues = most.queued ? header.queues.length * QUEUE + 6 : 0;
+  const below = lists.length * LIST + queues + 8, legend = narrow ? 132 : 36;
+  const room = (narrow ? TALL : STAGE) - HEAD - below - legend;
+
+  const height = most.rows * ROW + most.tables * (NAME + GAP);
+  const full = !contiguous && height <= room && most.length <= 16 && gpu <= 64 && cpu <= 64;
+  const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
+  const left = full ? MARGIN + 18 + slot * size + 26 + 34 + 32 : Math.min(408, width - MARGIN);
+  const slotRows = Math.min(Math.ceil(size / 8), 4), under = contiguous ? 20 : 44 + slotRows * ROW;
+  const beside = Math.min(narrow ? 260 : room, Math.max(most.tables, 4) * LINE + under);
+  const lines = Math.max(Math.floor((beside - under) / LINE), 1);
+  const tables = full ? height : Math.min(most.tables, lines) * LINE + under;
+
+  const poolsX = narrow ? MARGIN + 10 : left + (full ? 62 : 36), between = cpu && !narrow ? 34 : 0;
+  const asked = { gpu, cpu, size, full, narrow, between, room: width - MARGIN - poolsX,
+    height: narrow ? TALL : Math.max(room - 14, tables) };
+  const cell = (contiguous && stretch(asked)) || (full && strips(asked)) || boxes(asked);
+  const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy }, before = cell.before ?? 0;
+  const firstY = HEAD + (narrow ? tables + 30 : 0);
+  const gpuRows = Math.ceil(gpu / cell.g);
+  const pools = [{ x: poolsX + before, y: firstY + 12, columns: cell.g }, narrow
+    ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + 26, columns: cell.c }
+    : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c }];
+  const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
+  const body = Math.max(tables, bottom(0, gpu), bottom(1, cpu), 100);
+  return { width, narrow, full, contiguous, slot, slotRows, size, left, cell, pools, lists, body, lines, below, legend,
+    height: HEAD + body + below + legend, fits: fits(narrow) };
+}
+

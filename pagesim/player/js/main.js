@@ -40,7 +40,7 @@ function keeper(text) {
       try { return JSON.parse(sessionStorage.getItem(key)) ?? {}; } catch { return {}; }
     },
     write(value) {
-      try { sessionStorage.setItem(key, JSON.stringify(value)); } catch { /* then it begins anew */ }
+      try { sessionStorage.setItem(key, JSON.stringify(value)); } catch { /* then it starts from the beginning */ }
     },
   };
 }

@@ -26,6 +26,7 @@ export class State {
     s.total = total;
     for (const name of ["refs", "fill", "taken", "freed"]) s[name] = new Int32Array(total);
     s.flags = new Uint8Array(total);
+    s.content = new Array(total); // {tokens, first, name}: what was written into a block, by whom
     s.tables = new Map();
     s.slots = { token: 0, internal: 0, reserved: 0 };
     const lists = list(given.lists ?? [], "lists");
@@ -54,6 +55,7 @@ export class State {
   copy() {
     const s = Object.assign(new State(), this);
     for (const name of ["refs", "fill", "taken", "freed", "flags"]) s[name] = this[name].slice();
+    s.content = this.content.slice();
     s.tables = new Map(this.tables);
     s.requests = new Map(this.requests);
     s.slots = { ...this.slots };
@@ -77,6 +79,21 @@ export class State {
     const i = this.lists.findIndex((ids) => ids.includes(id));
     return i < 0 ? null : { list: i, name: this.listNames[i], rank: this.idsIn(i).indexOf(id) + 1 };
   }
+  /** The tokens in a block's slots, first to last, as far as they are known. */
+  tokensIn(id) {
+    const { tokens, first, name } = this.content[id] ?? {};
+    if (!tokens || id === this.nullBlock) return [];
+    const table = this.tables.get(name), known = table?.tokens === tokens ? table.known : Infinity;
+    return tokens.slice(first, Math.min(first + this.fill[id], known));
+  }
+
+  /** From its entry k on a table's blocks hold its tokens. */
+  holds(table, k) {
+    for (let i = k; i < table.ids.length; i++) {
+      this.content[table.ids[i]] = { tokens: table.tokens, first: i * this.blockSize, name: table.name };
+    }
+  }
+
   put(table, change) { this.tables.set(table.name, { ...table, ...change }); }
   table(name) { return this.tables.get(name) ?? wrong(`there is no table ${JSON.stringify(name)}`); }
 
@@ -84,6 +101,7 @@ export class State {
     if (!isName(name)) wrong("a name is neither a number nor a string");
     const tokens = list(given, "tokens").slice();
     this.put({ name, ids, tokens, known: tokens.length, filled: isCount(written) ? written : tokens.length });
+    this.holds(this.tables.get(name), 0);
   }
 
   /** A block leaves a list; whether it was in it. */
@@ -129,7 +147,8 @@ export class State {
     const held = name === null ? this.fill[b] + count : first % this.blockSize + count;
     this.fill[b] = Math.max(this.fill[b], Math.min(held, this.blockSize));
     if (name === null) return;
-    const table = this.table(name);
+    const table = this.table(name), start = first - (first % this.blockSize);
+    this.content[b] = { tokens: table.tokens, first: start, name };
     if (first + count > table.filled) this.put(table, { filled: first + count });
   }
 
@@ -139,6 +158,7 @@ export class State {
     for (const id of list(ids, "a table's ids")) this.block(id);
     if (!isCount(k) || k > table.ids.length) wrong(`a table has ${table.ids.length} entries, none at ${k}`);
     this.put(table, { ids: table.ids.slice(0, k).concat(ids) });
+    this.holds(this.table(name), k);
   }
 
   /** A request leaves a queue, or enters it at a place. */
@@ -182,12 +202,18 @@ export class State {
   }
 }
 
+function carry(s, a, [b]) {
+  s.fill[s.block(b)] = s.fill[a];
+  s.content[b] = s.content[a];
+}
+
 // One function an effect: (state, block, rest of the effect, number of the step).
 const EFFECTS = new Map(Object.entries({
   take(s, b, [name], step) {
     if (!s.leave(s.listNames.indexOf(name), b)) wrong(`block ${b} is taken, but it is not in the ${name}`);
     s.refs[b] = 1;
     s.fill[b] = 0;
+    s.content[b] = undefined;
     s.taken[b] = step;
     s.flags[b] &= ~COMPUTED;
   },
@@ -208,8 +234,8 @@ const EFFECTS = new Map(Object.entries({
     s.refs[b] -= 1;
   },
   write(s, b, [name, first, count]) { s.write(b, name, first, count); },
-  copy(s, a, [b]) { s.fill[s.block(b)] = s.fill[a]; },
-  move(s, a, [b]) { s.fill[s.block(b)] = s.fill[a]; },
+  copy: carry,
+  move: carry,
   cache(s, b) {
     s.flags[b] |= CACHED;
     s.fill[b] = s.blockSize;
@@ -290,6 +316,12 @@ export class Run {
   get schedules() {
     const ends = (event) => event.event === "schedule" || (event.event === "failed" && event.called === "schedule");
     return [...this.events.keys()].filter((i) => ends(this.events[i]));
+  }
+
+  /** Where there is something to look at first: the first step that leaves tokens in a block. */
+  get opening() {
+    const step = this.share.findIndex(([token]) => token > 0);
+    return Math.max(step, 0);
   }
 
   survey(s) {

@@ -1,6 +1,6 @@
 // The occupancy of the whole run.
 
-import { MARGIN, WIDTH } from "./layout.js";
+import { MARGIN, WIDE } from "./layout.js";
 import { svg } from "./svg.js";
 import { plural } from "./text.js";
 
@@ -9,9 +9,9 @@ const SHARES = new Map([["token", "token"], ["internal", "internal (partly fille
 
 /** The occupancy of the GPU pool over the whole run, to read and to click on. */
 export class Curve {
-  constructor(run, go) {
-    Object.assign(this, { run, left: 92, top: 4, width: WIDTH - 92 - MARGIN, height: 62 });
-    this.node = svg("svg", { viewBox: `0 0 ${WIDTH} 84`, class: "ps-curve", role: "img" });
+  constructor(run, go, all = WIDE) {
+    Object.assign(this, { run, left: 92, top: 4, width: all - 92 - MARGIN, height: 62 });
+    this.node = svg("svg", { viewBox: `0 0 ${all} ${all < WIDE ? 104 : 84}`, class: "ps-curve", role: "img" });
     this.node.setAttribute("aria-label", this.words());
     const { left, top, width, height } = this;
     const names = ["reserved", "internal", "token"]; // painted from the back to the front
@@ -28,14 +28,15 @@ export class Curve {
     text(left, top + height + 13, "step 0", "muted small");
     text(left + width, top + height + 13, `${run.steps}`, "end muted small");
     ["token", "internal", "reserved", "free"].forEach((name, i) => {
-      const x = left + width / 2 - 220 + [0, 75, 225, 375][i];
-      this.node.append(svg("rect", { x, y: top + height + 5, width: 12, height: 10, class: `swatch share-${name}` }));
-      text(x + 17, top + height + 14, SHARES.get(name), "muted small");
+      const x = all < WIDE ? MARGIN + [0, 66, 130, 212][i] : left + width / 2 - 220 + [0, 75, 225, 375][i];
+      const y = top + height + (all < WIDE ? 22 : 5);
+      this.node.append(svg("rect", { x, y, width: 12, height: 10, class: `swatch share-${name}` }));
+      text(x + 17, y + 9, all < WIDE ? name : SHARES.get(name), "muted small");
     });
     this.cursor = this.node.appendChild(svg("path", { class: "cursor" }));
     const seek = (event) => {
       const box = this.node.getBoundingClientRect();
-      const at = ((event.clientX - box.left) * WIDTH) / (box.width || 1);
+      const at = ((event.clientX - box.left) * all) / (box.width || 1);
       go(Math.round(((at - left) / width) * run.steps));
     };
     this.node.addEventListener("pointerdown", (event) => {

@@ -29,6 +29,7 @@ export class Predict {
     this.close();
     this.tellScore();
     if (!player.state) return;
+    if (on && player.untouched) { player.go(0); return; } // nothing has been seen yet: ask from the start
     player.redraw();
     this.open();
     player.keep();

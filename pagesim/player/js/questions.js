@@ -83,7 +83,7 @@ export function isRight({ answers, which }, chosen) {
 /** Whether a reader must say when all blocks are chosen. */
 export const wantsMany = ({ answers, which, none }) => which !== "any" && (none || answers.length > 1);
 
-/** The answer, as it is told to whoever did not find it. */
+/** The answer, as it is told after a wrong guess. */
 export function solution({ answers, which }) {
   if (!answers.length) return "no block";
   const order = which === "in order" && answers.length > 1 ? ", in this order" : "";

@@ -1,17 +1,17 @@
-// The scheduler's queues: who waits, who runs, who was swapped out.
+// The scheduler's queues: the requests that wait, run, or were swapped out.
 
-import { MARGIN, QUEUE, WIDTH } from "./layout.js";
+import { MARGIN, QUEUE } from "./layout.js";
 import { nameText, requestText, short } from "./text.js";
 
 /** The changes of the queues in an event, as a list. */
 export const movesOf = (event) => event?.queues ?? [];
 
-/** The queues as rows of chips, front first; who computes has a number of tokens. */
+/** The queues as rows of chips, front first; a request that computes has a number of tokens. */
 export function drawQueues(stage, state, event, view, top) {
   const { under, over, run } = stage, left = MARGIN + 92;
   const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
   const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
-  const brief = run.most.queued > 10; // many: sequences alone; who is chosen is told with its request
+  const brief = run.most.queued > 10; // many: sequences alone; the chosen one is told with its request
   [...state.queues].forEach(([key, names], row) => {
     const y = top + row * QUEUE;
     under.text(MARGIN, y + 12, key, "strong");
@@ -24,7 +24,7 @@ export function drawQueues(stage, state, event, view, top) {
       const name = brief ? nameText(first) : requestText(names[i], first);
       const text = short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
       const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
-      if (x + width > WIDTH - MARGIN - more) break;
+      if (x + width > stage.layout.width - MARGIN - more) break;
       stage.swatch(x, y, 11, 16, "", run.look(first), hit);
       if (state.isAway(first)) under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);
       under.rect(x, y, width, 16, i ? "thin" : "thick", "transparent", hit);

@@ -41,10 +41,7 @@ export class Recycler {
   }
 }
 
-/** How large a text may be written into a width: normal "", small " tiny", or not at all null. */
-export const sizeFor = (text, width) => (text.length * 6.7 <= width ? "" : text.length * 5.5 <= width ? " tiny" : null);
-
-/** A sheet that is drawn anew at each step: rectangles below paths below texts. */
+/** A sheet that is drawn again at each step: rectangles below paths below texts. */
 export class Layer {
   constructor(parent, className) {
     const group = (name) => parent.appendChild(svg("g", { class: `${className} ${name}` }));

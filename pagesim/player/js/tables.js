@@ -2,7 +2,6 @@
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
 import { namesIn } from "./model.js";
-import { sizeFor } from "./svg.js";
 import { nameText, plural, short } from "./text.js";
 
 /** Whether a block, or one of its owners, is what the reader follows. */
@@ -44,10 +43,10 @@ function tablesInFull(stage, state, changed, view) {
       if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
       layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
       for (let i = 0; i < here && k * size + i < table.known; i++) {
-        const text = stage.label(table.tokens[k * size + i]), fits = sizeFor(text, slot - 2);
-        if (fits === null) continue;
-        if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, fits);
-        else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${fits}`, pick);
+        const text = stage.label(table.tokens[k * size + i]), sized = stage.layout.fits(text, slot - 2);
+        if (sized === null) continue;
+        if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized);
+        else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, pick);
       }
       if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
@@ -66,7 +65,7 @@ function tablesInFull(stage, state, changed, view) {
         layer.rect(tableX - 1, y, 68, ROW, "chosen");
       }
       const wired = rows <= 12 || (view.selected && isSelected(view.selected, id, [table]));
-      if (wired && stage.layout.cell.detail === 2 && !dropped) {
+      if (wired && stage.layout.cell.detail > 1 && !stage.layout.narrow && !dropped) {
         plugs.push({ id, color, x: tableX + 66, y: y + ROW / 2 });
       }
       y += ROW;
@@ -77,19 +76,29 @@ function tablesInFull(stage, state, changed, view) {
   return plugs;
 }
 
-/** Arrows from table entries to their blocks, along the gaps between the rows of cells. */
+/** Arrows from table entries to their blocks, along the gaps between the cells. */
 function wires(stage, plugs, view) {
+  const { cell: { w, h, before, detail }, pools } = stage.layout;
   const lane = Math.min(44 / plugs.length, 8), taken = new Map();
   plugs.forEach((plug, i) => {
-    const cell = stage.cells[plug.id], nth = taken.get(plug.id) ?? 0;
+    const { x: left, y: top } = stage.cells.at[plug.id], nth = taken.get(plug.id) ?? 0;
     taken.set(plug.id, nth + 1);
-    const x = plug.x + 8 + i * lane, down = cell.x + stage.layout.cell.w / 2 - 8 + nth * 12;
-    const over = cell.y - 9 - ((i * 2.5) % 7.5);
-    const d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${cell.y - 4}`;
+    const x = plug.x + 8 + i * lane;
+    let d, head;
+    if (detail === 3) { // into the side of a strip
+      const y = top + h / 2 + (nth % 3 - 0.5) * 5 - 2.5, end = left - before - 1;
+      const over = left > pools[0].x ? `V${top - 4}H${end - 6}` : ""; // past another column
+      d = `M${plug.x} ${plug.y}H${x}${over}V${y}H${end - 4}`;
+      head = `M${end - 5} ${y - 3.5}v7l5 -3.5z`;
+    } else {
+      const down = left + w / 2 - 8 + nth * 12, over = top - 9 - ((i * 2.5) % 7.5);
+      d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${top - 4}`;
+      head = `M${down - 3.5} ${top - 6}h7l-3.5 5z`;
+    }
     const dim = view.selected && view.selected.kind === "block" && view.selected.value !== plug.id;
     stage.under.path(d, dim ? "wire-edge dim" : "wire-edge");
     stage.under.path(d, dim ? "wire dim" : "wire", plug.color);
-    stage.under.path(`M${down - 3.5} ${cell.y - 6}h7l-3.5 5z`, "plug");
+    stage.under.path(head, "plug");
   });
 }
 
@@ -113,7 +122,7 @@ function tablesInLines(stage, state, event, changed, view) {
     : tables.length ? "" : "no sequence holds a block";
   y = HEAD + Math.max(shown.length, 1) * LINE + 12;
   stage.under.text(MARGIN, y, count, "muted");
-  slots(stage, state, event, view, y + (count ? 22 : 4));
+  if (!stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
 }
 
 /** Under the lines, one logical block with its tokens: what this step wrote, or what is chosen. */
@@ -130,19 +139,45 @@ function slots(stage, state, event, view, y) {
   }
   if (k < 0) return;
   const { color, ink } = run.look(name), pick = { block: table.ids[k] };
-  const columns = Math.ceil(size / stage.layout.slotRows), width = Math.min(398 / columns, 50);
+  const columns = Math.ceil(size / stage.layout.slotRows), width = Math.min((stage.layout.left - MARGIN) / columns, 50);
   layer.text(MARGIN, y, `${short(nameText(name), 20)}: logical block ${k} \u2192 block ${table.ids[k]}`, "strong");
   for (let i = 0; i < size && width >= 4; i++) {
     const filled = k * size + i < table.filled;
     const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
     layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
     const known = filled && k * size + i < table.known;
-    const text = known ? stage.label(table.tokens[k * size + i]) : "", fits = sizeFor(text, width - 2);
-    if (text && fits !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${fits}`, pick);
+    const text = known ? stage.label(table.tokens[k * size + i]) : "", sized = stage.layout.fits(text, width - 2);
+    if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, pick);
+  }
+}
+
+/** A request in contiguous memory: its row, filled as far as it has tokens, and where it lies. */
+function stretch(stage, table, y, view) {
+  const { under: layer, over, run, cells, layout: { left: end, cell } } = stage, look = run.look(table.name);
+  const hit = { seq: table.name }, left = MARGIN + 78, unit = Math.min((end - left - 80) / run.most.length, 26);
+  const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
+  const width = unit * table.ids.length, filled = unit * table.filled;
+  stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
+  layer.text(MARGIN + 16, y + 12, short(nameText(table.name), 8), "strong name", hit);
+  layer.rect(left, y + 1, filled, 15, faded, look.color, hit);
+  layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
+  layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
+  layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
+  const [first, last] = [table.ids[0], table.ids.at(-1)];
+  layer.text(left + width + 6, y + 12, `slots ${first}\u2013${last}`, "muted small");
+  for (let from = 0; from < table.ids.length;) { // around it in memory, line by line
+    const start = cells.at[table.ids[from]];
+    let n = 1;
+    while (cells.at[table.ids[from + n]]?.y === start.y) n++;
+    over.rect(start.x, start.y, n * cell.w, cell.h, `stretch${faded}`);
+    const name = short(nameText(table.name), 12);
+    if (!from && name.length * 7 < n * cell.w) over.text(start.x + 4, start.y + cell.h / 2 + 4, name, "strong halo");
+    from += n;
   }
 }
 
 function line(stage, table, y, state, concerned, changed, view) {
+  if (stage.layout.contiguous && table.ids.length) { stretch(stage, table, y, view); return; }
   const { under: layer, run } = stage, size = state.blockSize;
   const look = run.look(table.name), hit = { seq: table.name };
   const away = table.ids.some((id) => id >= state.numGpu);

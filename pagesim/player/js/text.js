@@ -26,7 +26,7 @@ export function listWord(s, name) {
   return pool ? name.slice(pool.length + 1) : name;
 }
 
-/** Who owns a block, which tokens it holds, since when: the line under the picture. */
+/** The owners of a block, which tokens it holds, since when: the line under the picture. */
 export function describeBlock(run, s, id, label) {
   const where = `Block ${id} (${s.poolNames[s.pool(id)]})`;
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
@@ -49,6 +49,7 @@ export function describeBlock(run, s, id, label) {
   }
   const who = owners.length ? owners.join(", ") : "a handle in no table";
   const what = tokens?.length ? `: ${tokens.map(label).join(" ")}` : "";
-  return `${where}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
+  const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${(id + 1) * s.blockSize - 1}` : "";
+  return `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
     + `${s.fill[id]} of ${plural(s.blockSize, "slot")} filled${what}.${tail}`;
 }

@@ -1,0 +1,141 @@
+// The pools: a cell for each block, painted again only where it looks different.
+
+import { Recycler, svg } from "./svg.js";
+import { isSelected } from "./tables.js";
+import { nameText, short } from "./text.js";
+
+const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
+
+export class Cells {
+  /** The cells stand in `parent`; `at` has them by block. */
+  constructor(stage, parent) {
+    const { layout, run } = stage, { cell, pools } = layout, gpu = run.header.num_gpu_blocks;
+    Object.assign(this, { stage, at: [] });
+    const groups = run.header.pool_names.map((name) => svg("g", { role: "group", "aria-label": `${name} pool` }));
+    for (let id = 0; id < gpu + run.header.num_cpu_blocks; id++) {
+      const pool = +(id >= gpu), index = pool ? id - gpu : id, { columns } = pools[pool];
+      const x = pools[pool].x + (index % columns) * (cell.w + cell.gx);
+      const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
+      const g = svg("g", { transform: `translate(${x} ${y})`, class: "ps-cell", "data-block": id,
+        role: "button", tabindex: id === 0 ? 0 : -1, "aria-label": `block ${id}` });
+      const edge = svg("rect", { width: cell.w, height: cell.h, class: layout.contiguous ? "edge unit" : "edge" });
+      g.append(edge);
+      g.hit = edge.hit = { block: id };
+      groups[pool].append(g);
+      this.at.push({ id, x, y, g, edge, first: index % columns === 0, key: "",
+        fills: new Recycler(g, "path", edge), texts: new Recycler(g, "text") });
+    }
+    parent.append(...groups);
+  }
+
+  draw(state, owners, view) {
+    const none = [];
+    for (const cell of this.at) this.paint(cell, state, owners[cell.id] ?? none, view);
+  }
+
+  /** What a cell looks like, as a text: the cell is painted when it changes. */
+  paint(cell, state, owners, { selected, slots }) {
+    const { id } = cell, { layout, label } = this.stage, { detail } = layout.cell;
+    const refs = state.refs[id], waiting = state.isIdle(id), isNull = id === state.nullBlock;
+    const look = { refs, waiting, isNull, fill: refs || waiting ? state.fill[id] : 0,
+      cached: state.isCached(id), computed: state.isComputed(id),
+      dim: selected !== null && !isSelected(selected, id, owners), slots: slots && detail === 3,
+      words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [] };
+    let key = Object.values(look).join();
+    for (const owner of owners) key += `,${owner.place}`;
+    if (cell.key === key) return;
+    cell.key = key;
+    this.fill(cell, state, owners, look);
+    if (look.computed) this.corner(cell, "mark", 1);
+    if (look.cached) this.corner(cell, "mark hollow", 0);
+    const { w, h } = layout.cell;
+    if (isNull) cell.fills.next({ d: `M0 0L${w} ${h}M${w} 0L0 ${h}`, class: "cross", fill: "none" });
+    cell.fills.done();
+    cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}${layout.contiguous ? " unit" : ""}`);
+    cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
+    if (detail === 3) this.strip(cell, state, owners, look);
+    else if (detail) this.texts(cell, owners, look);
+    else if (cell.first && h >= 9) this.put(cell, -4, h - 3, "end tiny muted", `${id}`);
+    cell.texts.done();
+  }
+
+  /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box. */
+  fill({ id, fills }, state, owners, { refs, waiting, isNull, fill }) {
+    const { w, h, detail } = this.stage.layout.cell, across = detail === 3;
+    const filled = ((across ? w : h) * fill) / state.blockSize;
+    const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
+    if (this.stage.layout.contiguous && refs && !fill) { // a row that waits for its tokens
+      fills.next({ d: box(0, 0, w, h), class: "reserved", fill: owners[0]?.color ?? "none" });
+      fills.next({ d: box(0, 0, w, h), class: "hatched", fill: "url(#ps-hatch)" });
+    } else if ((refs || waiting) && (filled || isNull || owners.length === 0)) {
+      const each = (across ? h : w) / colors.length, whole = isNull || !filled;
+      colors.forEach((owner, i) => {
+        const d = across ? box(0, i * each, whole ? w : filled, each)
+          : box(i * each, whole ? 0 : h - filled, each, whole ? h : filled);
+        fills.next({ d, class: owner ? "" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
+        if (owner?.pattern && detail < 2) fills.next({ d, class: "round", fill: owner.pattern }); // it has no name
+      });
+    }
+    if (id >= state.numGpu && filled) {
+      const d = across ? box(0, 0, filled, h) : box(0, h - filled, w, filled);
+      fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
+    }
+    if (!across) return;
+    const { slot } = this.stage.layout.cell;
+    let ticks = "";
+    for (let i = 1; i < state.blockSize; i++) ticks += `M${i * slot} 0v${h}`;
+    if (ticks) fills.next({ d: ticks, class: "ticks", fill: "none" });
+  }
+
+  corner({ fills }, className, low) {
+    const { w, h } = this.stage.layout.cell, mark = Math.max(Math.min(h * 0.3, 9), 2.5);
+    fills.next({ d: low ? `M${w} ${h}h${-mark}l${mark} ${-mark}z` : `M${w} 0h${-mark}l${mark} ${mark}z`,
+      class: className, fill: "none" });
+  }
+
+  put(cell, x, y, className, text) {
+    const node = cell.texts.next({ x, y, class: className });
+    if (node.now.text !== text) node.textContent = node.now.text = text;
+  }
+
+  names(owners, { refs, waiting, isNull }) {
+    if (isNull) return "null";
+    if (owners.length) return owners.map((owner) => nameText(owner.name)).join(" ");
+    return refs ? "held" : waiting ? "unused" : "";
+  }
+
+  /** A strip: the id before it, a word in each slot, the owners behind it. */
+  strip(cell, state, owners, look) {
+    const { fits, cell: { w, h, slot, behind } } = this.stage.layout, { id } = cell, { refs } = look;
+    const middle = h / 2 + 4;
+    this.put(cell, -7, middle, refs || look.waiting ? "id end strong" : "id end muted", `${id}`);
+    for (let i = 0; i < state.blockSize; i++) {
+      const number = `${id * state.blockSize + i}`, word = look.slots ? number : look.words[i];
+      const size = word === undefined || look.isNull ? null : fits(word, slot - 2);
+      if (size === null) continue;
+      const plain = look.slots ? i >= look.fill : false;
+      const ink = owners.length === 1 && id < state.numGpu && !plain ? owners[0].ink : "halo";
+      this.put(cell, (i + 0.5) * slot, middle, `mid ${plain ? "muted" : ink}${size}`, word);
+    }
+    const names = this.names(owners, look), times = `\u00d7${refs}`, room = behind - 40;
+    const said = fits(names, room) === null ? refs > 1 ? times : short(names, Math.floor(room / 5.5)) : names;
+    if (said) this.put(cell, w + behind - 15, middle, `end${refs > 1 ? " strong" : ""}${fits(said, room) ?? ""}`, said);
+  }
+
+  /** A box: the id, its owners, and the words where there is room for them. */
+  texts(cell, owners, look) {
+    const { fits, cell: { w, h, detail } } = this.stage.layout, { id } = cell, { refs, waiting } = look;
+    const used = refs || waiting, times = refs > 1 ? `\u00d7${refs}` : "";
+    if (detail === 1) {
+      this.put(cell, w / 2, h / 2 + 4, used ? "id mid strong halo" : "id mid muted", `${id}`);
+      if (times) this.put(cell, w - 2, 9, "tiny end halo", times);
+      return;
+    }
+    this.put(cell, 4, 13, used ? "id strong halo" : "id muted", `${id}`);
+    if (times) this.put(cell, w - 11, 13, "strong end halo", times);
+    const names = this.names(owners, look), size = fits(names, w - 4);
+    if (names && size !== null) this.put(cell, w / 2, h - 7, `mid halo${size}`, names);
+    const words = look.words.join(" "), room = fits(words, w - 6);
+    if (words && room !== null && h >= 48) this.put(cell, w / 2, h / 2 + 4, `mid halo${room}`, words);
+  }
+}

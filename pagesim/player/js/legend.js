@@ -1,0 +1,44 @@
+// The legend: every sign that the picture can show here, and those of this step.
+
+import { MARGIN } from "./layout.js";
+import { CHANGES } from "./text.js";
+
+const HIGH = 16;
+
+export function drawLegend(stage, state, event, changed) {
+  const { under: layer, layout, run } = stage, { caching } = run.header, left = MARGIN;
+  const em = layout.narrow ? 7.4 : 5.6;
+  let x = left, y = layout.height - layout.legend + 4;
+  const entry = (text, paint, wide = 18) => {
+    const width = wide + 14 + text.length * em;
+    if (x + width > layout.width - MARGIN + 14) [x, y] = [left, y + HIGH];
+    paint(x, y);
+    layer.text(x + wide, y + 10, text, "muted small");
+    x += width;
+  };
+  const box = (className, fill = "none") => (bx, by) => layer.rect(bx, by, 12, 11, className, fill);
+  const both = (...paints) => (bx, by) => paints.forEach((paint) => paint(bx, by));
+  const path = (d, className) => (bx, by) => layer.path(`M${bx} ${by}${d}`, className);
+  entry(layout.contiguous ? "filled: slots with tokens" : "fill: slots with tokens",
+    both((bx, by) => layer.rect(bx, by + 5, 12, 6, "grey"), box("thin")));
+  const hatch = both(box("grey"), box("thin", "url(#ps-hatch)"));
+  if (layout.contiguous) entry("hatched: reserved", hatch);
+  if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
+  if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
+  if (caching) {
+    entry("upper corner: cached", both(box("thin"), path("m12 0h-6l6 6z", "mark hollow")));
+    entry("lower corner: computed", both(box("thin"), path("m12 11h-6l6 -6z", "mark")));
+    entry("grey: cached, unused", box("thin waiting"));
+  }
+  if (state.nullBlock !== null) entry("crossed: null block", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
+  if (!event?.effects.length) return;
+  entry("dashed: this step", box("frame"));
+  if (layout.cell.h < 14) return; // the signs have no room either
+  for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
+    const [sign, word] = CHANGES.get(kind);
+    entry(word, (bx, by) => {
+      stage.over.ground(bx, by, 12, 12, "badge");
+      stage.over.text(bx + 6, by + 9.5, sign, "mid sign");
+    });
+  }
+}

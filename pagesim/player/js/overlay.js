@@ -1,0 +1,56 @@
+// What lies over the pools: what this step did, from where to where, and the numbers it put on blocks.
+
+import { marked } from "./marks.js";
+import { TWO_BLOCKS } from "./model.js";
+import { CHANGES } from "./text.js";
+
+/** Dashed frames around what this step changed, with the signs for how; neighbours share one. */
+export function outline(stage, changed, { selected, picks }) {
+  const { cells: { at }, over, layout: { cell: { w, h, gx, detail }, contiguous } } = stage;
+  for (const id of selected?.kind === "block" ? [...picks, selected.value] : picks) {
+    if (at[id]) over.rect(at[id].x - 1, at[id].y - 1, w + 2, h + 2, "chosen");
+  }
+  const signsOf = (id) => [...changed.get(id) ?? []].map((kind) => CHANGES.get(kind)[0]).join("");
+  const ids = [...changed.keys()].filter((id) => at[id]).sort((a, b) => a - b);
+  for (let i = 0; i < ids.length; i++) {
+    const cell = at[ids[i]], signs = signsOf(ids[i]);
+    let n = 1;
+    const goesOn = (id) => ids[i + n] === id && at[id].y === cell.y && signsOf(id) === signs;
+    while ((contiguous || detail < 2) && goesOn(ids[i] + n)) n++;
+    i += n - 1;
+    const width = n * w + (n - 1) * gx;
+    over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, h + 5.2, "frame");
+    if (h < 14) continue; // no room: the list under the caption names them
+    const wide = signs.length * 8 + 4;
+    const x = cell.x + width + (detail === 3 ? 5 : 5 - wide), y = cell.y + (detail === 3 ? h / 2 : h) - 6;
+    over.ground(x, y, wide, 12, "badge");
+    over.text(x + wide / 2, y + 9.5, signs, detail ? "mid sign" : "mid sign tiny");
+  }
+}
+
+/** What the step's first mark says of each block, in its lower left corner. */
+export function drawMarks(stage, event, state) {
+  const { h } = stage.layout.cell;
+  if (h < 14) return; // no room: the line under the picture tells it
+  for (const [id, text] of marked(event, state.blockSize)) {
+    const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
+    if (!cell) continue;
+    stage.over.ground(cell.x - 5, cell.y + h - 6, wide, 12, "badge");
+    stage.over.text(cell.x - 5 + wide / 2, cell.y + h + 3.5, text, "mid sign tiny");
+  }
+}
+
+/** A copy or a move as an arrow from block to block: along the gaps between the cells. */
+export function arrows(stage, event) {
+  const { w, h, gx, gy, detail, behind } = stage.layout.cell;
+  const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
+  pairs.forEach(([, a, b], i) => {
+    const from = stage.cells.at[a], to = stage.cells.at[b], aside = (i % 3) * Math.min(gy / 12, 2);
+    const lane = (cell) => (cell.y + h + (detail === 3 ? gy / 2 : gy * 0.22) + aside).toFixed(1);
+    const between = detail === 3 ? from.x + w + behind - 4 - aside : to.x - gx / 2 - aside;
+    const across = from.y === to.y ? "" : `H${between}V${lane(to)}`;
+    const d = `M${from.x + w * 0.75} ${from.y + h - 3}V${lane(from)}${across}H${to.x + w * 0.25}V${to.y + h - 1}`;
+    stage.over.path(d, "arrow-edge");
+    stage.over.path(d, "arrow");
+  });
+}

@@ -1,0 +1,68 @@
+// The player and what it is shown on: a wide page, a phone, a projector; and the address of a step.
+
+import { button } from "./html.js";
+import { NARROW, WIDE } from "./layout.js";
+import { isCount } from "./read.js";
+import { nameText } from "./text.js";
+
+const PHONE = 600; // pixels below which the picture stands upright
+const SWIPE = 40; // pixels
+
+/** How many units wide the picture is drawn. */
+export const unitsFor = (root) => ((root.clientWidth || PHONE) < PHONE ? NARROW : WIDE);
+
+/** A phone that is turned, a window that is drawn smaller: the picture is laid out again. */
+export function watchWidth(player) {
+  new ResizeObserver(() => {
+    if (unitsFor(player.root) !== player.stage.layout.width) player.layOut();
+  }).observe(player.root);
+}
+
+/** The button for a projector: the whole screen, the type doubled, the caption as a subtitle. */
+export function fullScreenButton(root) {
+  const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+  const node = button("fullscreen", "Full screen", "for a projector (f)",
+    () => toggle()?.catch?.(() => {}));
+  node.hidden = !document.fullscreenEnabled;
+  return node;
+}
+
+/** A swipe to the left is a step on, to the right a step back. */
+export function listenForSwipes(player, node) {
+  let start = null;
+  node.addEventListener("touchstart", (event) => {
+    start = event.touches.length === 1 ? [event.touches[0].clientX, event.touches[0].clientY] : null;
+  }, { passive: true });
+  node.addEventListener("touchend", (event) => {
+    const end = event.changedTouches[0];
+    if (!start || !end) return;
+    const dx = end.clientX - start[0], dy = end.clientY - start[1];
+    start = null;
+    if (Math.abs(dx) < SWIPE || Math.abs(dx) < 2 * Math.abs(dy)) return;
+    if (dx < 0) player.next();
+    else player.go(player.step - 1);
+  }, { passive: true });
+}
+
+/** What `#step=14&follow=s1` asks for: {step, follow}, each null if it is not said. */
+export function fromAddress(run) {
+  const said = new URLSearchParams(location.hash.slice(1));
+  const step = said.get("step"), follow = said.get("follow");
+  const block = /^block(\d+)$/.exec(follow ?? "");
+  const name = [...run.places.keys()].find((one) => `${one}` === follow || `s${one}` === follow);
+  return {
+    step: step !== null && isCount(+step) ? +step : null,
+    follow: name !== undefined ? { kind: "seq", value: name } : block && +block[1] < run.at(0).total
+      ? { kind: "block", value: +block[1] } : null,
+  };
+}
+
+/** The address of what is shown now; a page of its own carries it, an iframe does not. */
+export function toAddress(step, selected) {
+  if (window !== parent || location.protocol === "about:") return;
+  const { kind, value } = selected ?? {};
+  const who = kind === "block" ? `block${value}` : kind ? encodeURIComponent(nameText(value)) : "";
+  try {
+    history.replaceState(null, "", `#step=${step}${who && `&follow=${who}`}`);
+  } catch { /* too often, or not allowed */ }
+}

@@ -1,0 +1,131 @@
+"""What the picture shows: words in physical blocks, slot numbers, rows, the first step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pagesim
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+from tests.e2e.test_geometry import shared
+from tests.e2e.test_layout import rows
+
+WORDS = """
+return [...document.querySelectorAll(`.ps-cell[data-block="${arguments[0]}"] text`)]
+  .map((t) => t.textContent);
+"""
+
+
+def opened(page: Page, path: Path, run: pagesim.Timeline, address: str = "step=0") -> Page:
+    run.to_html(path / "run.html")
+    return page.open(path / "run.html", address)
+
+
+def test_physical_blocks_hold_the_words(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, shared()).go(4)
+    assert page.js(WORDS, 0) == ["0", "Four", "score", "and", "seven", "s1 s2"]
+    # The second writer copied nothing: it is the last owner, and writes where the words are.
+    assert page.js(WORDS, 1) == ["1", "years", "ago", "our", "mothers", "s2"]
+    assert page.js(WORDS, 2) == ["2", "years", "ago", "our", "fathers", "s1"]
+    assert page.js(WORDS, 3) == ["3"]
+    page.go(2)
+    assert page.js(WORDS, 1) == ["1", "years", "ago", "our", "s1 s2"], "before the last words"
+
+
+def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page, tmp_path: Path) -> None:
+    run = scenes.small()
+    opened(page, tmp_path, run)
+    for step in range(len(run) + 1):
+        page.go(step)
+        state = run.at(step)
+        for table in state.tables.values():
+            for k, block in enumerate(table.block_ids):
+                tokens = [str(token) for token in table.token_ids[4 * k : 4 * k + 4]]
+                said = page.js(WORDS, block)
+                assert said[1 : 1 + len(tokens)] == tokens, (step, block)
+
+
+def test_cached_blocks_without_owners_keep_theirs(page: Page, tmp_path: Path) -> None:
+    story = pagesim.Story(gpu_blocks=8, block_size=2, caching=True)
+    story.arrive("one two three four").leave()
+    run = story.run
+    opened(page, tmp_path, run).go(len(run))
+    assert page.js(WORDS, 0) == ["0", "one", "two", "unused"]
+
+
+def test_slot_numbers_on_demand(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, shared()).go(4)
+    page.key("s")
+    assert page.js(WORDS, 2)[:5] == ["2", "8", "9", "10", "11"]
+    page.click("slots")
+    assert page.js(WORDS, 2)[1] == "years"
+
+
+def test_contiguous_memory_is_a_strip(page: Page, tmp_path: Path) -> None:
+    run = rows()
+    opened(page, tmp_path, run).go(10)
+    assert page.text(".ps-stage").count("GPU memory, slot by slot") == 1
+    gaps = page.js("""
+        const boxes = [...document.querySelectorAll('.ps-cell .edge')]
+          .map((e) => e.getBoundingClientRect());
+        return boxes.slice(1).map((b, i) => [b.top === boxes[i].top, b.left - boxes[i].right])
+          .filter(([same]) => same).map(([, gap]) => gap);""")
+    assert max(map(abs, gaps)) < 0.1
+    reserved = page.js("return document.querySelectorAll('.ps-cell .reserved').length")
+    state = run.at(10)
+    assert reserved == sum(len(t.block_ids) - len(t.token_ids) for t in state.tables.values())
+
+
+def test_it_opens_where_there_is_something_to_see(page: Page, tmp_path: Path) -> None:
+    run = scenes.scheduled()
+    opened(page, tmp_path, run, "")
+    first = next(i for i in range(len(run)) if any(t.token_ids for t in run.at(i).tables.values()))
+    assert page.step == first > 0
+    page.click("predict")
+    assert page.step == 0, "questions begin at the beginning"
+
+
+def test_a_step_has_an_address(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.small(), "step=5&follow=s1")
+    assert page.step == 5
+    assert page.js("return document.querySelector('.ps-stage .picked').textContent").startswith(
+        "s1"
+    )
+    page.key("ARROW_RIGHT")
+    assert page.js("return location.hash") == "#step=6&follow=s1"
+    page.choose(0)
+    assert page.js("return location.hash") == "#step=6&follow=block0"
+    for nonsense in ("step=999", "step=-1", "step=x&follow=<b>", "follow=block999", "%"):
+        page.open(tmp_path / "run.html", nonsense)
+        assert page.data("ready") == "true"
+        assert 0 <= page.step <= 8
+    assert page.console() == []
+
+
+def test_a_swipe_is_a_step(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.small()).go(3)
+    swipe = """
+        const touch = (x, y) => new Touch({ identifier: 1, target: arguments[0],
+          clientX: x, clientY: y });
+        const send = (type, list, changed) => arguments[0].dispatchEvent(
+          new TouchEvent(type, { touches: list, changedTouches: changed, bubbles: true }));
+        send('touchstart', [touch(200, 100)], []);
+        send('touchend', [], [touch(200 + arguments[1], 100 + arguments[2])]);"""
+    stage = page.one(".ps-picture")
+    for dx, dy, step in ((-80, 5, 4), (80, 5, 3), (-80, 70, 3), (10, 0, 3)):
+        page.js(swipe, stage, dx, dy)
+        assert page.step == step
+
+
+def test_a_projector_gets_the_picture_and_a_subtitle(page: Page, tmp_path: Path) -> None:
+    page.size(1920, 1080)
+    opened(page, tmp_path, scenes.small()).go(4)
+    page.click("fullscreen")
+    page.until("return document.fullscreenElement !== null")
+    page.until("return document.querySelector('.ps-said').getBoundingClientRect().top > 700")
+    fits = page.js("""
+        const [stage, said] = ['.ps-stage', '.ps-said']
+          .map((css) => document.querySelector(css).getBoundingClientRect());
+        return [stage.bottom <= said.top + 1, said.bottom <= innerHeight,
+          parseFloat(getComputedStyle(document.querySelector('.ps-caption')).fontSize)];""")
+    assert fits == [True, True, 28]

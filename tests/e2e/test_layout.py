@@ -1,0 +1,122 @@
+"""Nothing overlaps, at any width, in any state: words, badges, arrows and chips are measured."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import pagesim
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+from tests.e2e.test_geometry import shared, simulated
+
+WIDTHS = {400: 860, 1000: 640, 1400: 900, 1920: 1080}
+"""A phone held upright, JupyterLab on a laptop, a desktop, a projector: width and height."""
+STATES = 200
+
+# For each step: pairs of things that lie on each other. A text's box is higher than its letters.
+MEASURE = """
+const box = (node, cut) => { const b = node.getBoundingClientRect(), high = b.height * cut;
+  return { says: node.textContent || node.getAttribute('class'), left: b.left, right: b.right,
+           top: b.top + high, bottom: b.bottom - high }; };
+const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.7
+  && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.7;
+const all = (css) => [...document.querySelectorAll(css)];
+const found = [];
+for (const step of arguments[0]) {
+  pagesimPlayer.goto(step);
+  const words = all('.ps-stage text').filter((t) => t.textContent.trim()).map((t) => box(t, 0.22));
+  const signs = new Set(all('.ps-stage .over text').map((t) => t.textContent));
+  const badges = all('.ps-stage .over .badge').map((b) => box(b, 0));
+  words.forEach((a, i) => words.slice(i + 1).forEach((b) => {
+    if (meet(a, b)) found.push([step, a.says, b.says]);
+  }));
+  badges.forEach((a, i) => badges.slice(i + 1).forEach((b) => {
+    if (meet(a, b)) found.push([step, 'badge', 'badge']);
+  }));
+  for (const badge of badges) {
+    for (const word of words) {
+      if (!signs.has(word.says) && meet(badge, word)) found.push([step, 'badge', word.says]);
+    }
+  }
+  const stage = document.querySelector('.ps-stage').getBoundingClientRect();
+  for (const word of words) {
+    const out = word.left < stage.left - 1 || word.right > stage.right + 1
+      || word.top < stage.top - 1 || word.bottom > stage.bottom + 1;
+    if (out) found.push([step, 'outside', word.says]);
+  }
+}
+return found;
+"""
+
+
+def rows() -> pagesim.Timeline:
+    """Contiguous memory: five requests, each in a row for the longest answer."""
+    requests = [pagesim.workload.Request(f"r{i}", 0.0, 6 + i, 5 + 2 * i) for i in range(5)]
+    run = pagesim.simulate(
+        requests, policy="max", max_model_len=20, pool=80, record=True, progress=False
+    )
+    assert isinstance(run, pagesim.Simulation) and run.timeline is not None
+    return run.timeline
+
+
+RUNS = {
+    "small": scenes.small,
+    "figure 8": shared,
+    "caching": lambda: scenes.by_chance(3, True, 200),
+    "naive": lambda: scenes.by_chance(4, False, 200),
+    "scheduled": scenes.scheduled,
+    "many": lambda: scenes.scheduled(40),
+    "simulated": simulated,
+    "rows": rows,
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_overlaps(page: Page, tmp_path: Path, width: int) -> None:
+    page.size(width, WIDTHS[width])
+    rng, each = random.Random(width), -(-STATES // len(RUNS))
+    for name, make in RUNS.items():
+        run = make()
+        run.to_html(tmp_path / f"{name}.html")
+        page.open(tmp_path / f"{name}.html")
+        steps = [rng.randrange(len(run) + 1) for _ in range(each)]
+        assert page.js(MEASURE, steps) == [], name
+    assert page.console() == []
+
+
+def test_on_a_phone_the_words_are_readable(page: Page, tmp_path: Path) -> None:
+    page.size(400, 860)
+    for name, make in RUNS.items():
+        make().to_html(tmp_path / f"{name}.html")
+        page.open(tmp_path / f"{name}.html")
+        smallest = page.js("""
+            const svg = document.querySelector('.ps-stage');
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            return Math.min(...[...svg.querySelectorAll('text')].filter((t) => t.textContent)
+              .map((t) => parseFloat(getComputedStyle(t).fontSize) * scale));""")
+        assert smallest >= 12, name
+        wide = page.js("return document.documentElement.scrollWidth")
+        assert wide <= 400, name
+
+
+@pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])
+def test_controls_and_stage_fit_a_laptop(page: Page, tmp_path: Path, name: str) -> None:
+    page.size(1000, 640)
+    RUNS[name]().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html")
+    bottom = page.js("return document.querySelector('.ps-stage').getBoundingClientRect().bottom")
+    assert bottom <= 640
+
+
+def test_a_turned_phone_is_laid_out_again(page: Page, tmp_path: Path) -> None:
+    page.size(860, 400)
+    scenes.small().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(4)
+    assert page.data("units") == "1000"
+    page.size(400, 860)
+    page.until("return document.querySelector('.pagesim-player').dataset.units === '400'")
+    assert page.step == 4
+    assert page.js(MEASURE, [4]) == []
