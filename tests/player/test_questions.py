@@ -102,7 +102,7 @@ def test_what_was_reserved_and_never_used() -> None:
         (Question(3, "?", (2,)),
          "question at=3: allocate of 2 does nothing to block 2; it concerns blocks 1, 0"),
         (Question(2, "?", "taken"),
-         "question at=2: free of 0: no block is taken there; returned blocks 0, 1"),
+         "question at=2: free of 0: no block is taken; returned blocks 0, 1"),
         (Question(0, "?", "copied to"), "no block is copied to there; taken blocks 0, 1"),
         (Question(2, "?", "unused"), "no block is unused there"),
         (Question(4, "?", "taken"), "no such event in the run, its events are 0 to 3"),
