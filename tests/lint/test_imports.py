@@ -102,7 +102,8 @@ def test_packages_import_only_what_they_may() -> None:
         f"{name} imports {target}"
         for name, targets in arrows(ROOT).items()
         for target in sorted(targets)
-        if target.split(".")[0] not in ALLOWED[name.split(".")[0]] | {name.split(".")[0]}
+        if ".cells." not in name  # a cell of a student's notebook: it imports what she imports
+        and target.split(".")[0] not in ALLOWED[name.split(".")[0]] | {name.split(".")[0]}
     ]
     assert not wrong, wrong
 

@@ -103,9 +103,9 @@ def test_what_was_reserved_and_never_used() -> None:
          "question at=3: allocate of 2 does nothing to block 2; it concerns blocks 1, 0"),
         (Question(2, "?", "taken"),
          "question at=2: free of 0: no block is taken; returned blocks 0, 1"),
-        (Question(0, "?", "copied to"), "no block is copied to there; taken blocks 0, 1"),
-        (Question(2, "?", "unused"), "no block is unused there"),
-        (Question(4, "?", "taken"), "no such event in the run, its events are 0 to 3"),
+        (Question(0, "?", "copied to"), "no block is copied to; taken blocks 0, 1"),
+        (Question(2, "?", "unused"), "no block is unused"),
+        (Question(4, "?", "taken"), "the run has no such event, its events are 0 to 3"),
     ],
 )  # fmt: skip
 def test_a_question_about_what_does_not_happen_is_refused(question: Question, said: str) -> None:
