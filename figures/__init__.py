@@ -1,14 +1,14 @@
 """The course's pictures, a function each: give them a run, or a file, and show or save the figure.
 
-import figures
-figures.save(figures.memory_waste("trace.csv"), "waste.pdf")
+    import figures
+    figures.save(figures.memory_waste("trace.csv"), "waste.pdf")
 
-They take what there is: a `pagesim.Simulation`, its WasteLog or the means in percent, a
-`pagesim.Timeline`, a Comparison of `studies.paper`, the path of a file (timeline, what ``--json``
-printed), several of them in a list or by name; or a trace of requests (Workload or file), which is
-simulated under ``policies`` with ``options`` of `simulate`, all requests waiting from the start.
-Each says what it cannot draw by TypeError or UsageError, and takes ``title=``, ``notes=`` to stand
-under it, and ``theme="dark"`` (or "light"; by default an SVG follows its page).
+They take runs: a `pagesim.Simulation`, its WasteLog or the means in percent, a `pagesim.Timeline`,
+a Comparison of `studies.paper`, the path of a file (a timeline, or what ``--json`` printed), or
+several of them in a list or by name; or a trace of requests (Workload or file), which is simulated
+under ``policies`` with ``options`` of `simulate`, all requests waiting from the start. What cannot
+be drawn is a TypeError or UsageError. Each takes ``title=``, ``notes=`` to print below it, and
+``theme="dark"`` (or "light"; by default an SVG follows its page).
 """
 
 from figures.charts.access_map import access_map

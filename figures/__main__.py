@@ -26,7 +26,7 @@ def render(folder: Path, only: Iterable[str] = ()) -> list[Path]:
 
 
 def words(path: Path) -> list[str]:
-    """What an SVG says, its description first; nothing for a PNG: its pixels are the machine's."""
+    """The text of an SVG, its description first; nothing for a PNG, whose pixels may differ."""
     if path.suffix != ".svg":
         return []
     tree = ElementTree.fromstring(path.read_bytes())
@@ -34,7 +34,7 @@ def words(path: Path) -> list[str]:
 
 
 def outdated(folder: Path, only: Iterable[str] = ()) -> list[str]:
-    """Files of a rendered gallery that are missing, or do not say what is drawn today.
+    """Files of a rendered gallery that are missing or out of date.
 
     Words are compared, not bytes: another matplotlib may write its paths differently.
     """

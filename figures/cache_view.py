@@ -1,4 +1,4 @@
-"""What a picture of a cache asks of a `pagesim.State`: a block's owners, fill and colours."""
+"""What a picture of a cache needs from a `pagesim.State`: a block's owners, fill and colours."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ CACHES = (
 
 @dataclass(frozen=True)
 class CacheView:
-    """A state whose tables have labels, and a place each that their colours are chosen by."""
+    """A state whose tables have labels, and places that determine their colours."""
 
     state: State
     tables: Mapping[str, TableState]
     places: Mapping[str, int]
     token_words: Mapping[int, str]
-    """What a run calls its tokens."""
+    """A run's own texts for its tokens."""
 
     @property
     def block_size(self) -> int:
@@ -45,7 +45,7 @@ class CacheView:
         return {name: ids for name, ids in found.items() if ids}
 
     def hatch(self, block_id: int) -> str:
-        """Nothing for the first pool, in which the model computes; a hatch for all others."""
+        """None for the first pool, in which the model computes; a hatch for all others."""
         return "" if block_id in next(iter(self.pools.values())) else style.CPU_HATCH
 
     @cached_property
@@ -59,7 +59,7 @@ class CacheView:
 
     @cached_property
     def fill(self) -> dict[int, int]:
-        """Block id → how many of its slots hold tokens (sharers may have seen fewer)."""
+        """Block id → how many of its slots hold tokens (not every sharer need have all)."""
         most: dict[int, int] = {}
         for table in self.tables.values():
             for block_id, count in zip(table.block_ids, table.fill, strict=True):
@@ -68,7 +68,7 @@ class CacheView:
 
     @cached_property
     def waiting(self) -> frozenset[int]:
-        """The ids on any list: free, or cached and to be evicted."""
+        """The ids on any list: free, or cached and evictable."""
         return frozenset(block_id for ids in self.state.lists.values() for block_id in ids)
 
     def shared(self) -> list[int]:
@@ -107,11 +107,11 @@ def cache_view(
 ) -> CacheView:
     """Look at a cache: a manager or scheduler as it is, a state, or a run after ``step`` events.
 
-    `names` gives sequences short labels (their id → the label), and the order in which they stand;
-    without it the id 0 is ``s0`` and a string is its own label. Colours go by `order`, in which the
-    sequences first appeared, which a run knows itself; else by `names`, else by the tables.
-    TypeError when `source` is no cache, UsageError for a run without pages, two sequences of one
-    label, or a step that is not there.
+    `names` gives sequences short labels (their id → the label), and their order; without it the id
+    0 is ``s0`` and a string is its own label. Colours go by `order`, in which the sequences first
+    appeared (a run knows its own), else by `names`, else by the tables. TypeError when `source` is
+    not a cache, UsageError for a run without pages, two sequences with one label, or a step that
+    does not exist.
     """
     if isinstance(source, CacheView):
         return source

@@ -1,4 +1,4 @@
-"""Shows a figure in a notebook, saves it, and says what it shows."""
+"""Shows a figure in a notebook, saves it, and describes it."""
 
 from os import PathLike
 from pathlib import Path
@@ -15,15 +15,15 @@ from pagesim.files import replacing
 def alt_text(source: Any, **reading: Any) -> str:
     """What a figure shows, in words; or a cache, which is read as `block_layout` reads it.
 
-    UsageError for a figure that says nothing: one that no function of this package has drawn.
+    UsageError for a figure without words, which no function of this package has drawn.
     """
     return words_of(source) if isinstance(source, Figure) else cache_words.words(source, **reading)
 
 
 def show(figure: Figure, alt: str | None = None) -> None:
-    """Display a figure in a notebook, with its words or ``alt`` for a reader who does not see it.
+    """Display a figure in a notebook, with its words or ``alt`` as alternative text.
 
-    UsageError if there are none, ImportError outside an installation with IPython.
+    UsageError if there is none, ImportError without IPython.
     """
     try:
         from IPython.display import display
@@ -38,8 +38,8 @@ def show(figure: Figure, alt: str | None = None) -> None:
 def save(figure: Figure, path: str | PathLike[str], alt: str | None = None) -> Path:
     """Write a figure as the .svg, .png or .pdf that ``path`` names; its words or ``alt`` are in it.
 
-    The same figure gives the same bytes each time. Returns the path. UsageError for another
-    ending, OSError if it cannot be written; a file that was there stays until then.
+    The same figure gives the same bytes each time. Returns the path. UsageError for another suffix;
+    OSError if it cannot be written, and then an existing file stays as it was.
     """
     target = Path(path)
     if target.suffix.lower() not in KINDS:

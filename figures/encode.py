@@ -1,7 +1,6 @@
 """Turns a figure into bytes that are the same each time.
 
-Whatever the kind of file, it carries the figure's words: SVG as title and desc, PNG and PDF in
-their metadata.
+Every kind of file includes the figure's words: an SVG as title and desc, PNG and PDF as metadata.
 """
 
 import base64
@@ -35,7 +34,7 @@ KINDS = (".svg", ".png", ".pdf")
 
 
 def words_of(figure: Figure) -> str:
-    """What the figure says it shows. UsageError if that is nothing: not one of ours."""
+    """The figure's alternative text. UsageError if it has none, because it is not one of ours."""
     if not (words := " ".join(getattr(figure, "alt", "").split())):
         raise UsageError("alt is empty: say in a sentence what the figure shows")
     return words
@@ -45,7 +44,7 @@ def image_bytes(figure: Figure, kind: str, alt: str | None = None, dpi: int = 15
     """The figure as ".svg", ".png" or ".pdf", with ``alt`` or its own words in it.
 
     No date, no version, ids from a fixed salt, text kept as text. The pixels of a PNG depend on
-    the FreeType at hand. An SVG is light or dark as the page is (also in an <img>), unless the
+    the installed FreeType. An SVG is light or dark as its page is (also in an <img>), unless the
     figure was given a theme.
     """
     words, title = alt or words_of(figure), getattr(figure, "heading", "")
@@ -82,10 +81,10 @@ def _described(figure: Figure, svg: bytes, title: str, words: str) -> bytes:
 
 
 def img_tag(figure: Figure, alt: str | None = None) -> str:
-    """An HTML image that carries the figure and its alternative text.
+    """An HTML image of the figure, with its alternative text.
 
     An <img> with a data URI stays visible in a notebook that is not trusted, where JupyterLab drops
-    inline SVG; an image/png output would lose the alt text there.
+    inline SVG and the alt text of image/png.
     """
     words = " ".join((alt or words_of(figure)).split())
     data = base64.b64encode(image_bytes(figure, ".svg", words)).decode("ascii")

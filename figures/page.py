@@ -1,7 +1,6 @@
-"""What the pictures with numbers have in common: a page with notes under it, scales, ticks, names.
+"""What the pictures with numbers share: a page with notes under it, scales, ticks, names.
 
-A page is seven inches wide, as a textbook's column is, so that its smallest type is still 8 points
-where it is printed.
+A page is seven inches wide, like a textbook's column, so that its smallest type prints at 8 points.
 """
 
 import math
@@ -17,7 +16,7 @@ from figures.style import Box, Picture
 WIDTH, MARGIN = 504.0, 12.0
 ROOM = WIDTH - 2 * MARGIN
 LINE = 11.0
-BOLD = 1.16  # how much wider than its regular type DejaVu Sans Bold is, at most
+BOLD = 1.16  # DejaVu Sans Bold is at most this much wider than the regular type
 GRID = "#D9D9D9"
 MINUS, EN_DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 
@@ -32,13 +31,13 @@ POLICIES = {
 
 
 def policy_name(policy: str) -> str:
-    """What a reader of the paper calls a policy; a name that is not ours stays as it is."""
+    """The paper's name for a policy; a name that is not ours stays as it is."""
     return POLICIES.get(policy, policy)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a value lies on the sheet: ``low`` at ``start`` and ``high`` at ``end``, in points."""
+    """Maps values to the sheet: ``low`` to ``start`` and ``high`` to ``end``, in points."""
 
     low: float
     high: float
@@ -47,7 +46,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a value; of one above 0 if the scale is logarithmic."""
+        """The place of a value, which must be above 0 if the scale is logarithmic."""
         low, high, at = self.low, self.high, value
         if self.log:
             low, high, at = math.log(low), math.log(high), math.log(at)
@@ -55,7 +54,7 @@ class Scale:
 
 
 def ticks(high: float, about: int = 5) -> list[float]:
-    """Round numbers from 0 up to ``high``, some ``about`` of them."""
+    """Round numbers from 0 up to ``high``, about ``about`` of them."""
     values = MaxNLocator(about, steps=[1, 2, 2.5, 5, 10]).tick_values(0, high)
     return [float(value) for value in values if 0 <= value <= high * (1 + 1e-9)]
 
@@ -63,7 +62,7 @@ def ticks(high: float, about: int = 5) -> list[float]:
 def sheet(
     title: str, subtitle: str, body: float, notes: Iterable[str]
 ) -> tuple[Picture, Axes, float]:
-    """A sheet with a title above and notes below; ``body`` points of height are left between.
+    """A sheet with a title above and notes below, ``body`` points apart.
 
     Returns the figure, its axes, and where the body begins.
     """
@@ -88,7 +87,7 @@ def sheet(
 
 
 def wrapped(text: str, room: float, size: float = style.TEXT) -> list[str]:
-    """The lines of a text that are no wider than ``room`` points; a word is cut if it must be."""
+    """A text in lines at most ``room`` points wide; a word that is wider is cut."""
     space = style.text_width("n n", size) - 2 * style.text_width("n", size)
     lines: list[str] = []
     used = math.inf
@@ -112,7 +111,7 @@ def _pieces(word: str, room: float, size: float) -> list[str]:
 
 
 def legend(axes: Axes, x: float, y: float, names: Iterable[str]) -> None:
-    """The parts of the pool by name, from left to right as they are stacked."""
+    """The parts of the pool by name, left to right in stacking order."""
     for name in names:
         box = Box(x, y, 14, 9)
         style.part(axes, box, name)
@@ -121,18 +120,17 @@ def legend(axes: Axes, x: float, y: float, names: Iterable[str]) -> None:
         x += 18 + style.text_width(name) + 16
 
 
-def number(axes: Axes, box: Box, text: str, name: str) -> bool:
-    """Write a number on a part of the pool, its hatch left out behind it; False: no room for it."""
+def number(axes: Axes, box: Box, text: str, name: str) -> None:
+    """Write a number on a part of the pool, without the hatch behind it, if it fits."""
     width = style.text_width(text)
     if width + 4 > box.w or box.h < style.TEXT + 2:
-        return False
+        return
     x, y = box.center
     color = style.PARTS[name].color
     if style.PARTS[name].hatch:
         ground = Box(x - width / 2 - 2, y - 5, width + 4, 10)
         style.rectangle(axes, ground, fill=color, edge=None)
     style.write(axes, x, y, text, color=style.ink_on(color))
-    return True
 
 
 def diamond(axes: Axes, x: float, y: float, size: float = 4.0) -> None:
@@ -151,7 +149,7 @@ def line(
     dashed: bool = False,
     behind: bool = False,
 ) -> None:
-    """A line through points of the sheet; ``behind`` all that is filled, or before it."""
+    """A line through points of the sheet, on top or ``behind`` what is filled."""
     dashes = (0, (4, 2)) if dashed else "-"
     axes.plot(
         list(xs),

@@ -1,4 +1,4 @@
-"""The neutral colours, their dark twins, and what makes the same bytes everywhere."""
+"""The neutral colours, their dark counterparts, and the settings that fix a figure's bytes."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ INK = "#1A1A1A"
 MUTED = "#595959"
 PAPER = "#FFFFFF"
 HELD = "#D9D9D9"
-# On a dark page the neutral colours turn, and the palette stays.
+# On a dark page the neutral colours change, and the palette stays.
 DARK = {INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47"}
 
-# What a reader's own matplotlibrc must not change: the same bytes come out everywhere.
+# What a reader's own matplotlibrc must not change.
 RC: Any = {
     "font.family": ["DejaVu Sans", "sans-serif"],
     "font.sans-serif": ["DejaVu Sans"],

@@ -1,7 +1,7 @@
 """The gallery's pictures: what each one shows, and from which data.
 
-The paper's figures are simulated anew every time; what takes a GPU, kernels or a trace that is not
-in this repository is read from figures/data.
+The paper's figures are simulated every time; what takes a GPU, kernels or a trace that is not in
+this repository is read from figures/data.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from pagesim.studies import paper
 DATA = Path(__file__).parent / "data"
 PUBLISHED = f"Published: {paper.SOURCE}."
 SHAREGPT_LENGTHS = (
-    "Lengths are gamma-distributed with the paper's means for ShareGPT. How they spread it does "
-    f"not say: the outputs' CV ({paper.output_cv():.2f}) is derived from Figure 2, the prompts' "
-    f"({paper.PROMPT_CV['sharegpt']}) is assumed."
+    "Lengths are gamma-distributed with the paper's means for ShareGPT. The paper does not give "
+    f"their spread: the outputs' CV ({paper.output_cv():.2f}) is derived from Figure 2, the "
+    f"prompts' ({paper.PROMPT_CV['sharegpt']}) is assumed."
 )
 
 
@@ -29,7 +29,7 @@ def _block_layout() -> Picture:
 
 
 def _thread_map() -> Picture:
-    # Kernels are not for figures to import: `python -m kernels.simt --json` wrote this.
+    # Figures do not import kernels: `python -m kernels.simt --json` wrote this.
     title = "Which thread reads what in vLLM's attention kernel"
     return figures.thread_map(DATA / "thread_map.json", title=title)
 
@@ -118,6 +118,6 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 
 
 def names() -> list[str]:
-    """What can be drawn here: the roofline only after `make bench` on a machine with a GPU."""
+    """What can be drawn here; the roofline needs a `make bench` on a machine with a GPU first."""
     there = (DATA / "roofline.json").exists()
     return [name for name in PICTURES if there or name != "roofline"]

@@ -1,4 +1,4 @@
-"""Small scenes, played with the real simulator, for the gallery."""
+"""The gallery's scene, played with the simulator."""
 
 import pagesim
 
@@ -8,7 +8,7 @@ NAMES = {0: "A", 1: "B", 2: "C"}
 def forked_and_swapped() -> pagesim.SelfAttnBlockSpaceManager:
     """Three sequences: B was forked from A and both went on writing, C was swapped to the CPU.
 
-    A fourth has come and gone before, which left its blocks at the front of the free list.
+    A fourth came first and has left: its blocks are at the front of the free list.
     """
     story = pagesim.Story(gpu_blocks=12, cpu_blocks=8, block_size=4)
     gone = story.arrive(range(90, 96), 9)
@@ -16,7 +16,7 @@ def forked_and_swapped() -> pagesim.SelfAttnBlockSpaceManager:
     away = story.arrive(range(40, 47), 2)
     gone.leave()
     other = one.fork(1)
-    other.write([29])  # the shared last block is copied: the first writer moves away
+    other.write([29])  # the shared last block is copied: the first writer gets a new one
     one.write([19])
     away.swap_out()
     return story.manager

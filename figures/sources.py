@@ -1,6 +1,6 @@
 """What a picture is drawn from: runs, their logs, and the files that hold either.
 
-Every figure asks here, so that all of them take the same things and refuse in the same words.
+Every figure asks here, so that all accept the same things and give the same errors.
 """
 
 import json
@@ -37,19 +37,16 @@ def is_path(source: Any) -> bool:
 
 
 def cannot(figure: str, source: Any, wanted: str) -> TypeError:
-    """The refusal of something that a figure does not draw, with the way out."""
-    return TypeError(f"{figure} cannot draw {_named(source)}: give {wanted}")
-
-
-def _named(source: Any) -> str:
+    """The error for something that a figure does not draw, with the way out."""
     kind = type(source).__name__
-    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+    article = "an" if kind[0].lower() in "aeiou" else "a"
+    return TypeError(f"{figure} cannot draw {article} {kind}: give {wanted}")
 
 
 def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Mapping[str, Any]:
-    """Plain data with ``keys``: as they are, in a JSON file, or of what has ``as_dict()``.
+    """Plain data with ``keys``: given as such, in a JSON file, or by ``as_dict()``.
 
-    TypeError for what has none, UsageError for data that lack a key; both say who makes them.
+    TypeError for anything else, UsageError for data that lack a key; both name what makes the data.
     """
     data = read(source) if is_path(source) else source
     if hasattr(data, "as_dict"):
@@ -64,7 +61,7 @@ def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Mappi
 def read(path: str | PathLike[str]) -> Any:
     """What a file holds: a Timeline, a Workload, or the object of a JSON file.
 
-    UsageError if it is none of them, with the line that is wrong; OSError if it cannot be opened.
+    UsageError, with the line that is wrong, for any other; OSError if it cannot be opened.
     """
     name = fspath(path)
     if name.endswith(".json"):
@@ -83,10 +80,10 @@ def read(path: str | PathLike[str]) -> Any:
 
 
 def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
-    """The runs of ``source`` by name: of one, of several in a list, or as a mapping names them.
+    """The runs of ``source`` by name: a single one, several in a list, or a mapping from names.
 
-    A trace of requests is given to ``serve``. TypeError, with ``figure`` in it, for what holds no
-    run; UsageError when there is none, and for means that lack a part.
+    A trace of requests is passed to ``serve``. TypeError, naming ``figure``, for what is not a run;
+    UsageError when there is none, and for means that lack a part.
     """
     if isinstance(source, Comparison):
         source = source.ours
@@ -109,7 +106,7 @@ def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
 
 
 def _runs_of(figure: str, source: Any, serve: Serve) -> Mapping[str, Run]:
-    """One source: a run by its own name, or what a file holds."""
+    """The runs of one source: itself under its own name, or what a file holds."""
     if is_path(source):
         found, name = read(source), Path(source).name.split(".")[0]
         if isinstance(found, Mapping):
@@ -150,7 +147,7 @@ def _printed(found: Mapping[str, Any], path: str) -> dict[str, Run]:
 def serve(policies: Iterable[str], options: Mapping[str, Any]) -> Serve:
     """Simulate a trace under some policies, all requests waiting from the start.
 
-    ``options`` are those of `pagesim.simulate`, and may change that.
+    ``options`` are those of `pagesim.simulate`, and may override that.
     """
     given = {"saturated": True, "progress": False, **options}
 
@@ -177,7 +174,7 @@ def means_of(run: Run) -> Means:
 
 
 def note_of(found: Mapping[str, Run]) -> list[str]:
-    """What a picture says of the runs that it simulated, or read from a timeline."""
+    """What a picture says about runs that it simulated, or read from a timeline."""
     notes = []
     for run in found.values():
         if isinstance(run, Simulation):
@@ -189,7 +186,7 @@ def note_of(found: Mapping[str, Run]) -> list[str]:
                 f"{len(run.workload):,} requests{of}{ignored}, in {run.pool.slots:,} slots."
             )
         elif isinstance(run, Timeline):
-            notes.append("Of a timeline: an iteration is a step of the scheduler, or an event.")
+            notes.append("In a timeline an iteration is a step of the scheduler, or an event.")
     return list(dict.fromkeys(notes))
 
 
@@ -197,7 +194,7 @@ def _log_of_pages(run: Timeline) -> WasteLog:
     """A recorded run in slots of its first pool; time is counted in steps.
 
     A timeline knows neither what will be used later nor how much the head of the queue asks for:
-    what is empty in a held block is internal, and external is only what no table and no list has.
+    empty slots of a held block are internal, and external are only blocks on no table and no list.
     """
     steps = run.find(kind="schedule") or range(len(run))
     start = run.at(0)

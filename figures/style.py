@@ -1,13 +1,13 @@
-"""One look for every figure: the palette, its dark twin, the type size, and how a cell is drawn.
+"""One look for every figure: the palette, its dark theme, the type size, and how a cell is drawn.
 
-The rules, which every picture of the course keeps: one colour per sequence, and never colour alone.
-A cell has an outline (the palette's yellow is 1.3:1 on white), fill height says how many of a
-block's slots hold tokens, a hatch means the CPU pool, a thick edge and a count mean shared, a
-dashed frame means *look here*. Where no sequence is told from another, a colour stands for what
-becomes of the slots: PARTS and SAVED.
+The rules of every picture in the course: one colour per sequence, and never colour alone. A cell
+has an outline (the palette's yellow is 1.3:1 on white), fill height says how many of a block's
+slots hold tokens, a hatch means the CPU pool, a thick edge and a count mean shared, a dashed frame
+means *look here*. Where sequences are not told apart, a colour stands for what becomes of the
+slots: PARTS and SAVED.
 
 Sheets are measured in points (1/72 inch) with y growing downwards, so that a type size and the box
-around it speak the same unit.
+around it have the same unit.
 """
 
 import inspect
@@ -36,12 +36,12 @@ Theme = Literal["light", "dark"]
 OKABE_ITO, color_of = colors.OKABE_ITO, colors.color_of
 INK, MUTED, PAPER, HELD = palette.INK, palette.MUTED, palette.PAPER, palette.HELD
 DARK, RC = palette.DARK, palette.RC
-# The palette stays on a dark page, so text on it must stay too: these look like INK and PAPER, and
-# are other colours.
+# The palette stays on a dark page, so text on it must stay too: these look like INK and PAPER, but
+# are not replaced.
 ON_LIGHT, ON_DARK = "#1A1A19", "#FFFFFE"
 CPU_HATCH = "////"
 TIMES = "\N{MULTIPLICATION SIGN}"
-SAVED = "#009E73"  # what sharing and caching need not keep twice
+SAVED = "#009E73"  # what sharing and caching save
 
 WIDTH, MARGIN = 648.0, 10.0  # nine inches: what a notebook's output has room for
 TEXT = 8.0
@@ -76,8 +76,8 @@ class Look:
     hatch: str = ""
 
 
-# Blue is for tokens, there or to come; warm is for what is lost; white is free. Dark and light
-# alternate, so that neighbours also differ in grey.
+# Blue: tokens, present or to come; warm: what is lost; white: free. Dark and light alternate, so
+# that neighbours also differ in grey.
 PARTS = {
     "token": Look("#0072B2"),
     "reserved": Look("#56B4E9", "\\\\\\\\"),
@@ -106,7 +106,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def ink_on(color: str) -> str:
-    """Dark or white text, whichever is read more easily on `color`, on a dark page as well."""
+    """Dark or white text, whichever is easier to read on `color`, on a dark page as well."""
     inks = (INK, PAPER) if color in DARK else (ON_LIGHT, ON_DARK)
     return max(inks, key=lambda ink: contrast(ink, color))
 
@@ -121,10 +121,10 @@ def text_width(text: str, size: float = TEXT) -> float:
 
 
 class Picture(Figure):
-    """A figure that can say what it shows: every function of `figures` returns one.
+    """A figure with alternative text: every function of `figures` returns one.
 
-    ``alt`` is its alternative text, ``heading`` its title. With ``theme`` None the SVG follows the
-    page that shows it, and everything else is light.
+    ``alt`` is that text, ``heading`` the title. With ``theme`` None the SVG follows the page that
+    shows it, and everything else is light.
     """
 
     alt = ""
@@ -136,9 +136,9 @@ class Picture(Figure):
 
 
 def picture(draw: Callable[..., tuple[Picture, str]]) -> Callable[..., Picture]:
-    """Make a figure of what ``draw`` returns: a sheet, and what it shows in words.
+    """Turn a function that returns a sheet, and what it shows in words, into one of `figures`.
 
-    Whatever a reader's matplotlibrc says, the look is ours. The keyword ``theme`` is added.
+    A reader's matplotlibrc does not change the look. Adds the keyword ``theme``.
     """
 
     @wraps(draw)
@@ -166,7 +166,7 @@ def picture(draw: Callable[..., tuple[Picture, str]]) -> Callable[..., Picture]:
 
 
 def _darken(figure: Figure) -> None:
-    """Turn the neutral colours, as the style sheet in an SVG does."""
+    """Replace the neutral colours, as the style sheet in an SVG does."""
 
     def turned(color: Any) -> Any:
         return DARK.get(to_hex(color).upper(), color) if mpl.colors.to_rgba(color)[3] else color
@@ -186,7 +186,7 @@ def _darken(figure: Figure) -> None:
 
 
 def sheet(width: float, height: float, title: str | None = None) -> tuple[Picture, Axes]:
-    """An empty figure whose one axes covers it, in points, y downwards; its title on top."""
+    """An empty figure whose only axes covers it, in points, y downwards; its title on top."""
     figure = Picture(figsize=(width / 72, height / 72), dpi=100, facecolor=PAPER)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(0, width)
@@ -208,7 +208,7 @@ def rectangle(
     hatch: str = "",
     dashed: bool = False,
 ) -> None:
-    """One rectangle; without `edge` it has no outline, without `fill` it is see-through."""
+    """One rectangle; without `edge` it has no outline, without `fill` it is transparent."""
     axes.add_patch(
         Rectangle(
             (box.x, box.y),
@@ -237,7 +237,7 @@ def write(
     bold: bool = False,
     pill: bool = False,
 ) -> None:
-    """Text at a point; a `pill` is the white ground that keeps it readable on fills and hatches."""
+    """Text at a point; a `pill` is a white background that keeps it readable on a fill or hatch."""
     axes.text(
         x,
         y,
@@ -254,7 +254,7 @@ def write(
 
 
 def part(axes: Axes, box: Box, name: str) -> None:
-    """A share of the pool in the look of its kind; white between neighbours and in the hatch."""
+    """A part of the pool in its look; white between neighbours and in the hatch."""
     look = PARTS[name]
     wide = min(box.w, box.h) > 3  # a sliver would be all edge and hatch
     hatch = look.hatch if wide else ""
@@ -276,7 +276,7 @@ def fill_from_below(
 
 
 def frame(axes: Axes, box: Box) -> None:
-    """The dashed frame that means *look here*; it stands outside the box's own outline."""
+    """The dashed frame that means *look here*, outside the box's own outline."""
     rectangle(axes, box.grown(2.6), fill=None, width=1.4, dashed=True)
 
 

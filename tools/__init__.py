@@ -1,1 +1,1 @@
-"""What is done with this repository, and is no part of what it offers."""
+"""Tools for working on this repository, not part of what it installs."""

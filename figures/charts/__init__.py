@@ -1,1 +1,1 @@
-"""One module a picture; `figures` itself has their functions."""
+"""One module per picture; `figures` exports their functions."""

@@ -1,12 +1,12 @@
-"""Who read which slots: one row a program, one column a physical block, in the order of reading.
+"""Which program read which slots: a row per program, a column per physical block.
 
 Drawn from the plain data of an access trace (`kernels.xray(...).as_dict()`, or the same as JSON).
-On top stands what the block tables say: whose tokens lie where. Below, each row shows what a
-program touched, in the colour of the sequence that it works for. In a correct kernel a row repeats
-its sequence's part of the top row, and no more.
+The top row shows the block tables: whose tokens lie where. Below, each row shows what a program
+touched, in the colour of the sequence that it works for. In a correct kernel a row repeats its
+sequence's part of the top row, and no more.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ _KEYS = ("name", "num_blocks", "block_size", "sequences", "programs")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Programs that did the same: which, for whom, and the cache slots they touched, in order."""
+    """Programs that did the same: which, for which sequences, and the slots touched, in order."""
 
     kernel: str
     indices: tuple[tuple[int, ...], ...]
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def place(self) -> str:
-        """Where in the grid: (3, ·, 0) are all programs that have 3 first and 0 last."""
+        """The place in the grid: (3, ·, 0) are all programs that have 3 first and 0 last."""
         axes = (set(axis) for axis in zip(*self.indices, strict=True))
         return f"({', '.join(str(*axis) if len(axis) == 1 else DOT for axis in axes)})"
 
@@ -86,13 +86,12 @@ def owners_of(trace: Mapping[str, Any]) -> dict[Slot, list[int]]:
 def access_map(
     source: Any, *, names: Sequence[str] | None = None, title: str | None = None
 ) -> tuple[Picture, str]:
-    """Draw who read which slots: a kernel should read its own sequence's pages, and no more.
+    """Draw which program read which slots: each should read its own sequence's pages, and no more.
 
     ``source`` is what `kernels.xray` returns, its ``as_dict()``, or a JSON file with it. `names`
-    call the sequences; A, B, … by default. Counts are slots of the cache, and bytes. Shows up to 32
-    blocks (those that are touched or owned, if there are more in the cache) and up to 24 rows, and
-    says what it leaves out. TypeError for what is no trace, UsageError for one that touches no
-    cache.
+    are the sequences'; A, B, … by default. Counts are slots of the cache, and bytes. Shows up to 32
+    blocks (in a larger cache those that are touched or owned) and up to 24 rows, and says what it
+    omits. TypeError for what is not a trace, UsageError for one that touches no cache.
     """
     trace = report("access_map", source, _KEYS, "kernels.xray(…)")
     rows, owners = rows_of(trace), owners_of(trace)
@@ -111,18 +110,18 @@ def _words(
     owners: Mapping[Slot, list[int]],
     called: Sequence[str],
 ) -> str:
-    """Per sequence, the blocks its programs touched; then what is wrong."""
+    """For each row the blocks that were touched; then what is wrong."""
     sentences = [f"What {trace['name']} touched, one row a program."]
     for row in rows[:MAX_ROWS]:
         blocks = list(dict.fromkeys(block for block, _ in row.slots))
         many = len(row.indices)
-        who = f"{many} programs" if many > 1 else "One program"
+        subject = f"{many} programs" if many > 1 else "One program"
         if row.sequences:
-            who += f" for {' and '.join(called[seq] for seq in row.sequences)}"
+            subject += f" for {' and '.join(called[seq] for seq in row.sequences)}"
         verb = ("write" if row.writes else "read") + ("" if many > 1 else "s")
         slots = "1 slot" if len(row.slots) == 1 else f"{len(row.slots)} slots"
         where = f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
-        sentences.append(f"{who} {verb} {slots} in {where}.")
+        sentences.append(f"{subject} {verb} {slots} in {where}.")
     if len(rows) > MAX_ROWS:
         sentences.append(f"{len(rows) - MAX_ROWS} more rows.")
     foreign = sum(len(_foreign(row, owners)) for row in rows)
@@ -198,11 +197,11 @@ def _owner_cell(
     owners: Mapping[Slot, list[int]],
     names: Sequence[str],
 ) -> None:
-    """A block as the tables see it: its owners' colours side by side, filled slot by slot."""
+    """A block in the tables: its owners' colours, slot by slot."""
     present = sorted({seq for row in range(size) for seq in owners.get((block, row), ())})
     slots, slot = _slots_of(box), box.w / size
     for number, seq in enumerate(present):
-        # Several owners lie one above the other, each over the slots that it fills.
+        # Several owners are stacked, each over the slots that it fills.
         height = slots.h / len(present)
         filled = [row for row in range(size) if seq in owners.get((block, row), ())]
         for row in filled:
@@ -225,9 +224,9 @@ def _label(axes: Axes, row: Row, names: Sequence[str], y: float) -> None:
     for seq in row.sequences:
         style.rectangle(axes, Box(x, y + 7, 11, 11), fill=style.color_of(seq))
         x += 14
-    who = " ".join(names[seq] for seq in row.sequences)
-    style.write(axes, x + 2, y + ROW / 2, who, size=9, ha="left", bold=True)
-    x += 8 + style.text_width(who, 9) * 1.15 if who else 0
+    called = " ".join(names[seq] for seq in row.sequences)
+    style.write(axes, x + 2, y + ROW / 2, called, size=9, ha="left", bold=True)
+    x += 8 + style.text_width(called, 9) * 1.15 if called else 0
     heads = f"  head{'s' if len(row.heads) > 1 else ''} {_ranges(row.heads)}" if row.heads else ""
     style.write(axes, x, y + ROW / 2, row.place + heads, ha="left")
 
@@ -252,9 +251,8 @@ def _touched(
 
 
 def _legend(
-    axes: Axes, y: float, rows: Iterable[Row], owners: Mapping[Slot, list[int]], left_out: list[str]
+    axes: Axes, y: float, rows: list[Row], owners: Mapping[Slot, list[int]], left_out: list[str]
 ) -> None:
-    rows = list(rows)
     verb = "written" if any(row.writes for row in rows) else "read"
     entries = [(style.HELD, "", f"filled: slots {verb}")]
     if any(_foreign(row, owners) for row in rows):

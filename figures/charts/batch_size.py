@@ -1,8 +1,8 @@
 """How many requests run at once, beside what the paper measured (Figure 13).
 
-On ShareGPT the queue is never empty, so memory alone decides. On Alpaca it was empty at times, and
-then the batch depends on how fast the machine is: there we give what an ideal machine and one that
-is too slow would show, and claim no bound.
+On ShareGPT the queue is never empty, so memory alone decides. On Alpaca it was empty at times, so
+the batch depends on the machine's speed: there the figure shows an ideal machine and one that is
+too slow, and claims no bound.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,17 +15,17 @@ from figures.sources import means_of, note_of, runs, serve
 from figures.style import Picture
 from pagesim.studies.paper import Comparison
 
-# Parts of a published batch: what tests/studies/test_paper.py holds our ShareGPT runs to.
+# Fractions of a published batch: the bounds for ShareGPT in tests/studies/test_paper.py.
 WITHIN = {"max": 0.12, "pow2": 0.12, "oracle": 0.12, "paged": 0.20}
 HEADINGS = {
     "sharegpt": "ShareGPT, all requests waiting from the start",
     "alpaca": "Alpaca, 30 requests a second: on two machines, no bound claimed",
 }
 HOW_TO_READ = (
-    "Bar: simulated. Diamond: published; its whiskers are how far off our tests let the bar be, "
-    "12 % for Orca and 20 % for vLLM. On Alpaca the full bar is an ideal machine (the clock model "
-    "pagesim.simulation.Roofline, nothing fitted), and on to the end of the hatched one is a "
-    "machine too slow to ever empty the queue; where between them a real one is, we do not claim."
+    "Bar: simulated. Diamond: published; its whiskers show how far off our tests let the bar be, "
+    "12 % for Orca and 20 % for vLLM. On Alpaca the solid bar is an ideal machine (the clock model "
+    "pagesim.simulation.Roofline, nothing fitted); the hatched bar ends at a machine too slow ever "
+    "to empty the queue. We make no claim about where a real machine lies between them."
 )
 
 
@@ -41,9 +41,9 @@ def batch_size(
     """Draw how many requests run at once, which is what saved memory buys.
 
     ``source``: ``{"sharegpt": studies.paper.figure_13a(), "alpaca": figure_13b()}`` or one of them,
-    which stand beside the published batches; or whatever `memory_waste` takes, with ``policies``
-    and ``options`` as there. Bars are mean batches over the iterations, in requests. TypeError and
-    UsageError say what cannot be drawn. Source: Kwon et al., 2023, Figure 13.
+    drawn beside the published batches; or whatever `memory_waste` takes, with the same ``policies``
+    and ``options``. Bars are mean batches over the iterations, in requests. Errors: see
+    `figures`. Source: Kwon et al., 2023, Figure 13.
     """
     if isinstance(source, Comparison):
         source = {"sharegpt": source}

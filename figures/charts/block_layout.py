@@ -1,10 +1,8 @@
 """The picture of the first chapters: logical blocks → block tables → both pools, free lists.
 
-Left to right, every row says the same thing in another language: which tokens a sequence keeps
-together (its logical blocks), where the block table says they lie, and the physical blocks of the
-GPU and the CPU pool. Below stand the free lists in the order in which blocks will be taken.
-
-The layout is the one of the PagedAttention paper's figure on block tables (Kwon et al., 2023).
+From left to right: the logical blocks of each sequence, its block table, which says where they lie,
+and the physical blocks of the GPU and the CPU pool. Below are the free lists, in the order in which
+blocks will be taken. The layout is that of the PagedAttention paper (Kwon et al., 2023, Figure 6).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -48,7 +46,7 @@ def block_layout(
     tokens: TokenLabels | None = None,
     **reading: Any,
 ) -> tuple[Picture, str]:
-    """Draw a cache so that one can point from a token to the physical block it lies in.
+    """Draw a cache, from each token to the physical block that holds it.
 
     `source` is a block manager, a scheduler, a State, a Simulation with record=True, or a Timeline
     or its file, after ``step=`` events (by default all); ``names={0: "A"}`` labels sequences and
@@ -57,7 +55,6 @@ def block_layout(
     to the pools are drawn up to 12 table entries unless you say otherwise.
     A cache with more than 6 sequences, 10 blocks a table or 64 blocks a pool becomes a `pool_map`.
     TypeError for what holds no pages, UsageError for a highlighted id outside the pools.
-    Source: Kwon et al., 2023, Figure 6.
     """
     cache = cache_view(source, **reading)
     framed = cache.checked(highlight or ())
@@ -152,7 +149,7 @@ def _draw_sequences(
 
 
 def _name(axes: Axes, cache: CacheView, name: str, y: float) -> None:
-    """The heading of a sequence: its colour, its label, how many tokens, and where they are."""
+    """The heading of a sequence: its colour, its label, and how many tokens it has where."""
     table = cache.tables[name]
     away = [block_id for block_id in table.block_ids if cache.hatch(block_id)]
     swatch = Box(MARGIN, y + 5.5, 11, 10)

@@ -1,7 +1,7 @@
 """Block size and memory: one stacked column a size, and under it the numbers.
 
-What a larger block costs is the last one of every request, half empty on average. The last line of
-numbers is that rule of thumb, calculated from the batch alone, to be compared with internal.
+Larger blocks cost memory in the last block of every request, which is half empty on average. The
+last line of numbers is that rule of thumb, from the batch alone, for comparison with internal.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ LEFT = page.MARGIN + LABELS
 SIZES = (1, 8, 16, 32, 64, 128, 256)
 HALF = "half a block each"
 RULE = (
-    f"{HALF.capitalize()}: (block size {page.MINUS} 1) / 2 empty slots for every request that "
-    "runs, which is what internal would be if prompts and outputs ended anywhere in a block alike."
+    f"{HALF.capitalize()}: (block size {page.MINUS} 1) / 2 empty slots for every running request, "
+    "which is what internal would be if requests ended at every place in a block equally often."
 )
 
 
@@ -51,9 +51,9 @@ def block_size_sweep(
 
     ``source``: runs, logs or means in percent by their block size, paged Simulations or Timelines
     in a list, ``studies.paper.block_sizes()``; or a trace of requests (Workload or file), which is
-    simulated with ``sizes`` and ``options`` of `simulate`. ``slots`` is the pool: of a run its own,
-    of bare means the paper's 15,728 unless it is given. ``published`` token shares in percent
-    become a mark at their size. TypeError and UsageError say what cannot be drawn.
+    simulated with ``sizes`` and ``options`` of `simulate`. ``slots`` is the pool: a run has its
+    own, for bare means it is the paper's 15,728 by default. ``published`` token shares in percent
+    become a mark at their size. Errors: see `figures`.
     """
 
     def serve(workload: Workload) -> dict[str, Simulation]:
@@ -64,8 +64,8 @@ def block_size_sweep(
         published = {int(size): row["token"] for size, row in source.published.items()}
         notes = notes or (source.method, source.calibration, f"Published: {source.source}.")
     found = runs("block_size_sweep", source, serve)
-    by_size = {_size_of(name, run): run for name, run in found.items()}
-    by_size = dict(sorted(by_size.items(), key=lambda pair: pair[0]))
+    sized = {_size_of(name, run): run for name, run in found.items()}
+    by_size = {size: sized[size] for size in sorted(sized)}
     if slots is None:
         pools = {
             PAPER_POOL.slots if isinstance(r, Mapping) else log_of(r).pool for r in by_size.values()
@@ -80,7 +80,7 @@ def block_size_sweep(
 
 
 def _size_of(name: str, run: Run) -> int:
-    """The block size that a run has, or that it is called by."""
+    """The block size that a run has, or that is its name."""
     if isinstance(run, Timeline):
         return run.at(0).block_size
     size = run.block_size if isinstance(run, Simulation) else name

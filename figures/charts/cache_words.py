@@ -9,9 +9,9 @@ MAX_LISTED = 8
 
 
 def words(source: Any, **reading: Any) -> str:
-    """Say in a few sentences what `block_layout` shows of a cache; see `cache_view`.
+    """Describe in a few sentences what `block_layout` shows of a cache; see `cache_view`.
 
-    Small caches are told table by table; of large ones it gives the counts.
+    Small caches are described table by table, large ones by counts.
     """
     cache = cache_view(source, **reading)
     pools = " and ".join(f"{len(ids)} {name}" for name, ids in cache.pools.items())

@@ -1,6 +1,6 @@
-"""Bars above published numbers: a bar is ours, the diamond under it the paper's; both are written.
+"""Bars above published numbers: a bar is ours, the diamond under it the paper's; both have labels.
 
-A hatched bar that goes on from a full one is a second number of ours; whiskers at a diamond say how
+A hatched bar that extends a solid one is a second number of ours; whiskers at a diamond show how
 far off ours may be.
 """
 
@@ -17,6 +17,7 @@ NAME, NUMBER = 92.0, 54.0
 HEADING, ROW, BAR, LANE, AXIS, GAP = 18.0, 25.0, 10.0, 9.0, 16.0, 11.0
 HATCH = "////"
 LEFT, RIGHT = page.MARGIN + NAME, page.WIDTH - page.MARGIN - 2 * NUMBER - 10
+END = page.WIDTH - page.MARGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Rows on one scale from 0 to ``high``; ``pale`` ones are reported and not to be compared."""
+    """Rows on one scale from 0 to ``high``; ``pale`` ones are reported, but not for comparison."""
 
     heading: str
     rows: Sequence[Row]
@@ -71,15 +72,11 @@ def draw_panels(
     for place, panel in enumerate(panels):
         style.write(axes, page.MARGIN, y + 6, panel.heading, size=9, ha="left", bold=True)
         if not place:
-            for x, name in ((RIGHT + 10 + NUMBER, "simulated"), (_end(), "published")):
+            for x, name in ((RIGHT + 10 + NUMBER, "simulated"), (END, "published")):
                 style.write(axes, x, y + 6, name, ha="right", color=style.MUTED)
         _rows(axes, y + HEADING, panel)
         y += panel.height + GAP
     return figure, " ".join([f"{subtitle}.", *(panel.words for panel in panels), *notes])
-
-
-def _end() -> float:
-    return page.WIDTH - page.MARGIN
 
 
 def _rows(axes: Axes, y: float, panel: Panel) -> None:
@@ -106,9 +103,9 @@ def _row(axes: Axes, y: float, row: Row, along: Scale, panel: Panel) -> None:
             style.rectangle(axes, box, fill=fill, edge=panel.color, hatch=hatch)
     style.write(axes, RIGHT + 10 + NUMBER, y, row.numbers, ha="right", bold=not panel.pale)
     if row.published is None:
-        style.write(axes, _end(), y, page.EN_DASH, ha="right", color=style.MUTED)
+        style.write(axes, END, y, page.EN_DASH, ha="right", color=style.MUTED)
         return
-    style.write(axes, _end(), y, f"{row.published:.1f}", ha="right")
+    style.write(axes, END, y, f"{row.published:.1f}", ha="right")
     y = top + BAR + LANE / 2 + 1
     if row.within is not None:
         ends = [along(row.published - row.within), along(row.published + row.within)]

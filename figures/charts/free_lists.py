@@ -30,9 +30,9 @@ def strips_height(cache: CacheView, width: float) -> float:
 
 
 def draw_strips(axes: Axes, cache: CacheView, box: Box, framed: Collection[int]) -> float:
-    """The lists of the state; in a free list the block that is taken next is marked.
+    """The lists of the state; in a free list the block to be taken next is marked.
 
-    What does not fit into two rows is counted at their end. Returns where they end.
+    What does not fit into two rows is counted at their end. Returns where the lists end.
     """
     a_row = _a_row(box.w)
     y = box.y
@@ -64,7 +64,7 @@ def draw_strips(axes: Axes, cache: CacheView, box: Box, framed: Collection[int])
 
 
 def draw_legend(axes: Axes, cache: CacheView, box: Box, framed: bool) -> None:
-    """One line that says what fill, hatch, edge and frame mean, where they occur."""
+    """One line that says what fill, hatch, edge and frame mean, if they occur."""
     entries = [("fill", "fill: slots with tokens"), ("free", "blank: free")]
     if other := list(cache.pools)[1:]:
         entries.append(("hatch", f"hatched: {', '.join(other)}"))

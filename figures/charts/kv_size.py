@@ -1,8 +1,7 @@
-"""What one token of a model takes in the KV cache: one bar a model, all its layers together.
+"""What one token of a model takes in the KV cache: one bar per model, for all its layers.
 
-The colour and the pattern say how the model keeps it: keys and values for every head, for a few
-heads that the others share, or one latent vector for all. Nothing is computed here: the numbers are
-the `ModelSpec`'s own.
+The colour and the pattern say what the model keeps: keys and values for every head, for a few heads
+that the others share, or one latent vector for all.
 """
 
 from collections.abc import Iterable
@@ -34,8 +33,7 @@ def kv_size(
 
     ``models``: one or several of a ModelSpec, the name of a preset ("llama-3.1-8b"), or the path of
     a Hugging Face config.json. Bars are in KiB a token, all layers, in the model's own dtype, on
-    one linear scale. ``notes`` stand under the picture. TypeError for what is no model, UsageError
-    when there is none. Source: `pagesim.ModelSpec`.
+    one linear scale. TypeError for what is not a model, UsageError when there is none.
     """
     if is_path(models) or isinstance(models, ModelSpec):
         models = [models]
@@ -70,7 +68,7 @@ def _kind(model: ModelSpec) -> str:
 
 
 def _kept(model: ModelSpec) -> str:
-    """What is kept in how many layers; in brackets the query heads that share the heads kept."""
+    """What is kept per layer; in brackets the number of query heads that share the KV heads."""
     factors = [f"{model.num_layers} layers"]
     if model.is_mla:
         factors.append(f"{model.latent_dim} numbers")

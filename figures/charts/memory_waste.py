@@ -1,7 +1,7 @@
-"""Where the slots of the pool are on average: a stacked bar a policy, as in the paper's Figure 2.
+"""What the pool's slots are used for on average: a stacked bar per policy, as in Figure 2.
 
-The filled bar is a simulation. Under it stands what was published, in outline, so that the two are
-compared edge by edge. Beside them is what it is all about: how many requests run at once.
+The filled bar is a simulation. The outline under it is what was published, for comparison edge by
+edge. Beside them is what matters: how many requests run at once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from figures import page, style
+from figures.page import Scale
 from figures.sources import Means, means_of, note_of, runs, serve
 from figures.style import Box, Picture
 from pagesim.simulation.waste import PARTS
@@ -19,11 +20,12 @@ NAME, BATCH = 84.0, 52.0
 OURS, PUBLISHED, THIN_LINE, GAP = 22.0, 14.0, 12.0, 12.0
 LEFT = page.MARGIN + NAME
 BAR = page.ROOM - NAME - BATCH
-SEEN = 0.05  # percent; less is not even worth a word
+_width = Scale(0, 100, 0, BAR)
+SEEN = 0.05  # percent; less is not mentioned
 SUBTITLE = "Percent of the cache's slots on average, and how many requests run at once"
 HOW_TO_READ = (
-    "Filled: simulated. In outline: published; what the paper calls external holds our external "
-    "and free, and grey is what it does not divide."
+    "Filled: simulated. In outline: published; what the paper calls external includes our external "
+    "and free, and grey is what it does not break down."
 )
 
 POLICIES = ("max", "pow2", "oracle", "paged")
@@ -40,12 +42,11 @@ def memory_waste(
     notes: Iterable[str] = (),
     **options: Any,
 ) -> tuple[Picture, str]:
-    """Draw where the slots of the cache are on average, to see what a way to give memory wastes.
+    """Draw what the cache's slots are used for on average, to see what a policy wastes.
 
-    ``source``: runs, a file or a trace (see `figures`). ``published`` has, under the same names,
-    what it is compared with; parts may be missing there. Bars are in percent of the slots, batches
-    in requests. TypeError and UsageError say what cannot be drawn. Source: Kwon et al., 2023,
-    Figure 2.
+    ``source``: runs, a file or a trace (see `figures`). ``published`` has the numbers to compare
+    with, under the same names; parts may be missing. Bars are in percent of the slots, batches in
+    requests. Errors: see `figures`. Source: Kwon et al., 2023, Figure 2.
     """
     found = runs("memory_waste", source, serve(policies, options))
     rows = {name: means_of(run) for name, run in found.items()}
@@ -58,7 +59,7 @@ def memory_waste(
 
 
 def _words(rows: Mapping[str, Means], published: Mapping[str, Means], notes: Iterable[str]) -> str:
-    """Each policy's parts in percent and its batch, published ones after."""
+    """Each policy's parts in percent and its batch, then the published ones."""
     sentences = ["Where the slots of the cache are, in percent, one stacked bar a policy."]
     for policy, row in rows.items():
         said = f"{page.policy_name(policy)}: {_said(row)}"
@@ -110,12 +111,8 @@ def _draw(
     return figure
 
 
-def _width(percent: float) -> float:
-    return percent / 100 * BAR
-
-
 def _thin(row: Means) -> str:
-    """What to write under a bar: the parts that are there and have no room for their number."""
+    """What to write under a bar: the parts that have no room for their number."""
     return ", ".join(
         f"{name} {row[name]:.1f}"
         for name in PARTS
@@ -134,7 +131,7 @@ def _bar(axes: Axes, y: float, row: Means) -> None:
 
 
 def _outline(axes: Axes, y: float, row: Means) -> None:
-    """The published parts, hollow, in the colours of ours; what is not divided is grey."""
+    """The published parts, hollow, in the colours of ours; what is not broken down is grey."""
     x = LEFT
     for name in PARTS:
         if name not in row:

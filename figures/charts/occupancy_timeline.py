@@ -1,8 +1,8 @@
-"""The pool over time: where its slots are as the requests come and go, one panel a policy.
+"""The pool over time: what its slots are used for as requests come and go, one panel per policy.
 
-A run has more iterations than a page has points, so time is cut into equal slices, and a slice
-shows its mean: what lies in it is integrated, not sampled. The area of a colour is thereby the
-same as if every iteration were drawn, and no short peak is missed or made larger than it is.
+A run has more iterations than a page has points, so time is cut into equal slices, and each shows
+its mean, integrated rather than sampled. The area of a colour is the same as if every iteration
+were drawn, and no short peak is missed or enlarged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,10 +32,8 @@ BATCH = "requests at once"
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """A log cut into slices: ``edges [n + 1]``, and per part, and for "batch", ``means [n]``.
-
-    Parts are in percent of the pool.
-    """
+    """A log cut into slices: ``edges [n + 1]``, and ``means [n]`` for "batch" and for each part, in
+    percent of the pool."""
 
     edges: Floats
     means: dict[str, Floats]
@@ -52,8 +50,8 @@ class Slices:
 def cut(log: WasteLog, *, by: By = "seconds", width: float | None = None) -> Slices:
     """Means over equal slices of a run, exact to rounding; the last one ends where the run ends.
 
-    By "seconds" a row of the log weighs as much as it lasts, by "iterations" each weighs the same
-    and waiting nothing. ``width`` is in the same unit, a 240th of the run by default. UsageError
+    By "seconds" a row of the log has the weight of its duration; by "iterations" all have the same,
+    and waiting has none. ``width`` is in the same unit, a 240th of the run by default. UsageError
     for a log without iterations.
     """
     if not log.iterations:
@@ -85,10 +83,9 @@ def occupancy_timeline(
 ) -> tuple[Picture, str]:
     """Draw the pool over time, a panel a run, to see memory fill and requests come and go.
 
-    ``source``: runs, a file or a trace (see `figures`); means have no time. ``by`` measures time in
-    "seconds" of the run's clock (the default) or in "iterations"; a Timeline has no clock. All
-    panels share one time axis and one batch axis, in requests. TypeError and UsageError say what
-    cannot be drawn. Source: `pagesim.simulation.waste`.
+    ``source``: runs, a file or a trace (see `figures`), but not means, which have no time. ``by``
+    measures time in "seconds" of the run's clock (the default) or in "iterations"; a Timeline has
+    no clock. All panels share one time axis and one batch axis, in requests. Errors: see `figures`.
     """
     found = runs("occupancy_timeline", source, serve(policies, options))
     steps = [name for name, run in found.items() if isinstance(run, Timeline)]
@@ -170,7 +167,7 @@ def _panel(
 
 
 def _areas(axes: Axes, slices: Slices, across: Scale, up: Scale) -> None:
-    """The parts on top of each other, in steps: a slice is as high over all of its width."""
+    """The parts on top of each other, in steps: each slice has one height."""
     below = np.zeros(len(slices.edges) - 1)
     for name in PARTS:
         above = below + slices.means[name]

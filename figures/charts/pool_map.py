@@ -1,6 +1,6 @@
-"""A pool too large for a word on every block: small cells, a colour and a label per sequence.
+"""A pool too large for text on every block: small cells, a colour and a label per sequence.
 
-Here one sees at a glance how the sequences' blocks interleave after some hundred requests.
+It shows how the sequences' blocks interleave after a few hundred requests.
 """
 
 from collections.abc import Collection, Iterable
@@ -69,7 +69,7 @@ def _grids(cache: CacheView, top: float) -> list[Grid]:
     largest = max(map(len, cache.pools.values()))
     room = style.WIDTH - 2 * MARGIN - RULER
     columns = max(8, 8 * ceil(sqrt(2 * largest) / 8))  # wide rather than tall: 32 for 512 blocks
-    # Wide enough for the longest label, if the map does not become a column for that.
+    # Wide enough for the longest label, unless that makes the map too tall.
     label = max((style.text_width(name) for name in cache.tables), default=0.0) + 3
     wider = min(columns, 8 * int(room / label / 8))
     labelled = wider > 0 and ceil(total / wider) * LABELLED_H <= MAX_HEIGHT
@@ -135,14 +135,14 @@ def _fill(axes: Axes, cache: CacheView, grid: Grid, hatch: str) -> None:
 
 
 def _label(axes: Axes, cache: CacheView, grid: Grid, pill: bool) -> None:
-    """Owners' names; a cell shared by several says how many, for want of room."""
+    """Owners' names; a cell with several owners says how many."""
     for block_id, names in cache.owners.items():
         if block_id not in grid.ids:
             continue
         alone = len(names) == 1
         text = names[0] if alone else f"{style.TIMES}{cache.state.ref_counts[block_id]}"
         ink = style.ink_on(cache.color(names[0])) if alone else style.INK
-        # Text for the colour is lost above the fill of a block that is not full, any on a hatch.
+        # Text in a colour's ink is unreadable above the fill, and on a hatch.
         full = cache.fill[block_id] == cache.block_size
         bare = alone and full and not pill
         style.write(

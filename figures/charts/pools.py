@@ -1,4 +1,4 @@
-"""The pools of a block picture: where each cell stands, what is in it, and the wires to it."""
+"""The pools of a block picture: where each cell is, what it holds, and the wires to it."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -18,7 +18,7 @@ PLAIN_GUTTER, WIRE_PITCH = 6.0, 2.6
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One device's blocks as a grid; `tops` says where each row of cells begins."""
+    """One device's blocks as a grid; `tops` are the y of the rows of cells."""
 
     heading: str
     ids: range
@@ -52,14 +52,14 @@ class Pools:
         return max(pool.cell(pool.ids[-1]).y + CELL_H for pool in self.entries)
 
     def cell(self, block_id: int) -> Box:
-        """Where the cell of a block stands, in whichever pool it is."""
+        """Where the cell of a block is, by its absolute id."""
         return next(pool.cell(block_id) for pool in self.entries if block_id in pool.ids)
 
 
 def place_pools(cache: CacheView, right: float, top: float, wired: bool) -> Pools:
-    """Stand the pools side by side, flush right, with room above the rows for the wires.
+    """Place the pools side by side, flush right, with room above the rows for the wires.
 
-    The rows of all stand at the same heights, so that a wire to the CPU passes above GPU cells.
+    Rows are at the same heights in all pools, so that a wire to the CPU passes above GPU cells.
     """
     crowded = max(map(len, cache.pools.values())) > 24
     cell_w = 33.0 if crowded else 40.0
@@ -81,14 +81,14 @@ def place_pools(cache: CacheView, right: float, top: float, wired: bool) -> Pool
 
 
 def _gutter(wires: int) -> float:
-    """The height kept free above a row of cells, for so many wires and their arrowheads."""
+    """The height kept free above a row of cells, for this many wires and their arrowheads."""
     return 10.0 + WIRE_PITCH * wires if wires else PLAIN_GUTTER
 
 
 def draw_pools(
     axes: Axes, cache: CacheView, pools: Pools, top: float, framed: Collection[int]
 ) -> None:
-    """Every physical block: its id, who holds it, how full it is, and whether it is shared."""
+    """Every physical block: its id, its owners, how full it is, and whether it is shared."""
     for pool in pools.entries:
         style.write(axes, pool.x, top - 12, pool.heading, size=style.HEADING, ha="left", bold=True)
         for block_id in pool.ids:
@@ -137,7 +137,7 @@ def _words(axes: Axes, box: Box, block_id: int, names: list[str], references: in
 
 @dataclass(frozen=True, slots=True)
 class Plug:
-    """The end of a table entry that a wire starts from: whose entry, which block, and the point."""
+    """Where a wire starts at a table entry: the sequence, the block, and the point."""
 
     name: str
     block_id: int
@@ -160,14 +160,14 @@ def draw_wires(axes: Axes, cache: CacheView, plugs: list[Plug], pools: Pools) ->
         bus = pools.left - 8 - (len(plugs) - 1 - lane) * pitch
         level = levels.get(box.y, box.y - _gutter(rows[box.y])) + WIRE_PITCH
         if any(abs(level - other.y) < 2 for other in plugs):
-            level += WIRE_PITCH  # or it would run into another entry's wire on its way out
+            level += WIRE_PITCH  # or it would overlap another entry's wire
         levels[box.y] = level
         spread = (visits[plug.block_id] - (arriving[plug.block_id] - 1) / 2) * 11
         land = box.center[0] + spread
         visits[plug.block_id] += 1
         corners = [(plug.x + 2, plug.y), (bus, plug.y), (bus, level), (land, level), (land, box.y)]
         color = cache.color(plug.name)
-        # A dark line under the coloured one: yellow alone would be lost on white.
+        # A dark line under the coloured one: yellow alone is hard to see on white.
         for shade, width in ((style.INK, 1.8), (color, 1.0)):
             axes.add_patch(
                 PathPatch(

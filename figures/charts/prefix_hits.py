@@ -1,7 +1,7 @@
-"""How often a prefix cache finds a block of a prompt again, by how large it is.
+"""How often a prefix cache finds a prompt's block again, by the size of the cache.
 
-Two lines stand above the measured points and are easily taken for each other: what the cache can
-find at most, and how many of the trace's ids came before.
+Two lines above the measured points are easily confused: what the cache can find at most, and how
+many of the trace's ids came before.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,10 +31,10 @@ _KEYS = ("block_tokens", "endless", "ids", "curve", "source")
 
 
 def measure(workload: Workload, trace: str | None = None) -> dict[str, Any]:
-    """The curve of a trace with hashes, both limits, and a word on which ``trace`` it is of.
+    """The curve of a trace with hashes, both limits, and the name of the ``trace``.
 
-    figures/data/prefix_hits.json has it of the first 3,000 requests of conversation_trace.jsonl in
-    github.com/kvcache-ai/Mooncake, FAST25-release/traces (Apache-2.0), which we do not carry.
+    figures/data/prefix_hits.json is that of the first 3,000 requests of conversation_trace.jsonl in
+    github.com/kvcache-ai/Mooncake, FAST25-release/traces (Apache-2.0), which is not included here.
     """
     return {
         "source": SOURCE.format(count=len(workload), trace=trace or workload.source),
@@ -55,11 +55,11 @@ def prefix_hits(
 ) -> tuple[Picture, str]:
     """Draw the hit rate over the size of the pool, to see how large a prefix cache pays.
 
-    ``source``: what `measure` gives, or a JSON file with it; or a trace whose
-    requests have hash ids (Workload, file, or a Simulation of one), which is measured in some
-    seconds. With a ``model``, or the name of a preset, the sizes are also given in its GiB. The
-    rate is in percent of the blocks looked up, the pool in blocks on a logarithmic axis. ``notes``
-    stand above the data's own source. TypeError and UsageError name what is missing.
+    ``source``: what `measure` gives, or a JSON file with it; or a trace whose requests have hash
+    ids (Workload, file, or a Simulation of one), which is measured in a few seconds. With a
+    ``model``, or the name of a preset, the sizes are also given in its GiB. The rate is in percent
+    of the blocks looked up, the pool in blocks on a logarithmic axis. ``notes`` precede the data's
+    own source. Errors: see `figures`.
     """
     found = read(source) if is_path(source) else source
     found = found.workload if isinstance(found, Simulation) else found
@@ -156,12 +156,12 @@ def _draw(
 
 
 def _limits(axes: Axes, rates: list[float], words: list[str], up: Scale) -> None:
-    """Both lines: the words of the higher one stand above it, those of the lower one below."""
+    """Both lines: the higher one's words are above it, the lower one's below."""
     highest = max(rates)
     for rate, text in zip(rates, words, strict=True):
         above = rate == highest
         page.line(axes, [LEFT, RIGHT], [up(rate)] * 2, width=1.1, dashed=not above)
-        # The curve comes up to the lower line from below: its words keep to the left.
+        # The curve approaches the lower line at the right: its words stay at the left.
         lines = [text] if above else page.wrapped(text, 0.66 * (RIGHT - LEFT))
         for place, words_of_line in enumerate(lines):
             y = up(rate) + (-7 if above else 8 + page.LINE * place)

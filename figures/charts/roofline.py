@@ -1,8 +1,8 @@
 """Decode kernels against the memory's speed: one bar a kernel, two ceilings measured with it.
 
 Drawn from the JSON that `python -m kernels.bench --out …` writes. A bar is useful bytes per second;
-the lines are a copy (read + written) and a stream that is only read, on the same chip in the same
-run. A kernel that only reads can pass the copy's line; nothing passes the read's for long.
+the lines are a copy (read + written) and a read-only stream, on the same chip in the same run. A
+kernel that mostly reads can exceed the copy, but hardly the stream.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ MADE_BY = "python -m kernels.bench --out report.json"
 
 @style.picture
 def roofline(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
-    """Draw a report of `kernels.bench`, to see how near the kernels come to the memory's speed.
+    """Draw a report of `kernels.bench`, to see how close the kernels come to the memory's speed.
 
     ``source``: the report, or its JSON file. Bars are in terabytes of useful traffic a second.
-    TypeError for what is no report; UsageError for a dry run, whose numbers mean nothing, and for
-    a report without rows.
+    TypeError for what is not a report; UsageError for a dry run, whose numbers mean nothing, and
+    for a report without rows.
     """
     data = report("roofline", source, ("chip", "copy_tb_s", "read_tb_s", "rows"), MADE_BY)
     if data.get("dry_run"):
-        raise UsageError("this report is of a dry run: its figures mean nothing, and are not drawn")
+        raise UsageError("this report is of a dry run: its figures mean nothing and are not drawn")
     if not data["rows"]:
         raise UsageError("this report has no rows: there is nothing to draw")
     return _draw(data, title or f"Paged decode on {data['chip']['name']}"), _words(data)
@@ -98,7 +98,7 @@ def _draw(report: Mapping[str, Any], title: str) -> Picture:
 
 
 def _bar(axes: Axes, row: Mapping[str, Any], box: Box, color: str) -> None:
-    """One kernel: its name, its bar, and what the bar says in numbers."""
+    """One kernel: its name, its bar, and its numbers."""
     y = box.y + box.h / 2
     style.write(axes, box.x - 6, y, row["name"], ha="right")
     if row["error"]:
@@ -113,7 +113,7 @@ def _bar(axes: Axes, row: Mapping[str, Any], box: Box, color: str) -> None:
 def _ceilings(
     axes: Axes, places: Mapping[str, float], rates: Mapping[str, float], top: float, bottom: float
 ) -> None:
-    """The two lines; their labels stand on two levels, since the lines are often close."""
+    """The two lines; their labels are on two levels, because the lines are often close."""
     for level, (name, x) in enumerate(places.items()):
         dashes = (0, (4, 2)) if name == COPY else "-"
         start = top - 4 - 12 * (1 - level)

@@ -1,7 +1,7 @@
 """What sharing blocks saves when a request has several outputs, beside the paper (Figure 15).
 
-Samples of one prompt are simulated as they are. How a beam search branches the paper does not say:
-there our bars rest on a model of our own, are drawn hatched, and are no reproduction.
+Samples of one prompt are simulated directly. The paper does not say how a beam search branches:
+there our bars rest on a model of our own, are drawn hatched, and do not reproduce the paper's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,14 +18,14 @@ from pagesim.timeline import Timeline
 from pagesim.workload import Workload
 
 PARALLEL, BEAM = "parallel sampling", "beam search"
-# Points of percent: what tests/studies/test_paper.py holds samples of these data sets to.
+# Percentage points: the bounds for samples in tests/studies/test_paper.py.
 WITHIN = {"alpaca": 3.0, "sharegpt": 3.0}
 NAMES = {"alpaca": "Alpaca", "sharegpt": "ShareGPT"}
 HOW_TO_READ = (
-    "Bar: simulated. Diamond: published; whiskers, where there are some, are how far off our tests "
-    "let the bar be, 3 points. Hatched: reported only, for the beam search here branches by a "
-    "model of our own: every next candidate continues one of the present ones, any with the same "
-    "probability. Of ShareGPT the paper gives the least and the most: here at 2 and 6 outputs."
+    "Bar: simulated. Diamond: published; whiskers show how far off our tests let the bar be, 3 "
+    "points. Hatched: reported only, because the beam search here branches by a model of our own: "
+    "every next candidate continues one of the present ones, each with the same probability. For "
+    "ShareGPT the paper gives the smallest and the largest saving: here at 2 and 6 outputs."
 )
 
 
@@ -35,11 +35,10 @@ def sharing(
 ) -> tuple[Picture, str]:
     """Draw what sharing blocks saves when a request has several outputs.
 
-    ``source``: ``{dataset: studies.paper.figure_15(dataset)}`` or one of them, which stand beside
-    the published numbers; or a Timeline, its file, a Simulation with record=True, or several in a
-    list or by name: there it is the mean over all steps. Bars are in percent of the blocks that
-    there would be without sharing. TypeError and UsageError say what cannot be drawn. Source: Kwon
-    et al., 2023, Figure 15.
+    ``source``: ``{dataset: studies.paper.figure_15(dataset)}`` or one of them, drawn beside the
+    published numbers; or a Timeline, its file, a Simulation with record=True, or several in a list
+    or by name, of which the mean over all steps is drawn. Bars are in percent of the blocks needed
+    without sharing. Errors: see `figures`. Source: Kwon et al., 2023, Figure 15.
     """
     if isinstance(source, Comparison):
         source = {source.title: source}
@@ -54,7 +53,7 @@ def sharing(
         panels = [Panel("Recorded runs", rows, high, style.SAVED)]
     return draw_panels(
         title or "What sharing saves when a request has several outputs",
-        "Percent of the blocks that there would be without sharing",
+        "Percent of the blocks needed without sharing",
         panels,
         [*how, *notes],
     )
@@ -62,13 +61,13 @@ def sharing(
 
 def _none(workload: Workload) -> dict[str, Run]:
     raise UsageError(
-        f"{workload.name} is a trace of requests: which of them share blocks only a recorded run "
-        "knows: pagesim.simulate(…, samples=2, record=True)"
+        f"{workload.name} is a trace of requests: only a recorded run knows which of them share "
+        "blocks: pagesim.simulate(…, samples=2, record=True)"
     )
 
 
 def _saved(name: str, run: Run) -> float:
-    """Percent of the blocks named in tables that are not used once more, over all steps."""
+    """Percent of the table entries that need no block of their own, over all steps."""
     timeline = run.timeline if isinstance(run, Simulation) else run
     if not isinstance(timeline, Timeline):
         raise UsageError(f"{name!r} recorded no pages: simulate(…, record=True)")

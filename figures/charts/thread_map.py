@@ -1,10 +1,8 @@
 """Inside the CUDA kernel: which threads read which elements of q, K and V.
 
-Columns are the lanes of a warp, rows are its load instructions, one after the other: down a column
-one reads what a thread collects, along a row what the warp asks of memory at once.
-
-The data is plain (`kernels.simt.thread_map` makes it, JSON can hold it); nothing is computed here
-but what is shown of it.
+Columns are the lanes of a warp, rows are its load instructions in order: a column shows what a
+thread collects, a row what the warp asks of memory at once. `kernels.simt.thread_map` makes the
+data, which JSON can hold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +21,7 @@ MAX_KEY_LOADS, MAX_VALUE_LOADS, MAX_LINES = 5, 8, 16
 SECTION, HEADER = 21.0, 11.5
 LINE_PITCH, LINE_GAP, LINE_ROW = 36.0, 3.0, 29.0
 SECTOR_BYTES = 32
-FOLLOWED = style.INK  # lane 0 of warp 0, the thread to follow down the picture
+FOLLOWED = style.INK  # lane 0 of warp 0, the thread to follow
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 FOOTPRINTS = {
     "k": "K as it lies",
@@ -35,11 +33,11 @@ _KEYS = ("config", "warp_of_block", "offset_of_vec", "k", "v", "footprints")
 
 @style.picture
 def thread_map(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
-    """Draw who reads what, for warp 0 of one thread block, to see why K has the shape it has.
+    """Draw what each lane reads, for warp 0 of one thread block, to see why K has its layout.
 
     ``source`` is what `kernels.simt.thread_map` returns, or a JSON file with it. Lines and sectors
-    are in bytes. Long columns are cut in the middle: the first loads and the last stay. TypeError
-    for what is no such map, UsageError if a part is missing.
+    are in bytes. Long columns are shortened to the first loads and the last. TypeError for what is
+    not such a map, UsageError if a part is missing.
     """
     data = report("thread_map", source, _KEYS, "kernels.simt.thread_map(config)")
     return _draw(data, title), _words(data)
@@ -227,7 +225,7 @@ def _draw_legend(axes: Axes, y: float, sharing: int) -> None:
 
 
 def _shown(loads: Sequence[Any], most: int) -> list[tuple[int, Any] | None]:
-    """The loads with their numbers, at most so many rows: None stands for those left out."""
+    """The loads with their numbers in at most ``most`` rows: None stands for those omitted."""
     numbered: list[tuple[int, Any] | None] = list(enumerate(loads))
     return numbered if len(loads) <= most else [*numbered[: most - 2], None, numbered[-1]]
 
@@ -242,7 +240,7 @@ def _blocks_of_warp_0(data: Mapping[str, Any]) -> list[int]:
 
 
 def _some(numbers: Sequence[int]) -> str:
-    """All of a short list, of a long one the beginning and the end."""
+    """All of a short list, the beginning and the end of a long one."""
     if len(numbers) <= 8:
         return ", ".join(map(str, numbers))
     return f"{', '.join(map(str, numbers[:3]))}, {ELLIPSIS}, {numbers[-1]}"

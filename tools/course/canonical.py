@@ -1,7 +1,7 @@
 """The form in which notebooks are committed: the same bytes from every run and every machine.
 
-No execution counts, timings, widget state or tracebacks. A cell tagged ``machine`` says something
-about this machine: its outputs are not kept.
+No execution counts, timings, widget state or tracebacks. The outputs of a cell tagged ``machine``
+describe the machine it ran on, and are not kept.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# What kernels.runtime.mode says where there is no triton: true of this machine, not of the course.
+# What kernels.runtime.mode prints where there is no triton, which is not part of the course.
 MACHINE_LINE = re.compile(r"^kernels: the NumPy reference answers.*\n?", re.MULTILINE)
 
 
 class NotebookError(Exception):
-    """A notebook that cannot be read or run; the message says which one, which cell and why."""
+    """A notebook that cannot be read or run; the message says which one, which cell, and why."""
 
 
 def read(path: Path) -> NotebookNode:
@@ -56,7 +56,7 @@ def _give_ids(cells: list[dict[str, Any]]) -> None:
 
 
 def canonical(notebook: NotebookNode) -> NotebookNode:
-    """A copy without anything that changes from run to run, or says something of this machine."""
+    """A copy without what changes from run to run or from machine to machine."""
     cells = []
     for cell in notebook.cells:
         kept = {k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA}
@@ -78,14 +78,14 @@ def dumps(notebook: NotebookNode) -> str:
 
 
 def is_machine(cell: NotebookNode) -> bool:
-    """Whether the cell says something about this machine."""
+    """Whether the cell's outputs describe the machine it ran on."""
     return "machine" in cell.metadata.get("tags", [])
 
 
 def outputs_of(outputs: Iterable[NotebookNode]) -> list[dict[str, Any]]:
-    """Outputs in order; between two others, what was printed is one stdout and one stderr.
+    """Outputs in order; what is printed between two others becomes one stdout and one stderr.
 
-    How prints are cut into messages, and how the two streams mix, depends on the clock.
+    How prints are split into messages, and how the two streams interleave, depends on timing.
     """
     result: list[dict[str, Any]] = []
     printed = {"stdout": "", "stderr": ""}

@@ -1,7 +1,6 @@
 """Whether a fresh run gives what was committed.
 
-Text is compared exactly; of a picture only that it is there and its alt text; of a player what is
-packed in it.
+Text is compared exactly; pictures by presence and alt text; players by their packed contents.
 """
 
 import base64
@@ -24,7 +23,7 @@ PAYLOAD = re.compile(r'(id="pagesim-(?:timeline|script)">)([A-Za-z0-9+/=]+)')
 
 
 def comparable(cell: NotebookNode) -> str:
-    """What two runs of a cell must agree in, as text: exact, but for the pixels of images."""
+    """What two runs of a cell must have in common, as text: everything but the pixels of images."""
     if cell.cell_type != "code" or is_machine(cell):
         return ""
     parts = []
@@ -51,8 +50,8 @@ def _data_text(mime: str, data: Any, metadata: Mapping[str, Any]) -> str:
 
 
 def _player_text(match: re.Match[str]) -> str:
-    """A player in short sums: what is packed in it, unpacked (zlib differs from machine to
-    machine), and all the rest of the page."""
+    """A player as checksums: of its contents, unpacked (zlib differs from machine to machine), and
+    of the rest of the page."""
     page, packed = html.unescape(match[1]), []
     for payload in PAYLOAD.finditer(page):
         packed.append(_sum(gzip.decompress(base64.b64decode(payload[2]))))

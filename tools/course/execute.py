@@ -3,9 +3,9 @@
     python -m tools.course.execute                        run all chapters, exit 1 on a difference
     python -m tools.course.execute --write 02_*.ipynb     run and write the outputs
 
-A cell tagged ``machine`` says something about this machine: it must run, but its outputs are
-neither kept nor compared. A cell tagged ``predict`` answers what its reader is to predict first:
-its output is committed folded, and running the cell unfolds it.
+The outputs of a cell tagged ``machine`` describe the machine: it must run, but they are neither
+kept nor compared. A cell tagged ``predict`` answers a prediction that its reader makes first: its
+output is committed folded, and running the cell unfolds it.
 """
 
 import argparse
@@ -25,7 +25,7 @@ NOTEBOOK_SECONDS, COURSE_SECONDS = 60, 180
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one notebook: how long it took, and what is wrong with it."""
+    """How long one notebook took, and what is wrong with it."""
 
     name: str
     seconds: float = 0.0
@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _locate(path: Path) -> Path:
-    """A path as given, or the notebook of that name of the course."""
+    """A path as given, or the course's notebook of that name."""
     return path if path.exists() or not (NOTEBOOKS / path.name).exists() else NOTEBOOKS / path.name
 
 

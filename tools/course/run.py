@@ -1,4 +1,4 @@
-"""Runs a notebook in a fresh kernel: this interpreter, whatever kernels Jupyter knows of."""
+"""Runs a notebook in a fresh kernel: this interpreter, whatever kernels Jupyter knows."""
 
 import os
 import re
@@ -16,11 +16,11 @@ from tools.course import ROOT
 from tools.course.canonical import NotebookError, place_of, read
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-QUIET = "--IPKernelApp.log_level=40"  # its warnings are about transport, none about the course
+QUIET = "--IPKernelApp.log_level=40"  # its warnings are about transport, not the course
 
 
 class ThisInterpreter(AsyncKernelManager):
-    """Starts ipykernel in this Python, not in one that Jupyter finds."""
+    """Starts ipykernel in this Python rather than in one that Jupyter finds."""
 
     @property
     def kernel_spec(self) -> KernelSpec:
@@ -32,11 +32,11 @@ class ThisInterpreter(AsyncKernelManager):
 
 
 def child_environment(scratch: str) -> dict[str, str]:
-    """This environment, less what would make two readers' outputs differ."""
+    """This environment without what would make two readers' outputs differ."""
     env = {k: v for k, v in os.environ.items() if k not in {"MPLBACKEND", "PYTHONHASHSEED"}}
     paths = [env["PYTHONPATH"]] if env.get("PYTHONPATH") else []
     return env | {
-        "IPYTHONDIR": scratch,  # no start-up files and no history of the person who runs this
+        "IPYTHONDIR": scratch,  # none of the user's start-up files or history
         "OMP_NUM_THREADS": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "PYTHONPATH": os.pathsep.join([*paths, str(ROOT)]),
@@ -53,7 +53,7 @@ async def run(path: Path, timeout: float = 120.0) -> NotebookNode:
     client = NotebookClient(notebook, km=manager, timeout=timeout)
     with tempfile.TemporaryDirectory() as scratch:
         if sys.platform != "win32":
-            # Ports are found free first and taken later: two kernels at once may find the same one.
+            # A port is found first and taken later: two kernels at once may find the same one.
             manager.transport, manager.ip = "ipc", str(Path(scratch) / "kernel")
         start = {"cwd": str(path.resolve().parent), "env": child_environment(scratch)}
         where = f"{path.name}, starting the kernel"

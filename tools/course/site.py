@@ -1,8 +1,8 @@
 """Render the executed chapters as static pages; `python -m tools.course.site` writes site/.
 
-Nothing is run: the committed outputs are shown as they are, and the players in them are alive. A
-page asks the network for nothing: TeX becomes MathML here, and the style is in the page. The output
-of a cell tagged ``predict`` is folded, as it is in JupyterLab.
+Nothing is run: the committed outputs are shown as they are, and their players are alive. A page
+makes no network requests: TeX becomes MathML here, and the style is in the page. The output of a
+cell tagged ``predict`` is folded, as in JupyterLab.
 """
 
 import argparse
@@ -11,9 +11,10 @@ import sys
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import nbformat
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader
 from latex2mathml.converter import convert
 from nbconvert.filters import Highlight2HTML, ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -22,60 +23,7 @@ from nbformat import NotebookNode
 from tools.course import NOTEBOOKS, ROOT
 
 LINK = re.compile(r"(?<=\]\()([\w./-]+)\.ipynb(?=[)#\s])")
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title | e }}</title>
-<style>{{ style }}</style>
-</head>
-<body>
-{{ navigation }}
-<main>
-{% for cell in cells %}
-<section id="{{ cell.id }}">
-{% if cell.cell_type == 'markdown' %}
-{{ cell.source | markdown }}
-{% else %}
-<div class="code">{{ cell.source | code }}</div>
-{% set folded = 'predict' in cell.metadata.tags %}
-{% if folded %}<details class="answer"><summary>The answer</summary>{% endif %}
-{% for output in cell.outputs %}
-<div class="output">
-{% if output.output_type == 'stream' %}<pre>{{ output.text | terminal }}</pre>
-{% elif output.output_type == 'error' %}<pre>{{ output.traceback | join('\n') | terminal }}</pre>
-{% elif 'text/html' in output.data %}{{ output.data['text/html'] }}
-{% else %}<pre>{{ output.data['text/plain'] | e }}</pre>{% endif %}
-</div>
-{% endfor %}
-{% if folded %}</details>{% endif %}
-{% endif %}
-</section>
-{% endfor %}
-</main>
-{{ navigation }}
-</body>
-</html>
-"""
-INDEX = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>pagesim: the course</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<h1>pagesim: the course</h1>
-<p>The chapters as they were run. The players in them are alive; to run the code, open the
-notebooks in JupyterLab.</p>
-{chapters}
-</main>
-</body>
-</html>
-"""
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +37,7 @@ class Chapter:
 
 
 class MathRenderer(IPythonRenderer):
-    """nbconvert's Markdown, with MathML in the place of TeX."""
+    """nbconvert's Markdown, with MathML instead of TeX."""
 
     def inline_math(self, body: str) -> str:
         return str(convert(body))
@@ -99,7 +47,7 @@ class MathRenderer(IPythonRenderer):
 
 
 def markdown(source: str) -> str:
-    """Markdown to HTML, with MathML for what stands between dollars."""
+    """Markdown to HTML, with MathML for what is between dollars."""
     renderer = MathRenderer(escape=False, exclude_anchor_links=True)
     return MarkdownWithMath(renderer=renderer).render(source)
 
@@ -130,22 +78,28 @@ def render(chapter: Chapter, chapters: list[Chapter]) -> str:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(to_page, cell.source)
-    environment = Environment(trim_blocks=True)
+    return _page(
+        "page.html",
+        title=chapter.title,
+        cells=notebook.cells,
+        navigation=navigation(chapter, chapters),
+    )
+
+
+def _page(template: str, **fields: Any) -> str:
+    """A page from one of the templates beside this file, with the style sheet in it."""
+    environment = Environment(loader=FileSystemLoader(HERE), trim_blocks=True)
     environment.filters |= {
         "markdown": markdown,
         "code": Highlight2HTML(pygments_lexer="ipython3"),
         "terminal": ansi2html,
     }
-    return environment.from_string(PAGE).render(
-        title=chapter.title,
-        cells=notebook.cells,
-        navigation=navigation(chapter, chapters),
-        style=style(),
-    )
+    style = (HERE / "site.css").read_text(encoding="utf-8")
+    return environment.get_template(template).render(style=style, **fields)
 
 
 def navigation(chapter: Chapter, chapters: list[Chapter]) -> str:
-    """Links to the chapter before, to all, and to the next."""
+    """Links to the previous chapter, to all, and to the next."""
     place = chapters.index(chapter)
     links = ['<a href="index.html">All chapters</a>']
     if place > 0:
@@ -160,23 +114,18 @@ def _link(chapter: Chapter, relation: str, words: str) -> str:
     return f'<a rel="{relation}" href="{escape(chapter.name)}.html">{said}</a>'
 
 
-def style() -> str:
-    """The style sheet of every page."""
-    return Path(__file__).with_name("site.css").read_text(encoding="utf-8")
-
-
 def index(chapters: list[Chapter]) -> str:
-    """The page that leads to all others."""
+    """The page with links to all others."""
     entries = []
     for chapter in chapters:
         opening = LINK.sub(r"\1.html", chapter.opening)
         link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.title)}</a></h2>'
         entries.append(f"{link}\n{markdown(opening)}")
-    return INDEX.format(chapters="\n".join(entries), style=style())
+    return _page("index.html", chapters="\n".join(entries))
 
 
 def build(paths: list[Path], target: Path) -> list[Path]:
-    """Write a page for each notebook and the index into ``target``; returns what was written."""
+    """Write a page for each notebook and the index into ``target``; returns their paths."""
     chapters = [read(path) for path in paths]
     target.mkdir(parents=True, exist_ok=True)
     pages = {f"{chapter.name}.html": render(chapter, chapters) for chapter in chapters}
