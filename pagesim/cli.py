@@ -16,6 +16,7 @@ import click
 
 from pagesim.commands.common import BadInput, example
 from pagesim.commands.doctor import doctor
+from pagesim.commands.exercises import exercises
 from pagesim.commands.fit import fit
 from pagesim.commands.play import play
 from pagesim.commands.replay import replay
@@ -39,7 +40,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (doctor, fit, play, replay, simulate, size, sweep, waste):
+for command in (doctor, exercises, fit, play, replay, simulate, size, sweep, waste):
     cli.add_command(command)
 
 

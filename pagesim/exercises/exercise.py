@@ -94,6 +94,13 @@ class Exercise:
                 return verdict
         return Verdict(self.number, self.title, True, tried)
 
+    def assert_right(self, f: Callable[..., Any]) -> None:
+        """AssertionError with the verdict unless ``f`` passes the shown and the hidden cases."""
+        for hidden in (False, True):
+            verdict = self.check(f, hidden=hidden)
+            if not verdict:
+                raise AssertionError(str(verdict))
+
     def judge(self, case: Case, answer: Answer, tried: int = 1) -> Verdict | None:
         """None if the answer to this case is right, else the verdict that says what is wrong."""
         expected = self.expected(*copy.deepcopy(case.args))

@@ -59,17 +59,15 @@ def attempt(
     printed = _Printed()
     problem, value = "", None
     try:
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             value = _timed(seconds, lambda: plain(call(function, given)))
         problem = _changed(case, given)
     except KeyboardInterrupt:
         raise
     except TooSlow:
         problem = f"No answer after {seconds:g} s: is there a loop that never ends?"
-    except NotImplementedError as error:
-        problem = _named(error, function) if error.args else "The function is not written yet."
     except BaseException as error:  # SystemExit, too
-        problem = _named(error, function)
+        problem = _named(_inner(error), function)
     return Answer(value, problem, printed.text)
 
 
@@ -85,8 +83,16 @@ def _changed(case: Case, given: Case) -> str:
     return ""
 
 
+def _inner(error: BaseException) -> BaseException:
+    """What was raised in a kernel: Triton's interpreter wraps it."""
+    cause = error.__cause__
+    return cause if type(error).__name__ == "InterpreterError" and cause is not None else error
+
+
 def _named(error: BaseException, function: Callable[..., Any]) -> str:
     """The exception, and the student's own line that it came from."""
+    if isinstance(error, NotImplementedError) and not error.args:
+        return "The function is not written yet."
     said = f"{type(error).__name__}: {error}".strip().rstrip(":")
     said = " ".join(said.split())[:300]
     line = _line(error, function)

@@ -27,6 +27,11 @@ def exercises() -> tuple[Exercise, ...]:
     return tuple(sorted(found, key=lambda e: [int(part) for part in e.number.split(".")]))
 
 
+def chapter_title(chapter: int) -> str:
+    """The title of a chapter, which its package has as docstring."""
+    return str(import_module(f"pagesim.exercises.ch{chapter:02}").__doc__).strip().rstrip(".")
+
+
 def get(number: str) -> Exercise:
     """The exercise with a number like "2.1"; UsageError if there is none."""
     for exercise in exercises():

@@ -11,6 +11,7 @@ import linecache
 import re
 import textwrap
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pagesim.errors import UsageError
 
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
+_NOTE = re.compile(r"  # type: ignore\[[a-z-]+\]$", re.M)
 _numbers = itertools.count(1)
 
 
@@ -35,6 +37,7 @@ class Cell:
     def load(self) -> Callable[..., Any]:
         """The function itself."""
         if self._function is None:
+            import_module("kernels")  # first: it decides how Triton runs
             namespace: dict[str, Any] = {"__name__": f"cell_{self.__name__}"}
             self._function = _run(self.text, self.__name__, namespace)
         return self._function
@@ -50,10 +53,10 @@ def cell(beside: str, file: str, name: str) -> Cell:
 
 
 def text(function: Callable[..., Any]) -> str:
-    """The source of a function or of a whole cell, marks included."""
+    """The source of a function or of a whole cell, marks included, notes to mypy left out."""
     if isinstance(function, Cell):
         return function.text
-    return textwrap.dedent(inspect.getsource(function))
+    return _NOTE.sub("", textwrap.dedent(inspect.getsource(function)))
 
 
 def stub(source: str) -> str:
@@ -78,17 +81,18 @@ def rewritten(function: Callable[..., Any], source: str) -> Callable[..., Any]:
     """The function of the same name with another text, in the same module."""
     if isinstance(function, Cell):
         return Cell(source, function.__name__)
-    return _run(source, _name(function), dict(inspect.unwrap(function).__globals__))
+    namespace = dict(inspect.unwrap(function).__globals__)
+    return _run(source, _name(function), namespace, flags=annotations.compiler_flag)
 
 
 def _name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", function))
 
 
-def _run(source: str, name: str, namespace: dict[str, Any]) -> Callable[..., Any]:
+def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Callable[..., Any]:
     """Run a text; inspect, tracebacks and triton.jit find its lines."""
     file = f"<exercise {name} {next(_numbers)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), namespace)
+    exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)
     function: Callable[..., Any] = namespace[name]
     return function

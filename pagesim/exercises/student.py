@@ -1,22 +1,17 @@
-"""What a student calls: check, hint, solution and progress; they keep the progress file.
-
-A progress that cannot be kept is told in one line, and nothing else fails by it.
-"""
+"""What a student calls: check, hint, solution and progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from pagesim.errors import UsageError
-from pagesim.exercises import progress_file
+from pagesim.exercises.entry import Entry, entries, keep
 from pagesim.exercises.exercise import Exercise
-from pagesim.exercises.progress_file import Entry
 from pagesim.exercises.registry import exercises, get
 from pagesim.exercises.verdict import Verdict
+from pagesim.lesson import progress_file
 
 _asked: set[str] = set()
 _hinted: dict[str, int] = {}
@@ -37,17 +32,17 @@ class Said(str):
 def check(number: str, f: Callable[..., Any]) -> Verdict:
     """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
     verdict = get(number).check(f)
-    _keep(number, tried=True, right=verdict.right)
+    keep(number, tried=True, right=verdict.right)
     return verdict
 
 
 def hint(number: str) -> Said:
     """The next of three hints, from a nudge to nearly the answer."""
     exercise = get(number)
-    seen = max(_hinted.get(number, 0), _entries().get(number, Entry()).hints)
+    seen = max(_hinted.get(number, 0), entries().get(number, Entry()).hints)
     place = min(seen, len(exercise.hints) - 1)
     _hinted[number] = place + 1
-    _keep(number, hints=place + 1)
+    keep(number, hints=place + 1)
     more = "" if place + 1 < len(exercise.hints) else f' The solution is in `solution("{number}")`.'
     return Said(f"**Hint {place + 1} of {len(exercise.hints)}:** {exercise.hints[place]}{more}")
 
@@ -61,14 +56,14 @@ def solution(number: str) -> Said:
             f'This shows the whole solution of {number}. There are hints: `hint("{number}")`. '
             f'If you are sure, call `solution("{number}")` again.'
         )
-    _keep(number, solution=True)
+    keep(number, solution=True)
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)
     return Said(f"```python\n{exercise.solution}```\n\nIn vLLM 0.6.4.post1:\n\n{places}")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The exercises with what was done; ``problem`` says why nothing is known."""
+    """The exercises with what was done; ``problem`` says what is wrong with the file."""
 
     rows: list[tuple[Exercise, Entry]]
     problem: str = ""
@@ -84,9 +79,8 @@ class Progress:
         return sum(exercise.points for exercise, _ in self.rows)
 
     def __str__(self) -> str:
-        if self.problem:
-            return self.problem
-        lines = [
+        lines = [self.problem] if self.problem else []
+        lines += [
             f"{_mark(entry)} {exercise.number:5} {'*' * exercise.stars:3}  "
             f"{exercise.title:40.40}  {_done(entry)}".rstrip()
             for exercise, entry in self.rows
@@ -96,8 +90,6 @@ class Progress:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        if self.problem:
-            return f"<p>{escape(self.problem)}</p>"
         rows = "".join(
             f"<tr><td>{_mark(entry)}</td><td>{escape(exercise.number)}</td>"
             f'<td style="text-align:left">{escape(exercise.title)}</td>'
@@ -106,16 +98,15 @@ class Progress:
             for exercise, entry in self.rows
         )
         head = "<tr><th></th><th>exercise</th><th></th><th></th><th></th></tr>"
-        return f"<table>{head}{rows}</table><p>{self.points} of {self.total} points</p>"
+        said = f"<p>{escape(self.problem)}</p>" if self.problem else ""
+        return f"{said}<table>{head}{rows}</table><p>{self.points} of {self.total} points</p>"
 
 
 def progress() -> Progress:
     """What was tried and what is right so far, from the file beside the notebook."""
-    try:
-        entries = progress_file.read(progress_file.beside())
-    except UsageError as error:
-        return Progress([], str(error))
-    return Progress([(exercise, entries.get(exercise.number, Entry())) for exercise in exercises()])
+    known = entries()
+    rows = [(exercise, known.get(exercise.number, Entry())) for exercise in exercises()]
+    return Progress(rows, progress_file.problem())
 
 
 def _mark(entry: Entry) -> str:
@@ -126,18 +117,3 @@ def _done(entry: Entry) -> str:
     tries = f"{entry.tries} tr{'y' if entry.tries == 1 else 'ies'}" if entry.tries else ""
     hints = f"{entry.hints} hint{'' if entry.hints == 1 else 's'}" if entry.hints else ""
     return ", ".join(part for part in (tries, hints, "solution seen" * entry.solution) if part)
-
-
-def _entries() -> dict[str, Entry]:
-    try:
-        return progress_file.read(progress_file.beside())
-    except UsageError:
-        return {}
-
-
-def _keep(number: str, **changes: Any) -> None:
-    path: Path = progress_file.beside()
-    try:
-        progress_file.update(path, number, **changes)
-    except (UsageError, OSError) as error:
-        print(f"The progress is not kept: {error}")

@@ -1,7 +1,8 @@
 """One file beside the chapters keeps what a reader did; nothing leaves the machine.
 
 It is JSON: section → key → what is known of it. Each writer reads it again before it writes, so
-that two notebooks at once keep each other's entries.
+that two notebooks at once keep each other's entries. A file that was damaged by hand counts as
+empty, and is put aside before another takes its place.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pagesim.files import replacing
 
 NAME = "pagesim-progress.json"
 LARGEST = 4_000_000  # bytes; a larger file is not ours
+Sections = dict[str, dict[str, Any]]
 
 
 def path() -> Path:
@@ -28,24 +30,53 @@ def path() -> Path:
     return (here.parent if here.name == "exercises" else here) / NAME
 
 
-def read() -> dict[str, dict[str, Any]]:
+def read() -> Sections:
     """The whole file; what is missing, damaged or of another form counts as empty."""
     try:
-        file = path()
-        if not file.is_file() or file.stat().st_size > LARGEST:
-            return {}
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return _load()
+    except (OSError, ValueError):
         return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: section for name, section in found.items() if isinstance(section, dict)}
+
+
+def problem() -> str:
+    """One sentence if the file is there and cannot be read, else nothing."""
+    try:
+        _load()
+    except (OSError, ValueError) as error:
+        return (
+            f"The progress file cannot be read: {error}. "
+            "Mend it before you go on: the next answer puts it aside and begins another."
+        )
+    return ""
 
 
 def keep(section: str, key: str, value: dict[str, Any]) -> None:
     """Write one entry, in the place of an older one. OSError if the file cannot be written."""
-    known = read()
+    file = path()
+    if file.exists() and not file.is_file():
+        raise OSError(f"{file} is no file")
+    try:
+        known = _load()
+    except ValueError:
+        file.replace(file.with_name(f"{file.name}.damaged"))
+        known = {}
     known.setdefault(section, {})[key] = value
     text = json.dumps(known, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    with replacing(path()) as file:
-        file.write(text.encode())
+    with replacing(file) as opened:
+        opened.write(text.encode())
+
+
+def _load() -> Sections:
+    """The file, empty if there is none; ValueError says why it is not ours, OSError why unread."""
+    file = path()
+    if not file.exists():
+        return {}
+    if not file.is_file() or file.stat().st_size > LARGEST:
+        raise ValueError(f"{file} is no file of at most {LARGEST:,} bytes")
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: {' '.join(str(error).split())[:120]}") from None
+    if not isinstance(found, dict) or not all(isinstance(s, dict) for s in found.values()):
+        raise ValueError(f"{file}: it must hold an object of objects")
+    return found

@@ -20,10 +20,14 @@ def needs(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
 @pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.number)
-def test_the_reference_passes(exercise: Exercise, hidden: bool) -> None:
+def test_the_reference_passes_quietly(
+    exercise: Exercise, hidden: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What goes to stderr, a progress bar, say, is a failure to nbgrader."""
     needs(exercise)
     verdict = exercise.check(exercise.reference, hidden=hidden)
     assert verdict, str(verdict)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

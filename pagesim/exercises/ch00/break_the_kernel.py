@@ -17,8 +17,8 @@ NAN, WRONG = "NaN", "wrong, and no NaN"
 
 
 def two_wrong_tables(
-    tables: Tables, lengths: list[int], num_blocks: int, block_size: int
-) -> tuple[Tables, Tables]:
+    tables: list[list[int]], lengths: list[int], num_blocks: int, block_size: int
+) -> tuple[list[list[int]], list[list[int]]]:
     """Two copies of tables, each with exactly one block id replaced by a wrong one.
 
     The first makes the kernel's answer NaN; the second makes it wrong without any NaN.

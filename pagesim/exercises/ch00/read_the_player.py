@@ -16,7 +16,7 @@ from pagesim.timeline.run import Timeline
 BLOCKS, BLOCK_SIZE = 6, 4
 
 
-def owners(run: Timeline, block: int) -> tuple[list[Any], Any]:
+def owners(run, block):  # type: ignore[no-untyped-def]
     """Every change of the block's owner, and the last sequence that wrote into it.
 
     A change is (step, owner): the first step at which the player shows it, and the sequence then,

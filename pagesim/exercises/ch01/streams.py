@@ -15,7 +15,7 @@ ORACLE = "oracle worse than pow2"
 Stream = tuple[int, int, list[tuple[int, int]]]
 
 
-def stream(wanted: str, block_size: int) -> Stream | None:
+def stream(wanted: str, block_size: int) -> tuple[int, int, list[tuple[int, int]]] | None:
     """A pool, the longest sequence, and requests: (slots, tokens, [(prompt, answer), …]).
 
     None if there is no such stream. Pages have block_size slots.

@@ -1,0 +1,45 @@
+"""What is kept of an exercise in the progress file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pagesim.lesson import progress_file
+
+SECTION = "exercises"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How often it was tried, whether it was right once, and what help was taken."""
+
+    tries: int = 0
+    right: bool = False
+    hints: int = 0
+    solution: bool = False
+
+
+KINDS = {name: type(value) for name, value in asdict(Entry()).items()}
+
+
+def entries() -> dict[str, Entry]:
+    """The entries by exercise; one that was changed by hand into another form is left out."""
+    section = progress_file.read().get(SECTION, {})
+    return {number: Entry(**said) for number, said in section.items() if _fits(said)}
+
+
+def _fits(said: Any) -> bool:
+    return isinstance(said, dict) and all(
+        type(value) is KINDS.get(name) and 0 <= value < 2**31 for name, value in said.items()
+    )
+
+
+def keep(number: str, *, tried: bool = False, **changes: Any) -> None:
+    """Change what is known of an exercise; a progress that cannot be kept is told in one line."""
+    before = entries().get(number, Entry())
+    changes |= {"tries": before.tries + tried, "right": before.right or changes.get("right", False)}
+    try:
+        progress_file.keep(SECTION, number, asdict(replace(before, **changes)))
+    except OSError as error:
+        print(f"The progress is not kept: {error}")

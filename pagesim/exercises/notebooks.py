@@ -1,0 +1,148 @@
+"""The exercises as notebooks, made from the registry: one a chapter, for students or teachers.
+
+nbgrader reads both: the cells carry its metadata, and the teachers' notebooks its marks, so that
+what `nbgrader generate_assignment` makes of them are the students'.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pagesim.errors import UsageError
+from pagesim.exercises import source
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.registry import chapter_title, exercises
+from pagesim.files import replacing
+
+Cell = dict[str, Any]
+
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+INTRO = """\
+# Exercises {chapter:02}: {title}
+
+Fill in a function, then run the `check` below it. It tries the smallest cases first. If your answer
+is wrong, it shows the first case that proves it, your result beside vLLM's and, where there is
+something to step through, the run of that case.
+
+* `hint("{first}")` gives a hint; call it again for the next of three.
+* `solution("{first}")` shows the solution. It asks first.
+* `progress()` lists what you have tried. It is kept in a file beside this notebook; nothing leaves
+  your machine.
+
+★ takes 5 to 10 minutes, ★★ 15 to 25, ★★★ 40 or more."""
+IMPORTS = "from pagesim.exercises import check, get, hint, progress, solution"
+KERNELS = "import kernels  # first: it decides how Triton runs, with a GPU or without\n"
+HIDDEN = """\
+{check}
+### BEGIN HIDDEN TESTS
+get("{number}").assert_right({name})
+### END HIDDEN TESTS"""
+
+
+def file_name(chapter: int) -> str:
+    """What the notebook of a chapter is called."""
+    return f"ex{chapter:02}.ipynb"
+
+
+def chapters() -> list[int]:
+    """The chapters that have exercises."""
+    return sorted({exercise.chapter for exercise in exercises()})
+
+
+def notebook(chapter: int, *, solutions: bool = False) -> str:
+    """The text of a chapter's notebook: for students, or for teachers with ``solutions``."""
+    ours = [exercise for exercise in exercises() if exercise.chapter == chapter]
+    cells = [*_head(ours)]
+    for exercise in ours:
+        cells += _cells(exercise, solutions)
+    cells.append(_code("progress", "progress()"))
+    whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def write(
+    folder: Path, wanted: Iterable[int], *, solutions: bool = False, force: bool = False
+) -> list[Path]:
+    """Write notebooks into a folder; UsageError for one that is there already with another text.
+
+    ``force`` overwrites those. Nothing is written unless all can be.
+    """
+    texts = {folder / file_name(c): notebook(c, solutions=solutions) for c in wanted}
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is no folder: name one, or a new one")
+    for path, text in texts.items():
+        if path.exists() and not force and path.read_bytes() != text.encode():
+            raise UsageError(
+                f"{path} is there already and may hold someone's work: name another folder, "
+                "or overwrite it with --force"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        with replacing(path) as file:
+            file.write(text.encode())
+    return list(texts)
+
+
+def _head(ours: Sequence[Exercise]) -> Iterator[Cell]:
+    chapter, kernels = ours[0].chapter, any(exercise.needs_triton for exercise in ours)
+    text = INTRO.format(chapter=chapter, title=chapter_title(chapter), first=ours[0].number)
+    yield _markdown("intro", text, _locked("intro"))
+    yield _code("imports", KERNELS * kernels + IMPORTS, _locked("imports"))
+
+
+def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
+    place = exercise.number.replace(".", "-")
+    answer = source.text(exercise.reference).rstrip("\n")
+    check = f'check("{exercise.number}", {exercise.name})'
+    if solutions:
+        check = HIDDEN.format(check=check, number=exercise.number, name=exercise.name)
+    else:
+        answer = source.stub(answer)
+    statement = f"statement-{place}"
+    yield _markdown(statement, _statement(exercise), _locked(statement))
+    yield _code(f"answer-{place}", answer, _nbgrader(f"answer-{place}", solution=True))
+    points = {"grade": True, "locked": True, "points": exercise.points}
+    yield _code(f"check-{place}", check, _nbgrader(f"check-{place}", **points))
+
+
+def _statement(exercise: Exercise) -> str:
+    places = "\n".join(f"* `{place}`" for place in exercise.vllm)
+    return (
+        f"## {exercise.number} {exercise.title} {'★' * exercise.stars}\n\n"
+        f"{exercise.statement.strip()}\n\nIn vLLM 0.6.4.post1:\n\n{places}"
+    )
+
+
+def _locked(grade_id: str) -> dict[str, Any]:
+    return _nbgrader(grade_id, locked=True)
+
+
+def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
+    plain = {"grade": False, "locked": False, "solution": False, "task": False}
+    said = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
+    return {"nbgrader": said} | ({"deletable": False, "editable": False} if said["locked"] else {})
+
+
+def _markdown(cell_id: str, text: str, metadata: dict[str, Any]) -> Cell:
+    return {"cell_type": "markdown", "id": cell_id, "metadata": metadata, "source": _lines(text)}
+
+
+def _code(cell_id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": cell_id,
+        "metadata": metadata or {},
+        "outputs": [],
+        "source": _lines(text),
+    }
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)

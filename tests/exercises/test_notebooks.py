@@ -1,0 +1,162 @@
+"""The notebooks of the exercises: made from the registry, for students and for teachers."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+import kernels  # before triton: it decides how triton is imported
+from pagesim import cli
+from pagesim.errors import UsageError
+from pagesim.exercises import all as every
+from pagesim.exercises import notebooks
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.guard import attempt
+from tools.course import exercises as course
+
+each_chapter = pytest.mark.parametrize("chapter", notebooks.chapters())
+
+
+def cells(text: str) -> dict[str, Any]:
+    """The cells by their ids."""
+    return {cell.id: cell for cell in nbformat.reads(text, as_version=4).cells}
+
+
+def run(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as left:
+        cli.main([str(argument) for argument in arguments])
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def test_the_committed_notebooks_are_those_of_the_registry() -> None:
+    assert course.stale() == [], "python -m tools.course.exercises --write"
+
+
+def test_what_is_stale_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = (notebooks.file_name(c) for c in notebooks.chapters())
+    assert course.stale(tmp_path) == [first, *others]
+    notebooks.write(tmp_path, notebooks.chapters())
+    (tmp_path / first).write_text("{}")
+    (tmp_path / "ex99.ipynb").write_text("{}")
+    assert course.stale(tmp_path) == [first, "ex99.ipynb"]
+    monkeypatch.setattr(course, "FOLDER", tmp_path)
+    monkeypatch.setattr(course.stale, "__defaults__", (tmp_path,))
+    assert course.main(["--check"]) == 1 and course.main(["--write"]) == 0
+    assert course.main([]) == 0 and not (tmp_path / "ex99.ipynb").exists()
+
+
+@pytest.mark.parametrize("solutions", [False, True], ids=["student", "teacher"])
+@each_chapter
+def test_a_notebook_is_valid_and_as_nbformat_writes_it(chapter: int, solutions: bool) -> None:
+    text = notebooks.notebook(chapter, solutions=solutions)
+    read = nbformat.reads(text, as_version=4)
+    nbformat.validate(read)
+    assert nbformat.writes(read).rstrip("\n") + "\n" == text
+    graded = [c.metadata.nbgrader.grade_id for c in read.cells if "nbgrader" in c.metadata]
+    assert len(set(graded)) == len(graded)
+
+
+@each_chapter
+def test_students_get_neither_solutions_nor_hidden_tests(chapter: int) -> None:
+    text = notebooks.notebook(chapter)
+    assert "SOLUTION" not in text and "HIDDEN" not in text and "assert_right" not in text
+    for exercise in (e for e in every() if e.chapter == chapter):
+        answer = cells(text)[f"answer-{exercise.number.replace('.', '-')}"].source
+        assert "raise NotImplementedError()" in answer
+        blanked = set(exercise.solution.splitlines()) - set(answer.splitlines())
+        assert blanked and not any(line in answer.splitlines() for line in blanked)
+
+
+def space(text: str, exercise: Exercise) -> dict[str, Any]:
+    """The names that there are when the notebook was run as far as the exercise's answer."""
+    place, names = exercise.number.replace(".", "-"), {"__name__": "__main__"}
+    for cell in ("imports", f"answer-{place}"):
+        code = compile(cells(text)[cell].source, cell, "exec", dont_inherit=True)
+        exec(code, names)  # as a notebook does: annotations, too
+    return names
+
+
+@pytest.mark.parametrize("exercise", every(), ids=lambda e: e.number)
+def test_a_stub_runs_alone_and_says_that_it_is_not_written(exercise: Exercise) -> None:
+    """No name of the module that the reference is in: the cell is all that a student has."""
+    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
+        pytest.skip("kernels cannot run here")
+    first = next(iter(exercise.cases(random.Random(0), False)))
+    for solutions in (False, True):
+        text = notebooks.notebook(exercise.chapter, solutions=solutions)
+        function = space(text, exercise)[exercise.name]
+        verdict = exercise.judge(first, attempt(function, first, exercise.call, exercise.seconds))
+        if solutions:
+            assert verdict is None, str(verdict)
+        else:
+            assert verdict is not None and verdict.yours == "The function is not written yet."
+
+
+def test_points_are_those_of_the_stars() -> None:
+    for exercise in every():
+        text = notebooks.notebook(exercise.chapter)
+        check = cells(text)[f"check-{exercise.number.replace('.', '-')}"]
+        assert check.source == f'check("{exercise.number}", {exercise.name})'
+        assert check.metadata.nbgrader.points == {1: 1, 2: 2, 3: 4}[exercise.stars]
+        assert check.metadata.nbgrader.grade and check.metadata.nbgrader.locked
+
+
+def test_release_and_solutions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("exercises", "release", tmp_path / "new" / "er", "--chapter", "2") == 0
+    out = tmp_path / "new" / "er" / "ex02.ipynb"
+    assert capsys.readouterr().out == f"{out}\n"
+    assert out.read_text(encoding="utf-8") == notebooks.notebook(2)
+    assert run("exercises", "solutions", tmp_path / "solved") == 0
+    names = [path.name for path in sorted((tmp_path / "solved").iterdir())]
+    assert names == [notebooks.file_name(c) for c in notebooks.chapters()]
+    assert "### BEGIN SOLUTION" in (tmp_path / "solved" / "ex02.ipynb").read_text(encoding="utf-8")
+
+
+def test_work_that_is_there_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("exercises", "release", tmp_path) == 0
+    assert run("exercises", "release", tmp_path) == 0, "the same text is no loss"
+    last = tmp_path / notebooks.file_name(notebooks.chapters()[-1])
+    last.write_text("an hour's work")
+    first = tmp_path / notebooks.file_name(notebooks.chapters()[0])
+    first.unlink()
+    capsys.readouterr()
+    assert run("exercises", "release", tmp_path) == 2
+    told, err = capsys.readouterr()
+    assert told == "" and err.count("\n") == 1 and f"{last} is there already" in err
+    assert last.read_text() == "an hour's work" and not first.exists()
+    assert run("exercises", "release", tmp_path, "--force") == 0
+    assert first.exists() and last.read_text() != "an hour's work"
+
+
+def test_what_cannot_be_written_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert run("exercises", "release", tmp_path / "file") == 2
+    assert "is no folder" in capsys.readouterr().err
+    assert run("exercises", "release", tmp_path / "file" / "under") == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err
+    assert run("exercises", "solutions", tmp_path / "x", "--chapter", "77") == 2
+    assert "--chapter: 77 has no exercises" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(UsageError, match="is no folder"):
+        notebooks.write(tmp_path / "file", [2])
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("exercises", "list") == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [e.number for e in every()]
+    assert last == f"{len(every())} exercises, {sum(e.points for e in every())} points"
+    assert run("exercises", "list", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [e["number"] for e in said] == [e.number for e in every()]
+    assert said[0]["vllm"] and said[0]["points"] == every()[0].points
