@@ -36,8 +36,12 @@ something to step through, the run of that case.
   your machine.
 
 ★ takes 5 to 10 minutes, ★★ 15 to 25, ★★★ 40 or more."""
-IMPORTS = "from pagesim.exercises import check, get, hint, progress, solution"
 KERNELS = "import kernels  # first: it decides how Triton runs, with a GPU or without\n"
+IMPORTS = """\
+import math
+from typing import Any
+
+from pagesim.exercises import check, get, hint, progress, solution"""
 HIDDEN = """\
 {check}
 ### BEGIN HIDDEN TESTS

@@ -98,7 +98,10 @@ OP = {"i": 0, "op": "allocate", "args": {"table": "a", "tokens": [1], "device": 
         ([HEADER | {"config": None}], "x.jsonl:1: no simulator can be made"),
         ([HEADER | {"config": HEADER["config"] | {"num_gpu_blocks": 10**15}}], "more than"),
         ([HEADER | {"config": HEADER["config"] | {"block_size": -1}}], "block_size"),
-        ([HEADER, OP | {"op": "start"}], "x.jsonl:2: this kind of recording has no operation 'start'"),
+        (
+            [HEADER, OP | {"op": "start"}],
+            "x.jsonl:2: this kind of recording has no operation 'start'",
+        ),
         ([HEADER, OP | {"op": None}], "x.jsonl:2: this kind of recording has no operation None"),
         ([HEADER, OP | {"args": {"table": "a"}}], "x.jsonl:2: the args of 'allocate'"),
         ([HEADER, OP | {"args": [1]}], "x.jsonl:2: the args of 'allocate'"),

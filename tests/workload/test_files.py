@@ -132,7 +132,10 @@ BAD_ROWS = {
         ":1: column prompt_tokens must occur",
     ),
     "a column twice": ("arrival_s,arrival_s,prompt_tokens,output_tokens\n", "once, not 2 times"),
-    "a value too many": (ROW + "1,374,44,9,8\n", ":3: 5 values for 3 columns, the first extra value"),
+    "a value too many": (
+        ROW + "1,374,44,9,8\n",
+        ":3: 5 values for 3 columns, the first extra value",
+    ),
     "a negative length": (ROW + "1,-5,44\n", f":3: column prompt_tokens {TOKENS} -5"),
     "an empty answer": (ROW + "1,5,0\n", f":3: column output_tokens {TOKENS} 0"),
     "a huge length": (ROW + "1,5,10000001\n", f":3: column output_tokens {TOKENS} 10000001"),

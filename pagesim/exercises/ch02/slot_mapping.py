@@ -15,7 +15,9 @@ from pagesim.timeline.run import Timeline
 Part = tuple[list[int], int, int]
 
 
-def slot_mapping(batch: list[Part], block_size: int, num_tokens: int) -> list[int]:
+def slot_mapping(
+    batch: list[tuple[list[int], int, int]], block_size: int, num_tokens: int
+) -> list[int]:
     """The slot of each token that this step computes, padded with -1 to num_tokens entries.
 
     batch: for each sequence (table, computed, length): its block table, its tokens whose keys and
