@@ -14,14 +14,14 @@ from tools.course import NOTEBOOKS, ROOT
 # Names of the release's files, classes and functions: tests/data/vllm_names.json, made from its
 # source distribution on PyPI with ast (Python) and a regular expression (CUDA). Names, no code.
 NAMES = json.loads((ROOT / "tests/data/vllm_names.json").read_text(encoding="utf-8"))
-# Minutes that a reader was measured to need.
-MINUTES = [20, 75, 45, 60, 70, 45, 50, 65, 40, 45, 65]
+# Minutes that a reader was measured to need, where three sections are now: in chapter 9.
+MINUTES = [20, 75, 45, 60, 70, 40, 45, 65, 40, 65, 65]
 VERBS = {
     *("build", "check", "choose", "compare", "compute", "count", "decide", "derive", "draw"),
     *("explain", "find", "follow", "measure", "name", "predict", "prove", "read", "reproduce"),
     *("schedule", "size", "step", "tell", "trace", "weigh", "write"),
 }
-FRAMED = [param for param in CHAPTERS if param.values[0][:2] in {"00", "03"}]
+FRAMED = [param for param in CHAPTERS if param.values[0][:2] not in {"01", "02", "04"}]
 framed = pytest.mark.parametrize("name", FRAMED)
 
 

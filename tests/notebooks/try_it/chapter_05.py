@@ -17,7 +17,7 @@ LINES: Lines = {
                         ),
                     }
                 },
-                shows=r"table of s1: \[7, 1\] .*: \[\]\ntable of s2: \[7, 3\] .*: \[\(1, 3\)\]",
+                shows=r"s1: \[7, 1\], s2: \[7, 3\]\ncopies before s1 writes: \[\]",
             )
         ],
     ),

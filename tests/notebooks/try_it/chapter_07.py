@@ -28,7 +28,7 @@ LINES: Lines = {
         [Try((3,), {"preempt-setup": {"[8, 8, 4, 4]": "[4, 4, 4, 12]"}}, shows="tokens computed")],
     ),
     3: (
-        "In section 5 let four sequences decode with chunks, `max_num_batched_tokens=4`",
+        "In section 5, let four sequences decode with chunks, `max_num_batched_tokens=4`",
         [
             Try((5,), then=FOUR_DECODE.replace("BUDGET", "4"), raises="UsageError"),
             Try(

@@ -21,7 +21,7 @@ LINES: Lines = {
             Try(
                 (3,),
                 {"evict": OTHER},
-                shows=r"evicted by s2: \[4\]",
+                shows=r"evicted for s2: \[4\]",
             ),
             Try(
                 (3,),
@@ -36,7 +36,7 @@ LINES: Lines = {
                         ),
                     }
                 },
-                shows=r"evicted by s2: \[0\]",
+                shows=r"evicted for s2: \[0\]",
             ),
         ],
     ),

@@ -1,0 +1,53 @@
+"""A chapter shows a kernel's answer beside NumPy's, and needs nothing of later chapters."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from inspect import cleandoc
+
+import pytest
+
+from tests.notebooks.chapters import chapter, code_cells, every_chapter, printed
+from tests.notebooks.test_frame import framed
+
+KERNEL = re.compile(r"kernels\.(paged_attention_v1|paged_attention_v2|paged_prefill)\(")
+DRAWN = [
+    ("05", "kernels.block_copy"),
+    ("08", "kernels.attention.v2"),
+    ("08", "kernels.attention.partitions"),
+    ("09", "kernels.attention.prefill"),
+]
+
+
+@framed
+def test_an_answer_of_a_kernel_stands_beside_the_reference(name: str) -> None:
+    code = "\n".join(cell.source for cell in code_cells(chapter(name)))
+    if KERNEL.search(code):
+        assert re.search(r"\bside_by_side\(|NumPy", code), "its reader sees no second row"
+        assert "kernels.assert_matches_reference(" in code, "only the first numbers are compared"
+
+
+@framed
+def test_no_verdict_stands_for_numbers(name: str) -> None:
+    """Two rows side by side say more than True."""
+    for cell in code_cells(chapter(name)):
+        verdicts = re.findall(r"^.*\b(?:True|False)$", printed(cell), re.MULTILINE)
+        assert verdicts == [], cell.id
+
+
+@every_chapter
+def test_prefix_caching_waits_for_its_chapter(name: str) -> None:
+    if name < "09":
+        code = "\n".join(cell.source for cell in code_cells(chapter(name)))
+        assert not re.search(r"caching=True", code)
+
+
+@pytest.mark.parametrize(("number", "module"), DRAWN)
+def test_the_drawing_of_the_kernel_is_shown(number: str, module: str) -> None:
+    """It comes from the kernel's docstring, where it cannot grow stale."""
+    (cell,) = [c for c in code_cells(chapter(number)) if f"drawing({module})" in c.source]
+    lines = cleandoc(import_module(module).__doc__ or "").splitlines()
+    drawn = [line.strip() for line in lines if line.startswith("    ") and line.strip()]
+    assert len(drawn) >= 4
+    assert [line for line in drawn if line not in printed(cell)] == []
