@@ -168,7 +168,9 @@ export class Player {
   next() {
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
+    const before = this.stage.spots.keep(), pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
+    if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
     this.predict.open();
     return true;
   }

@@ -21,7 +21,7 @@ const CELLS = [
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
 /** A block as a row of slots with their words; its id stands before it, its owners behind it. */
-const STRIP = { h: 20, gy: 5, before: 24, behind: 76, detail: 3 };
+const STRIP = { h: 20, gy: 5, before: 22, behind: 72, detail: 3 };
 
 /** Rows of cells in two pools of so many columns each. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);

@@ -24,6 +24,7 @@ export function drawQueues(stage, state, event, view, top) {
       const name = brief ? nameText(first) : requestText(names[i], first);
       const text = short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
       const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
+      stage.spots.chips.set(names[i], [x, y, width, 16]);
       if (x + width > stage.layout.width - MARGIN - more) break;
       stage.swatch(x, y, 11, 16, "", run.look(first), hit);
       if (state.isAway(first)) under.rect(x, y, 11, 16, "", "url(#ps-hatch)", hit);

@@ -49,6 +49,7 @@ function tablesInFull(stage, state, changed, view) {
         else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, pick);
       }
       if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
+      stage.spots.entries.set(id, [tableX, y, 34, ROW]);
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
       layer.rect(tableX, y, 34, ROW, faded ? "thin dim" : "thin", dropped ? "none" : color, pick);
       if (cpu) layer.rect(tableX, y, 34, ROW, "thin", "url(#ps-hatch)", pick);
@@ -193,6 +194,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   kept.forEach((id, i) => {
     const x = left + i * (width + 1);
     if (id === null) { layer.text(x + width / 2, y + 12, `+${gap}`, "mid muted"); return; }
+    stage.spots.entries.set(id, [x, y + 1, width, 15]);
     const k = gap && i > 3 ? table.ids.length - (kept.length - i) : i;
     const here = id === state.nullBlock ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
     const high = Math.round((150 * here) / size) / 10;

@@ -4,6 +4,7 @@ import { Cells } from "./cells.js";
 import { HEAD, LIST, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
 import { PATTERNS, TWO_BLOCKS } from "./model.js";
+import { Motion, Spots } from "./motion.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
 import { drawQueues } from "./queues.js";
 import { Layer, svg } from "./svg.js";
@@ -25,13 +26,14 @@ function changesOf(event) {
 export class Stage {
   constructor(run, label, width) {
     const layout = plan(run, width);
-    Object.assign(this, { run, label, layout, height: layout.height, focused: 0 });
+    Object.assign(this, { run, label, layout, height: layout.height, focused: 0, spots: new Spots() });
     this.node = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, class: "ps-stage", role: "group" });
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
     this.under = new Layer(this.node, "under");
     this.cells = new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
+    this.motion = new Motion(this);
     this.headings();
   }
 
@@ -71,7 +73,7 @@ export class Stage {
       if (cell.detail !== 3) return;
       put(pools[i].x - 7, y + 16, "end small muted", "block");
       put(pools[i].x, y + 16, "small muted", "slots");
-      put(pools[i].x + cell.w + cell.behind - 15, y + 16, "end small muted", "owners");
+      put(pools[i].x + cell.w + cell.behind - 12, y + 16, "end small muted", "owners");
     });
   }
 
@@ -95,6 +97,8 @@ export class Stage {
     const { run } = this, state = run.at(step);
     const event = step ? run.events[step - 1] : null;
     const changed = changesOf(event);
+    this.motion.stop();
+    this.spots.clear();
     this.cells.draw(state, this.owners(state), view);
     drawTables(this, state, event, changed, view);
     this.drawLists(state, event, changed, view);
@@ -129,6 +133,7 @@ export class Stage {
       for (const { text, ids: those } of chips) {
         const width = Math.max(`${state.total - 1}`.length, text.length) * (layout.narrow ? 7.4 : 6.5) + 9;
         if (x + width > layout.width - MARGIN - (shown + 1 < chips.length ? 40 : 0)) break;
+        for (const id of those) this.spots.lists.set(id, [x, y, width, 16]);
         const pick = { block: those[0] }, first = front && !shown && !view.hideNext;
         layer.rect(x, y, width, 16, first ? "thick" : "thin", "transparent", pick);
         layer.text(x + width / 2, y + 12, text, first ? "mid strong" : "mid", pick);
@@ -138,6 +143,9 @@ export class Stage {
         }
         x += width + 2;
         shown += 1;
+      }
+      for (const { ids: those } of chips.slice(shown)) {
+        for (const id of those) this.spots.lists.set(id, [x, y, 26, 16]);
       }
       if (shown < chips.length) layer.text(x + 4, y + 12, `+${chips.length - shown}`, "muted");
       y += LIST;

@@ -1,0 +1,108 @@
+// Motion: what one step moves is seen on its way. The picture underneath is finished already; what
+// moves are ghosts over it, run by the browser, and gone as soon as anything else is asked for.
+
+import { svg } from "./svg.js";
+
+export const DURATION = 380; // milliseconds
+const MOST = 24; // ghosts at once
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Where things stand in a picture that has been drawn: [x, y, width, height] each. */
+export class Spots {
+  constructor() {
+    this.clear();
+  }
+
+  /** Before the picture is drawn again. */
+  clear() {
+    Object.assign(this, { lists: new Map(), entries: new Map(), chips: new Map() });
+    return this;
+  }
+
+  keep() { return Object.assign(new Spots(), this); }
+}
+
+/** The ghosts of an event's effects, from where things stood to where they stand now. */
+export class Motion {
+  constructor(stage) {
+    this.stage = stage;
+    this.node = stage.node.appendChild(svg("g", { class: "ps-ghosts" }));
+  }
+
+  stop() { this.node.replaceChildren(); }
+
+  /** Show how an event went: `before` and `after` are the spots of the two pictures. */
+  play(event, before, after, most = DURATION) {
+    this.stop();
+    if (still.matches || !event) return;
+    this.left = MOST;
+    this.duration = Math.min(most, DURATION);
+    const { cells: { at } } = this.stage, cell = (id) => this.cellSpot(id);
+    for (const [kind, block, ...rest] of event.effects) {
+      if (!at[block]) continue;
+      if (kind === "take" || kind === "hit") {
+        this.carry(this.chip(`${block}`), before.lists.get(block), after.entries.get(block) ?? cell(block));
+        this.rise(block);
+      } else if (kind === "free") {
+        this.carry(this.chip(`${block}`), before.entries.get(block) ?? cell(block), after.lists.get(block));
+      } else if ((kind === "copy" || kind === "move") && at[rest[0]]) {
+        this.carry(this.likeness(rest[0]), cell(block), cell(rest[0]));
+        this.rise(rest[0]);
+      } else if (kind === "write") this.write(block, rest[1], rest[2]);
+    }
+    for (const [what, , , request] of event.queues ?? []) {
+      if (what === "enter") this.carry(this.chip(""), before.chips.get(request), after.chips.get(request));
+    }
+  }
+
+  cellSpot(id) {
+    const { cells: { at }, layout: { cell } } = this.stage;
+    return [at[id].x, at[id].y, cell.w, cell.h];
+  }
+
+  chip(text) {
+    const g = svg("g", { class: "ghost" });
+    g.append(svg("rect", { width: 26, height: 16 }));
+    g.appendChild(svg("text", { x: 13, y: 12, class: "mid strong" })).textContent = text;
+    return g;
+  }
+
+  /** A cell with all that is in it. */
+  likeness(id) {
+    const inside = this.stage.cells.at[id].g.cloneNode(true), g = svg("g", { class: "ghost whole" });
+    for (const name of ["transform", "tabindex", "data-block", "role"]) inside.removeAttribute(name);
+    g.append(inside);
+    return g;
+  }
+
+  /** From spot to spot; nothing where either is out of the picture. */
+  carry(ghost, from, to) {
+    if (!from || !to || this.left-- <= 0) return;
+    this.node.append(ghost);
+    const at = ([x, y]) => `translate(${x}px, ${y}px)`;
+    const half = `translate(${(from[0] + to[0]) / 2}px, ${Math.min(from[1], to[1]) - 14}px)`;
+    const way = ghost.classList.contains("whole") ? [at(from), at(to)] : [at(from), half, at(to)];
+    ghost.animate({ transform: way, opacity: way.map((_, i) => (i + 1 < way.length ? 1 : 0.85)) },
+      { duration: this.duration, easing: "ease-in-out" }).finished.then(() => ghost.remove(), () => {});
+  }
+
+  /** A cell comes up as what is carried arrives. */
+  rise(id) {
+    this.stage.cells.at[id].g.animate({ opacity: [0.1, 0.25, 1] }, { duration: this.duration, easing: "ease-in" });
+  }
+
+  /** Tokens appear in their slots, one after the other. */
+  write(block, first, count) {
+    const { layout: { cell }, run: { header: { block_size: size } } } = this.stage;
+    const [x, y, w, h] = this.cellSpot(block), across = cell.detail === 3;
+    for (let i = 0; i < count && this.left-- > 0; i++) {
+      const slot = (first + i) % size;
+      const spot = across ? { x: x + slot * cell.slot, y, width: cell.slot, height: h }
+        : { x, y: y + h - ((slot + 1) * h) / size, width: w, height: h / size };
+      const flash = this.node.appendChild(svg("rect", { ...spot, class: "flash" }));
+      const delay = (this.duration * 0.4 * i) / count;
+      flash.animate({ opacity: [0, 0.75, 0] }, { duration: this.duration * 0.6, delay, fill: "both" })
+        .finished.then(() => flash.remove(), () => {});
+    }
+  }
+}

@@ -1,0 +1,134 @@
+"""What a step moves is seen on its way: briefly, never in the way, and only where it is wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+from tests.e2e.test_geometry import shared
+from tests.e2e.test_layout import rows
+
+GHOSTS = "return document.querySelectorAll('.ps-ghosts > *').length"
+# Halfway: all animations are held there, so that there is something to measure.
+HOLD = """
+const running = document.getAnimations();
+for (const one of running) one.pause();
+return running.map((one) => {
+  const { duration, delay } = one.effect.getTiming();
+  return duration + delay;
+});
+"""
+# Where a ghost begins and where it ends, and where the two things are drawn.
+ENDS = """
+const ghost = document.querySelector('.ps-ghosts > .ghost'), [motion] = ghost.getAnimations();
+const middle = (node) => { const b = node.getBoundingClientRect();
+  return [(b.left + b.right) / 2, (b.top + b.bottom) / 2]; };
+motion.pause();
+motion.currentTime = 0;
+const begin = middle(ghost);
+motion.currentTime = motion.effect.getTiming().duration - 0.01;
+return [begin, middle(ghost), middle(document.querySelector(arguments[0]))];
+"""
+
+
+@pytest.fixture
+def moving(page: Page, tmp_path: Path) -> Page:
+    """Twelve blocks: 3 fork, 4 append with a copy, 5 swap out, 6 swap in, 7 free (events)."""
+    scenes.small().to_html(tmp_path / "run.html")
+    page.driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-reduced-motion", "value": "no-preference"}]},
+    )
+    return page.open(tmp_path / "run.html")
+
+
+@pytest.mark.parametrize(
+    ("step", "ghosts"),
+    [
+        (0, 2 + 5),  # two blocks leave the free list, five tokens appear
+        (3, 0),  # a fork moves nothing
+        (4, 1 + 1 + 1),  # a block is taken, another is carried into it, a token appears
+        (5, 1 + 1 + 1),  # taken on the CPU, carried there, and given back here
+        (7, 1),  # the last one drops onto its list: the others are shared
+    ],
+)
+def test_each_step_moves_what_it_moves(moving: Page, step: int, ghosts: int) -> None:
+    moving.go(step)
+    assert moving.js(GHOSTS) == 0, "going to a step moves nothing"
+    moving.key("ARROW_RIGHT")
+    took = moving.js(HOLD)
+    assert moving.js(GHOSTS) == ghosts
+    assert all(each <= 400 for each in took), took
+    assert moving.step == step + 1, "the step is made at once"
+    assert moving.console() == []
+
+
+def test_a_block_goes_from_the_list_to_its_table(moving: Page) -> None:
+    moving.key("ARROW_RIGHT")
+    begin, end, _ = moving.js(ENDS, ".ps-stage")
+    front = moving.js("""
+        const [label] = [...document.querySelectorAll('.ps-stage text')]
+          .filter((t) => t.textContent === 'GPU free list').map((t) => t.getBoundingClientRect());
+        const [head] = [...document.querySelectorAll('.ps-stage text')]
+          .filter((t) => t.textContent === 'Block table').map((t) => t.getBoundingClientRect());
+        return [label.right, (label.top + label.bottom) / 2, head.left, head.right];""")
+    assert begin[0] > front[0]
+    assert abs(begin[1] - front[1]) < 8, "it begins in its list"
+    assert front[2] - 5 < end[0] < front[3] + 5, "it ends in the block table"
+    assert end[1] < begin[1]
+
+
+def test_a_copy_is_carried_from_block_to_block(moving: Page) -> None:
+    event = next(e for e in scenes.small() if any(effect.kind == "copy" for effect in e.effects))
+    (copy,) = (effect for effect in event.effects if effect.kind == "copy")
+    moving.go(4)
+    moving.key("ARROW_RIGHT")
+    moving.js("document.querySelectorAll('.ps-ghosts > :not(.whole)').forEach((g) => g.remove())")
+    begin, end, target = moving.js(ENDS, f'.ps-cell[data-block="{copy.to}"]')
+    source = moving.js(
+        "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
+        "return [(b.left + b.right) / 2, (b.top + b.bottom) / 2]",
+        f'.ps-cell[data-block="{copy.block}"]',
+    )
+    assert begin == pytest.approx(source, abs=6)
+    assert end == pytest.approx(target, abs=6)
+
+
+def test_keys_skip_it_and_it_ends_by_itself(moving: Page) -> None:
+    moving.key("ARROW_RIGHT")
+    moving.js(HOLD)
+    moving.key("ARROW_RIGHT")
+    assert moving.step == 2
+    moving.until("return document.querySelectorAll('.ps-ghosts > *').length === 0")
+    moving.go(4)
+    moving.key("ARROW_RIGHT")
+    moving.js(HOLD)
+    moving.js("pagesimPlayer.goto(2)")
+    assert moving.js(GHOSTS) == 0, "scrubbing has none"
+
+
+def test_reduced_motion_is_none(moving: Page) -> None:
+    reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+    moving.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": reduced})
+    moving.key("ARROW_RIGHT")
+    assert moving.js(GHOSTS) == 0
+    assert moving.step == 1
+
+
+@pytest.mark.parametrize("make", [shared, rows, scenes.scheduled])
+def test_the_picture_is_the_same_with_motion_and_without(
+    page: Page, tmp_path: Path, make: object
+) -> None:
+    run = make()  # type: ignore[operator]
+    run.to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html")
+    for step in range(1, min(len(run), 12) + 1):
+        page.key("ARROW_RIGHT")
+        page.until("return document.querySelectorAll('.ps-ghosts > *').length === 0")
+        moved = page.picture()[0]
+        page.js("pagesimPlayer.goto(0); pagesimPlayer.goto(arguments[0])", step)
+        assert page.picture()[0] == moved, step
+    assert page.console() == []
