@@ -1,0 +1,11 @@
+"""Prefix caching."""
+
+from pagesim.exercises.ch09 import best_pair, chain, defeat_lru, evict, prefix_prefill
+
+EXERCISES = (
+    chain.EXERCISE,
+    evict.EXERCISE,
+    best_pair.EXERCISE,
+    defeat_lru.EXERCISE,
+    prefix_prefill.EXERCISE,
+)

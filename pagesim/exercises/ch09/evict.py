@@ -1,0 +1,175 @@
+"""9.2: which cached block gives way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+from pagesim.story import Story
+from pagesim.timeline.run import Timeline
+from pagesim.v0.evictor import LRUEvictor
+
+STATEMENT = """
+No block is free, and some cached ones wait in the evictor, without an owner. Which one is evicted?
+Write
+
+```python
+def evict(cached):
+    return block
+```
+
+`cached` lists the waiting blocks in the order in which they came to the evictor, as
+`(block, tokens, last_used)`: the id, how many tokens there are from the beginning of the prompt to
+the end of this block, and the time of its last use.
+
+vLLM 0.6.4 means to evict the least recently used block, and of equally old ones the one with the
+longest prefix, since a chain is useful only from its beginning. This is what it does:
+
+* it goes through the list once, and keeps a candidate, at first the first one;
+* it **stops** at the first block that was used later than the candidate;
+* until then a block with more tokens than the candidate takes its place.
+
+Example: `evict([(5, 4, 1.0), (2, 8, 1.0), (7, 12, 3.0)])` is `2`: block 7 was used later, and of
+the two before it block 2 ends the longer prefix.
+"""
+
+
+def evict(cached: list[tuple[int, int, float]]) -> int:
+    """The block that gives way; `cached` has (block, tokens, last_used) in the order of arrival."""
+    ### BEGIN SOLUTION
+    block, tokens, last_used = cached[0]
+    for other, length, used in cached[1:]:
+        if used > last_used:
+            break
+        if length > tokens:
+            block, tokens, last_used = other, length, used
+    return block
+    ### END SOLUTION
+
+
+def expected(cached: list[tuple[int, int, float]]) -> int:
+    """What the simulator's evictor gives up."""
+    evictor = LRUEvictor()
+    for block, tokens, last_used in cached:
+        evictor.add(block, block, tokens, last_used)
+    return evictor.evict()[0]
+
+
+SHOWN = (
+    [(3, 4, 1.0)],
+    [(3, 4, 1.0), (0, 4, 2.0)],
+    [(3, 4, 1.0), (0, 8, 1.0)],
+    [(3, 8, 1.0), (0, 4, 1.0)],
+    [(3, 4, 1.0), (0, 12, 2.0)],
+    [(3, 4, 2.0), (0, 4, 1.0)],
+)
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    """A few small ones, then all orders of four blocks."""
+    for cached in () if hidden else SHOWN:
+        yield Case((cached,), tag=_tag(cached))
+    blocks = [(3, 4, 1.0), (0, 8, 1.0), (5, 4, 2.0), (2, 12, 2.0)]
+    if hidden:
+        ids = rng.sample(range(50), 4)
+        blocks = [(each, 16 * rng.randint(1, 3), float(rng.randint(1, 3))) for each in ids]
+    for order in permutations(blocks):
+        yield Case((list(order),), tag=_tag(list(order)))
+
+
+def _tag(cached: list[tuple[int, int, float]]) -> str:
+    times = [last_used for _, _, last_used in cached]
+    if times != sorted(times):
+        return "an older one came later"
+    if len(cached) == 1:
+        return "one block"
+    if times[0] == times[1]:
+        return "equally old"
+    return "a longer prefix, used later" if cached[1][1] > cached[0][1] else "one is older"
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    (cached,) = case.args
+    place = {block: number for number, (block, _, _) in enumerate(cached)}
+    if yours not in place:
+        return "The answer is the id of one of these blocks."
+    _, tokens, _ = cached[place[right]]
+    mine = cached[place[yours]]
+    stop = next((block for block, _, used in cached[1:] if used > cached[0][2]), None)
+    if stop is not None and place[yours] >= place[stop]:
+        return (
+            f"Block {stop} was used later than the candidate, so vLLM looks no further and never "
+            f"comes to block {yours}."
+        )
+    if mine[1] < tokens:
+        return (
+            f"Block {right} ends a prefix of {tokens} tokens, block {yours} one of {mine[1]}: a "
+            f"chain is eaten from its end."
+        )
+    return f"Block {right} came first, and block {yours} ends no longer prefix."
+
+
+def play(case: Case) -> Timeline:
+    """Two chains wait in the evictor, and a newcomer needs their blocks."""
+    story = Story(gpu_blocks=4, block_size=4, caching=True)
+    for first, now in ((0, 1.0), (20, 2.0)):
+        writer = story.arrive(range(first, first + 8))
+        story.manager.access_all_blocks_in_seq(writer.seq, now)
+        writer.leave()
+    story.arrive(range(40, 52))
+    return story.run.annotate(title="Eviction: the older chain, and its end first")
+
+
+EXERCISE = Exercise(
+    number="9.2",
+    title="Which block is evicted",
+    stars=2,
+    statement=STATEMENT,
+    reference=evict,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "no_tie_break": Wrong(
+            variant(evict, "if length > tokens:", "if used < last_used:"),
+            "Equally old blocks go in the order in which they came.",
+            "equally old",
+        ),
+        "longest_prefix": Wrong(
+            variant(evict, "if used > last_used:", "if False:"),
+            "The block with the longest prefix goes, however recently it was used.",
+            "a longer prefix, used later",
+        ),
+        "really_lru": Wrong(
+            lambda cached: min(cached, key=lambda each: (each[2], -each[1]))[0],
+            "LRU means that the oldest block of all goes.",
+            "an older one came later",
+        ),
+        "shortest_prefix": Wrong(
+            variant(evict, "length > tokens", "length < tokens"),
+            "The beginning of a chain goes first.",
+            "equally old",
+        ),
+        "most_recent": Wrong(
+            lambda cached: max(cached, key=lambda each: (each[2], each[1]))[0],
+            "The block that was used last goes.",
+            "one is older",
+        ),
+    },
+    hints=(
+        "Do what the three points say, in their order. A loop over cached[1:] is enough.",
+        "Keep three things of the candidate: its id, its tokens and its time.",
+        "For each of the others: if used > last_used, break; if length > tokens, it becomes the "
+        "candidate.",
+    ),
+    vllm=(
+        "vllm/core/evictor.py: LRUEvictor.evict",
+        "vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator."
+        "_maybe_allocate_evicted_block_id",
+    ),
+    play=play,
+)
