@@ -24,10 +24,11 @@ CARDS = {
     "h100": Card(80e9, 3.35e12, 989e12, 64e9),
     "h200": Card(141e9, 4.8e12, 989e12, 64e9),
     "l4": Card(24e9, 0.3e12, 121e12, 32e9),
-    "rtx-4090": Card(24e9, 1.008e12, 165e12, 32e9),
+    "rtx-4090": Card(24e9, 1.008e12, 165.2e12, 32e9),
 }
-"""Source: NVIDIA's data sheets (A100 and H100, H200 as SXM; operations without sparsity). PCIe is
-the nominal x16: 32 GB/s in generation 4, 64 GB/s in generation 5."""
+"""Source: NVIDIA's data sheets (A100, H100 and H200 as SXM), for the RTX 4090 its whitepaper of the
+Ada architecture. Operations are without sparsity, sums in float32. PCIe is the nominal x16: 32 GB/s
+in generation 4, 64 GB/s in generation 5."""
 
 _BILLIONS = {
     "qwen2-1.5b": (1.54, 1.54),
