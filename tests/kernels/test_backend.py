@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernels import backend
 from kernels.runtime import mode
 from tests.kernels.children import block_import, python
 
@@ -29,6 +30,7 @@ for dtype in (torch.float32, torch.bfloat16):
     print(out.flatten().tolist(), out.dtype)
 """
 USED = "[9.0, 9.0, 9.0, 9.0] torch.float32\n[9.0, 9.0, 9.0, 9.0] torch.bfloat16\n"
+REPORT = "\nfrom kernels import backend\nprint(backend.main(['--json']))\n"
 KEYS = {"mode", "reason", "device", "torch", "triton", "probe", "ok"}
 
 
@@ -44,39 +46,36 @@ def test_json_is_one_object_and_agrees_with_this_process() -> None:
     assert found["probe"] == "ok"
     assert found["ok"] is True
     if "TRITON_INTERPRET" not in mode.decide().reason:
-        backend = mode.decide()
-        assert (found["mode"], found["device"]) == (backend.mode, backend.device)
+        decided = mode.decide()
+        assert (found["mode"], found["device"]) == (decided.mode, decided.device)
 
 
-def test_two_lines_for_people() -> None:
-    child = python("-m", "kernels.backend")
-    assert child.returncode == 0
-    first, second = child.stdout.splitlines()
+def test_two_lines_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert backend.main([]) == 0
+    first, second = capsys.readouterr().out.splitlines()
     assert " on " in first
     assert second.startswith("probe: ok (torch ")
 
 
 def test_without_triton_the_reference_answers_and_says_so_once(tmp_path: Path) -> None:
-    child = python("-c", USE, path=block_import(tmp_path, "triton"))
-    assert child.stdout == USED
+    child = python("-c", USE + REPORT, path=block_import(tmp_path, "triton"))
+    assert child.stdout.startswith(USED)
     assert len(child.stderr.splitlines()) == 1
     assert "the NumPy reference answers" in child.stderr
     assert "triton cannot be imported" in child.stderr
+    report, status = child.stdout.removeprefix(USED).splitlines()
+    found = json.loads(report)
+    assert (found["mode"], found["triton"], found["probe"]) == ("reference", None, "ok")
+    assert (found["ok"], status) == (True, "0")
 
 
-def test_with_triton_nothing_is_said() -> None:
+def test_with_triton_nothing_is_said_and_nothing_of_ours_is_imported() -> None:
+    """`import kernels` first is enough: a user's own `import triton` finds the mode decided."""
     if mode.decide().mode == "reference":
         pytest.skip(f"no triton to run: {mode.decide().reason}")
-    child = python("-c", USE)
-    assert (child.stdout, child.stderr) == (USED, "")
-
-
-def test_json_without_triton(tmp_path: Path) -> None:
-    child = python("-m", "kernels.backend", "--json", path=block_import(tmp_path, "triton"))
-    found = json.loads(child.stdout)
-    assert (found["mode"], found["triton"], found["probe"]) == ("reference", None, "ok")
-    assert found["ok"] is True
-    assert child.returncode == 0
+    names = "[name for name in sys.modules if name.split('.')[0] in ('pagesim', 'figures')]"
+    child = python("-c", f"import sys, kernels, triton{USE}\nprint({names})")
+    assert (child.stdout, child.stderr) == (f"{USED}[]\n", "")
 
 
 def test_without_torch_importing_works_and_calling_names_the_extra(tmp_path: Path) -> None:
@@ -105,22 +104,6 @@ except ImportError as error:
     assert (found["mode"], found["torch"], found["ok"]) == ("reference", None, False)
     assert 'pip install "pagesim[kernels]"' in found["probe"]
     assert child.returncode == 1
-
-
-def test_importing_kernels_imports_nothing_of_ours() -> None:
-    code = """
-import sys, kernels, kernels.attention.v1, kernels.cache_write, kernels.compare, kernels.backend
-print([name for name in sys.modules if name.split(".")[0] in ("pagesim", "figures")])
-"""
-    assert python("-c", code).stdout == "[]\n"
-
-
-def test_import_kernels_first_is_enough() -> None:
-    """A user's own `import triton` after ours finds the mode decided."""
-    if mode.decide().mode == "reference":
-        pytest.skip(f"no triton to import: {mode.decide().reason}")
-    child = python("-c", "import kernels, triton" + USE)
-    assert (child.stdout, child.stderr) == (USED, "")
 
 
 def test_triton_imported_the_other_way_is_told_with_the_way_out() -> None:
@@ -185,9 +168,10 @@ def test_an_old_triton_with_a_new_numpy_cannot_interpret(
 def test_compile_only_runs_nothing() -> None:
     if mode.decide().mode == "reference":
         pytest.skip(f"no triton to compile with: {mode.decide().reason}")
-    child = python("-m", "kernels.backend", "--json", PAGESIM_COMPILE_ONLY="1")
-    found = json.loads(child.stdout)
+    child = python("-c", REPORT + USE, PAGESIM_COMPILE_ONLY="1")
+    report, status = child.stdout.splitlines()
+    found = json.loads(report)
     assert (found["mode"], found["device"], found["ok"]) == ("compiled", None, False)
     assert found["probe"].startswith("not run")
-    child = python("-c", USE, PAGESIM_COMPILE_ONLY="1")
+    assert status == "1"
     assert "RuntimeError: no kernel can run here" in child.stderr
