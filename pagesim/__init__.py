@@ -1,9 +1,9 @@
-"""pagesim: how vLLM keeps the KV cache of a language model in pages, to see and to touch.
+"""pagesim shows how vLLM keeps the KV cache of a language model in pages.
 
-The names are vLLM 0.6.4.post1's, so that its source can be read beside this.
+The names are those of vLLM 0.6.4.post1, so that its source can be read alongside.
 """
 
-from pagesim import starting as starting  # first: it looks after Ctrl-C while the rest is imported
+from pagesim import starting as starting  # first: it handles Ctrl-C while the rest is imported
 
 # isort: split
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What counts with NumPy is imported when it is asked for: all the rest works without it.
+# Names that need NumPy are imported on first use: everything else works without it.
 _LATER = {
     "CellResult": "pagesim.studies.sweep",
     "Simulation": "pagesim.simulation",

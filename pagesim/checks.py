@@ -1,4 +1,4 @@
-"""Checks on what a caller hands in: each names the argument, the value and what it should be."""
+"""Checks of arguments: each error names the argument, its value and what it should be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_int(name: str, value: Any, minimum: int) -> int:
 
 
 def check_count(name: str, value: Any, minimum: int) -> int:
-    """:func:`check_int` for what is numbered one by one: an id must fit into 64 bits."""
+    """:func:`check_int` for counts, which must fit into 64 bits."""
     if check_int(name, value, minimum) > sys.maxsize:
         raise UsageError(f"{name} must be at most {sys.maxsize}, not {value}")
     return int(value)
@@ -35,18 +35,18 @@ def check_bool(name: str, value: Any, *others: Any) -> None:
 
 
 def check_time(name: str, value: Any) -> float:
-    """``value`` if it is a number that can be earlier or later; TypeError or UsageError if not."""
+    """``value`` if it is a number other than NaN; TypeError or UsageError if not."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {value!r} ({type(value).__name__})")
     if value != value:
-        raise UsageError(f"{name} must be a time, not {value}: nothing is earlier or later than it")
+        raise UsageError(f"{name} must be a time, not {value}, which cannot be compared")
     return value
 
 
 def check_token_ids(name: str, token_ids: Any) -> list[int]:
     """A list with the tokens of ``token_ids``; TypeError unless each is an int.
 
-    A NumPy array or a tensor is welcome through its ``tolist()``.
+    A NumPy array or a tensor is accepted by way of its ``tolist()``.
     """
     if not isinstance(token_ids, (list, tuple)) and (
         isinstance(token_ids, str | bytes) or not isinstance(token_ids, Iterable)

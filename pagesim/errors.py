@@ -1,18 +1,18 @@
-"""The errors that any part of pagesim may raise."""
+"""Errors that any part of pagesim may raise."""
 
 from __future__ import annotations
 
 
 class UsageError(ValueError, AssertionError):
-    """The call itself was wrong: a block freed twice, tokens that do not fit, a negative size.
+    """The call was wrong: a block is freed twice, tokens do not fit, a size is negative.
 
-    vLLM merely asserts in these places; nothing has changed when this is raised.
+    vLLM uses assertions in these places. Nothing has changed when this is raised.
     """
 
 
 class UnsupportedError(UsageError, NotImplementedError):
-    """Two settings that vLLM does not implement together; it raises NotImplementedError."""
+    """Two settings that vLLM does not support together; it raises NotImplementedError."""
 
 
 class NoFreeBlocksError(ValueError):
-    """The pool has no block left to give; whatever was asked for was taken back entirely."""
+    """The pool has no free block left; the call has been undone entirely."""

@@ -1,4 +1,4 @@
-"""How far a simulation or a sweep is: a bar on stderr, a function of the caller's, or nothing."""
+"""The progress of a simulation or a sweep: a bar on stderr, a callback, or nothing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 ProgressCallback = Callable[[int, int], None]
-"""Called with how many requests or cells are done, and of how many."""
+"""Called with the number of finished requests or cells, and the total."""
 
 
 class Progress:
-    """Called with how many are done; ``how`` says who hears of it.
+    """Called with the number that is done; reports it as ``how`` says.
 
     True always draws a bar, False never, None only on a terminal; a function is called instead.
     """
@@ -40,13 +40,13 @@ class Progress:
             self._bar.update(done - self._bar.n)
 
     def fail(self, why: str) -> None:
-        """One more has failed: the bar counts it, and the reason is shown above."""
+        """Count a failure in the bar, and show the reason above it."""
         if self._bar is not None:
             self._failed += 1
             self._bar.set_postfix(failed=self._failed, refresh=False)
             self._bar.write(why, sys.stderr)
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Finish the bar, which stays visible."""
         if self._bar is not None:
             self._bar.close()

@@ -1,8 +1,8 @@
-"""Ctrl-C while the `pagesim` command is still being imported: exit code 130, as at any later time.
+"""Makes Ctrl-C end the `pagesim` command with exit code 130 even while it is being imported.
 
-Imports take a few tenths of a second, in which KeyboardInterrupt would be a traceback through them.
-Where pagesim is a library, nothing is changed. The interpreter's own start (some 15 ms, before it
-looks for pagesim) is not covered.
+Imports take a few tenths of a second, in which KeyboardInterrupt would print a traceback through
+them. When pagesim is used as a library, nothing changes. The start of the interpreter itself (about
+15 ms, before it looks for pagesim) is not covered.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import sys
 from pathlib import Path
 
 INTERRUPTED = 130
-"""What a shell reports of a program that Ctrl-C has ended."""
+"""The exit code that a shell reports for a program ended by Ctrl-C."""
 
 
 def _is_command() -> bool:
     """Whether this process was started as `pagesim` or as `python -m pagesim`."""
-    if sys.argv[:1] == ["-m"]:  # the module is still being looked for
+    if sys.argv[:1] == ["-m"]:  # Python is still looking for the module
         return "-m pagesim" in " ".join(sys.orig_argv)
     return bool(sys.argv) and Path(sys.argv[0]).stem == "pagesim"
 
 
 def started() -> None:
-    """The command can look after Ctrl-C itself: it is a KeyboardInterrupt again."""
+    """From here on the command handles Ctrl-C itself: it raises KeyboardInterrupt again."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,7 +1,7 @@
-"""The short way in: prompts arrive, words are written, sequences fork, move to the CPU and leave.
+"""The simplest interface: prompts arrive, words are written, sequences fork, swap and leave.
 
-vLLM's block manager wants a ``Sequence`` in a ``SequenceGroup``, a status that its caller sets, and
-a ``Logprob`` for each token. A story does that for the reader, and records what happens::
+vLLM's block manager requires a ``Sequence`` in a ``SequenceGroup``, a status that its caller sets,
+and a ``Logprob`` for each token. A story takes care of these, and records what happens::
 
     story = pagesim.Story(gpu_blocks=12, block_size=4)
     alice = story.arrive("Alice was beginning to get", name="alice")
@@ -9,9 +9,9 @@ a ``Logprob`` for each token. A story does that for the reader, and records what
     twin = alice.fork()
     twin.write("bored")  # the last block is shared: it is copied first
     alice.leave()
-    story.run  # what happened, to be stepped through
+    story.run  # what happened, step by step
 
-``story.manager`` is the real block manager, with every call that a story has no word for.
+``story.manager`` is the real block manager, for every call that a story has no method for.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 RUNNING, SWAPPED = SequenceStatus.RUNNING, SequenceStatus.SWAPPED
 Tokens = str | Iterable[int]
-"""Words, each of which is a token, or the ids of tokens."""
+"""Words, each of which is a token, or token ids."""
 
 
 class Story:
     """Sequences that write into the pages of one block manager.
 
-    The sizes count blocks, and slots in a block. ``record=False`` saves the time that recording
-    takes: then there is no ``run``. Errors are the manager's: NoFreeBlocksError where no block is
-    left, and nothing has changed.
+    Sizes are numbers of blocks, and of slots in a block. ``record=False`` saves the time of
+    recording; then there is no ``run``. Errors are the manager's: NoFreeBlocksError if no block is
+    left; then nothing has changed.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Story:
         self.manager = SelfAttnBlockSpaceManager(
             block_size, gpu_blocks, cpu_blocks, watermark, sliding_window, enable_caching=caching
         )
-        """The block manager that does it all."""
+        """The block manager that does the work."""
         self.writers: list[Writer] = []
-        """Those that are here, in the order in which they came."""
+        """The present sequences in order of arrival."""
         self._words: dict[str, int] = {}
         self._next_id = 0
         self._now = 0.0
@@ -73,12 +73,12 @@ class Story:
     def run(self) -> Timeline:
         """What happened so far, step by step. UsageError if the story is not recorded."""
         if self._run is None:
-            raise UsageError("this story is not recorded: it was begun with record=False")
+            raise UsageError("this story is not recorded: it was made with record=False")
         return self._run
 
     @property
     def words(self) -> dict[int, str]:
-        """The words so far, by the tokens that stand for them."""
+        """The words so far, by their tokens."""
         return {token: word for word, token in self._words.items()}
 
     def arrive(self, prompt: Tokens, name: Name | None = None) -> Writer:
@@ -91,10 +91,10 @@ class Story:
         return self._welcome(Writer(self, seq, group, seq_id if name is None else name))
 
     def batch(self) -> AttentionMetadata:
-        """The next step of the model: what the running sequences have not computed yet.
+        """The next step of the model: the tokens of running sequences not computed so far.
 
-        A sequence with one token to compute decodes, one with more of them prefills; prefills come
-        first. From here on these tokens are computed. See `pagesim.cache.AttentionMetadata`.
+        A sequence with one such token decodes, one with more prefills; prefills come first.
+        Afterwards these tokens count as computed. See `pagesim.cache.AttentionMetadata`.
         """
         from pagesim.cache.attention_metadata import build_attention_metadata
 
@@ -106,7 +106,7 @@ class Story:
         for writer in running:
             writer.seq.data.update_num_computed_tokens(writer.num_uncomputed)
             self.manager.access_all_blocks_in_seq(writer.seq, self._now)
-        for writer in running[:1]:  # it marks the blocks of all
+        for writer in running[:1]:  # one call marks the blocks of all
             self.manager.mark_blocks_as_computed(writer.group, 1)
         return batch
 
@@ -120,11 +120,11 @@ class Story:
         return ids
 
     def _free_id(self, name: object = None) -> int:
-        """An id that no sequence has; the label that is to stand for it must not be taken."""
+        """An unused id; its label, if any, must not be in use either."""
         if name is not None and not is_name(name):
             raise TypeError(f"a name must be a number or a short string, not {name!r:.80}")
         if name is not None and name in [writer.name for writer in self.writers]:
-            raise UsageError(f"{name!r} is here already: a name is for one sequence at a time")
+            raise UsageError(f"{name!r} is already in use: names must be unique")
         while self._next_id in self.manager.block_tables:
             self._next_id += 1
         return self._next_id
@@ -145,32 +145,32 @@ class Writer:
 
     @property
     def block_ids(self) -> list[int]:
-        """Its block table; empty when it has left."""
+        """Its block table; empty after it has left."""
         tables = self.story.manager.block_tables
         return list(tables[self.seq.seq_id].physical_block_ids) if self.is_here else []
 
     @property
     def token_ids(self) -> list[int]:
-        """Its prompt, and what it has written."""
+        """Its prompt and what it has written."""
         return list(self.seq.get_token_ids())
 
     @property
     def is_here(self) -> bool:
-        """Whether it has not left yet."""
+        """Whether it has not yet left."""
         return self in self.story.writers
 
     @property
     def num_uncomputed(self) -> int:
-        """Tokens whose keys and values no :meth:`Story.batch` has computed yet."""
+        """The number of tokens that no :meth:`Story.batch` has computed yet."""
         return self.seq.data.get_num_uncomputed_tokens()
 
     def write(
         self, tokens: Tokens = (), *, lookahead: int = 0, at_once: bool = False
     ) -> list[tuple[int, int]]:
-        """Go on: each token is a step of its own, unless all of them come ``at_once``.
+        """Write tokens: each in a separate step, or all ``at_once``.
 
-        ``lookahead`` slots are reserved behind them. Returns the copies that must be made first,
-        (from, to) each. UsageError unless it is here and running.
+        ``lookahead`` slots are reserved after them. Returns the copies that must be made first, as
+        pairs (from, to). UsageError unless the sequence is present and running.
         """
         self._check("write", RUNNING)
         ids = self.story._tokens(tokens)
@@ -188,7 +188,7 @@ class Writer:
             raise
 
     def fork(self, name: Name | None = None) -> Writer:
-        """A second sequence with the same tokens in the same blocks, of the same request."""
+        """A second sequence of the same request, with the same tokens in the same blocks."""
         self._check("fork", RUNNING)
         story = self.story
         child = self.seq.fork(name if isinstance(name, int) else story._free_id(name))
@@ -199,12 +199,12 @@ class Writer:
         )
 
     def swap_out(self) -> list[tuple[int, int]]:
-        """Move to the CPU, with all forks of the same request; returns what `CacheEngine` moves."""
+        """Move to the CPU with all forks of the request; returns what `CacheEngine` moves."""
         self._check("swap out", RUNNING)
         return self._move(self.story.manager.swap_out(self.group), SWAPPED)
 
     def swap_in(self) -> list[tuple[int, int]]:
-        """Come back to the GPU, with the forks; returns what `CacheEngine` moves."""
+        """Move back to the GPU with all forks; returns what `CacheEngine` moves."""
         self._check("swap in", SWAPPED)
         return self._move(self.story.manager.swap_in(self.group), RUNNING)
 
@@ -214,7 +214,7 @@ class Writer:
         return pairs
 
     def leave(self) -> None:
-        """Give the blocks back."""
+        """Free the blocks."""
         self._check("leave")
         self.story.manager.free(self.seq)
         self.seq.status = SequenceStatus.FINISHED_STOPPED
@@ -223,7 +223,7 @@ class Writer:
             self.group.remove(self.seq.seq_id)
 
     def metadata(self) -> SequenceGroupMetadata:
-        """Its part of the next step, as a scheduler would say it."""
+        """Its part of the next step, as a scheduler would describe it."""
         seq, manager = self.seq, self.story.manager
         is_prompt = self.num_uncomputed > 1 or not seq.get_num_computed_tokens()
         return SequenceGroupMetadata(

@@ -1,6 +1,6 @@
-"""The step-through player: a timeline file becomes a page that can be stepped both ways.
+"""The player: turns a timeline file into a page that steps forwards and backwards.
 
 ``page.page`` makes one HTML document, ``notebook.notebook_html`` a notebook's output,
-``static_svg.static_svg`` a still picture, ``describe.describe`` the words for it. All read the
-format (``pagesim/timeline/FORMAT.md``) and know nothing of the simulator's objects.
+``static_svg.static_svg`` a still picture, and ``describe.describe`` its alternative text. All read
+the format (``pagesim/timeline/FORMAT.md``) and use none of the simulator's objects.
 """

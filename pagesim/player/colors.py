@@ -1,7 +1,7 @@
-"""Which colour a sequence has: one rule for the player, the still picture and the figures.
+"""The colour of a sequence: one rule for the player, the still picture and the figures.
 
-The first sequence of a run has the first colour, the second the second, and so on in the order of
-their first appearance. After seven the colours begin again, and a pattern tells the rounds apart.
+Sequences take the colours in order of their first appearance. After seven the colours repeat, and a
+pattern distinguishes the rounds.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Masataka Okabe and Kei Ito, "Color Universal Design", 2008. The darkest come last: black text
-# is read most easily on the ones in front. Black itself is kept for ink.
+# is easiest to read on the first ones. Black itself is reserved for ink.
 OKABE_ITO = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2")
 PATTERNS = ("", "x", "-", "\\", "+", "|")
-"""The rounds: nothing, then lines only (dots would be taken for tokens)."""
+"""The rounds: no pattern first, then only lines (dots would look like tokens)."""
 
 
 def places(names: Iterable[Any]) -> dict[Any, int]:
@@ -22,7 +22,7 @@ def places(names: Iterable[Any]) -> dict[Any, int]:
 
 
 def names_in(header: Mapping[str, Any], state: Mapping[str, Any]) -> list[int | str]:
-    """The sequences of a state in the order of first appearance: the header's, then the rest."""
+    """The sequences of a state in order of first appearance: the header's, then the rest."""
     return [*header.get("sequences", ()), *(table[0] for table in state["tables"])]
 
 
@@ -32,5 +32,5 @@ def color_of(place: int) -> str:
 
 
 def pattern_of(place: int) -> str:
-    """The pattern that tells sequences of one colour apart: none for the first seven."""
+    """The pattern that distinguishes sequences of one colour: empty for the first seven."""
     return PATTERNS[place // len(OKABE_ITO) % len(PATTERNS)]

@@ -1,4 +1,4 @@
-"""What a picture shows, in words: the alternative text of a state."""
+"""The alternative text for a picture of a state."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ MAX_LISTED = 8
 
 
 def name_text(name: int | str) -> str:
-    """What to call a table: the sequence 3 is s3, a label is itself."""
+    """The displayed name of a table: sequence 3 is s3, a label is itself."""
     return f"s{name}" if isinstance(name, int) else name
 
 
 def describe(header: Mapping[str, Any], state: Mapping[str, Any]) -> str:
-    """A few sentences about a state of the format: tables, sharing, what is free.
+    """A few sentences about a state of the format: tables, sharing, free blocks.
 
-    Small caches are told table by table, of large ones it gives the counts.
+    Small caches are described table by table, large ones by counts.
     """
     *others, (name, size) = [[name, size] for name, size in header["pools"] if size] or [["", 0]]
     pools = [f"{size} {name}" for name, size in others] + [_count(size, f"{name} block".strip())]
@@ -49,7 +49,7 @@ def describe(header: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
 
 def request_text(request: int | str, state: Mapping[str, Any]) -> str:
-    """A request beside its first sequence; its name alone where they are called alike."""
+    """A request with its first sequence; only one name if they have the same."""
     first = next((first for name, first in state.get("requests", ()) if name == request), request)
     name = name_text(first)
     alike = str(request) == str(first) or str(request) == name

@@ -1,8 +1,8 @@
-"""`pagesim.explore(scenario, block_size=[4, 8, 16], ...)`: turn a knob, and watch another run.
+"""`pagesim.explore(scenario, block_size=[4, 8, 16], ...)`: controls that change a run.
 
-The controls are ipywidgets, which are imported when they are needed and not before. The player
-knows nothing of them: a change makes a new run, and a new player takes the old one's place. Where
-nothing can be turned (a static page, no ipywidgets, no kernel) the first picture stands there.
+The controls are ipywidgets, which are imported only when needed. The player knows nothing of them:
+a change makes a new run, and a new player replaces the old one. Where there are no controls (a
+static page, no ipywidgets, no kernel), the first picture is shown.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.lesson.captured import Captured
 
-# A new player begins at the step where the old one stood. The page keeps that step under a name,
-# and learns it through the two hooks of the player's that are documented for others.
+# A new player begins at the step of the old one. The page stores that step, which it learns through
+# the two documented hooks of the player.
 _KEEP_STEP = """(frame => {
   const view = frame.contentWindow, key = 'pagesim-explore:KEY';
   const ready = () => {
@@ -32,9 +32,9 @@ _KEEP_STEP = """(frame => {
   ready();
 })(this)"""
 
-# JupyterLab takes a key pressed on a slider for a command: x would cut the cell. It leaves alone
-# an element that bears the attribute itself (its parent's does not count), so whatever gets the
-# focus gets the attribute too. A style's load event comes when the controls are in the page.
+# JupyterLab treats a key pressed on a slider as a command: x would cut the cell. It ignores keys on
+# an element that has the attribute itself (its parent's does not count), so every element that gets
+# the focus also gets the attribute. A style's load event fires when the controls are in the page.
 _CLASS = "pagesim-explorer"
 _KEEP_KEYS = (
     f"<style onload=\"this.closest('.{_CLASS}')?.addEventListener('focusin', "
@@ -104,7 +104,7 @@ def _box(widgets: Any, scenario: Callable[..., Any], knobs: dict[str, Knob], sti
 
 
 def _defaults(scenario: Callable[..., Any], ranges: dict[str, Any]) -> dict[str, Any]:
-    """The function's own defaults; UsageError where its parameters and the ranges do not fit."""
+    """The function's defaults; UsageError if its parameters and the ranges do not match."""
     if not callable(scenario):
         raise UsageError(f"scenario must be a function that returns a run, not {scenario!r:.80}")
     parameters = inspect.signature(scenario).parameters
@@ -117,25 +117,25 @@ def _defaults(scenario: Callable[..., Any], ranges: dict[str, Any]) -> dict[str,
     for name in ranges:
         if name not in named and not any_name:
             known = ", ".join(named) or "none"
-            raise UsageError(f"{name} is no parameter of the scenario; it has: {known}")
+            raise UsageError(f"{name} is not a parameter of the scenario; it has: {known}")
     for name, parameter in parameters.items():
         fixed = parameter.default is Parameter.empty
         if parameter.kind is Parameter.POSITIONAL_ONLY and fixed:
-            raise UsageError(f"{name} can only be given by position; explore gives it by name")
+            raise UsageError(f"{name} is positional-only, but explore passes it by name")
         if name in named and fixed and name not in ranges:
             raise UsageError(f"{name} has no default: give it a range, as in {name}=(1, 8)")
     return {name: parameter.default for name, parameter in named.items()}
 
 
 def _knob(name: str, choice: Any, default: Any) -> Knob:
-    """The control for one parameter; UsageError if the range is none, or the default not in it."""
+    """The control for one parameter; UsageError for a bad range or a default outside it."""
     look: dict[str, Any] = {"description": name, "style": {"description_width": "initial"}}
     given = default is not Parameter.empty
     if isinstance(choice, bool):
         return "Checkbox", look | {"value": bool(default) if given else choice, "indent": False}
     if isinstance(choice, list):
         if not choice:
-            raise UsageError(f"{name}: a list of choices must have one at least")
+            raise UsageError(f"{name}: a list of choices needs at least one")
         if given and default not in choice:
             raise UsageError(f"{name}: the default {default!r} is not among {choice!r:.80}")
         options = [(str(value), value) for value in choice]
@@ -151,7 +151,7 @@ def _knob(name: str, choice: Any, default: Any) -> Knob:
 
 
 def _numbers(name: str, choice: Any) -> tuple[float, float, float]:
-    """Low, high and step of a range: ints if all of them are, a hundredth as step of floats."""
+    """Low, high and step of a range: ints if all are ints; the default step of floats is 1 %."""
     fits = isinstance(choice, tuple) and len(choice) in (2, 3) and all(map(_is_number, choice))
     if not fits:
         raise UsageError(
@@ -198,7 +198,7 @@ def _keeping_step(html: str, key: str) -> str:
 
 
 def _line(error: Exception) -> str:
-    """What went wrong, as one line of text that cannot become markup."""
+    """The error as one line of text that cannot become markup."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     if len(text) > 300:
         text = text[:299] + "…"

@@ -1,4 +1,4 @@
-"""The player as a notebook's output: alive in an iframe, with a still picture beside it."""
+"""The player as a notebook's output: live in an iframe, with a still picture as a fallback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HEIGHT = 860
 def notebook_html(jsonl_gz: bytes, *, title: str, alt: str, static_svg: str) -> str:
     """HTML for ``_repr_html_``: it works live, in a static export and offline.
 
-    The iframe has an origin (``allow-same-origin``): the player asks the notebook around it for its
-    theme and keeps its step in the session's storage, for an iframe that is scrolled away begins
-    again. Its policy allows no script but the player's. An untrusted notebook drops the iframe and
-    keeps the picture, which is why it is there.
+    The iframe has an origin (``allow-same-origin``): the player reads the theme of the notebook
+    around it, and keeps its step in the session's storage, because an iframe that scrolls out of
+    view is reloaded. Its policy allows only the player's script. An untrusted notebook drops the
+    iframe and keeps the picture.
     """
     document = page(jsonl_gz, title=title, alt=alt)
-    # Only these two have a meaning inside single quotes; the script is full of double ones.
+    # Only these two are special inside single quotes; the script is full of double quotes.
     inside = document.replace("&", "&amp;").replace("'", "&#39;")
     picture = base64.b64encode(static_svg.encode()).decode("ascii")
     return (

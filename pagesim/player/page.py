@@ -1,7 +1,7 @@
-"""The player as one HTML document: it opens from a disk, from a server, or in an iframe.
+"""The player as one HTML document that opens from a disk, from a server, or in an iframe.
 
-The document carries the timeline, one style, and one script that unpacks the player's. Its
-Content-Security-Policy lets nothing else run or load, so whatever a timeline holds, it stays text.
+The document contains the timeline, one style, and one script that unpacks the player's. Its
+Content-Security-Policy lets nothing else run or load, so the contents of a timeline remain text.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from functools import lru_cache
 from pathlib import Path
 
 BUNDLE = Path(__file__).parent / "bundle"
-"""What `make web` makes of js/ and player.css; nothing else of the player is in a page."""
+"""The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
 
 @lru_cache(maxsize=1)
 def script() -> str:
-    """The player's script as a page carries it, without the line that says where it comes from."""
+    """The player's script as a page contains it, without the line that names its source."""
     return _bundled("player.js").split("\n", 1)[1]
 
 
 @lru_cache(maxsize=1)
 def loader() -> str:
-    """What unpacks the script, so that a page carries a third of it."""
+    """The code that unpacks the script, which takes a third of its size when packed."""
     return _bundled("load.js")
 
 
 @lru_cache(maxsize=1)
 def packed_script() -> str:
-    """The script as it stands in a page."""
+    """The script as a page contains it, packed."""
     return _packed(script().encode())
 
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    """The player's style as a page carries it."""
+    """The player's style as a page contains it."""
     return _bundled("player.css")
 
 
 def policy() -> str:
-    """The Content-Security-Policy: these scripts and this style, and nothing from anywhere."""
+    """The Content-Security-Policy: these scripts and this style, and nothing else."""
     scripts = f"'{_sha256(loader())}' '{_sha256(script())}'"
     return f"default-src 'none'; script-src {scripts}; style-src '{_sha256(style())}'"
 
@@ -50,8 +50,8 @@ def policy() -> str:
 def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
     """A whole HTML document that plays a timeline file; the same text each time.
 
-    ``jsonl_gz`` is a file as ``FORMAT.md`` describes it, gzipped; the caller has checked it.
-    ``alt`` says in words what there is to see, for those without a script or without eyes.
+    ``jsonl_gz`` is a valid file as ``FORMAT.md`` describes it, gzipped. ``alt`` describes the
+    picture for readers who do not see it.
     """
     words = html.escape(alt)
     return (
@@ -72,7 +72,7 @@ def _bundled(name: str) -> str:
 
 
 def _packed(data: bytes) -> str:
-    """Gzipped, in letters; the same ones each time."""
+    """Gzipped and base64-encoded, reproducibly."""
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
 
 

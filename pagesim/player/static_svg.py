@@ -1,6 +1,6 @@
-"""A still picture of one state, for where no script runs, and the same in words.
+"""A still picture of one state, with alternative text, for where no script runs.
 
-Pure Python, a few kilobytes, the same bytes each time. It keeps the rules of the other pictures:
+Pure Python, a few kilobytes, the same bytes each time. It follows the rules of the other pictures:
 one colour per sequence with its name beside it, fill height = tokens, hatch = CPU, thick edge and
 a count = shared.
 """
@@ -18,7 +18,7 @@ from pagesim.player.describe import describe, name_text, request_text
 INK, MUTED, PAPER, HELD = "#1A1A1A", "#595959", "#FFFFFF", "#D9D9D9"
 WIDTH, MARGIN, LEFT = 880, 12, 372
 LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8
-# Width and height of a cell, gap, and whether its id fits: the first that is not too high is used.
+# Width and height of a cell, gap, and whether its id fits: the first one that fits is used.
 CELLS = ((44, 32, 5, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, False))
 MAX_HEIGHT = 420
 HATCH = "url(#cpu)"
@@ -26,12 +26,12 @@ HATCH = "url(#cpu)"
 LINES = {"x": "M0 0L5 5M5 0L0 5", "-": "M0 2.5H5", "\\": "M0 0L5 5", "+": "M0 2.5H5M2.5 0V5",
          "|": "M2.5 0V5"}  # fmt: skip
 Look = tuple[str, str]
-"""A colour, and the pattern on it or nothing."""
+"""A colour, and the pattern on it, if any."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class _Sheet:
-    """Collects a picture: fills below hatches below edges below texts, alike ones in one path."""
+    """Collects a picture: fills below hatches below edges below texts, equal ones in one path."""
 
     def __init__(self) -> None:
         self.paths: dict[tuple[int, str], list[str]] = {}
@@ -49,7 +49,7 @@ class _Sheet:
             self.paths.setdefault((2, look), []).append(box)
 
     def parts(self) -> list[str]:
-        """The elements, from the back to the front."""
+        """The elements from back to front."""
         ordered = sorted(self.paths.items(), key=lambda item: item[0][0])
         return [f'<path {look} d="{"".join(d)}"/>' for (_, look), d in ordered] + self.texts
 
@@ -67,7 +67,8 @@ HALO = f'paint-order="stroke" stroke="{PAPER}" stroke-width="3"'
 def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str) -> str:
     """An SVG document of ``state`` (the format's, see ``FORMAT.md``) under a caption.
 
-    ``header`` gives the sizes. What does not fit is counted: at most 16 sequences, 8 blocks each.
+    ``header`` gives the sizes. It shows at most 16 sequences with 8 blocks each, and counts the
+    rest.
     """
     sheet = _Sheet()
     body = MARGIN + 58
@@ -93,7 +94,7 @@ def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str
 
 
 def _two_pools(header: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """The first pool, and the others as one: their names and sizes."""
+    """The names and sizes of the first pool and of all others together."""
     (name, size), *others = header["pools"] or [["", 0]]
     return [(name, size), (", ".join(n for n, _ in others), sum(size for _, size in others))]
 

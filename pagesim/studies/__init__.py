@@ -1,1 +1,1 @@
-"""Questions asked of many runs: the paper's figures, sharing, prefix hits, sweeps over a grid."""
+"""Studies of many runs: the paper's figures, sharing, prefix hits, sweeps over a grid."""

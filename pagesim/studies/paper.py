@@ -1,12 +1,12 @@
-"""The paper's figures about memory, simulated, with the published numbers beside ours.
+"""The paper's figures about memory, simulated and compared with the published numbers.
 
 "Efficient Memory Management for Large Language Model Serving with PagedAttention" (SOSP '23,
-arXiv 2309.06180) measured OPT-13B on an A100-40GB: 12 GiB for keys and values, 800 KiB a token, so
-15,728 slots, and sequences of at most 2,048 tokens. It gives the mean lengths of its requests and
-not how they spread, so one number is calibrated; :data:`CALIBRATION` says which.
+arXiv 2309.06180) measured OPT-13B on an A100-40GB: 12 GiB for keys and values and 800 KiB per token
+give 15,728 slots; sequences have at most 2,048 tokens. It states the mean lengths of its requests
+but not their spread, so one number is calibrated; :data:`CALIBRATION` says which.
 
-:func:`controls` does the accounting wrongly, in four ways that are easy to take: nothing but the
-right one comes near the published numbers.
+:func:`controls` does the accounting in four plausible but wrong ways: only the right one comes near
+the published numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIGURE_2 = {
     "oracle": {"token": 38.2, "reserved": 25.2, "external": 36.6},
     "paged": {"token": 96.3},
 }
-"""Percent of the pool; what the paper calls "external & others" holds our external and free."""
+"""Percent of the pool; the paper's "external & others" contains our external and free."""
 
 FIGURE_13A = {"max": 7.00, "pow2": 9.81, "oracle": 13.62, "paged": 30.42}
 FIGURE_13B = {"max": 7.00, "pow2": 43.24, "oracle": 72.75, "paged": 132.44}
@@ -45,7 +45,7 @@ FIGURE_15 = {
         "parallel sampling": {"2": 6.09, "4": 8.53, "6": 9.79},
         "beam search": {"2": 37.56, "4": 53.13, "6": 55.16},
     },
-    # Of ShareGPT the paper's text gives the range, whose ends are the least and the most outputs.
+    # For ShareGPT, the paper's text gives the range from the fewest to the most outputs.
     "sharegpt": {
         "parallel sampling": {"2": 16.2, "6": 30.5},
         "beam search": {"2": 44.3, "6": 66.3},
@@ -54,15 +54,15 @@ FIGURE_15 = {
 """Percent of blocks saved by sharing, for 2, 4 and 6 outputs of a request."""
 
 MEANS = {"sharegpt": (161.31, 337.99), "alpaca": (19.31, 58.45)}
-"""Tokens of a prompt and of an output on average (Figure 11)."""
+"""Mean tokens of a prompt and of an output (Figure 11)."""
 
 
 def output_cv() -> float:
-    """How much outputs spread (standard deviation ÷ mean), from what Orca (Max) reserves.
+    """The spread of outputs (standard deviation ÷ mean), from the slots that Orca (Max) reserves.
 
-    Its batch is full, so a running request is caught at any of its ``o`` iterations alike, with
-    ``(o + 1) / 2`` slots still reserved on average; long outputs are caught more often. In the mean
-    ``batch · E[o (o + 1) / 2] / E[o]`` slots are reserved, and ``E[o²] = E[o]² (1 + cv²)``.
+    Its batch is full, so a running request is equally likely to be at any of its ``o`` iterations,
+    with ``(o + 1) / 2`` slots still reserved on average; long outputs are seen more often. On
+    average ``batch · E[o (o + 1) / 2] / E[o]`` slots are reserved; ``E[o²] = E[o]² (1 + cv²)``.
     """
     mean = MEANS["sharegpt"][1]
     reserved = FIGURE_2["max"]["reserved"] / 100 * PAPER_POOL.slots / FIGURE_13A["max"]
@@ -70,20 +70,20 @@ def output_cv() -> float:
 
 
 PROMPT_CV = {"sharegpt": 1.3, "alpaca": 0.5}
-"""Assumed: ShareGPT's prompts are anything a person pastes, Alpaca's are short instructions.
+"""Assumed: ShareGPT's prompts are whatever people paste, Alpaca's are short instructions.
 
 (With 1.3 for both, six samples of an Alpaca prompt would save 14.7 % by sharing, not 12.7 %.)
 """
 
 CALIBRATION = (
-    "Lengths are gamma-distributed with the paper's means. How outputs spread (CV "
-    f"{output_cv():.2f}) is derived from the reserved share of Orca (Max), and how prompts spread "
-    f"(CV {PROMPT_CV['sharegpt']}) is assumed: so the row of Orca (Max) is calibrated, and the "
+    "Lengths are gamma-distributed with the paper's means. The spread of outputs (CV "
+    f"{output_cv():.2f}) is derived from the reserved share of Orca (Max), and that of prompts "
+    f"(CV {PROMPT_CV['sharegpt']}) is assumed, so the row of Orca (Max) is calibrated and the "
     "other rows are predictions."
 )
 
 SATURATED = (
-    "All requests wait from the start, first come, first served; mean over the iterations from "
+    "All requests wait from the start, first come, first served; means over the iterations from "
     "when 10 % of the requests are done until the last one enters memory."
 )
 
@@ -92,8 +92,8 @@ SATURATED = (
 class Comparison:
     """A figure of the paper: our rows and the published ones, under the same names.
 
-    ``published`` lacks what the paper does not give. ``calibration`` says what was put in that the
-    paper does not tell, ``method`` how the numbers come about.
+    ``published`` lacks what the paper does not state. ``calibration`` names the assumptions that
+    the paper does not support, and ``method`` says how the numbers are computed.
     """
 
     title: str
@@ -106,7 +106,7 @@ class Comparison:
 
 
 def figure_2(n: int = 10_000, seed: int = 0) -> Comparison:
-    """Where the slots are, for three Orca baselines and vLLM (block size 16), on ShareGPT."""
+    """The use of the slots by three Orca baselines and vLLM (block size 16), on ShareGPT."""
     return Comparison(
         "Memory waste (Figure 2)",
         "% of the KV cache; batch in requests",
@@ -131,10 +131,10 @@ def figure_13a(n: int = 10_000, seed: int = 0) -> Comparison:
 
 
 def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
-    """How many requests run at once on Alpaca, 30 a second: no reproduction, see ``method``.
+    """How many requests run at once on Alpaca, 30 a second: not a reproduction, see ``method``.
 
-    The queue was not always full there, so the batch depends on how fast the machine was. "batch"
-    is that of an ideal machine, "saturated" that of a machine too slow to empty the queue.
+    The queue was not always full in the paper, so the batch depends on the speed of the machine.
+    "batch" is that of an ideal machine, "saturated" that of one too slow to empty the queue.
     """
     workload = lengths("alpaca", n, seed, rate=30.0)
     rows = {
@@ -160,10 +160,10 @@ def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
 
 
 def figure_15(dataset: str = "alpaca", searches: int = 100, seed: int = 0) -> Comparison:
-    """What sharing saves on "alpaca" or "sharegpt".
+    """The memory saved by sharing on "alpaca" or "sharegpt".
 
-    Samples of one prompt are to be compared with the paper. Beam search branches by a model of
-    ours, and is played through real block tables for so many ``searches``.
+    Samples of one prompt can be compared with the paper. Beam search uses a branching model chosen
+    here, and is played through real block tables for the given number of ``searches``.
     """
     many, few = lengths(dataset, 100_000, seed), lengths(dataset, searches, seed)
     widths = (2, 4, 6)
@@ -176,8 +176,8 @@ def figure_15(dataset: str = "alpaca", searches: int = 100, seed: int = 0) -> Co
         },
         FIGURE_15[dataset],
         "Block size 16, mean over all iterations of all requests. Samples share their prompt and "
-        "are equally long; in the beam search every next candidate continues one of the present "
-        "ones, any with the same probability.",
+        "are equally long; in the beam search, each next candidate continues one of the present "
+        "ones, chosen uniformly.",
         f"Gamma lengths with the paper's means; the outputs' CV ({output_cv():.2f}) is derived "
         f"from Figure 2, the prompts' ({PROMPT_CV[dataset]}) is assumed.",
     )
@@ -198,12 +198,12 @@ def block_sizes(
 
 
 def controls(n: int = 4000, seed: int = 0) -> dict[str, dict[str, float]]:
-    """Four wrong ways, each with the mean that comes out; :func:`figure_2` has the right ones.
+    """Four wrong ways, each with its mean; :func:`figure_2` has the right ones.
 
     * "rounding is internal": Oracle, with the buddy's rounding as part of the request;
-    * "pow2 of all": Pow2 that rounds prompt and output together, not the output alone;
-      (The same stretches are granted in both, and so both give the same numbers.)
-    * "first fit": Oracle without a buddy allocator, granted exactly what it asks for;
+    * "pow2 of all": Pow2 that rounds prompt and output together, not only the output;
+      (both grant the same stretches, so they give the same numbers)
+    * "first fit": Oracle without a buddy allocator, granted exactly what it requests;
     * "unsaturated": Max at a rate that leaves the queue empty, so that much is free.
     """
     slots, longest = PAPER_POOL.slots, MAX_MODEL_LEN
@@ -227,8 +227,8 @@ def controls(n: int = 4000, seed: int = 0) -> dict[str, dict[str, float]]:
 def lengths(dataset: str, n: int, seed: int = 0, rate: float | None = None) -> Workload:
     """``n`` requests with the paper's mean lengths of "sharegpt" or "alpaca"; see CALIBRATION.
 
-    Not ``n`` draws, but the distribution cut into ``n`` equal parts, in random order: so also a
-    thousand requests have the paper's means, and few very long ones do not decide the outcome.
+    These are not ``n`` draws but the distribution cut into ``n`` equal parts, in random order: even
+    a thousand requests have the paper's means, and a few long ones do not decide the outcome.
     """
     generator = np.random.default_rng(seed)
     mean_prompt, mean_output = MEANS[dataset]
@@ -246,7 +246,7 @@ def lengths(dataset: str, n: int, seed: int = 0, rate: float | None = None) -> W
 def _spread(
     generator: np.random.Generator, n: int, mean: float, cv: float
 ) -> npt.NDArray[np.int64]:
-    """Gamma lengths: many draws, sorted and cut into ``n`` parts, the mean of each; shuffled."""
+    """Gamma lengths: many draws, sorted, cut into ``n`` parts, averaged and shuffled."""
     draws = np.sort(generator.gamma(1 / cv**2, mean * cv**2, 100 * n)).reshape(n, 100)
     whole = np.clip(np.rint(draws.mean(axis=1)), 1, MAX_MODEL_LEN - 1).astype(np.int64)
     return generator.permutation(whole)

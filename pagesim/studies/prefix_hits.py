@@ -1,11 +1,11 @@
 """How much of a trace's prompts a prefix cache finds again, and how large it must be for that.
 
-Two rates differ, and both are right. :func:`ids_seen_before` counts every hash id of the trace.
-:func:`cache_hits` asks the allocator, which caches full blocks only, because a partial one may
-still grow: the last block of a prompt that is no multiple of 512 tokens is never looked up. In the
-first 3,000 requests of the Mooncake trace 25,332 of 80,619 ids were seen before (31.42 %);
-2,993 of the ids stand for partial blocks, and of these 23 were seen before. What is left are
-25,309 hits in 77,626 lookups (32.60 %): fewer hits, and many fewer lookups.
+There are two different rates, and both are right. :func:`ids_seen_before` counts every hash id of
+the trace. :func:`cache_hits` asks the allocator, which caches only full blocks because a partial
+one may still grow: unless a prompt is a multiple of 512 tokens, its last block is never looked up.
+In the first 3,000 requests of the Mooncake trace, 25,332 of 80,619 ids were seen before (31.42 %);
+2,993 ids stand for partial blocks, and 23 of these were seen before. That leaves 25,309 hits in
+77,626 lookups (32.60 %): fewer hits, and many fewer lookups.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pagesim.workload.request import HASH_BLOCK_TOKENS, Workload
 
 @dataclass(frozen=True, slots=True)
 class PrefixHits:
-    """``hits`` of ``lookups``, in a pool of ``num_blocks`` blocks of 512 tokens; None: endless."""
+    """``hits`` of ``lookups`` in a pool of ``num_blocks`` 512-token blocks; None is unlimited."""
 
     num_blocks: int | None
     lookups: int
@@ -29,12 +29,12 @@ class PrefixHits:
 
     @property
     def rate(self) -> float:
-        """Hits ÷ lookups, 0 without a lookup."""
+        """Hits ÷ lookups, or 0 without lookups."""
         return self.hits / self.lookups if self.lookups else 0.0
 
 
 def ids_seen_before(workload: Workload) -> PrefixHits:
-    """How many of a trace's hash ids an earlier request had, partial last blocks included.
+    """How many of a trace's hash ids occur in an earlier request, including partial last blocks.
 
     UsageError if a request has no ids.
     """
@@ -53,15 +53,15 @@ def cache_hits(
 ) -> PrefixHits:
     """How many full blocks of a trace's prompts a prefix-caching pool finds again.
 
-    The real allocator takes the prompts one after the other, in order of arrival; each gives its
-    blocks back before the next comes, and unused blocks are evicted when room is needed, the
-    least recently used first. Answers are left out, because a trace has no ids of them; so are the
-    many requests that a server works on at a time. ``num_blocks`` must hold the longest prompt;
-    None is endless room.
+    The real allocator takes the prompts one by one in order of arrival; each frees its blocks
+    before the next arrives, and unused blocks are evicted when room is needed, least recently used
+    first. Answers are omitted because a trace has no ids for them, and so is the concurrency of a
+    real server. ``num_blocks`` must hold the longest prompt; None means unlimited room.
 
-    A hash id is written as one token into a block of one slot, not as 512 into one of 512. A block
-    is equal to another if all tokens up to its end are, so both ways make the same blocks equal;
-    and the evictor compares lengths, which all shrink alike. ``tokens_per_id=512`` is the long way.
+    A hash id is written as one token into a block of one slot, not as 512 tokens into a block of
+    512. Blocks are equal if all tokens up to their ends are, so both ways make the same blocks
+    equal; and the evictor compares lengths, which all shrink alike. ``tokens_per_id=512`` is the
+    slow way.
 
     UsageError if a request has no ids, or if the pool is too small.
     """
@@ -81,7 +81,8 @@ def cache_hits(
 def hit_curve(workload: Workload, sizes: Iterable[int] | None = None) -> list[PrefixHits]:
     """:func:`cache_hits` for pools of these ``sizes``.
 
-    By default from the longest prompt's full blocks, doubled until every distinct block has room.
+    By default, they start at the full blocks of the longest prompt and double until every distinct
+    block has room.
     """
     if sizes is None:
         _check_ids(workload)
@@ -94,7 +95,7 @@ def hit_curve(workload: Workload, sizes: Iterable[int] | None = None) -> list[Pr
 
 
 def _use(pool: PrefixCachingBlockAllocator, ids: Sequence[int], now: int) -> int:
-    """Take blocks for a prompt, note that they were used, give them back; how many were hits."""
+    """Take blocks for a prompt, mark them as used and free them; returns the number of hits."""
     tokens = [[hash_id] * pool.block_size for hash_id in ids]
     blocks = pool.allocate_immutable_blocks(None, tokens)
     hits = sum(block.computed for block in blocks)

@@ -1,7 +1,7 @@
 """How much memory sharing saves: several samples of one prompt, or the beams of a search.
 
-Each request is played through the real block tables, copy-on-write included, and the blocks that
-are in use are compared with those that its tables name: without sharing each would be another.
+Each request is played through the real block tables, including copy-on-write. The blocks in use are
+compared with the entries of its tables, which without sharing would all be different blocks.
 Requests share nothing with each other, so one at a time is enough.
 
 Source: "Efficient Memory Management for Large Language Model Serving with PagedAttention"
@@ -25,14 +25,14 @@ from pagesim.workload.request import Request
 Lengths = npt.NDArray[np.int64]
 
 TOKEN = 0
-"""What the tokens are makes no difference here: nothing is shared for being equal."""
+"""The tokens make no difference here: nothing is shared by its content."""
 
 
 def parallel_sampling(requests: Iterable[Request], n: int, block_size: int = 16) -> float:
     """Percent of blocks saved when ``n`` samples of each request share its prompt.
 
-    All samples of a request are as long as its output, and grow together. The mean is taken over
-    all iterations of all requests, so that long ones weigh more, as they do in a running server.
+    All samples of a request are as long as its output and grow together. The mean is taken over all
+    iterations of all requests, so long requests weigh more, as in a running server.
     """
     check_int("n", n, 1)
     used = named = 0
@@ -48,9 +48,9 @@ def parallel_sampling(requests: Iterable[Request], n: int, block_size: int = 16)
 def parallel_sampling_by_lengths(
     requests: Iterable[Request], n: int, block_size: int = 16
 ) -> float:
-    """What :func:`parallel_sampling` gives, calculated: for ten thousand requests at once.
+    """The result of :func:`parallel_sampling`, calculated for all requests at once.
 
-    The full blocks of the prompt stay shared, its partial last one until the first token is
+    The full blocks of the prompt stay shared, a partial last one only until the first token is
     written. A request of ``p`` and ``o`` tokens names ``n · ceil((p + i) / block_size)`` blocks in
     iteration ``i``, from 0 to ``o - 1``.
     """
@@ -69,9 +69,9 @@ def beam_search(
 ) -> float:
     """Percent of blocks saved by a beam search of ``width`` candidates; otherwise as above.
 
-    The branching model: after every token each of the next candidates continues one of the present
-    ones, any of them with the same probability. Real models branch less evenly; how, the paper does
-    not say, so this is a report, and no reproduction.
+    The branching model: after every token, each of the next candidates continues one of the present
+    ones, chosen uniformly. Real models branch less evenly; the paper does not say how, so this is
+    not a reproduction.
     """
     check_int("width", width, 1)
     generator = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ def beam_search(
 
 
 def _sum_of_blocks(tokens: Lengths, block_size: int) -> Lengths:
-    """The blocks of 1, of 2, … and of ``tokens`` tokens, in a sum."""
+    """The sum of the numbers of blocks for 1, 2, … and ``tokens`` tokens."""
     full, rest = np.divmod(tokens, block_size)
     return np.asarray(block_size * full * (full + 1) // 2 + rest * (full + 1))
 
@@ -96,7 +96,7 @@ def _prompt(
     request: Request, n: int, block_size: int
 ) -> tuple[CpuGpuBlockAllocator, list[BlockTable]]:
     """An allocator with room for all, and ``n`` tables that share the prompt's blocks."""
-    # Copy-on-write takes the new block before the old one is let go: one block more than named.
+    # Copy-on-write takes the new block before it releases the old one, so one more is needed.
     num_blocks = n * (cdiv(request.total_tokens, block_size) + 1)
     allocator = CpuGpuBlockAllocator.create("naive", num_blocks, 0, block_size)
     first = BlockTable(block_size, allocator)
@@ -105,7 +105,7 @@ def _prompt(
 
 
 def _branch(tables: list[BlockTable], parents: list[int]) -> list[BlockTable]:
-    """The tables of the next candidates: the first child takes its parent's, the others fork it."""
+    """The tables of the next candidates: the first child takes its parent's, others fork it."""
     children = []
     for parent in set(parents):
         children += [tables[parent].fork() for _ in range(parents.count(parent) - 1)]

@@ -132,7 +132,7 @@ def test_a_scenario_that_returns_no_run_is_told() -> None:
         ((4, 16, 0), "step"),
         ((4, 16, -1), "step"),
         ((4, 16, 13), "step"),
-        ([], "one at least"),
+        ([], "at least one"),
         ([2, 4], "default 8 is not among"),
         ((9, 16), "default 8 is not between"),
     ],
@@ -144,7 +144,7 @@ def test_a_bad_range_names_the_parameter(bad: object, words: str) -> None:
 
 def test_parameters_and_ranges_must_fit() -> None:
     with pytest.raises(
-        UsageError, match="watermark is no parameter of the scenario; it has: block"
+        UsageError, match="watermark is not a parameter of the scenario; it has: block"
     ):
         explore(scenario, watermark=(0.0, 0.1))
 

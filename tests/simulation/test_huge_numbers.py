@@ -97,8 +97,8 @@ def test_what_does_not_fit_into_the_pool_is_ignored(option: str, trace: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("simulate", "--slots", BEYOND), f"'--slots': {BEYOND} is not from 1 to"),
-        (("waste", "--slots", BEYOND), f"'--slots': {BEYOND} is not from 1 to"),
+        (("simulate", "--slots", BEYOND), f"'--slots': {BEYOND} is not between 1 and"),
+        (("waste", "--slots", BEYOND), f"'--slots': {BEYOND} is not between 1 and"),
         (("simulate", "--cpu-blocks", BEYOND), f"'--cpu-blocks': {BEYOND} is more than"),
         (("simulate", "--first", BEYOND), f"'--first': {BEYOND} is more than"),
         (("simulate", "--slots", LARGE, "--record", "run.gz"), "blocks are more than the 2000000"),

@@ -1,8 +1,8 @@
-"""Studies of many runs: a function on every cell of a grid, on any executor.
+"""Sweeps: a function on every cell of a grid, on any executor.
 
 ``cells`` makes the cells and runs one, ``runner`` keeps an executor busy with them, ``output`` is
-the file they go to and ``writer`` its lock, ``study`` ties these together; ``simulations`` makes a
-simulation of a cell.
+the file for the results and ``writer`` its lock, and ``study`` combines them. ``simulations`` turns
+a cell into a simulation.
 """
 
 from pagesim.studies.sweep.cells import CellResult

@@ -1,4 +1,4 @@
-"""The cells of a grid, and what comes of running a function on one of them."""
+"""The cells of a grid, and the result of running a function on one of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Function: TypeAlias = Callable[..., dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """What came of one cell: a value, or the error that it ended with.
+    """The result of one cell: a value or an error.
 
-    ``value`` is the function's dict as JSON gives it back (a tuple has become a list), None for a
-    failed cell; ``error`` is then the exception in one piece of text and ``traceback`` the way to
-    it. ``seconds`` is wall time where the cell ran; ``index`` its place in the grid, from 0.
+    ``value`` is the function's dict after a round trip through JSON (a tuple becomes a list), None
+    for a failed cell; ``error`` is then the exception as text, and ``traceback`` its traceback.
+    ``seconds`` is wall time where the cell ran; ``index`` its place in the grid, from 0.
     """
 
     cell: Cell
@@ -48,7 +48,7 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """What a worker sends back. The value travels as JSON text, so that nothing else can come."""
+    """What a worker sends back. The value travels as JSON text, so it cannot be anything else."""
 
     text: str | None
     error: str | None
@@ -56,16 +56,16 @@ class CellOutcome:
     seconds: float
 
     def result(self, index: int, cell: Cell) -> CellResult:
-        """The same with the cell it belongs to."""
+        """The result for the cell that it belongs to."""
         value = None if self.text is None else json.loads(self.text)
         return CellResult(cell, value, self.error, self.seconds, index, self.traceback)
 
 
 class Cells(Sequence[Cell]):
-    """The cells of a grid in order, each made when it is asked for: a million cost nothing.
+    """The cells of a grid in order, each made on demand: a million cost no memory.
 
-    The last name of a mapping turns fastest, as in nested loops. UsageError or TypeError names the
-    key and the value that JSON cannot hold, or a grid without cells.
+    The last name of a mapping changes fastest, as in nested loops. UsageError for an empty grid;
+    UsageError or TypeError names a key and a value that JSON cannot hold.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -115,14 +115,14 @@ class Cells(Sequence[Cell]):
 
 
 def run_cell(function: Function, cell: Cell, attempt: str) -> CellOutcome:
-    """Run one cell where the executor puts it, and bring home what happened, also an exception.
+    """Run one cell where the executor puts it, and return its value or its exception.
 
-    ``attempt`` is another text each time: Dask takes calls with equal arguments for one call
-    and would answer a second attempt with the failure of the first.
+    ``attempt`` is different each time: Dask treats calls with equal arguments as one call and would
+    answer a second attempt with the failure of the first.
     """
     started = perf_counter()
     try:
-        # The threads of a pool share the grid's values: a cell must not see what another did.
+        # The threads of a pool share the grid's values: a cell must not see another's changes.
         value = function(**copy.deepcopy(cell))
         if not isinstance(value, dict):
             raise TypeError(f"the function must return a dict, not {value!r}")
@@ -134,13 +134,13 @@ def run_cell(function: Function, cell: Cell, attempt: str) -> CellOutcome:
 
 
 def name_of(function: Function) -> str:
-    """Module and name of a function; of an object that is called, its class's."""
+    """Module and name of a function, or of the class of a callable object."""
     owner = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(owner, '__module__', None) or 'builtins'}.{owner.__qualname__}"
 
 
 def failure(error: BaseException, seconds: float = 0.0) -> CellOutcome:
-    """An exception as text: not every exception survives being pickled."""
+    """An exception as text: not every exception can be pickled."""
     message = "".join(traceback.format_exception_only(error)).strip()
     return CellOutcome(None, message, "".join(traceback.format_exception(error)), seconds)
 
@@ -157,11 +157,11 @@ def check_json(name: str, value: Any) -> None:
             check_json(f"{name}[{at}]", part)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise UsageError(f"{name} is {value}, which JSON has not: use None for no number")
+            raise UsageError(f"{name} is {value}, which JSON cannot represent: use None instead")
     elif value is not None and not isinstance(value, str | int):
         raise TypeError(
-            f"{name} is {value!r} ({type(value).__name__}), which JSON has not: use "
-            "None, bool, int, float, str, list or dict"
+            f"{name} is {value!r} ({type(value).__name__}), which JSON cannot represent: use None, "
+            "bool, int, float, str, list or dict"
         )
 
 
@@ -170,7 +170,7 @@ def _values(name: Any, values: Any) -> list[Any]:
     if not isinstance(name, str):
         raise TypeError(f"the grid has the key {name!r}: the names must be strings")
     values = values.tolist() if hasattr(values, "tolist") else values
-    # A set has another order in every process, and a file could not be taken up again.
+    # The order of a set differs between processes, so the sweep could not be resumed.
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
         raise TypeError(f"grid[{name!r}] must be a list of values, not {values!r}: write [value]")
     listed = list(values)

@@ -1,7 +1,7 @@
-"""The file that a sweep grows: one JSON line a cell, so that it can be taken up where it ended.
+"""The output file of a sweep: one JSON line per cell, so that the sweep can be resumed.
 
-The first line says which sweep it is. A line without its newline is one that a killed process was
-writing: it counts as not there, and is cut off before the next one is written.
+The first line identifies the sweep. A line without a newline was left by a killed process: it is
+ignored, and cut off before the next line is written.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ VERSION = 1
 
 
 class SweepFile:
-    """The output of one sweep; read when it is made, written between ``open`` and ``close``.
+    """The output of one sweep: read on creation, written between ``open`` and ``close``.
 
-    ``done`` has the results found in it but for failed cells, which are to be tried again.
-    UsageError when the file is of another grid or function or no sweep's at all; it is then left
-    as it was.
+    ``done`` has the results found in it, except failed cells, which are retried. UsageError if the
+    file belongs to another grid or function or is not a sweep's; it is then left unchanged.
     """
 
     def __init__(self, path: str | os.PathLike[str], function: Function, cells: Cells) -> None:
         self.path = Path(path)
         if self.path.suffix == ".gz":
-            raise UsageError(f"{path}: lines are appended, so it cannot be compressed: drop .gz")
+            raise UsageError(f"{path}: lines are appended, so it cannot be compressed: omit .gz")
         check_output(path)
         if self.path.exists() and not self.path.is_file():
             raise UsageError(f"{path} cannot be read back, as a sweep must: name a file")
@@ -55,9 +54,9 @@ class SweepFile:
             self._read()
 
     def open(self) -> None:
-        """Make ready to add: cut off a torn line, begin a new file with its header.
+        """Prepare for adding: cut off an incomplete line, begin a new file with its header.
 
-        UsageError when another sweep writes to it, or has written since this one read it.
+        UsageError if another sweep writes to it, or has written since this one read it.
         """
         with ExitStack() as stack:
             # Unbuffered: an interrupt finds a line in the file or not, never waiting in a buffer.
@@ -70,11 +69,11 @@ class SweepFile:
             self._write(self._header)
 
     def add(self, result: CellResult) -> None:
-        """Append one finished cell; it is in the system's hands when this returns."""
+        """Append one finished cell; it has been passed to the system when this returns."""
         self._write(asdict(result))
 
     def close(self) -> None:
-        """End the writing; the file may be opened again."""
+        """Stop writing; the file may be opened again."""
         if self._file is not None:
             self._size = self._whole
             self._file = None
@@ -88,7 +87,7 @@ class SweepFile:
         try:
             while written < len(data):
                 written += self._file.write(data[written:])
-        except BaseException:  # a full disk, Ctrl-C: no half a line for the next to follow
+        except BaseException:  # a full disk, Ctrl-C: never leave half a line
             self._file.truncate(self._whole)
             raise
         self._whole += len(data)
@@ -96,8 +95,8 @@ class SweepFile:
     def _check_size(self, file: FileIO, size: int) -> None:
         if os.fstat(file.fileno()).st_size != size:
             raise UsageError(
-                f"{self.path} has changed since this sweep read it: if another sweep writes to "
-                "it, wait for its end and begin again"
+                f"{self.path} has changed since this sweep read it: if another sweep is writing to "
+                "it, wait until it ends and start again"
             )
 
     def _read(self) -> None:
@@ -120,7 +119,7 @@ class SweepFile:
         except (RecursionError, ValueError):
             header = None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise UsageError(f"{self.path} is no sweep's output: give out another name")
+            raise UsageError(f"{self.path} is not the output of a sweep: give out another name")
         for key, mine in self._header.items():
             if header.get(key) != mine:
                 what = "other values" if key == "sha256" else f"{key} {header.get(key)!r}"
@@ -141,7 +140,7 @@ class SweepFile:
                 raise ValueError("it has neither a value nor an error")
         except (IndexError, RecursionError, TypeError, ValueError) as error:
             raise UsageError(
-                f"{where} is no cell of this sweep ({error}): remove the line, and the cell is "
+                f"{where} is not a cell of this sweep ({error}): remove the line, and the cell is "
                 "run again"
             ) from error
         if result.ok:
@@ -153,11 +152,11 @@ def _line(value: dict[str, Any]) -> bytes:
 
 
 def _own_name(function: Function) -> str:
-    """The name by which the file knows a function; UsageError if it has none of its own."""
+    """The name by which the file identifies a function; UsageError for a lambda or the like."""
     name = name_of(function)
     if name.endswith("<lambda>") or not hasattr(function, "__qualname__"):
         raise UsageError(
-            f"the file tells functions apart by their names, and {function!r} has none: write "
-            "def, and put fixed arguments into the grid as lists of one value"
+            f"the file identifies functions by name, and {function!r} has none: use def, and put "
+            "fixed arguments into the grid as lists of one value"
         )
     return name

@@ -1,4 +1,4 @@
-"""Hands cells to an executor, some at a time, and brings back what is finished, in any order."""
+"""Submits cells to an executor, a few at a time, and returns finished ones in any order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pagesim.errors import UsageError
 from pagesim.studies.sweep.cells import Cell, CellOutcome, Function, failure, name_of, run_cell
 
 IN_FLIGHT = 1024
-"""Cells submitted and not finished, on an executor whose number of workers nobody tells."""
+"""The most unfinished cells on an executor whose number of workers is unknown."""
 
 Numbered: TypeAlias = tuple[int, Cell]
 Finished: TypeAlias = tuple[int, Cell, CellOutcome]
@@ -28,11 +28,11 @@ Finished: TypeAlias = tuple[int, Cell, CellOutcome]
 class Runner:
     """Keeps an executor busy with at most ``in_flight`` cells; without one, a pool of processes.
 
-    A cell may kill its worker (no memory left) and take others along: a pool of processes then
-    breaks as a whole, and Dask may blame a cell that merely waited at that worker. So each cell
-    that the executor could not finish runs once more at the end, alone, and only what fails then
-    has failed. Our own pool is made anew when it breaks; another's cannot be, and its
-    BrokenExecutor is raised.
+    A cell may kill its worker (out of memory) together with others: a pool of processes then breaks
+    as a whole, and Dask may blame a cell that merely waited at that worker. So each cell that the
+    executor could not finish runs once more at the end, alone, and counts as failed only if that
+    fails. The built-in pool is replaced when it breaks; for any other executor, the BrokenExecutor
+    is raised.
     """
 
     def __init__(self, function: Function, executor: Executor | None, in_flight: int | None):
@@ -48,7 +48,7 @@ class Runner:
         self._alone = self._broken = False
 
     def fill(self, todo: Iterator[Numbered]) -> bool:
-        """Submit what there is room for; False when all is done."""
+        """Submit as many cells as fit; returns False when all are done."""
         while len(self._flying) < self._limit and not self._alone:
             if self._broken:
                 if self._flying:
@@ -63,9 +63,9 @@ class Runner:
         return bool(self._flying)
 
     def finished(self) -> Iterator[Finished]:
-        """Wait for a cell to finish; then that one and all others that have.
+        """Wait for a cell to finish; yields that one and all others that have finished.
 
-        There may be none: of a cell that is to run once more nothing is said.
+        There may be none: a cell that will run once more is not reported yet.
         """
         future = self._next()
         while True:
@@ -76,9 +76,9 @@ class Runner:
                 return
 
     def stop(self) -> list[Finished]:
-        """Begin no more; what has been computed and not been kept is returned.
+        """Start no more cells; returns the finished ones that were not fetched yet.
 
-        Cells under way in our own pool are waited for, in another's they are let go.
+        Running cells of the built-in pool are waited for, those of other executors are abandoned.
         """
         flying = list(self._flying.items())
         kept = [] if self._own else _values(flying)
@@ -106,7 +106,7 @@ class Runner:
     def _next(self) -> Future[CellOutcome]:
         while True:
             try:
-                # Python promises that a signal ends such a wait on POSIX only: look up at times.
+                # Only on POSIX does a signal end such a wait, so wake up from time to time.
                 return self._landed.get(timeout=0.5)
             except Empty:
                 continue
@@ -117,7 +117,7 @@ class Runner:
         outcome: CellOutcome | None = None
         try:
             outcome = future.result()
-        except Exception as error:  # the executor's own: a worker lost, a call that cannot travel
+        except Exception as error:  # from the executor: a lost worker, a call that cannot be sent
             if isinstance(error, BrokenExecutor):
                 if not self._own:
                     raise
@@ -128,7 +128,7 @@ class Runner:
                 self._suspects.append((index, cell))
         if outcome is not None:
             yield index, cell, outcome
-        # Only now: what is interrupted before its outcome is kept is still there for stop().
+        # Only now: until its outcome is stored, an interrupted cell must be there for stop().
         del self._flying[future]
 
     def _renew(self) -> None:
@@ -136,12 +136,12 @@ class Runner:
         self._executor, self._broken = self._pool(), False
 
     def _pool(self) -> Executor:
-        """Processes that are started afresh on every system, once seen to know the function."""
+        """A pool of spawned processes, tested for whether they can import the function."""
         name = name_of(self._function)
         other = "pass executor=ThreadPoolExecutor() or another that can run it"
         if name.startswith("__main__.") and not _main_can_be_imported():
             raise UsageError(
-                f"{name}: a new process cannot know it: put it into a module, or {other}"
+                f"{name}: a new process cannot import it: put it into a module, or {other}"
             )
         try:
             pickle.dumps(self._function)
@@ -158,13 +158,13 @@ class Runner:
             pool.shutdown()
             raise UsageError(
                 f"a new process ends before it runs {name}: it must be importable there, and a "
-                f"script must sweep below `if __name__ == '__main__':`; or {other}"
+                f"script must sweep under `if __name__ == '__main__':`; or {other}"
             ) from error
         return pool
 
 
 def _values(flying: list[tuple[Future[CellOutcome], Numbered]]) -> list[Finished]:
-    """Those of ``flying`` that have ended with an outcome."""
+    """The cells in ``flying`` that have ended with an outcome."""
     ended = [(future, item) for future, item in flying if future.done() and not future.cancelled()]
     return [
         (index, cell, future.result())
@@ -174,8 +174,8 @@ def _values(flying: list[tuple[Future[CellOutcome], Numbered]]) -> list[Finished
 
 
 def _die_silently() -> None:
-    """Ctrl-C goes to every process of a terminal: the workers end without a word of their own."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not one that is ignored
+    """Ctrl-C goes to every process of a terminal: let the workers end silently."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # unless it is ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -185,7 +185,7 @@ def _main_can_be_imported() -> bool:
 
 
 def _cores() -> int:
-    """The cores we may use; Windows waits for no more than 61 processes."""
+    """The available cores; Windows can wait for at most 61 processes."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:

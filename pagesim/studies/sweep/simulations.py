@@ -1,4 +1,4 @@
-"""A cell of a sweep as a simulation: everything it takes can be written as JSON."""
+"""A cell of a sweep as a simulation, whose arguments can all be written as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def simulate_cell(**cell: Any) -> dict[str, Any]:
     from pagesim.sizing import Pool
 
     if "workload" not in cell:
-        raise UsageError("a cell needs a workload: a path, or a dict with its name and keywords")
+        raise UsageError("a cell needs a workload: a path, or a dict with a name and keywords")
     options = dict(cell)
     workload = _workload(options.pop("workload"))
     if isinstance(options.get("pool"), dict):
@@ -39,5 +39,5 @@ def _workload(given: Any) -> Any:
     name = keywords.pop("name")
     known = [one for one in workload.__all__ if one.islower() and one != "load"]
     if name not in known:
-        raise UsageError(f"workload has no {name!r}: it has {', '.join(known)}")
+        raise UsageError(f"unknown workload {name!r}: there are {', '.join(known)}")
     return getattr(workload, name)(**keywords)

@@ -1,4 +1,4 @@
-"""A sweep: a function on every cell of a grid, on any executor, to be broken off at any time."""
+"""A sweep: a function on every cell of a grid, on any executor, interruptible at any time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pagesim.studies.sweep.simulations import simulate_cell
 
 
 class Sweep:
-    """The cells of a grid and what has come of them so far; ``sweep`` makes it.
+    """The cells of a grid and their results so far; made by ``sweep``.
 
-    Looping over it runs the cells and gives a ``CellResult`` for each as it finishes, those known
-    already first. A loop that is left, by ``break`` or Ctrl-C, can be begun again: what is
-    finished is not run twice. All results stay in memory, 1 kB for a value of ten numbers.
+    Iterating over it runs the cells and gives a ``CellResult`` for each as it finishes, known ones
+    first. After ``break`` or Ctrl-C, another loop continues: finished cells are not run twice. All
+    results stay in memory, about 1 kB for a value of ten numbers.
     """
 
     def __init__(
@@ -46,19 +46,19 @@ class Sweep:
             yield from self._run()
 
     def run(self) -> Sweep:
-        """Run all that is left, and return the sweep itself."""
+        """Run all remaining cells and return the sweep itself."""
         for _ in self:
             pass
         return self
 
     @property
     def results(self) -> list[CellResult]:
-        """The cells with a value so far, in the order of the grid."""
+        """The cells that have a value so far, in the order of the grid."""
         return [result for _, result in sorted(self._known.items()) if result.ok]
 
     @property
     def failures(self) -> list[CellResult]:
-        """The cells that ended with an error so far, in the order of the grid."""
+        """The cells that have failed so far, in the order of the grid."""
         return [result for _, result in sorted(self._known.items()) if not result.ok]
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class Sweep:
 
     def _run(self) -> Iterator[CellResult]:
         if self._running:
-            raise UsageError("this sweep is running already: leave the other loop over it first")
+            raise UsageError("this sweep is already running: leave the other loop over it first")
         self._running = True
         todo = ((i, cell) for i, cell in enumerate(self._cells) if i not in self._known)
         runner: Runner | None = None
@@ -87,8 +87,8 @@ class Sweep:
                 self._file.open()
             progress = Progress(self._progress, len(self._cells), "cell", done=len(self._known))
             while runner.fill(todo):
-                # All are kept before the first is given away: a slow reader, or one who leaves,
-                # costs no result and keeps no worker waiting.
+                # All results are stored before the first is yielded: a slow loop, or one that is
+                # left, loses none and keeps no worker waiting.
                 batch = [self._keep(one, progress) for one in runner.finished()]
                 runner.fill(todo)
                 yield from batch
@@ -126,12 +126,12 @@ def sweep(
     progress: bool | ProgressCallback | None = None,
     in_flight: int | None = None,
 ) -> Sweep:
-    """Run ``function(**cell)`` on every cell of ``grid``, here or on a cluster, resumably.
+    """Run ``function(**cell)`` on every cell of ``grid``, locally or on a cluster, resumably.
 
     ``grid`` maps names to lists of values, and the cells are all combinations, the last name
-    turning fastest; or it is a list of dicts, a cell each. ``function`` returns a dict that JSON
-    can hold; without one each cell is a simulation (``simulate_cell``). Nothing runs before the
-    first loop over the result, or its ``run()``:
+    changing fastest; or it is a list of dicts, one per cell. ``function`` returns a
+    JSON-serialisable dict; by default each cell is a simulation (``simulate_cell``). Nothing runs
+    before the first loop over the result, or its ``run()``:
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> def area(width: int, height: int) -> dict[str, int]:
@@ -143,30 +143,30 @@ def sweep(
     >>> study
     sweep of 4 cells: 4 done, 0 failed, 0 to do
 
-    ``executor`` is any ``concurrent.futures.Executor``; None is a process for each core, for
-    functions that a new process can import. Of a Dask cluster take ``client.get_executor()``. For
-    MPI, as the documentation of mpi4py.futures describes it (not tested here), pass an
-    ``MPIPoolExecutor()`` below ``if __name__ == "__main__":`` in a script, and start that with
+    ``executor`` is any ``concurrent.futures.Executor``; None means a process for each core, for
+    functions that a new process can import. For a Dask cluster, pass ``client.get_executor()``. For
+    MPI, as described in the documentation of mpi4py.futures (not tested here), pass an
+    ``MPIPoolExecutor()`` under ``if __name__ == "__main__":`` in a script, and start that with
     ``mpiexec -n 4 python -m mpi4py.futures script.py``: one master and three workers.
 
-    A cell that raises is a result with ``error`` and ``traceback``; the others run on. ``out``
-    names a file of JSON lines, one for each finished cell as soon as it is fetched; a sweep of the
-    same grid and function goes on from it and tries failed cells again. The file knows a function
-    by its name: when its code has changed, begin another. Ctrl-C leaves file and results usable. A
-    second sweep that would write to the file while this one runs is refused.
+    A cell that raises an exception becomes a result with ``error`` and ``traceback``; the others
+    continue. ``out`` names a file of JSON lines, one for each finished cell; a sweep of the same
+    grid and function resumes from it and retries failed cells. The file identifies a function by
+    its name: if its code has changed, start another file. Ctrl-C leaves the file and the results
+    usable. A second sweep that tries to write to the file at the same time is refused.
 
     ``progress`` is True for a bar, a function called with (finished, all) cells, False for
-    nothing, None for a bar on a terminal. ``in_flight`` bounds the cells submitted at a time: 2 a
-    process of our own pool, 1,024 elsewhere unless given. TypeError or UsageError names what
-    cannot be used.
+    nothing, None for a bar on a terminal. ``in_flight`` limits the cells submitted at a time: by
+    default 2 per process of the built-in pool, and 1,024 elsewhere. TypeError or UsageError names
+    the bad argument.
     """
     function = simulate_cell if function is None else function
     if not callable(function):
         raise TypeError(f"function must be callable with a cell's names, not {function!r}")
     if executor is not None and not isinstance(executor, Executor):
         raise TypeError(
-            f"executor must be a concurrent.futures.Executor, not {executor!r}; of a Dask client "
-            "it is client.get_executor()"
+            f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask client, "
+            "pass client.get_executor()"
         )
     if in_flight is not None:
         check_int("in_flight", in_flight, minimum=1)

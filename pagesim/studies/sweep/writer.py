@@ -1,4 +1,4 @@
-"""A sweep's file has one writer at a time, and the second one is told who the first is."""
+"""Ensures that a sweep's file has one writer at a time; a second one is told about the first."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pagesim.errors import UsageError
 from pagesim.files import temporary
 
 BEYOND = 2**31 - 2
-"""The byte that is locked on Windows: one that no reader of the file asks for."""
+"""The byte that is locked on Windows: one that no reader of the file reads."""
 
 
 @contextmanager
 def only_writer(file: FileIO, path: Path) -> Iterator[None]:
-    """Hold the lock on ``file``, which is open at ``path``. UsageError says who holds it already.
+    """Hold the lock on ``file``, which is open at ``path``. UsageError names the present holder.
 
-    The system takes the lock from a process that ends, however it does. Who holds it stands in a
-    file beside ``path``. A file system without locks is warned of.
+    The system releases the lock when its process ends for any reason. A file beside ``path`` names
+    the holder. If the file system has no locks, there is a warning.
     """
     target = Path(os.path.realpath(path))
     note = target.with_name(f".{target.name}.writer")
@@ -34,11 +34,11 @@ def only_writer(file: FileIO, path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EAGAIN):
             raise UsageError(
-                f"{path} is being written by {_holder(note)}: wait for the end of that, or give "
-                "out another name"
+                f"{path} is being written by {_holder(note)}: wait until it ends, or give out "
+                "another name"
             ) from None
         warnings.warn(
-            f"{path} cannot be locked ({error}): see to it that nothing else writes to it",
+            f"{path} cannot be locked ({error}): make sure that nothing else writes to it",
             stacklevel=5,
         )
     with temporary(note):

@@ -117,7 +117,7 @@ def test_the_file_of_another_sweep_is_left_alone(
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"notes", b"[1]\n", b"\xff\n", b"[" * 9999])
 def test_a_file_that_is_no_sweeps_is_left_alone(out: Path, content: bytes) -> None:
     out.write_bytes(content)
-    with pytest.raises(UsageError, match=r"study.jsonl is no sweep's output"):
+    with pytest.raises(UsageError, match=r"study.jsonl is not the output of a sweep"):
         sweep(GRID, area, executor=Inline(), out=out)
     assert out.read_bytes() == content
 
@@ -139,7 +139,7 @@ def test_a_damaged_line_is_named(out: Path, change: dict[str, Any]) -> None:
     lines = lines_of(out)
     lines[4] |= change
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(UsageError, match=r"study.jsonl:5 is no cell of this sweep .*remove the"):
+    with pytest.raises(UsageError, match=r"study.jsonl:5 is not a cell of this sweep .*remove the"):
         sweep(GRID, area, executor=Inline(), out=out)
 
 
@@ -180,10 +180,10 @@ def test_a_full_disk_leaves_no_half_a_line(out: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "function", "message"),
     [
-        ("study.jsonl.gz", area, "cannot be compressed: drop .gz"),
+        ("study.jsonl.gz", area, "cannot be compressed: omit .gz"),
         ("none/study.jsonl", area, "there is no folder"),
-        ("study.jsonl", lambda width, height: {}, "tells functions apart by their names"),
-        ("study.jsonl", partial(area, height=3), r"partial\(.* has none: write def"),
+        ("study.jsonl", lambda width, height: {}, "identifies functions by name"),
+        ("study.jsonl", partial(area, height=3), r"partial\(.* has none: use def"),
     ],
 )
 def test_a_file_that_could_not_be_taken_up_is_not_begun(

@@ -51,7 +51,7 @@ def test_a_function_that_a_new_process_cannot_find(monkeypatch: pytest.MonkeyPat
         sweep([{}], cell).run()
     monkeypatch.setattr(cell, "__module__", "__main__")
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
-    with pytest.raises(UsageError, match="a new process cannot know it: put it into a module"):
+    with pytest.raises(UsageError, match="a new process cannot import it: put it into a module"):
         sweep([{}], cell).run()
 
 

@@ -51,8 +51,8 @@ def test_a_workload_may_be_a_file(tmp_path: Path) -> None:
         ({}, "a cell needs a workload"),
         ({"workload": 3}, "workload must be a path or a dict with a name, not 3"),
         ({"workload": {"n": 3}}, "workload must be a path or a dict with a name"),
-        ({"workload": {"name": "load"}}, "workload has no 'load': it has .*paper_sharegpt"),
-        ({"workload": {"name": "Request"}}, "workload has no 'Request'"),
+        ({"workload": {"name": "load"}}, "unknown workload 'load': there are .*paper_sharegpt"),
+        ({"workload": {"name": "Request"}}, "unknown workload 'Request'"),
     ],
 )
 def test_a_bad_cell_is_explained(cell: dict[str, Any], message: str) -> None:
