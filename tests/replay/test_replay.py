@@ -100,7 +100,7 @@ OP = {"i": 0, "op": "allocate", "args": {"table": "a", "tokens": [1], "device": 
         ([HEADER | {"config": HEADER["config"] | {"block_size": -1}}], "block_size"),
         (
             [HEADER, OP | {"op": "start"}],
-            "x.jsonl:2: this kind of recording has no operation 'start'",
+            "this kind of recording has no operation 'start'",
         ),
         ([HEADER, OP | {"op": None}], "x.jsonl:2: this kind of recording has no operation None"),
         ([HEADER, OP | {"args": {"table": "a"}}], "x.jsonl:2: the args of 'allocate'"),

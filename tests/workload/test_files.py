@@ -134,7 +134,7 @@ BAD_ROWS = {
     "a column twice": ("arrival_s,arrival_s,prompt_tokens,output_tokens\n", "once, not 2 times"),
     "a value too many": (
         ROW + "1,374,44,9,8\n",
-        ":3: 5 values for 3 columns, the first extra value",
+        ":3: 5 values for 3 columns, the first extra",
     ),
     "a negative length": (ROW + "1,-5,44\n", f":3: column prompt_tokens {TOKENS} -5"),
     "an empty answer": (ROW + "1,5,0\n", f":3: column output_tokens {TOKENS} 0"),
