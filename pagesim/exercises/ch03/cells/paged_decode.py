@@ -14,9 +14,7 @@ def paged_decode(
     dim, row = tl.arange(0, DIM), tl.arange(0, BLOCK)
     query = tl.load(q + seq * DIM + dim)
     length = tl.load(seq_lens + seq)
-    m = -float("inf")
-    ell = 0.0
-    acc = tl.zeros([DIM], tl.float32)
+    m, ell, acc = -float("inf"), 0.0, tl.zeros([DIM], tl.float32)
     for page in range(0, tl.cdiv(length, BLOCK)):
         # 1. The physical block of this page, from the row of the table that is this sequence's.
         ### BEGIN SOLUTION

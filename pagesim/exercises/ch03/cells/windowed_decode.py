@@ -14,9 +14,7 @@ def windowed_decode(
     dim, row = tl.arange(0, DIM), tl.arange(0, BLOCK)
     query = tl.load(q + seq * DIM + dim)
     length = tl.load(seq_lens + seq)
-    m = -float("inf")
-    ell = 0.0
-    acc = tl.zeros([DIM], tl.float32)
+    m, ell, acc = -float("inf"), 0.0, tl.zeros([DIM], tl.float32)
     first = tl.maximum(length - window, 0) // BLOCK  # pages before this one are not looked at
     for page in range(first, tl.cdiv(length, BLOCK)):
         block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)

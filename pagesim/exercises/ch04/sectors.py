@@ -1,0 +1,166 @@
+"""4.3: what one load of a warp costs, and a layout that is worse."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any
+
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+
+AXES = ("piece", "slot", "x")
+
+
+def sectors(head_size: int, block_size: int) -> tuple[int, int, tuple[str, str, str]]:
+    """32-byte sectors of a warp's first load of keys, float16, and a layout that needs more.
+
+    The first number is for the kernel's layout [piece, slot, x], the second for [slot, head_size].
+    The layout is an order of the axes "piece", "slot" and "x", the closest together last.
+    """
+    ### BEGIN SOLUTION
+    lanes_of_a_token = max(32 // block_size, 1)
+    bytes_of_a_lane = 16 // lanes_of_a_token
+    tokens = 32 // lanes_of_a_token
+    bytes_of_a_token = lanes_of_a_token * bytes_of_a_lane
+    side_by_side = tokens * bytes_of_a_token // 32
+    apart = tokens * ((bytes_of_a_token + 31) // 32)
+    return side_by_side, apart, ("x", "slot", "piece")
+    ### END SOLUTION
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    """Blocks of 16, 8 and 32; more head sizes when hidden."""
+    for head_size in (64, 256, 96) if hidden else (128,):
+        for block_size in (16, 8, 32):
+            told = f"head size {head_size}, blocks of {block_size}, float16"
+            yield Case((head_size, block_size), told, f"blocks of {block_size}")
+
+
+def call(function: Callable[..., Any], case: Case) -> Any:
+    """The student's layout is tried: what counts is how many sectors it needs."""
+    turned, natural, axes = function(*case.args)
+    if tuple(axes) not in set(permutations(AXES)):
+        return turned, natural, f"{axes!r} is no order of the axes {', '.join(AXES)}"
+    head_size, block_size = case.args
+    needs = counted(head_size, block_size, tuple(axes))
+    worse = needs > max(_true(head_size, block_size))
+    return turned, natural, "worse" if worse else f"{tuple(axes)} needs {needs} sectors: not worse"
+
+
+def expected(head_size: int, block_size: int) -> Any:
+    """The sectors that the emulated kernel counts, and that the layout is worse."""
+    return (*_true(head_size, block_size), "worse")
+
+
+def _true(head_size: int, block_size: int) -> tuple[int, int]:
+    from kernels import simt
+
+    found = simt.thread_map(simt.Config(head_size, block_size))["footprints"]
+    return _sectors(found["k"]), _sectors(found["k_token_major"])
+
+
+def _sectors(lines: list[dict[str, Any]]) -> int:
+    return sum(used > 0 for line in lines for used in line["bytes"])
+
+
+def counted(head_size: int, block_size: int, axes: tuple[str, ...]) -> int:
+    """The sectors of all numbers that warp 0 reads first, if a block's axes are in this order."""
+    import numpy as np
+
+    from kernels import simt
+    from kernels.simt import indices
+    from kernels.simt.warp_load import WarpLoad
+
+    config = simt.Config(head_size, block_size)
+    element = np.arange(config.vec_size)
+    dim = indices.vecs(config)[0, :, 0, None] * config.vec_size + element
+    slot = np.broadcast_to(indices.k_row(config, 0)[0, :, None], dim.shape)
+    at = {"piece": dim // config.x, "slot": slot, "x": dim % config.x}
+    sizes = {"piece": head_size // config.x, "slot": block_size, "x": config.x}
+    offset = np.zeros_like(dim)
+    for axis in axes:
+        offset = offset * sizes[axis] + at[axis]
+    load = WarpLoad("k", 0, (), offset.ravel() * config.cache_bytes, config.cache_bytes)
+    return len(load.sectors())
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    """Lines for sectors, lanes for tokens, or a layout that is as good as another."""
+    head_size, block_size = case.args
+    lanes = max(32 // block_size, 1)
+    tokens = 32 // lanes
+    if yours[0] != right[0]:
+        said = (
+            f"In the kernel's layout the 32 lanes read {tokens} times 16 bytes in one piece: "
+            f"{16 * tokens} bytes are {right[0]} sectors of 32 bytes."
+        )
+        if yours[0] == -(-16 * tokens // 128):
+            said += f" ({yours[0]} is the number of lines, of 128 bytes each.)"
+        return said
+    if yours[1] != right[1]:
+        sharing = f", and the {lanes} lanes of a token share it" if lanes > 1 else ""
+        return (
+            f"In the natural layout keys are {2 * head_size} bytes apart: {tokens} tokens touch a "
+            f"sector each{sharing}."
+        )
+    return "In the natural layout a token's 16 bytes lie in one sector at least; tear them apart."
+
+
+EXERCISE = Exercise(
+    number="4.3",
+    title="Sectors",
+    stars=2,
+    statement="""\
+Memory answers in **sectors** of 32 bytes. The first load of keys by a warp of vLLM's kernel reads
+16 bytes of each of its tokens; the lanes of a thread group (exercise 4.1) share these 16 bytes.
+Keys are float16, so x is 8. Write `sectors(head_size, block_size)`, which returns a tuple:
+
+1. the number of sectors that this load touches when a block of keys is `[piece, slot, x]`, the
+   kernel's layout, where `piece` counts the head's pieces of x numbers;
+2. the same when it is `[slot, head_size]`, the natural order;
+3. a layout of yours that needs **more** sectors than both, as the order of its axes, the closest
+   together last, for example `("slot", "piece", "x")`.
+
+A block begins at a sector. For blocks of one size, `simt.thread_map(config)["footprints"]` shows
+the bytes used in every sector; count first, and look afterwards.""",
+    reference=sectors,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "lines": Wrong(
+            variant(sectors, "bytes_of_a_token // 32", "bytes_of_a_token // 128"),
+            "Memory is fetched in lines of 128 bytes.",
+            "blocks of 16",
+        ),
+        "a_sector_for_each_lane": Wrong(
+            variant(sectors, "apart = tokens *", "apart = 32 *"),
+            "32 lanes touch 32 sectors when keys lie far apart.",
+            "blocks of 16",
+        ),
+        "natural_is_worst": Wrong(
+            variant(sectors, '("x", "slot", "piece")', '("slot", "piece", "x")'),
+            "No layout is worse than the natural one.",
+            "blocks of 16",
+        ),
+        "always_sixteen_tokens": Wrong(
+            variant(sectors, "tokens = 32 // lanes_of_a_token", "tokens = 16"),
+            "A warp always reads 16 tokens at once.",
+            "blocks of 8",
+        ),
+    },
+    hints=(
+        "With 16 slots in a block, how many tokens does a warp read at once? And how much of each?",
+        "In the kernel's layout all that is read lies in one piece: add up the bytes and divide by "
+        "32. In the natural one no two tokens share a sector.",
+        "tokens = 32 // lanes of a group; 16 * tokens // 32 sectors, or one for each token. For 3, "
+        "let the innermost axis be one that a load does not run along.",
+    ),
+    vllm=(
+        "csrc/attention/attention_kernels.cuh: paged_attention_kernel, K_vec and k_ptr",
+        "csrc/attention/dtype_float16.cuh: Vec, the widths of a load",
+    ),
+    call=call,
+)
