@@ -13,14 +13,14 @@ from pagesim.exercises.source import variant
 Pairs = list[tuple[int, int]]
 
 
-def in_order(pairs: Pairs) -> list[Pairs]:
+def in_order(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """Launches, each a list of copies (from, to), that do what the pairs do one after the other.
 
     Within a launch the copies run in any order, so no block is written twice there, or both read
     and written. Launches run one after the other.
     """
     ### BEGIN SOLUTION
-    launches: list[Pairs] = []
+    launches: list[Any] = []
     launch: dict[int, int] = {}  # where each block that is written gets its content
     for source, target in pairs:
         origin = launch.get(source, source)
