@@ -127,7 +127,7 @@ In vLLM's CUDA kernel everything follows from a few sizes. Write
     mistakes={
         "a_row_for_each_lane": Wrong(
             variant(lane, "lanes_of_a_row = block_size // tokens_at_once", "lanes_of_a_row = 1"),
-            "Each of the 32 lanes has a row to itself: lane 0 has 0, 32, 64, …",
+            "Each of the 32 lanes has a row to itself: lane 0 has 0, 32, 64 and so on.",
             "half precision",
         ),
         "sixteen_bytes_a_lane": Wrong(
