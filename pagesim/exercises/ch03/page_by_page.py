@@ -50,6 +50,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     yield _case([3, 1], b + 1, b, "two pages")
     yield _case([3, 1], 2 * b, b, "two pages")
     yield _case([3, 1, 0], b + 1, b, "a reserved block")
+    yield _case([3, 1], 2 * b, b, "large scores", scale=2000)
     for _ in range(20):
         block_size = rng.choice((1, 2, 4, 8))
         table = rng.sample(range(8), rng.randint(1, 4))
@@ -57,12 +58,13 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         yield _case(table, length, block_size, "a random table")
 
 
-def _case(table: list[int], length: int, block_size: int, tag: str) -> Case:
+def _case(table: list[int], length: int, block_size: int, tag: str, scale: int = 2) -> Case:
     told = f"table {table}, {count(length, 'token')}, {block_size} slots to a block"
-    return Case((table, length, block_size), told, tag)
+    told += ", keys in the thousands" if scale > 1000 else ""
+    return Case((table, length, block_size, scale), told, tag)
 
 
-def _caches(table: list[int], length: int, block_size: int) -> Any:
+def _caches(table: list[int], length: int, block_size: int, scale: int) -> Any:
     """q and the caches of eight blocks: a key and a value in each token's slot, NaN elsewhere."""
     import numpy as np
 
@@ -71,31 +73,33 @@ def _caches(table: list[int], length: int, block_size: int) -> Any:
     rng = np.random.default_rng(seed=length)
     pages = np.full((2, 8 * block_size, HEAD_DIM), np.nan)
     slots = slots_of(table, range(length), block_size)
-    pages[:, slots] = 2 * rng.standard_normal((2, length, HEAD_DIM))
+    pages[:, slots] = scale * rng.standard_normal((2, length, HEAD_DIM))
     return rng.standard_normal(HEAD_DIM), *pages.reshape(2, 8, block_size, HEAD_DIM)
 
 
 def call(function: Callable[..., Any], case: Case) -> Any:
     """The student gets arrays."""
-    table, length, _ = case.args
+    table, length, *_ = case.args
     return function(*_caches(*case.args), table, length)
 
 
-def expected(table: list[int], length: int, block_size: int) -> Any:
+def expected(table: list[int], length: int, block_size: int, scale: int) -> Any:
     """`kernels.reference`: first all keys and values in one piece, then the textbook softmax."""
     import numpy as np
 
     from kernels.reference import gather_attention
 
-    q, k, v = _caches(table, length, block_size)
+    q, k, v = _caches(table, length, block_size, scale)
     k, v = k[:, :, None], v[:, :, None]
     return gather_attention(q[None, None], k, v, np.array([table]), np.array([length]))[0, 0]
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """What was read that holds no token, or what was not read."""
-    table, length, block_size = case.args
+    table, length, block_size, scale = case.args
     pages = -(-length // block_size)
+    if has_nan(yours) and scale > 1000:
+        return "With keys this large exp(score) overflows: subtract the largest score first."
     if has_nan(yours):
         if block_size * pages > length:
             return (
@@ -115,7 +119,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """The sequence in its blocks."""
-    return placed(*case.args)
+    return placed(*case.args[:3])
 
 
 EXERCISE = Exercise(

@@ -116,6 +116,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         ([1024] * 16, 4, 16, "as many sequences as places"),
         ([4096] + [256] * 7, 2, 64, "one long, seven short"),
         ([4000, 3000, 2000, 1000], 2, 24, "all different"),
+        ([2048] * 8 + [128], 4, 8, "one short, eight long"),
     )
     for lengths, kv_heads, places, tag in shown:
         if hidden:

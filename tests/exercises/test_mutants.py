@@ -1,0 +1,97 @@
+"""Every small change of a reference fails its check, or is listed with the reason why it need not.
+
+The kernels' mutants take minutes: `make nightly` runs them (PAGESIM_MUTANTS=kernels).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import kernels  # before triton: it decides how triton is imported
+from pagesim import exercises
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.verdict import Verdict
+from tests.exercises.mutants import Mutant, mutants
+
+LISTED = json.loads(
+    (Path(__file__).parents[1] / "data" / "exercises" / "equivalent_mutants.json").read_text()
+)
+KERNELS = os.environ.get("PAGESIM_MUTANTS") == "kernels"
+TRIED = [e for e in exercises.all() if e.needs_triton == KERNELS]
+SOON = 0.5
+"""Seconds: most mutants that do not end are not worth an exercise's whole time."""
+
+
+def check(exercise: Exercise, mutant: Mutant) -> Verdict:
+    function = mutant.function()
+    verdict = replace(exercise, seconds=min(SOON, exercise.seconds)).check(function)
+    late = "No answer after" in verdict.yours
+    return exercise.check(function) if late and exercise.needs_triton else verdict
+
+
+@cache
+def survivors(number: str) -> list[str]:
+    exercise = exercises.get(number)
+    return [m.change for m in mutants(exercise.reference) if check(exercise, m)]
+
+
+def listed(exercise: Exercise) -> dict[str, str]:
+    """Pattern of a change → why it makes no wrong answer."""
+    found: dict[str, str] = LISTED.get(exercise.number, {})
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _kernels_can_run() -> None:
+    if KERNELS and kernels.backend.decide().mode == "reference":
+        pytest.skip("kernels cannot run here")
+
+
+@pytest.mark.parametrize("exercise", TRIED, ids=lambda e: e.number)
+def test_every_mutant_is_caught_or_listed(exercise: Exercise) -> None:
+    unlisted = [
+        change
+        for change in survivors(exercise.number)
+        if not any(fnmatchcase(change, pattern) for pattern in listed(exercise))
+    ]
+    assert unlisted == []
+
+
+@pytest.mark.parametrize("exercise", TRIED, ids=lambda e: e.number)
+def test_what_is_listed_survives_and_has_a_reason(exercise: Exercise) -> None:
+    for pattern, reason in listed(exercise).items():
+        assert reason.endswith(".") and len(reason) > 20
+        assert any(fnmatchcase(change, pattern) for change in survivors(exercise.number)), pattern
+
+
+def test_there_are_enough_of_them_and_few_survive() -> None:
+    number = sum(1 for e in TRIED for _ in mutants(e.reference))
+    assert number >= (30 if KERNELS else 100)
+    assert set(LISTED) <= {e.number for e in exercises.all()}
+
+
+def test_the_mutants_of_a_reference() -> None:
+    """The blank alone changes, each text is there once, and each kind of change."""
+    exercise = exercises.get("2.1")
+    made = list(mutants(exercise.reference))
+    changes = [m.change.split(" → ")[1] for m in made]
+    assert len({m.text for m in made}) == len(made) >= 10
+    for expected in (
+        "result.append(block * block_size - position % block_size)",
+        "result.append(block * block_size + position // block_size)",
+        "for position in range(num_tokens - 1):",
+        "for position in range(num_tokens + 1):",
+        "block = table[position // block_size - 1]",
+        "pass",
+    ):
+        assert expected in changes
+    head = ast.unparse(ast.parse(exercise.stub)).split("raise")[0]
+    assert all(m.text.startswith(head.rstrip()) for m in made)
