@@ -163,7 +163,7 @@ EXERCISE = Exercise(
         "m = max(m1, m2), scale1 = exp(m1 - m), scale2 = exp(m2 - m), then add the scaled sums. "
         "If m is -inf both halves are empty.",
     ),
-    vllm=("csrc/attention/attention_kernels.cu: paged_attention_v2_reduce_kernel",),
+    vllm=("csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel",),
     same=close(1e-9, 1e-300),
     call=call,
 )

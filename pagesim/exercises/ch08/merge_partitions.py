@@ -174,7 +174,7 @@ EXERCISE = Exercise(
         "out = tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).",
     ),
     vllm=(
-        "csrc/attention/attention_kernels.cu: paged_attention_v2_reduce_kernel",
+        "csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel",
         "vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode",
     ),
     same=SAME,

@@ -141,7 +141,7 @@ EXERCISE = Exercise(
         "start is not below stop.",
     ),
     vllm=(
-        "csrc/attention/attention_kernels.cu: paged_attention_kernel (start_block_idx)",
+        "csrc/attention/attention_kernels.cuh: paged_attention_kernel (start_block_idx)",
         "vllm/attention/ops/paged_attn.py: _PARTITION_SIZE",
     ),
     play=play,

@@ -83,19 +83,18 @@ def fault(yours: Any, num_blocks: int, block_size: int) -> str:
         return "A prompt does not fit the pool."
     if not lookups:
         return "No prompt has a full block, so nothing is ever looked up."
-    if any(small):
-        number = next(i for i, found in enumerate(small) if found)
-        return (
-            f"With {count(num_blocks, 'block')} {small[number]} of {count(lookups, 'lookup')} hit in "
-            f"round {number + 1}."
-        )
-    if any(found < lookups for found in large[1:]):
-        number = next(i for i, found in enumerate(large) if i and found < lookups)
-        return (
-            f"With {num_blocks + 1} blocks only {large[number]} of {count(lookups, 'lookup')} hit "
-            f"in round {number + 1}."
-        )
+    for number, found in enumerate(small):
+        if found:
+            pool = count(num_blocks, "block")
+            return f"With {pool} {_hit(found, lookups)} in round {number + 1}."
+    for number, found in enumerate(large[1:], 2):
+        if found < lookups:
+            return f"With {num_blocks + 1} blocks only {_hit(found, lookups)} in round {number}."
     return ""
+
+
+def _hit(found: int, lookups: int) -> str:
+    return f"{found} of {count(lookups, 'lookup')} hit"
 
 
 def expected(num_blocks: int, block_size: int) -> Goal:

@@ -1,0 +1,152 @@
+"""10.2: how many blocks a start log means."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from pagesim.exercises.acts import count
+from pagesim.exercises.ch10.logs import LOGS, read, without_the_answer
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+from pagesim.sizing.model import PRESETS, ModelSpec
+from pagesim.sizing.presets import preset_name
+
+STATEMENT = """
+vLLM's start log says how much memory is left for the cache. Compute what comes next: the number of
+blocks. Write
+
+```python
+def blocks_of(log, model):
+    return low, high
+```
+
+* `log`: the text of the log, up to the line with the answer;
+* `model`: a dict with `layers`, `kv_heads` and `head_dim`;
+* `low`, `high`: the fewest and the most blocks that *requests* can use. There are two, because the
+  memory is printed with two decimals: "3.81 GiB" means anything from 3.805 to 3.815 GiB, both ends
+  included, and blocks are whole.
+
+What the log tells, in both engines: `tensor_parallel_size` (each GPU keeps its part of the KV
+heads; where there are more GPUs than heads, one head) and `kv_cache_dtype` (`fp8` is 1 byte a
+number, `auto` is 2 here). A block has 16 tokens. A GiB has 2**30 bytes. The engine is V1 if the log
+says `V1 LLM engine`: then one of the blocks is the null block, which holds no token.
+
+Example: Llama-3.1-8B (32 layers, 8 KV heads of 128) with V0 and `kv_cache_size=3.81GiB` is
+`(1948, 1953)`; the real log went on with "# GPU blocks: 1952".
+
+The five logs are `pagesim.exercises.ch10.logs.LOGS`. A log of your own is exercise 10.4.
+"""
+
+
+def blocks_of(log: str, model: dict[str, int]) -> tuple[int, int]:
+    """The fewest and the most blocks for requests that a start log can mean."""
+    import re
+
+    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]  # a string
+    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
+    ### BEGIN SOLUTION
+    cents = int(gib.replace(".", ""))  # in hundredths of a GiB, without rounding
+    least = -((5 - 10 * cents) * 2**30 // 1000)
+    most = (10 * cents + 5) * 2**30 // 1000
+    number_bytes = 1 if "kv_cache_dtype=fp8" in log else 2
+    heads = max(1, model["kv_heads"] // gpus)
+    block_bytes = model["layers"] * 2 * heads * model["head_dim"] * 16 * number_bytes
+    null = 1 if "V1 LLM engine" in log else 0
+    return least // block_bytes - null, most // block_bytes - null
+    ### END SOLUTION
+
+
+def expected(log: str, model: dict[str, int]) -> tuple[int, int]:
+    """By the simulator's sizes."""
+    spec = ModelSpec(
+        "model", model["layers"], 64 * model["kv_heads"], model["kv_heads"], model["head_dim"]
+    )
+    return read(log).usable(spec)
+
+
+def _model(log: str) -> dict[str, int]:
+    name = log.split("model='")[1].split("'")[0]
+    spec = PRESETS[preset_name(name)]
+    return {"layers": spec.num_layers, "kv_heads": spec.num_kv_heads, "head_dim": spec.head_dim}
+
+
+TAGS = ("V0", "V0", "V1", "V1", "four GPUs and fp8")
+OTHERS = (("2", "auto"), ("8", "auto"), ("16", "fp8"), ("1", "fp8"))
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    for number, log in enumerate(LOGS):
+        if not hidden:
+            shown = without_the_answer(log)
+            yield Case((shown, _model(log)), f"LOGS[{number}] and {_model(log)}", TAGS[number])
+    for gpus, kind in OTHERS if hidden else ():
+        log = without_the_answer(LOGS[4]).replace("size=4", f"size={gpus}")
+        gib = f"{rng.randint(900, 7000) / 100:.2f}"
+        log = log.replace("dtype=fp8", f"dtype={kind}").replace("35.12", gib)
+        yield Case((log, _model(log)), f"{gib} GiB on {gpus} GPUs, {kind}", "hidden")
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    log, model = case.args
+    found = read(log)
+    heads = max(1, model["kv_heads"] // found.tensor_parallel_size)
+    null = " V1 keeps one block, the null block, to itself." if found.engine == "v1" else ""
+    number = count(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
+    return (
+        f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens · "
+        f"{model['layers']} layers · 2 · {count(heads, 'KV head')} on a GPU · {model['head_dim']} "
+        f"numbers of {number}.{null}"
+    )
+
+
+EXERCISE = Exercise(
+    number="10.2",
+    title="Read the start log",
+    stars=2,
+    statement=STATEMENT,
+    reference=blocks_of,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "gigabytes": Wrong(
+            lambda log, model: tuple(x * 10**9 // 2**30 for x in blocks_of(log, model)),
+            "GiB is another word for GB.",
+            "V0",
+        ),
+        "as_printed": Wrong(
+            variant(blocks_of, "(5 - 10 * cents)", "(-10 * cents)"),
+            "3.81 GiB are 3.81 GiB.",
+            "V0",
+        ),
+        "no_null_block": Wrong(
+            variant(blocks_of, 'null = 1 if "V1 LLM engine" in log else 0', "null = 0"),
+            "All blocks hold tokens.",
+            "V1",
+        ),
+        "all_heads": Wrong(
+            variant(blocks_of, 'max(1, model["kv_heads"] // gpus)', 'model["kv_heads"]'),
+            "Each GPU keeps all heads.",
+            "four GPUs and fp8",
+        ),
+        "always_two_bytes": Wrong(
+            variant(blocks_of, '1 if "kv_cache_dtype=fp8" in log else 2', "2"),
+            "The cache has the model's numbers.",
+            "four GPUs and fp8",
+        ),
+    },
+    hints=(
+        "First the bytes of one block on one GPU, then how often they fit into the memory.",
+        "3.81 GiB lies between 3.805 · 2**30 and 3.815 · 2**30 bytes. Beware of rounding: count in "
+        "thousandths of a GiB, as ints.",
+        "block = layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes; memory // "
+        "block at both ends, and one less for V1.",
+    ),
+    vllm=(
+        "vllm/worker/worker.py: Worker.determine_num_available_blocks",
+        "vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size",
+        "vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache",
+    ),
+)
