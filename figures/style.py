@@ -264,7 +264,7 @@ def part(axes: Axes, box: Box, name: str) -> None:
 def fill_from_below(
     axes: Axes, box: Box, fraction: float, colors: Iterable[str], hatch: str = ""
 ) -> None:
-    """Fill the lower `fraction` of a box; several owners stand side by side in it."""
+    """Fill the lower `fraction` of a box; several owners are side by side in it."""
     shades = list(colors)
     height = box.h * min(max(fraction, 0.0), 1.0)
     if not shades or height == 0:

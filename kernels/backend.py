@@ -6,7 +6,7 @@
     python -m kernels.backend --json
 
 The command runs a ten-line kernel and reports the result. `pagesim doctor` runs it as a child
-process, so that a crash in a driver does not end the doctor too.
+process, so that a crash in a driver does not end the doctor.
 """
 
 import argparse

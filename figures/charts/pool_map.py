@@ -59,7 +59,7 @@ class Grid:
         return self.y + self.rows * self.h
 
     def cell(self, block_id: int) -> Box:
-        """Where the cell of a block stands, by its absolute id."""
+        """Where the cell of a block is, by its absolute id."""
         row, column = divmod(block_id - self.ids.start, self.columns)
         return Box(self.x + column * self.w, self.y + row * self.h, self.w, self.h)
 

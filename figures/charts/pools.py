@@ -32,7 +32,7 @@ class Pool:
         return (block_id - self.ids.start) // self.columns
 
     def cell(self, block_id: int) -> Box:
-        """Where the cell of a block stands, by its absolute id."""
+        """Where the cell of a block is, by its absolute id."""
         x = self.x + (block_id - self.ids.start) % self.columns * (self.cell_w + SPACE)
         return Box(x, self.tops[self.row(block_id)], self.cell_w, CELL_H)
 

@@ -45,7 +45,7 @@ def round_to(x, dtype: tl.constexpr):
 
 @triton.jit
 def widen(x):
-    """Any of the dtypes as float32, every value unchanged; float8_e4m3fn's NaNs too."""
+    """Any of the dtypes as float32, every value unchanged, including float8_e4m3fn's NaNs."""
     wide = x.to(tl.float32)
     if INTERPRETED and x.dtype == tl.float8e4nv:
         # The interpreter takes the code of NaN for 480, one step above the largest number.

@@ -35,7 +35,7 @@ def plan_decode(
 ) -> Plan:
     """A plan for `paged_attention_v1` and `paged_attention_v2`, whose arguments it takes.
 
-    slot_mapping: the step's slots, int64 [T]; with them the plan serves `reshape_and_cache` too.
+    slot_mapping: the step's slots, int64 [T]; with them the plan also serves `reshape_and_cache`.
     """
     partitions.check(partition_size, num_partitions)
     options = Options(sliding_window=sliding_window)

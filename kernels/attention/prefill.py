@@ -2,7 +2,7 @@
 
 **The problem.** All tokens of a prompt are known at once. Some of its keys may already be in the
 cache: from an earlier chunk, or from a prefix that another request computed. The new tokens' own
-keys were just written there too. So there is one place to read, and a causal rule: no query sees a
+keys were also just written there. So there is one place to read, and a causal rule: no query sees a
 later key.
 
     seq_len 7: 4 tokens cached, 3 queries at its end

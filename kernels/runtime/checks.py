@@ -44,7 +44,7 @@ MAX_HEAD_DIM = 256
 def checked(inputs: PagedInputs, slot_mapping: torch.Tensor | None = None) -> PagedInputs:
     """Check an attention call, fill in its options' defaults and, if it has none, its plan.
 
-    slot_mapping: a step's slots, for a plan that serves `reshape_and_cache` too.
+    slot_mapping: a step's slots, for a plan that also serves `reshape_and_cache`.
     """
     call, q, k_cache, v_cache = inputs.call, inputs.q, inputs.k_cache, inputs.v_cache
     block_tables, lens, query_start_loc = inputs.block_tables, inputs.lens, inputs.query_start_loc

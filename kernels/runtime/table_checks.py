@@ -1,6 +1,6 @@
 """Checks of tables, lengths and slots, in NumPy: wrong ones would crash a kernel.
 
-ValueError names the argument, the value, and the sequence or token. `kernels.simt` uses them too.
+ValueError names the argument, the value, and the sequence or token. `kernels.simt` also uses them.
 """
 
 from typing import Any

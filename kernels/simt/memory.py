@@ -39,7 +39,7 @@ class Launch:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The query's dtype, which is the output's too."""
+        """The dtype of the query and of the output."""
         return self.tensors["q"].dtype
 
     def fetch(self, tensor: Tensor, offsets: Ints, count: int) -> Floats:

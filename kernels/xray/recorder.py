@@ -90,7 +90,7 @@ def _view(tensor: torch.Tensor) -> tuple[object, ...]:
 
 
 def _tensors(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Tensors among named values, those in lists and tuples too."""
+    """Tensors among named values, including those in lists and tuples."""
     for name, value in named:
         if isinstance(value, torch.Tensor):
             yield name, value

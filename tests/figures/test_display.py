@@ -172,8 +172,8 @@ def files_of(names: Iterable[str]) -> set[str]:
     return {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
 
 
-def render(folder: Path, seed: str) -> dict[str, bytes]:
-    command = [sys.executable, "-m", "figures", str(folder), "--only", *QUICK]
+def render(folder: Path, seed: str, names: Iterable[str]) -> dict[str, bytes]:
+    command = [sys.executable, "-m", "figures", str(folder), "--only", *names]
     env = os.environ | {"PYTHONHASHSEED": seed}
     done = subprocess.run(
         command, cwd=ROOT, env=env, check=True, capture_output=True, text=True, timeout=120
@@ -187,14 +187,17 @@ def render(folder: Path, seed: str) -> dict[str, bytes]:
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The quick pictures, drawn in a process of their own."""
     folder = tmp_path_factory.mktemp("gallery")
-    render(folder, "1")
+    render(folder, "1", QUICK)
     return folder
 
 
 def test_the_gallery_has_the_same_bytes_in_every_process(fresh: Path, tmp_path: Path) -> None:
+    """Nine simulations behind one picture are not run again: `occupancy_timeline` has two."""
     first = {path.name: path.read_bytes() for path in fresh.iterdir()}
     assert set(first) == files_of(QUICK)
-    assert render(tmp_path, "2") == first
+    again = render(tmp_path, "2", [name for name in QUICK if name != "block_size_sweep"])
+    assert len(again) == len(first) - 2
+    assert again.items() <= first.items()
 
 
 def test_the_committed_gallery_is_the_one_that_is_drawn(fresh: Path) -> None:
