@@ -15,7 +15,7 @@ LINES: Lines = {
         ],
     ),
     1: (
-        "At the top of section 5, change `block_size` to 1, 8, 64 and 256.",
+        "Near the end of section 5, set `block_size` to 1, 8, 64 and 256 in place of 16",
         [
             Try(
                 (5,),
@@ -31,7 +31,7 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "`waiting.append` in the place of `waiting.appendleft`",
+        "`waiting.append` in place of `waiting.appendleft`",
         [Try((5,), {"stream": {"waiting.appendleft": "waiting.append"}}, shows="preempted")],
     ),
     3: (
