@@ -16,13 +16,15 @@ else
 PY := .venv/bin/python
 endif
 STAMP := .venv/.stamp
+# The Python package of other slides carries reveal.js; nothing else of it is used.
+REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
 # In a container one is root, which JupyterLab must be told.
 ifeq ($(shell id -u 2>/dev/null),0)
 LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test nightly notebooks gate figures bench lint cluster e2e e2e-setup web web-setup site check
+.PHONY: help lab test nightly notebooks gate figures bench lint cluster e2e e2e-setup web web-setup site slides check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -77,7 +79,7 @@ web-setup: ## install esbuild and eslint in node_modules; without npm it says so
 cluster: $(STAMP) ## sweeps on a real Dask cluster of two processes
 	$(PY) -m pytest tests/cluster
 
-e2e: $(STAMP) ## the player and the chapters in a real browser (skips, and says why, where none is)
+e2e: $(STAMP) $(REVEAL)/dist/reveal.js ## the player and the chapters in a real browser (skips, and says why, where none is)
 	$(PY) -m pytest tests/e2e $(E2E_ARGS)
 
 e2e-setup: ## install Chromium for make e2e (apt-get, as root); nothing if it is there
@@ -92,6 +94,12 @@ e2e-setup: ## install Chromium for make e2e (apt-get, as root); nothing if it is
 	  echo "There is no apt-get here: install Chromium or Chrome and the chromedriver of the same" >&2; \
 	  echo "version by other means, both on the PATH; then: make e2e" >&2; exit 1; \
 	fi
+
+$(REVEAL)/dist/reveal.js: | $(STAMP)
+	$(PY) -m pip install --disable-pip-version-check -q --no-deps --no-compile --target .venv/reveal sphinx-revealjs==3.2.1
+
+slides: $(STAMP) $(REVEAL)/dist/reveal.js ## the committed chapters as reveal.js slides in slides/, players alive
+	$(PY) -m tools.course.slides --reveal $(REVEAL)
 
 site: $(STAMP) ## the committed chapters as static pages in site/, players alive
 	$(PY) -m tools.course.site

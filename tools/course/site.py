@@ -78,7 +78,7 @@ def render(chapter: Chapter, chapters: list[Chapter]) -> str:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(to_page, cell.source)
-    return _page(
+    return page(
         "page.html",
         title=chapter.title,
         cells=notebook.cells,
@@ -86,15 +86,15 @@ def render(chapter: Chapter, chapters: list[Chapter]) -> str:
     )
 
 
-def _page(template: str, **fields: Any) -> str:
-    """A page from one of the templates beside this file, with the style sheet in it."""
+def page(template: str, sheet: str = "site.css", **fields: Any) -> str:
+    """A page from one of the templates beside this file, with a style sheet in it."""
     environment = Environment(loader=FileSystemLoader(HERE), trim_blocks=True)
     environment.filters |= {
         "markdown": markdown,
         "code": Highlight2HTML(pygments_lexer="ipython3"),
         "terminal": ansi2html,
     }
-    style = (HERE / "site.css").read_text(encoding="utf-8")
+    style = (HERE / sheet).read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, **fields)
 
 
@@ -121,7 +121,7 @@ def index(chapters: list[Chapter]) -> str:
         opening = LINK.sub(r"\1.html", chapter.opening)
         link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.title)}</a></h2>'
         entries.append(f"{link}\n{markdown(opening)}")
-    return _page("index.html", chapters="\n".join(entries))
+    return page("index.html", chapters="\n".join(entries))
 
 
 def build(paths: list[Path], target: Path) -> list[Path]:

@@ -1,0 +1,57 @@
+"""`make slides`: the arrows turn the slides until a player has the focus; nothing is fetched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from tests.e2e.browser import Page
+from tests.e2e.test_site import visit
+from tools.course import NOTEBOOKS, ROOT, slides
+
+REVEAL = Path(
+    os.environ.get("PAGESIM_REVEAL") or ROOT / ".venv/reveal/sphinx_revealjs/_static/revealjs"
+)
+PLAYER = "section.present section.present iframe.pagesim-frame"
+
+
+@pytest.fixture
+def deck(page: Page, tmp_path: Path) -> Page:
+    if not (REVEAL / "dist/reveal.js").is_file():
+        pytest.skip("reveal.js is not installed: make slides does it")
+    (path,) = slides.build([NOTEBOOKS / "05_growing_and_sharing.ipynb"], tmp_path / "deck", REVEAL)
+    visit(page, path)
+    page.until("return window.Reveal && Reveal.isReady()")
+    return page
+
+
+def press(page: Page, key: str) -> list[int]:
+    """Press a key wherever the focus is; returns where the slides stand then."""
+    ActionChains(page.driver).send_keys(key).perform()
+    return page.js("const at = top.Reveal.getIndices(); return [at.h, at.v]")
+
+
+def test_the_arrows_turn_slides_until_a_player_has_the_focus(deck: Page) -> None:
+    assert press(deck, Keys.ARROW_RIGHT) == [1, 0]
+    down = 0
+    while not deck.js(f"return document.querySelector('{PLAYER}') !== null"):
+        down += 1
+        assert press(deck, Keys.ARROW_DOWN) == [1, down], "no player in the first section"
+    deck.one(PLAYER).click()
+    assert press(deck, Keys.ARROW_RIGHT) == [1, down], "the player's key turned the slide"
+    deck.frame(PLAYER).ready()
+    before = deck.step
+    ActionChains(deck.driver).send_keys(Keys.ARROW_RIGHT).perform()
+    deck.until(f"return pagesimPlayer.step === {before + 1}")
+    deck.top()
+    deck.one("section.present section.present .where").click()
+    assert press(deck, Keys.ARROW_RIGHT) == [2, 0], "a click beside it gives the arrows back"
+
+
+def test_the_slides_fetch_nothing(deck: Page) -> None:
+    outside = [url for url in deck.requests() if not url.startswith(("file:", "data:", "about:"))]
+    assert outside == [] and deck.console() == []
