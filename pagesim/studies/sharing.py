@@ -34,15 +34,7 @@ def parallel_sampling(requests: Iterable[Request], n: int, block_size: int = 16)
     All samples of a request are as long as its output and grow together. The mean is taken over all
     iterations of all requests, so long requests weigh more, as in a running server.
     """
-    check_int("n", n, 1)
-    used = named = 0
-    for request in requests:
-        allocator, tables = _prompt(request, n, block_size)
-        for _ in range(request.output_tokens):
-            used, named = used + _used(allocator), named + _named(tables)
-            for table in tables:
-                table.append_token_ids([TOKEN])
-    return 100 * (named - used) / named
+    return _play(requests, check_int("n", n, 1), block_size)
 
 
 def parallel_sampling_by_lengths(
@@ -73,14 +65,20 @@ def beam_search(
     ones, chosen uniformly. Real models branch less evenly; the paper does not say how, so this is
     not a reproduction.
     """
-    check_int("width", width, 1)
-    generator = np.random.default_rng(seed)
+    return _play(requests, check_int("width", width, 1), block_size, np.random.default_rng(seed))
+
+
+def _play(
+    requests: Iterable[Request], n: int, block_size: int, branch: np.random.Generator | None = None
+) -> float:
+    """Percent of blocks saved by ``n`` tables a request, which ``branch`` after every token."""
     used = named = 0
     for request in requests:
-        allocator, tables = _prompt(request, width, block_size)
-        for parents in generator.integers(width, size=(request.output_tokens, width)).tolist():
+        allocator, tables = _prompt(request, n, block_size)
+        for _ in range(request.output_tokens):
             used, named = used + _used(allocator), named + _named(tables)
-            tables = _branch(tables, parents)
+            if branch is not None:
+                tables = _branch(tables, branch.integers(n, size=n).tolist())
             for table in tables:
                 table.append_token_ids([TOKEN])
     return 100 * (named - used) / named

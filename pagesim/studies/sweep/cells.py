@@ -46,21 +46,6 @@ class CellResult:
         return f"cell {self.index} {self.cell}: {what}"
 
 
-@dataclass(frozen=True, slots=True)
-class CellOutcome:
-    """What a worker sends back. The value travels as JSON text, so it cannot be anything else."""
-
-    text: str | None
-    error: str | None
-    traceback: str | None
-    seconds: float
-
-    def result(self, index: int, cell: Cell) -> CellResult:
-        """The result for the cell that it belongs to."""
-        value = None if self.text is None else json.loads(self.text)
-        return CellResult(cell, value, self.error, self.seconds, index, self.traceback)
-
-
 class Cells(Sequence[Cell]):
     """The cells of a grid in order, each made on demand: a million cost no memory.
 
@@ -114,7 +99,7 @@ class Cells(Sequence[Cell]):
         return digest.hexdigest()
 
 
-def run_cell(function: Function, cell: Cell, attempt: str) -> CellOutcome:
+def run_cell(function: Function, index: int, cell: Cell, attempt: str) -> CellResult:
     """Run one cell where the executor puts it, and return its value or its exception.
 
     ``attempt`` is different each time: Dask treats calls with equal arguments as one call and would
@@ -127,10 +112,10 @@ def run_cell(function: Function, cell: Cell, attempt: str) -> CellOutcome:
         if not isinstance(value, dict):
             raise TypeError(f"the function must return a dict, not {value!r}")
         check_json("value", value)
-        text = json.dumps(value)
+        plain = json.loads(json.dumps(value))  # nothing else can travel
     except (Exception, SystemExit) as error:
-        return failure(error, perf_counter() - started)
-    return CellOutcome(text, None, None, perf_counter() - started)
+        return failure(index, cell, error, perf_counter() - started)
+    return CellResult(cell, plain, None, perf_counter() - started, index)
 
 
 def name_of(function: Function) -> str:
@@ -139,10 +124,11 @@ def name_of(function: Function) -> str:
     return f"{getattr(owner, '__module__', None) or 'builtins'}.{owner.__qualname__}"
 
 
-def failure(error: BaseException, seconds: float = 0.0) -> CellOutcome:
+def failure(index: int, cell: Cell, error: BaseException, seconds: float = 0.0) -> CellResult:
     """An exception as text: not every exception can be pickled."""
     message = "".join(traceback.format_exception_only(error)).strip()
-    return CellOutcome(None, message, "".join(traceback.format_exception(error)), seconds)
+    trace = "".join(traceback.format_exception(error))
+    return CellResult(cell, None, message, seconds, index, trace)
 
 
 def check_json(name: str, value: Any) -> None:

@@ -16,13 +16,12 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from pagesim.errors import UsageError
-from pagesim.studies.sweep.cells import Cell, CellOutcome, Function, failure, name_of, run_cell
+from pagesim.studies.sweep.cells import Cell, CellResult, Function, failure, name_of, run_cell
 
 IN_FLIGHT = 1024
 """The most unfinished cells on an executor whose number of workers is unknown."""
 
 Numbered: TypeAlias = tuple[int, Cell]
-Finished: TypeAlias = tuple[int, Cell, CellOutcome]
 
 
 class Runner:
@@ -42,8 +41,8 @@ class Runner:
         self._executor = self._pool() if executor is None else executor
         self._limit = in_flight or (2 * self._workers if self._own else IN_FLIGHT)
         self._run, self._attempts = uuid.uuid4().hex, itertools.count()
-        self._flying: dict[Future[CellOutcome], Numbered] = {}
-        self._landed: SimpleQueue[Future[CellOutcome]] = SimpleQueue()
+        self._flying: dict[Future[CellResult], Numbered] = {}
+        self._landed: SimpleQueue[Future[CellResult]] = SimpleQueue()
         self._suspects: deque[Numbered] = deque()
         self._alone = self._broken = False
 
@@ -62,7 +61,7 @@ class Runner:
             self._submit(item)
         return bool(self._flying)
 
-    def finished(self) -> Iterator[Finished]:
+    def finished(self) -> Iterator[CellResult]:
         """Wait for a cell to finish; yields that one and all others that have finished.
 
         There may be none: a cell that will run once more is not reported yet.
@@ -75,7 +74,7 @@ class Runner:
             except Empty:
                 return
 
-    def stop(self) -> list[Finished]:
+    def stop(self) -> list[CellResult]:
         """Start no more cells; returns the finished ones that were not fetched yet.
 
         Running cells of the built-in pool are waited for, those of other executors are abandoned.
@@ -93,7 +92,7 @@ class Runner:
     def _submit(self, item: Numbered) -> None:
         attempt = f"{self._run}-{next(self._attempts)}"
         try:
-            future = self._executor.submit(run_cell, self._function, item[1], attempt)
+            future = self._executor.submit(run_cell, self._function, *item, attempt)
         except BrokenExecutor:
             if not self._own:
                 raise
@@ -103,7 +102,7 @@ class Runner:
         self._flying[future] = item
         future.add_done_callback(self._landed.put)
 
-    def _next(self) -> Future[CellOutcome]:
+    def _next(self) -> Future[CellResult]:
         while True:
             try:
                 # Only on POSIX does a signal end such a wait, so wake up from time to time.
@@ -111,10 +110,10 @@ class Runner:
             except Empty:
                 continue
 
-    def _land(self, future: Future[CellOutcome]) -> Iterator[Finished]:
+    def _land(self, future: Future[CellResult]) -> Iterator[CellResult]:
         index, cell = self._flying[future]
         was_alone, self._alone = self._alone, False
-        outcome: CellOutcome | None = None
+        outcome: CellResult | None = None
         try:
             outcome = future.result()
         except Exception as error:  # from the executor: a lost worker, a call that cannot be sent
@@ -123,11 +122,11 @@ class Runner:
                     raise
                 self._broken = True
             if was_alone:
-                outcome = failure(error)
+                outcome = failure(index, cell, error)
             else:
                 self._suspects.append((index, cell))
         if outcome is not None:
-            yield index, cell, outcome
+            yield outcome
         # Only now: until its outcome is stored, an interrupted cell must be there for stop().
         del self._flying[future]
 
@@ -163,14 +162,10 @@ class Runner:
         return pool
 
 
-def _values(flying: list[tuple[Future[CellOutcome], Numbered]]) -> list[Finished]:
+def _values(flying: list[tuple[Future[CellResult], Numbered]]) -> list[CellResult]:
     """The cells in ``flying`` that have ended with an outcome."""
-    ended = [(future, item) for future, item in flying if future.done() and not future.cancelled()]
-    return [
-        (index, cell, future.result())
-        for future, (index, cell) in ended
-        if future.exception() is None
-    ]
+    ended = [future for future, _ in flying if future.done() and not future.cancelled()]
+    return [future.result() for future in ended if future.exception() is None]
 
 
 def _die_silently() -> None:

@@ -11,7 +11,7 @@ from pagesim.errors import UsageError
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.studies.sweep.cells import CellResult, Cells, Function, Grid
 from pagesim.studies.sweep.output import SweepFile
-from pagesim.studies.sweep.runner import Finished, Runner
+from pagesim.studies.sweep.runner import Runner
 from pagesim.studies.sweep.simulations import simulate_cell
 
 
@@ -96,7 +96,7 @@ class Sweep:
             self._running = False
             try:
                 for one in runner.stop() if runner is not None else ():
-                    if one[0] not in self._known:
+                    if one.index not in self._known:
                         self._keep(one, None)
             finally:
                 if self._file is not None:
@@ -104,16 +104,14 @@ class Sweep:
                 if progress is not None:
                     progress.close()
 
-    def _keep(self, finished: Finished, progress: Progress | None) -> CellResult:
-        index, cell, outcome = finished
-        result = outcome.result(index, cell)
+    def _keep(self, result: CellResult, progress: Progress | None) -> CellResult:
         if self._file is not None:
             self._file.add(result)
-        self._known[index] = result
+        self._known[result.index] = result
         if progress is not None:
             progress(len(self._known))
             if not result.ok:
-                progress.fail(f"cell {index} {cell}: {result.error}")
+                progress.fail(f"cell {result.index} {result.cell}: {result.error}")
         return result
 
 
