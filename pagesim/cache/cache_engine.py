@@ -131,19 +131,19 @@ class CacheEngine:
         self.cpu = cpu
         self._copy_blocks = copy_blocks or _copy_one_by_one
         self._swap_blocks = swap_blocks or _move_one_by_one
-        self._as_pairs = as_pairs
+        self._as_pairs = as_pairs or (lambda pairs: pairs)
 
     def swap_in(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Move CPU blocks to the GPU: pairs (CPU index, GPU index)."""
-        self._swap(self.cpu, self.gpu, self._check_swap_in(pairs))
+        self._swap(self.cpu, self.gpu, self._checked("swap_in", "CPU", "GPU", pairs))
 
     def swap_out(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Move GPU blocks to the CPU: pairs (GPU index, CPU index)."""
-        self._swap(self.gpu, self.cpu, self._check_swap_out(pairs))
+        self._swap(self.gpu, self.cpu, self._checked("swap_out", "GPU", "CPU", pairs))
 
     def copy(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Copy blocks within the GPU pool as if pair by pair: (from, to)."""
-        self._copy(self._check_copy(pairs))
+        self._copy(self._checked("copy", "GPU", "GPU", pairs))
 
     def execute(self, outputs: BlockMoves) -> None:
         """Carry out a step in the order above; every pair is checked before any block moves.
@@ -158,36 +158,30 @@ class CacheEngine:
                 f"them out, and as in vLLM the step does not order the move. Set "
                 f"preemption_mode='recompute'"
             )
-        swap_out = self._check_swap_out(outputs.blocks_to_swap_out)
-        copies = self._check_copy(outputs.blocks_to_copy)
-        swap_in = self._check_swap_in(outputs.blocks_to_swap_in)
+        swap_out = self._checked("swap_out", "GPU", "CPU", outputs.blocks_to_swap_out)
+        copies = self._checked("copy", "GPU", "GPU", outputs.blocks_to_copy)
+        swap_in = self._checked("swap_in", "CPU", "GPU", outputs.blocks_to_swap_in)
         self._swap(self.gpu, self.cpu, swap_out)
         self._copy(copies)
         self._swap(self.cpu, self.gpu, swap_in)
 
-    def _check_swap_in(self, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-        limits = (("CPU", self.cpu.num_blocks), ("GPU", self.gpu.num_blocks))
-        return _checked("swap_in", pairs, limits)
-
-    def _check_swap_out(self, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-        limits = (("GPU", self.gpu.num_blocks), ("CPU", self.cpu.num_blocks))
-        return _checked("swap_out", pairs, limits)
-
-    def _check_copy(self, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-        return _checked("copy", pairs, (("GPU", self.gpu.num_blocks),) * 2)
+    def _checked(
+        self, name: str, source: str, target: str, pairs: Iterable[tuple[int, int]]
+    ) -> NDArray[np.int64]:
+        sizes = {"GPU": self.gpu.num_blocks, "CPU": self.cpu.num_blocks}
+        return _checked(name, pairs, [(source, sizes[source]), (target, sizes[target])])
 
     def _swap(self, source: KVPool, target: KVPool, pairs: NDArray[np.int64]) -> None:
         if not len(pairs):
             return
-        given = pairs if self._as_pairs is None else self._as_pairs(pairs)
+        given = self._as_pairs(pairs)
         for layer in range(len(source.keys)):
             self._swap_blocks(source.keys[layer], target.keys[layer], given)
             self._swap_blocks(source.values[layer], target.values[layer], given)
 
     def _copy(self, pairs: NDArray[np.int64]) -> None:
         if len(pairs):
-            given = pairs if self._as_pairs is None else self._as_pairs(pairs)
-            self._copy_blocks(self.gpu.keys, self.gpu.values, given)
+            self._copy_blocks(self.gpu.keys, self.gpu.values, self._as_pairs(pairs))
 
 
 def _checked(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pagesim.commands.common import INPUT_FILE, Answer, BadInput, answering
-
-if TYPE_CHECKING:
-    from pagesim.sizing.amount import ByteRange
-    from pagesim.sizing.cache_size import CacheSize
-    from pagesim.sizing.model import ModelSpec
+from pagesim.errors import UsageError
+from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
+from pagesim.sizing.amount import parse_bytes
+from pagesim.sizing.v0 import kv_cache_memory
 
 COUNT = click.IntRange(1, 2**31)
 AMOUNT = "24GiB, 38.48GiB (rounded, so a range), 80GB, or plain bytes"
@@ -70,8 +68,6 @@ def size(**options: Any) -> Answer:
     like 38.48GiB was rounded when it was printed, so the answer is a range. Exit code 2 when the
     model cannot be split that way, or when not even one block fits.
     """
-    from pagesim.errors import UsageError
-
     try:
         found = _size(options)
         value = _value(found, options)
@@ -80,39 +76,30 @@ def size(**options: Any) -> Answer:
     return Answer(True, "\n".join(_lines(found, value)), value)
 
 
-def _size(options: dict[str, Any]) -> CacheSize:
-    from pagesim.sizing import size_v0, size_v1
+FLAGS = (
+    "block_size",
+    "dtype",
+    "kv_cache_dtype",
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "num_gpu_blocks_override",
+)
+"""The options that `size_v0` and `size_v1` take under the same names."""
 
+
+def _size(options: dict[str, Any]) -> CacheSize:
     engines = {"v0": size_v0, "v1": size_v1}
     if options["engine"] not in engines:
         raise BadInput(f"--engine must be v0 or v1, not {options['engine']!r}")
-    flags = (
-        "block_size",
-        "dtype",
-        "kv_cache_dtype",
-        "tensor_parallel_size",
-        "pipeline_parallel_size",
-        "num_gpu_blocks_override",
-    )
-    return engines[options["engine"]](
-        _model(options["model"], options["config"]),
-        _memory(options),
-        **{flag: options[flag] for flag in flags},
-    )
-
-
-def _model(name: str | None, config: Path | None) -> ModelSpec:
-    from pagesim.sizing.model import ModelSpec
-
+    name, config = options["model"], options["config"]
     if (name is None) == (config is None):
         raise BadInput("give one of --model NAME and --config PATH")
-    return ModelSpec.from_config(config) if config else ModelSpec.preset(name or "")
+    model = ModelSpec.from_config(config) if config else ModelSpec.preset(name)
+    flags = {flag: options[flag] for flag in FLAGS}
+    return engines[options["engine"]](model, _memory(options), **flags)
 
 
 def _memory(options: dict[str, Any]) -> ByteRange:
-    from pagesim.sizing.amount import ByteRange, parse_bytes
-    from pagesim.sizing.v0 import kv_cache_memory
-
     memory, card, peak = options["memory"], options["gpu_memory"], options["peak"]
     if memory is not None and card is not None:
         raise BadInput(
