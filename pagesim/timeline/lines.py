@@ -15,7 +15,7 @@ from typing import Any
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import Effect, Event, Move, Opened
 from pagesim.timeline.captions import caption
-from pagesim.timeline.log import Log, Row
+from pagesim.timeline.log import FIELDS, Log, Row
 
 REMEMBERED = 10_000
 """How many of the texts around a write are kept: more than a step's batch needs."""
@@ -61,16 +61,7 @@ def _move(it: Move) -> tuple[Any, ...]:
 
 
 def _effect(it: Effect) -> tuple[Any, ...]:
-    more: dict[str, tuple[Any, ...]] = {
-        "take": (it.list,),
-        "free": (it.list, it.place),
-        "write": (it.table, it.first, it.count),
-        "hit": (it.table, it.first, it.count),
-        "copy": (it.to, it.owners),
-        "move": (it.to,),
-        "null": (it.table, it.index),
-    }
-    return it.kind, it.block, *more.get(it.kind, ())
+    return it.kind, it.block, *(getattr(it, name) for name in FIELDS.get(it.kind, ()))
 
 
 def is_plain_write(rows: list[Row]) -> bool:

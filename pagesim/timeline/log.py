@@ -33,6 +33,17 @@ FLUSH = 16_384
 ON = ("blocks", "slots")
 """What a mark can put numbers on."""
 
+FIELDS = {
+    "take": ("list",),
+    "free": ("list", "place"),
+    "write": ("table", "first", "count"),
+    "hit": ("table", "first", "count"),
+    "copy": ("to", "owners"),
+    "move": ("to",),
+    "null": ("table", "index"),
+}
+"""What an effect has apart from its block, by its kind."""
+
 Row = tuple[int, int, int, int, int]
 Record = tuple[int, int, int, list[Row]]
 """An event as it is written: kind, subject, step (-1 for none), and its rows."""

@@ -17,7 +17,7 @@ from pagesim.journal.effects import Name, show
 from pagesim.timeline.checked import Checked, TimelineError
 from pagesim.timeline.edition1 import FORMAT_1, edition2
 from pagesim.timeline.header import FORMAT, read_state
-from pagesim.timeline.log import EVENT, ON, ROW, Log, TableLog
+from pagesim.timeline.log import EVENT, FIELDS, ON, ROW, Log, TableLog
 from pagesim.timeline.notes import notes_from
 from pagesim.timeline.run import Timeline
 from pagesim.timeline.seek import MutableState
@@ -25,8 +25,6 @@ from pagesim.timeline.seek import MutableState
 MAX_EVENTS = 10_000_000
 LIFE = 50
 """The cost of a table, counted in numbers."""
-PARTS = {fx.TAKE: 3, fx.FREE: 4, fx.WRITE: 5, fx.HIT: 5, fx.COPY: 4, fx.MOVE: 3, fx.NULL: 4}
-"""The number of parts of an effect, if not two."""
 MAX_MARK = 1e300
 
 
@@ -112,7 +110,7 @@ class Reader:
         if not effect or effect[0] not in fx.EFFECTS:
             raise check.error(f"unknown effect {show(effect)}")
         kind = fx.EFFECTS.index(effect[0])
-        word, block, *more = check.parts(effect, effect[0], PARTS.get(kind, 2))
+        word, block, *more = check.parts(effect, effect[0], 2 + len(FIELDS.get(effect[0], ())))
         if problem := self._problem(kind, check.block(block), more):
             raise check.error(f"{word} {block}: {problem}")
         if kind in (fx.TAKE, fx.FREE):
