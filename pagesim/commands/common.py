@@ -57,12 +57,14 @@ def example(line: str) -> str:
 def answering(line: str) -> Callable[[Callable[..., Answer]], click.Command]:
     """Make a command of a function that returns an Answer: its exit code is 0 for yes, 1 for no.
 
-    The command has the option --json; ``line`` is the example in its help.
+    The command has the option --json; ``line`` is the example in its help. Its outputs, options of
+    the type OUTPUT_FILE, are checked against its inputs before the function is called.
     """
 
     def decorate(function: Callable[..., Answer]) -> click.Command:
         @click.pass_context
         def run(context: click.Context, /, as_json: bool, **options: Any) -> None:
+            _check_outputs(context.command.params, options)
             answer = function(**options)
             click.echo(json.dumps(answer.value) if as_json else answer.text)
             context.exit(0 if answer.ok else 1)
@@ -84,6 +86,16 @@ def blaming(file: Path, *errors: type[Exception]) -> Iterator[None]:
     except kinds as error:
         message = str(error) if str(file) in str(error) else f"{file}: {error}"
         raise BadInput(message) from error
+
+
+def _check_outputs(parameters: list[click.Parameter], options: dict[str, Any]) -> None:
+    inputs: list[Path] = []
+    for one in parameters:
+        if one.type is INPUT_FILE and (given := options[one.name or ""]) is not None:
+            inputs += given if isinstance(given, tuple) else [given]
+    for one in parameters:
+        if one.type is OUTPUT_FILE:
+            check_out(max(one.opts, key=len), options[one.name or ""], *inputs)
 
 
 def check_out(option: str, out: Path | None, *inputs: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming, check_out
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming
 from pagesim.files import replacing
 
 
@@ -25,7 +25,6 @@ def fit(file: Path, name: str, source: str, licence: str, out: Path) -> Answer:
     from pagesim.workload import WorkloadError, load
     from pagesim.workload.fit import summarize
 
-    check_out("--out", out, file)
     with blaming(file, WorkloadError):
         fitted = summarize(load(file), name, source, licence)
     with blaming(out), replacing(out) as opened:

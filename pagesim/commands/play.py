@@ -7,15 +7,7 @@ from pathlib import Path
 
 import click
 
-from pagesim.commands.common import (
-    INPUT_FILE,
-    OUTPUT_FILE,
-    Answer,
-    BadInput,
-    answering,
-    blaming,
-    check_out,
-)
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 
 
 @answering("pagesim play run.jsonl.gz -o run.html --open")
@@ -38,7 +30,6 @@ def play(file: Path, out: Path, open_it: bool, title: str | None, steps: str | N
     from pagesim.timeline.display import MAX_EVENTS
 
     first, last = _bounds(steps)
-    check_out("--out", out, file)
     with blaming(file, TimelineError):
         run = load(file)
     part = run[first:last]

@@ -7,15 +7,7 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import (
-    INPUT_FILE,
-    OUTPUT_FILE,
-    Answer,
-    BadInput,
-    answering,
-    blaming,
-    check_out,
-)
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
 from pagesim.simulation import POLICIES, Limits, Simulation
 
@@ -53,8 +45,6 @@ def simulate(
     from pagesim.simulation import simulate as run_through
     from pagesim.workload import WorkloadError, load
 
-    check_out("--record", record, file)
-    check_out("--requests", requests, file)
     with blaming(file, UsageError, WorkloadError):
         workload = load(file, first=first)
         means, words = machine(slots, (policy, compare), options)

@@ -7,15 +7,7 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import (
-    INPUT_FILE,
-    OUTPUT_FILE,
-    Answer,
-    BadInput,
-    answering,
-    blaming,
-    check_out,
-)
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import given, machine, memory_options, table
 
 PRESET = "paper-figure-2"
@@ -50,7 +42,6 @@ def waste(
         raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
     if out is not None and out.suffix not in (".svg", ".png", ".pdf"):
         raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
-    check_out("--out", out, *([file] if file else []))
     published = None
     if file is None:
         from pagesim.studies.paper import figure_2
