@@ -38,7 +38,7 @@ def two_wrong_tables(
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     """Two sequences; the first fills at least one block."""
-    shapes = [(6, 3), (5, 7)] if hidden else [(4, 2), (7, 6)]
+    shapes = [(6, 3), (5, 8)] if hidden else [(4, 2), (7, 4)]
     shapes += [(rng.randint(5, 12), rng.randint(1, 12)) for _ in range(2)]
     for lengths in shapes:
         story = _tell(*lengths)

@@ -9,7 +9,7 @@ from typing import Any
 from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
-from pagesim.exercises.stage import placed
+from pagesim.exercises.stage import placed_together
 from pagesim.timeline.run import Timeline
 
 Part = tuple[list[int], int, int]
@@ -119,9 +119,9 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 
 def play(case: Case) -> Timeline:
-    """The first sequence of the batch, in its blocks."""
-    (table, _, length), *_ = case.args[0]
-    return placed(table, length, case.args[1])
+    """The sequences of the batch, in their blocks."""
+    batch, block_size, _ = case.args
+    return placed_together([part[0] for part in batch], [part[2] for part in batch], block_size)
 
 
 _POSITIONS = "range(computed, length)"

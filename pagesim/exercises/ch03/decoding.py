@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pagesim.exercises.values import close
-from pagesim.story import Story
-from pagesim.timeline.run import Timeline
 
 HEAD_DIM = 4
 NUM_BLOCKS = 8
@@ -70,11 +68,3 @@ def first_wrong(yours: Any, expected: Any) -> int:
     """The first sequence whose answer is another."""
     pairs = zip(yours["answers"], expected["answers"], strict=True)
     return next(i for i, (a, b) in enumerate(pairs) if not _near(a, b))
-
-
-def run(tables: Any, lengths: Any, block_size: int) -> Timeline:
-    """The sequences of a case arrive; blocks are as the simulator gives them."""
-    story = Story(gpu_blocks=NUM_BLOCKS, block_size=block_size)
-    for seq, length in enumerate(lengths):
-        story.arrive(range(100 * seq, 100 * seq + length))
-    return story.run

@@ -9,6 +9,7 @@ from typing import Any
 from pagesim.exercises.ch03 import decoding
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import cell, variant
+from pagesim.exercises.stage import placed_together
 from pagesim.timeline.run import Timeline
 
 
@@ -51,8 +52,8 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 
 def play(case: Case) -> Timeline:
-    """Sequences of these lengths."""
-    return decoding.run(*case.args[:3])
+    """The sequences in their blocks."""
+    return placed_together(*case.args[:3])
 
 
 windowed_decode = cell(__file__, "windowed_decode", "windowed_decode")
