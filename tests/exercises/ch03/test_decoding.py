@@ -1,0 +1,51 @@
+"""A kernel that reads what it should not: the verdict says which program, and whose slot."""
+
+from __future__ import annotations
+
+import pytest
+
+import kernels
+from pagesim.exercises.ch03 import paged_decode, window
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.launching import decode_batch
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+pytestmark = [
+    pytest.mark.ch03,
+    pytest.mark.skipif(
+        kernels.backend.decide().mode != "interpreted", reason="only the interpreter is watched"
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "mistake", "said"),
+    [
+        (paged_decode, "page_for_block", "sequence 0 read block 0, row 0, where no token is"),
+        (
+            paged_decode,
+            "first_row_of_the_table",
+            "sequence 1 read block 5, row 0, where sequence 0",
+        ),
+        (paged_decode, "one_row_too_many", "sequence 0 read block 5, row 1, where no token is"),
+        (paged_decode, "acc_not_rescaled", "ell and acc alike"),
+        (window, "the_query_not_counted", "positions 1 to 2. But the program of sequence 0 read"),
+        (window, "scores_masked_only", "a token that its query does not see any more"),
+        (window, "one_too_few", "positions 1 to 2. Yours did not"),
+    ],
+)
+def test_a_verdict_says_who_read_what(exercise: object, mistake: str, said: str) -> None:
+    entry: Exercise = exercise.EXERCISE  # type: ignore[attr-defined]
+    assert said in entry.check(entry.wrong[mistake]).why
+
+
+def test_all_slots_without_a_visible_token_are_nan() -> None:
+    batch = decode_batch([[3, 1], [0]], [6, 2], 5, 4, windows=[3, 4])
+    written = ~batch["k_cache"].isnan().any(dim=3)[:, :, 0]
+    assert written.nonzero().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [3, 3]]
+    assert batch["block_tables"].tolist() == [[3, 1], [0, -1]]
+    assert batch["seq_lens"].tolist() == [6, 2]
+    kernels.assert_matches_reference(
+        kernels.paged_attention_v1(**batch, sliding_window=3), **batch, sliding_window=3
+    )
