@@ -17,7 +17,7 @@ from pagesim.sizing.v1 import size_v1
 
 PRICES = {"l4": 0.7, "rtx-4090": 0.6, "a100-40gb": 1.2, "a100-80gb": 2.0, "h100": 3.0, "h200": 3.6}
 """Of one card for an hour, in a currency of this exercise: real prices change by the week."""
-GPUS, KINDS = (1, 2, 4, 8, 16), ("auto", "fp8")
+GPUS, KINDS = (2, 4, 8, 16), ("auto", "fp8")
 WEIGHT_BYTES, REST_BYTES = 141.2e9, 2e9
 _TABLE = "\n".join(
     f"| `{name}` | {CARDS[name].memory_bytes / 1e9:.0f} | {price} |"
@@ -37,7 +37,7 @@ def cheapest(chats, tokens):
 |---|---|---|
 {_TABLE}
 
-* `gpus`: 1, 2, 4, 8 or 16 cards of one kind, as `tensor_parallel_size`;
+* `gpus`: 2, 4, 8 or 16 cards of one kind, as `tensor_parallel_size`;
 * `kv_cache_dtype`: `"auto"`, 2 bytes a number, or `"fp8"`, 1 byte.
 
 On each card vLLM may use 90 % of the memory. The weights, 141.2e9 bytes, are split evenly over the
@@ -63,7 +63,7 @@ def cheapest(chats: int, tokens: int) -> tuple[str, int, str]:
     model = ModelSpec.preset("llama-3.1-70b")
     found = []
     for card, price in PRICES.items():
-        for gpus in (1, 2, 4, 8, 16):
+        for gpus in (2, 4, 8, 16):
             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
             for kind in ("auto", "fp8"):
                 if memory < 10**9:
@@ -118,13 +118,13 @@ def fault(yours: Any, chats: int, tokens: int) -> str:
 def expected(chats: int, tokens: int) -> Goal:
     return Goal(
         accepts=lambda yours: not fault(yours, chats, tokens),
-        like=("card", 1, "auto"),
+        like=("card", 2, "auto"),
         words=f"{chats} chats for {_least(chats, tokens):.2f} an hour",
     )
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    shown = ((10, 2048), (200, 8192), (60, 32768))
+    shown = ((10, 2048), (100, 2048), (200, 8192), (60, 32768))
     others = ((50, 4096), (150, 8192), (300, 4096), (100, 16384))
     for chats, tokens in others if hidden else shown:
         yield Case((chats, tokens), tag=f"{chats} chats")
@@ -159,7 +159,7 @@ EXERCISE = Exercise(
                 cheapest, "size.max_concurrency(tokens)", "gpus * size.max_concurrency(tokens)"
             ),
             "Each card holds chats of its own.",
-            "200 chats",
+            "100 chats",
         ),
         "sixteen_bits": Wrong(
             variant(cheapest, '("auto", "fp8")', '("auto",)'),

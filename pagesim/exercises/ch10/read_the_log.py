@@ -73,7 +73,8 @@ def _model(log: str) -> dict[str, int]:
 
 
 TAGS = ("V0", "V0", "V1", "V1", "four GPUs and fp8")
-OTHERS = (("2", "auto"), ("8", "auto"), ("16", "fp8"), ("1", "fp8"))
+MORE = (("8", "auto", "as many GPUs as heads"), ("16", "auto", "more GPUs than heads"))
+OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto", "h"))
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
@@ -81,11 +82,11 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         if not hidden:
             shown = without_the_answer(log)
             yield Case((shown, _model(log)), f"LOGS[{number}] and {_model(log)}", TAGS[number])
-    for gpus, kind in OTHERS if hidden else ():
+    for gpus, kind, tag in OTHERS if hidden else MORE:
         log = without_the_answer(LOGS[4]).replace("size=4", f"size={gpus}")
         gib = f"{rng.randint(900, 7000) / 100:.2f}"
         log = log.replace("dtype=fp8", f"dtype={kind}").replace("35.12", gib)
-        yield Case((log, _model(log)), f"{gib} GiB on {gpus} GPUs, {kind}", "hidden")
+        yield Case((log, _model(log)), f"{gib} GiB on {gpus} GPUs, {kind}", tag)
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
