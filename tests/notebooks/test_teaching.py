@@ -1,0 +1,57 @@
+"""What a teacher is told is true: the bank's answers, the exercises, their misconceptions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim import exercises
+from tools.course import NOTEBOOKS
+
+TEXT = (NOTEBOOKS / "TEACHING.md").read_text(encoding="utf-8")
+BANK = re.findall(
+    r"\*\*(\d+)\.\*\* \(chapter \d+\) .+?\n```python\n(.+?)```\n`(.+?)` is `(.+?)`:",
+    TEXT,
+    re.DOTALL,
+)
+ROWS = re.findall(r"^\| \"(.+?)\" \| (\d+\.\d+) `(\w+)` \|", TEXT, re.MULTILINE)
+
+
+def test_nothing_of_the_bank_is_left_out() -> None:
+    assert [int(number) for number, *_ in BANK] == list(range(1, 13))
+    assert len(re.findall(r"^```python$", TEXT, re.MULTILINE)) == len(BANK)
+    assert len(ROWS) >= 20
+
+
+@pytest.mark.parametrize(("number", "code", "asked", "said"), BANK)
+def test_an_answer_of_the_bank(number: str, code: str, asked: str, said: str) -> None:
+    space: dict[str, Any] = {"pagesim": pagesim}
+    exec(code, space)
+    assert isinstance(space["run"], pagesim.Timeline), "there is a run to be shown"
+    assert repr(eval(asked, space)) == said, number
+
+
+@pytest.mark.parametrize(("words", "number", "wrong"), ROWS)
+def test_a_misconception_is_that_of_the_exercise(words: str, number: str, wrong: str) -> None:
+    (exercise,) = [each for each in exercises.all() if each.number == number]
+    assert exercise.mistakes[wrong].misconception == words
+
+
+def test_the_exercises_that_it_names_are_there() -> None:
+    known = {each.number for each in exercises.all()}
+    plans = TEXT[TEXT.index("## Six sessions") : TEXT.index("## What students")]
+    named = re.findall(r"(?<![\d.])(\d{1,2}\.\d)(?![\d.])", plans)
+    assert len(named) > 40
+    assert set(named) <= known
+
+
+def test_the_times_add_up() -> None:
+    """About ten hours, as the chapters themselves say."""
+    minutes = 0
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        found = re.search(r"about (\d+) minutes", path.read_text(encoding="utf-8"))
+        minutes += int(found[1]) if found else 60
+    assert 540 <= minutes <= 660
