@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from pagesim.commands.common import BadInput, example
+from pagesim.commands.compare import compare
 from pagesim.commands.doctor import doctor
 from pagesim.commands.exercises import exercises
 from pagesim.commands.fit import fit
@@ -40,7 +41,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (doctor, exercises, fit, play, replay, simulate, size, sweep, waste):
+for command in (compare, doctor, exercises, fit, play, replay, simulate, size, sweep, waste):
     cli.add_command(command)
 
 

@@ -11,7 +11,7 @@ from pagesim.player.page import page
 HEIGHT = 860
 
 
-def notebook_html(jsonl_gz: bytes, *, title: str, alt: str, static_svg: str) -> str:
+def notebook_html(*jsonl_gz: bytes, title: str, alt: str, static_svg: str) -> str:
     """HTML for ``_repr_html_``: it works live, in a static export and offline.
 
     The iframe has an origin (``allow-same-origin``): the player reads the theme of the notebook
@@ -19,7 +19,7 @@ def notebook_html(jsonl_gz: bytes, *, title: str, alt: str, static_svg: str) -> 
     view is reloaded. Its policy allows only the player's script. An untrusted notebook drops the
     iframe and keeps the picture.
     """
-    document = page(jsonl_gz, title=title, alt=alt)
+    document = page(*jsonl_gz, title=title, alt=alt)
     # Only these two are special inside single quotes; the script is full of double quotes.
     inside = document.replace("&", "&amp;").replace("'", "&#39;")
     picture = base64.b64encode(static_svg.encode()).decode("ascii")

@@ -47,21 +47,30 @@ def policy() -> str:
     return f"default-src 'none'; script-src {scripts}; style-src '{_sha256(style())}'"
 
 
-def page(jsonl_gz: bytes, *, title: str, alt: str) -> str:
-    """A whole HTML document that plays a timeline file; the same text each time.
+def page(*jsonl_gz: bytes, title: str, alt: str) -> str:
+    """A whole HTML document that plays a timeline file, or two of them linked.
 
-    ``jsonl_gz`` is a valid file as ``FORMAT.md`` describes it, gzipped. ``alt`` describes the
-    picture for readers who do not see it.
+    ``jsonl_gz`` are valid files as ``FORMAT.md`` describes them, gzipped. ``alt`` describes the
+    picture for readers who do not see it. The text is the same each time.
     """
     words = html.escape(alt)
+    if len(jsonl_gz) == 1:
+        player = f'<main class="pagesim-player" aria-label="{words}"></main>\n'
+    else:
+        each = '<section class="pagesim-player"></section>\n' * len(jsonl_gz)
+        player = f'<main class="pagesim-pair" aria-label="{words}">\n{each}</main>\n'
+    files = "".join(
+        f'<template class="pagesim-timeline">{_packed(gzip.decompress(one))}</template>\n'
+        for one in jsonl_gz
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{style()}</style>\n</head>\n<body>\n"
-        f'<main class="pagesim-player" aria-label="{words}"></main>\n'
+        f"{player}"
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
-        f'<template id="pagesim-timeline">{_packed(gzip.decompress(jsonl_gz))}</template>\n'
+        f"{files}"
         f'<template id="pagesim-script">{packed_script()}</template>\n'
         f"<script>{loader()}</script>\n</body>\n</html>\n"
     )

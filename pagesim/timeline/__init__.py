@@ -15,6 +15,7 @@ from pagesim.journal.effects import (
 )
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.checked import TimelineError
+from pagesim.timeline.pair import compare
 from pagesim.timeline.questions import Question
 from pagesim.timeline.reader import load
 from pagesim.timeline.record import record
@@ -35,6 +36,7 @@ __all__ = [
     "Timeline",
     "TimelineError",
     "Tokens",
+    "compare",
     "load",
     "record",
 ]

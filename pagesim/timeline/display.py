@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 from pagesim.files import replacing
+from pagesim.journal.effects import Name
 from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
 from pagesim.timeline.run import Timeline
@@ -17,8 +19,8 @@ def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) 
     """Write a single HTML file that plays ``run`` anywhere, without a server."""
     from pagesim.player.page import page
 
-    shown, title = _window(run, title)
-    text = page(_packed(shown, title), title=title, alt=_alt(shown))
+    file_of_run, title = packed_for_player(run, title)
+    text = page(file_of_run, title=title, alt=described(run))
     with replacing(path) as file:
         file.write(text.encode())
 
@@ -26,35 +28,42 @@ def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) 
 def notebook_output(run: Timeline, title: str | None = None) -> str:
     """The player as HTML, with a picture of the last step for where no script may run."""
     from pagesim.player.notebook import notebook_html
+
+    file_of_run, title = packed_for_player(run, title)
+    picture = still_picture(run)
+    return notebook_html(file_of_run, title=title, alt=described(run), static_svg=picture)
+
+
+def packed_for_player(
+    run: Timeline, title: str | None, sequences: Sequence[Name] = ()
+) -> tuple[bytes, str]:
+    """The file for the player, and its title; a part of a run keeps the colours of the whole.
+
+    ``sequences`` are names in another order of colours.
+    """
+    title = title or run.notes.title or "What happened to the pages"
+    if len(run) > MAX_EVENTS:
+        which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
+        title = f"{title} ({which})"
+    shown = run[:MAX_EVENTS]
+    colors = list(sequences) or (run.sequences if run.first else None)
+    return packed(shown, title=title, sequences=colors), title
+
+
+def still_picture(run: Timeline) -> str:
+    """The last step that the player shows, as SVG."""
     from pagesim.player.static_svg import static_svg
 
-    shown, title = _window(run, title)
+    shown = run[:MAX_EVENTS]
     head = header(shown) | {"sequences": run.sequences}
-    state = state_as_dict(shown.at(-1))
     caption = shown[-1].caption if len(shown) else "Nothing has happened yet."
-    return notebook_html(
-        _packed(shown, title),
-        title=title,
-        alt=_alt(shown),
-        static_svg=static_svg(head, state, caption),
-    )
+    return static_svg(head, state_as_dict(shown.at(-1)), caption)
 
 
-def _packed(run: Timeline, title: str) -> bytes:
-    """The file for the player; a part of a run keeps the colours of the whole."""
-    return packed(run, title=title, sequences=run.sequences if run.first else None)
-
-
-def _window(run: Timeline, title: str | None) -> tuple[Timeline, str]:
-    title = title or run.notes.title or "What happened to the pages"
-    if len(run) <= MAX_EVENTS:
-        return run, title
-    which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
-    return run[:MAX_EVENTS], f"{title} ({which})"
-
-
-def _alt(run: Timeline) -> str:
+def described(run: Timeline) -> str:
+    """What the player shows, in words."""
     from pagesim.player.describe import describe
 
-    what = describe(header(run), state_as_dict(run.at(-1)))
-    return f"A recorded run of {len(run)} steps. At its end: {what}"
+    shown = run[:MAX_EVENTS]
+    what = describe(header(shown), state_as_dict(shown.at(-1)))
+    return f"A recorded run of {len(shown)} steps. At its end: {what}"

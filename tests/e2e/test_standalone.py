@@ -283,7 +283,7 @@ def test_the_file_asks_the_network_for_nothing(player: Page) -> None:
 def test_a_damaged_timeline_is_told_and_not_a_blank_page(page: Page, tmp_path: Path) -> None:
     RUN.to_html(tmp_path / "run.html")
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
-    begin = text.index('<template id="pagesim-timeline">') + 32
+    begin = text.index('<template class="pagesim-timeline">') + 35
     (tmp_path / "cut.html").write_text(
         text[: begin + 200] + text[text.index("</template>") :], encoding="utf-8"
     )

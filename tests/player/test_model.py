@@ -141,8 +141,8 @@ def test_a_block_is_described(node: Any) -> None:
     """
     shared, own, free = node(code, samples.text_of(*samples.sharing()))
     assert shared == (
-        "Block 0 (GPU), slots 0 to 1: owned by s0 (logical block 0), b (logical block 0), 2 owners, "
-        "since step 1; 2 of 2 slots filled: <10> <11>."
+        "Block 0 (GPU), slots 0 to 1: owned by s0 (logical block 0), b (logical block 0), "
+        "2 owners, since step 1; 2 of 2 slots filled: <10> <11>."
     )
     assert own.startswith("Block 1 (GPU), slots 2 to 3: owned by s0 (logical block 1), 1 owner")
     assert free == "Block 5 (GPU): free since before the recording; number 3 in the free list."

@@ -17,13 +17,15 @@ const PLAY = "\u25b6 Play", PAUSE = "\u25ae\u25ae Pause";
 const JUMP = 50; // steps of PageUp and PageDown
 
 export class Player {
-  constructor(root, run, storage) {
-    Object.assign(this, { root, run, storage, step: 0, selected: null, hovered: null, timer: 0,
+  constructor(root, run, storage, linked) {
+    Object.assign(this, { root, run, storage, linked, differ: new Set() });
+    Object.assign(this, { step: 0, selected: null, hovered: null, timer: 0,
       speed: 1, found: null, state: null, slots: false });
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
     this.label = (token) => String(has(token) ? labels[token] : token);
     this.predict = new Predict(this);
+    if (linked) root.dataset.linked = "true";
     this.picture = html("div", { class: "ps-picture" });
     this.course = html("div", { class: "ps-course" });
     this.build();
@@ -32,7 +34,7 @@ export class Player {
     watchWidth(this);
     root.dataset.steps = run.steps;
     const kept = storage.read(), asked = fromAddress(run);
-    this.predict.set(kept.predict === true);
+    this.predict.set(!linked && kept.predict === true);
     const begin = kept.predict === true ? 0 : run.opening;
     if (asked.follow) this.select(asked.follow);
     this.go(Math.min(asked.step ?? (isCount(kept.step) ? kept.step : begin), run.steps));
@@ -145,7 +147,7 @@ export class Player {
       event.target.setAttribute("aria-label", this.detail.textContent);
     });
     listenForSwipes(this, stage);
-    document.addEventListener("keydown", (event) => this.key(event));
+    if (!this.linked) document.addEventListener("keydown", (event) => this.key(event));
   }
 
   showSlots(on) {
@@ -195,12 +197,12 @@ export class Player {
 
   keep() {
     this.storage.write({ step: this.step, predict: this.predict.on });
-    toAddress(this.step, this.selected);
+    if (!this.linked) toAddress(this.step, this.selected);
   }
 
   redraw() {
     this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict.on,
-      picks: this.predict.picks, slots: this.slots });
+      picks: this.predict.picks, slots: this.slots, differ: this.differ });
     this.hover(this.hovered);
   }
 

@@ -20,6 +20,8 @@
  *   .ps-caption .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
  *   .ps-curve                the occupancy curve; .ps-share its numbers
+ *   .pagesim-pair            around two players: data-step, data-mounted; .ps-differences; [data-action="pair-…"]
+ *   window.pagesimPair       {steps, goto(i), differences}; pagesimPlayers has the hooks of both
  *   window.pagesimPlayer     {step, steps, goto(i), state(), timings, header, problem}; state() is in
  *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms,
  *                            draw_ms}, mount_ms from the page's script to the first picture, unpacking included
@@ -28,6 +30,7 @@
 import { Player } from "./controls.js";
 import { html } from "./html.js";
 import { Run } from "./model.js";
+import { Pair } from "./pair.js";
 import { message, parse, unpack } from "./read.js";
 
 /** Where the step is kept: an iframe that was scrolled away begins again. */
@@ -72,17 +75,19 @@ function fit(root) {
   } catch { /* another origin: it scrolls */ }
 }
 
-async function mount(root, text, begun) {
+/** The player of one file in its place; null, and the reason on the page, if it cannot be shown. */
+async function mount(root, text, begun, linked) {
   follow(root);
   root.tabIndex = -1;
+  let player = null;
   try {
     const file = parse(await unpack(text));
     const read = performance.now() - begun;
     const run = new Run(file);
     const modelled = performance.now() - begun;
-    const player = new Player(root, run, keeper(text));
+    player = new Player(root, run, keeper(text), linked);
     const timings = { model_ms: modelled - read, read_ms: read, mount_ms: performance.now() - begun };
-    window.pagesimPlayer = {
+    player.hooks = {
       get step() { return player.step; },
       get steps() { return run.steps; },
       get timings() { return { ...timings, draw_ms: player.drawMs }; },
@@ -97,9 +102,24 @@ async function mount(root, text, begun) {
       `This timeline cannot be shown: ${message(error)}.`));
     root.dataset.ready = "error";
   }
-  fit(root);
+  return player;
 }
 
-const data = document.getElementById("pagesim-timeline").content;
-const begun = Number(document.currentScript.dataset.begun);
-mount(document.querySelector(".pagesim-player"), data.textContent.trim(), begun);
+/** Two files on one page are two players, linked. */
+async function begin(begun) {
+  const roots = [...document.querySelectorAll(".pagesim-player")], linked = roots.length > 1;
+  const files = [...document.querySelectorAll(".pagesim-timeline")].map((one) => one.content.textContent.trim());
+  const players = await Promise.all(roots.map((root, i) => mount(root, files[i], begun, linked)));
+  window.pagesimPlayers = players.map((player) => player?.hooks);
+  [window.pagesimPlayer] = window.pagesimPlayers;
+  const outermost = linked ? document.querySelector(".pagesim-pair") : roots[0];
+  if (linked && players.every(Boolean)) {
+    const pair = new Pair(outermost, players);
+    window.pagesimPair = { goto: (step) => pair.go(step), get steps() { return pair.steps; },
+      get differences() { return pair.words; } };
+  }
+  outermost.dataset.mounted = "true";
+  fit(outermost);
+}
+
+begin(Number(document.currentScript.dataset.begun));

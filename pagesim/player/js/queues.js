@@ -22,7 +22,8 @@ export function drawQueues(stage, state, event, view, top) {
       const first = state.first(names[i]), hit = { seq: first };
       const computes = tokens.has(names[i]);
       const name = brief ? nameText(first) : requestText(names[i], first);
-      const text = short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
+      const sign = view.differ.has(first) ? "\u2260 " : "";
+      const text = sign + short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
       const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
       stage.spots.chips.set(names[i], [x, y, width, 16]);
       if (x + width > stage.layout.width - MARGIN - more) break;

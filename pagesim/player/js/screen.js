@@ -5,11 +5,14 @@ import { NARROW, WIDE } from "./layout.js";
 import { isCount } from "./read.js";
 import { nameText } from "./text.js";
 
-const PHONE = 600; // pixels below which the picture stands upright
+const PHONE = 600, LINKED = 900; // pixels below which the picture stands upright
 const SWIPE = 40; // pixels
 
 /** How many units wide the picture is drawn. */
-export const unitsFor = (root) => ((root.clientWidth || PHONE) < PHONE ? NARROW : WIDE);
+export const unitsFor = (root) => {
+  const least = root.dataset.linked ? LINKED : PHONE;
+  return (root.clientWidth || least) < least ? NARROW : WIDE;
+};
 
 /** A phone that is turned, a window that is drawn smaller: the picture is laid out again. */
 export function watchWidth(player) {

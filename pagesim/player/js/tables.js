@@ -10,6 +10,9 @@ export function isSelected(selected, id, owners) {
   return owners.some((owner) => owner.name === selected.value);
 }
 
+/** The sign of a sequence that is not the same in the run beside this one. */
+const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
+
 export function drawTables(stage, state, event, changed, view) {
   if (!stage.layout.full) { tablesInLines(stage, state, event, changed, view); return; }
   const plugs = tablesInFull(stage, state, changed, view);
@@ -29,7 +32,7 @@ function tablesInFull(stage, state, changed, view) {
     stage.swatch(MARGIN, y + 4, 11, 10, "swatch", look, hit);
     if (away) layer.rect(MARGIN, y + 4, 11, 10, "swatch", "url(#ps-hatch)", hit);
     const more = `: ${plural(table.filled, "token")}${away ? `, on the ${state.poolNames[1]}` : ""}`;
-    layer.text(MARGIN + 16, y + 13, short(nameText(table.name), 40 - more.length) + more,
+    layer.text(MARGIN + 16, y + 13, differs(view, table) + short(nameText(table.name), 38 - more.length) + more,
       `strong name${view.selected?.value === table.name ? " picked" : ""}`, hit);
     if (!table.ids.length) layer.text(x + 4, y + NAME + 12, "no blocks", "muted");
     y += NAME;
@@ -159,7 +162,7 @@ function stretch(stage, table, y, view) {
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
   const width = unit * table.ids.length, filled = unit * table.filled;
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
-  layer.text(MARGIN + 16, y + 12, short(nameText(table.name), 8), "strong name", hit);
+  layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 6), "strong name", hit);
   layer.rect(left, y + 1, filled, 15, faded, look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
@@ -185,7 +188,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.rect(MARGIN, y + 2, 11, 12, "swatch", away ? "url(#ps-hatch)" : "none", hit);
   const picked = view.selected?.value === table.name ? " picked" : "";
-  layer.text(MARGIN + 16, y + 12, short(nameText(table.name), 9), `strong name${picked}`, hit);
+  layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 9), `strong name${picked}`, hit);
   layer.text(MARGIN + 118, y + 12, `${table.filled}`, "end muted", hit);
   const width = 26, most = 10, left = MARGIN + 126;
   const gap = table.ids.length > most ? table.ids.length - (most - 1) : 0;

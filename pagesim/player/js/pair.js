@@ -1,0 +1,108 @@
+// Two runs beside each other, stepped together: by calls of schedule() where both have them, else by
+// events. What differs between the two states is marked in both pictures, and told above them.
+
+import { button, html } from "./html.js";
+import { nameText, plural } from "./text.js";
+
+const PACE = 700; // milliseconds a step
+const TOLD = 6; // differences in words
+
+/** The steps at which a run is looked at. */
+function stopsOf(run, bySchedule) {
+  if (!bySchedule) return [...Array(run.steps + 1).keys()];
+  const stops = [0, ...run.schedules.map((event) => event + 1)];
+  return stops.at(-1) < run.steps ? [...stops, run.steps] : stops;
+}
+
+/** Where a request stands: the name of its queue, or null. */
+const queueOf = (state, name) => [...state.queues.keys()].find((queue) =>
+  state.queues.get(queue).some((request) => state.first(request) === name)) ?? null;
+
+const has = (state, name) => {
+  const table = state.tables.get(name), queue = queueOf(state, name);
+  return [queue, table?.ids.length ? `${plural(table.filled, "token")} in ${plural(table.ids.length, "block")}` : ""]
+    .filter(Boolean).join(", ") || "gone";
+};
+
+/** What differs: the names of sequences, and a few words about each. */
+export function differences([a, b], runs) {
+  const names = new Set();
+  for (const state of [a, b]) {
+    for (const name of state.tables.keys()) names.add(name);
+    for (const queue of state.queues.values()) for (const request of queue) names.add(state.first(request));
+  }
+  const found = [...names].filter((name) => has(a, name) !== has(b, name));
+  const words = found.slice(0, TOLD).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
+  if (found.length > TOLD) words.push(`and ${plural(found.length - TOLD, "more sequence")}`);
+  const held = [a, b].map((state, i) => (100 * (state.slots.token + state.slots.internal + state.slots.reserved))
+    / (runs[i].header.num_gpu_blocks * runs[i].header.block_size || 1));
+  const [one, other] = held.map((percent) => `${percent.toFixed(1)} %`);
+  if (one !== other) words.push(`memory held: ${one} | ${other}`);
+  return { names: new Set(found), words };
+}
+
+export class Pair {
+  constructor(root, players) {
+    Object.assign(this, { root, players, step: 0, timer: 0 });
+    const bySchedule = players.every(({ run }) => run.schedules.length > 0);
+    this.stops = players.map(({ run }) => stopsOf(run, bySchedule));
+    this.steps = Math.max(...this.stops.map((stops) => stops.length)) - 1;
+    this.unit = bySchedule ? "schedule()" : "step";
+    this.build();
+    document.addEventListener("keydown", (event) => this.key(event));
+    this.go(0);
+  }
+
+  build() {
+    this.slider = html("input", { type: "range", class: "ps-slider", min: 0, max: this.steps, step: 1,
+      "aria-label": this.unit, input: () => this.go(+this.slider.value) });
+    this.place = html("span", { class: "ps-place", "aria-live": "polite" });
+    this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
+    this.told = html("p", { class: "ps-differences", "aria-live": "polite" });
+    this.root.prepend(
+      html("div", { class: "ps-bar" },
+        button("pair-first", "\u21e4", "to the beginning (Home)", () => this.go(0)),
+        button("pair-prev", "\u2190", "one back (\u2190)", () => this.go(this.step - 1)),
+        this.playButton,
+        button("pair-next", "\u2192", "one on (\u2192)", () => this.go(this.step + 1)),
+        button("pair-last", "\u21e5", "to the end (End)", () => this.go(this.steps)),
+        this.slider, this.place),
+      this.told);
+  }
+
+  /** Both at one place; a run that is over stays at its end. */
+  go(step) {
+    this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
+    const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
+    const runs = this.players.map(({ run }) => run);
+    const { names, words } = differences(runs.map((run, i) => run.at(at[i])), runs);
+    this.players.forEach((player, i) => {
+      player.differ = names;
+      player.go(at[i]);
+    });
+    this.words = words;
+    this.root.dataset.step = this.slider.value = this.step;
+    this.place.textContent = `${this.unit} ${this.step} of ${this.steps}`;
+    const same = html("span", {}, "No difference between the two.");
+    this.told.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
+  }
+
+  play() {
+    const on = !this.timer;
+    clearInterval(this.timer);
+    this.timer = on ? setInterval(() => (this.step < this.steps ? this.go(this.step + 1) : this.play()), PACE) : 0;
+    this.playButton.textContent = on ? "\u25ae\u25ae Pause" : "\u25b6 Play";
+    this.playButton.setAttribute("aria-pressed", on);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.tagName === "INPUT") return;
+    if (event.target.closest?.(".ps-cell") || (event.key === " " && event.target.tagName === "BUTTON")) return;
+    const moves = { ArrowRight: () => this.go(this.step + 1), ArrowLeft: () => this.go(this.step - 1),
+      PageDown: () => this.go(this.step + 50), PageUp: () => this.go(this.step - 50),
+      Home: () => this.go(0), End: () => this.go(this.steps), " ": () => this.play() };
+    if (!Object.hasOwn(moves, event.key)) return;
+    event.preventDefault();
+    moves[event.key]();
+  }
+}

@@ -1,0 +1,73 @@
+"""Two runs side by side, stepped together: ``pagesim.compare(recompute, swap)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from pagesim.errors import UsageError
+from pagesim.files import replacing
+from pagesim.timeline.display import described, packed_for_player, still_picture
+from pagesim.timeline.run import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two runs, to be shown in a notebook or written to a page."""
+
+    runs: tuple[Timeline, Timeline]
+    titles: tuple[str, str]
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        return f"{self.titles[0]} | {self.titles[1]}"
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Write a single HTML file that plays both anywhere, without a server."""
+        from pagesim.player.page import page
+
+        with replacing(path) as file:
+            file.write(page(*self._files(), title=self.title, alt=self._alt()).encode())
+
+    def _repr_html_(self) -> str:
+        from pagesim.player.notebook import notebook_html
+
+        picture = still_picture(self.runs[0])
+        return notebook_html(*self._files(), title=self.title, alt=self._alt(), static_svg=picture)
+
+    def _files(self) -> list[bytes]:
+        one, other = self.runs
+        sequences = list(dict.fromkeys(one.sequences + other.sequences))  # one colour in both
+        pairs = zip(self.runs, self.titles, strict=True)
+        return [packed_for_player(run, title, sequences)[0] for run, title in pairs]
+
+    def _alt(self) -> str:
+        pairs = zip(self.titles, self.runs, strict=True)
+        return " ".join(f"{title}: {described(run)}" for title, run in pairs)
+
+
+def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
+    """Two runs linked: the player steps both together, and marks what differs.
+
+    ``a`` and ``b`` are timelines, or simulations that were recorded (``record=True``). Where both
+    have a scheduler, a step is a call of ``schedule()``, otherwise an event. A sequence is compared
+    with the one of the same name. ``titles`` stand above the two; by default their own. TypeError
+    for anything else, UsageError for a simulation without a timeline.
+    """
+    runs = _run("a", a), _run("b", b)
+    own = tuple(run.notes.title or name for run, name in zip(runs, ("A", "B"), strict=True))
+    one, other = titles or own
+    if not isinstance(one, str) or not isinstance(other, str):
+        raise TypeError(f"titles must be two strings, not {titles!r}")
+    return Compared(runs, (one, other))
+
+
+def _run(name: str, given: Any) -> Timeline:
+    run = getattr(given, "timeline", given)
+    if run is None:
+        raise UsageError(f"{name} was simulated without a timeline: pass record=True to simulate")
+    if not isinstance(run, Timeline):
+        raise TypeError(f"{name} must be a Timeline or a recorded simulation, not {given!r}")
+    return run

@@ -1,0 +1,113 @@
+"""Two runs linked: stepped together, what differs is marked, one keyboard for both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pagesim
+from tests.e2e import scenes
+from tests.e2e.browser import Page
+from tests.e2e.test_layout import MEASURE, rows
+
+STEPS = "return pagesimPlayers.map((player) => player.step)"
+SIGNED = """
+return [...document.querySelectorAll('.pagesim-player')].map((root) =>
+  [...root.querySelectorAll('.ps-stage .name')].map((t) => t.textContent)
+    .filter((text) => text.startsWith('\u2260')).length);
+"""
+
+
+def opened(page: Page, path: Path, one: pagesim.Timeline, other: pagesim.Timeline) -> Page:
+    pagesim.compare(one, other, titles=("one", "other")).to_html(path / "pair.html")
+    page.open(path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    return page
+
+
+def test_by_calls_of_schedule(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
+    ends = [[i + 1 for i, e in enumerate(run) if e.kind == "schedule"] for run in (one, other)]
+    opened(page, tmp_path, one, other)
+    for k in range(1, max(map(len, ends)) + 1):
+        page.key("ARROW_RIGHT", "body")
+        assert page.js(STEPS) == [steps[min(k, len(steps)) - 1] for steps in ends], k
+    assert page.console() == []
+
+
+def test_what_differs_is_marked_and_told(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
+    opened(page, tmp_path, one, other)
+    told = 0
+    for step in range(int(page.js("return pagesimPair.steps")) + 1):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        places = page.js(STEPS)
+        tables = [run.at(at).tables for run, at in zip((one, other), places, strict=True)]
+        left, right = (
+            {n: (len(t.block_ids), len(t.token_ids)) for n, t in each.items()} for each in tables
+        )
+        differ = {n for n in left.keys() | right.keys() if left.get(n) != right.get(n)}
+        words = " ".join(page.js("return pagesimPair.differences"))
+        for name in differ:
+            assert f"s{name}: " in words, step
+        signed = page.js(SIGNED)
+        assert signed == [len(differ & tables[i].keys()) for i in (0, 1)] or not differ, step
+        told += bool(differ)
+    assert told, "recomputing and swapping do differ"
+
+
+def test_a_run_that_is_over_stays_at_its_end(page: Page, tmp_path: Path) -> None:
+    run = scenes.small()
+    opened(page, tmp_path, run, run[:4])
+    page.key("END", "body")
+    assert page.js(STEPS) == [8, 4]
+    page.click("pair-prev")
+    assert page.js(STEPS) == [7, 4]
+    page.click("pair-first")
+    assert page.js(STEPS) == [0, 0]
+    page.click("pair-play")
+    page.until("return pagesimPlayers[0].step > 1")
+    page.click("pair-play")
+    assert page.console() == []
+
+
+def test_the_same_run_twice_has_no_difference(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.small(), scenes.small())
+    for step in range(9):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        assert page.text(".ps-differences") == "No difference between the two."
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1920])
+def test_nothing_overlaps(page: Page, tmp_path: Path, width: int) -> None:
+    page.size(width, 900)
+    opened(page, tmp_path, scenes.scheduled(), rows())
+    for step in range(0, int(page.js("return pagesimPair.steps")) + 1, 3):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        for number in (0, 1):
+            here = (
+                MEASURE.replace("pagesimPlayer.goto(step);", "")
+                .replace(
+                    "document.querySelector('.ps-stage')",
+                    f"document.querySelectorAll('.ps-stage')[{number}]",
+                )
+                .replace("'.ps-stage ", f"'.pagesim-player:nth-of-type({number + 1}) .ps-stage ")
+            )
+            assert page.js(here, [step]) == []
+    assert page.js("return document.documentElement.scrollWidth") <= width
+
+
+def test_a_damaged_file_leaves_the_other_alive(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.small(), scenes.small())
+    text = (tmp_path / "pair.html").read_text()
+    begin = text.rindex('<template class="pagesim-timeline">') + 35
+    (tmp_path / "pair.html").write_text(text[:begin] + "AAAA" + text[begin + 400 :])
+    page.open(tmp_path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    ready = page.js(
+        "return [...document.querySelectorAll('.pagesim-player')].map(p => p.dataset.ready)"
+    )
+    assert ready == ["true", "error"]

@@ -1,0 +1,104 @@
+"""Two runs on one page: what may be compared, and what the page carries."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim import cli
+
+
+def grown(words: str, blocks: int = 8) -> pagesim.Timeline:
+    story = pagesim.Story(gpu_blocks=blocks, block_size=4)
+    for word in words.split():
+        story.arrive(f"{word} goes")
+    return story.run
+
+
+def headers(page: str) -> list[dict[str, Any]]:
+    """The header of each file that a page carries."""
+    files = re.findall(r'<template class="pagesim-timeline">(.*?)</template>', page)
+    texts = [gzip.decompress(base64.b64decode(file)).decode() for file in files]
+    return [json.loads(text.split("\n", 1)[0]) for text in texts]
+
+
+def test_both_runs_and_one_colour_for_a_sequence(tmp_path: Path) -> None:
+    one, other = grown("a b c"), grown("a b c d e")
+    pair = pagesim.compare(one, other, titles=("few", "many"))
+    pair.to_html(tmp_path / "pair.html")
+    found = headers((tmp_path / "pair.html").read_text())
+    assert [head["title"] for head in found] == ["few", "many"]
+    assert [head["events"] for head in found] == [len(one), len(other)]
+    assert found[0]["sequences"] == found[1]["sequences"] == other.sequences
+
+
+def test_titles_are_the_runs_own_or_letters() -> None:
+    one = grown("a").annotate(title="mine")
+    assert pagesim.compare(one, grown("b")).titles == ("mine", "B")
+
+
+def test_a_notebook_shows_both() -> None:
+    shown = pagesim.compare(grown("a"), grown("b"))._repr_html_()
+    assert shown.count('<section class="pagesim-player"></section>') == 2
+    assert "A still picture" in shown
+
+
+def test_recorded_simulations_can_be_compared() -> None:
+    stream = pagesim.workload.paper_sharegpt(3, seed=0)
+    one, other = (
+        pagesim.simulate(stream, pool=4096, block_size=size, record=True, progress=False)
+        for size in (16, 32)
+    )
+    assert pagesim.compare(one, other).runs == (one.timeline, other.timeline)
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "said"),
+    [
+        (3, TypeError, "b must be a Timeline or a recorded simulation, not 3"),
+        ("run.jsonl", TypeError, "b must be a Timeline"),
+    ],
+)
+def test_what_cannot_be_compared(bad: object, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        pagesim.compare(grown("a"), bad)
+    with pytest.raises(TypeError, match="titles must be two strings"):
+        pagesim.compare(grown("a"), grown("b"), titles=(1, 2))  # type: ignore[arg-type]
+
+
+def test_a_simulation_without_a_timeline_is_told() -> None:
+    run = pagesim.simulate(pagesim.workload.paper_sharegpt(2, seed=0), progress=False)
+    with pytest.raises(pagesim.UsageError, match="pass record=True"):
+        pagesim.compare(run, grown("a"))
+
+
+@pytest.mark.parametrize("bad", ["a", "b", "--out"])
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], bad: str) -> None:
+    files = {name: tmp_path / f"{name}.jsonl.gz" for name in ("a", "b")}
+    for name, path in files.items():
+        grown(name).save(path)
+    out = tmp_path / "page.html"
+    command = ["compare", *map(str, files.values()), "-o", str(out)]
+    with pytest.raises(SystemExit) as left:
+        cli.main(command)
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"{out}: 1 and 1 steps\n"
+    titles = [head["title"] for head in headers(out.read_text())]
+    assert titles == ["a.jsonl.gz", "b.jsonl.gz"]
+    if bad == "--out":  # an input is never written over
+        command[-1] = str(files["b"])
+    else:
+        files[bad].write_bytes(b"no run")
+    before = out.read_bytes(), files["b"].read_bytes()
+    with pytest.raises(SystemExit) as refused:
+        cli.main(command)
+    assert refused.value.code == 2
+    assert (bad if bad == "--out" else files[bad].name) in capsys.readouterr().err
+    assert (out.read_bytes(), files["b"].read_bytes()) == before
