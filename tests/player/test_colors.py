@@ -91,8 +91,9 @@ def test_a_part_of_a_run_has_the_colours_of_the_whole(node: Any, caching: bool) 
     tables = {name for i in range(31) for name in part.at(i).tables}
     assert len(tables) > 3
     assert {name: played[name] for name in tables} == {name: whole[name] for name in tables}
-    assert b'"sequences":' in gzip.decompress(display._packed(part, "t"))
-    assert display._packed(part, "t") != display._packed(run[:30], "t")
+    packed, _ = display.packed_for_player(part, "t")
+    assert b'"sequences":' in gzip.decompress(packed)
+    assert packed != display.packed_for_player(run[:30], "t")[0]
 
 
 def test_python_and_the_player_have_one_palette(node: Any) -> None:

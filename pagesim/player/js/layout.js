@@ -97,7 +97,7 @@ export function plan(run, width = WIDE) {
   const firstY = HEAD + (narrow ? tables + 30 : 0);
   const gpuRows = Math.ceil(gpu / cell.g);
   const pools = [{ x: poolsX + before, y: firstY + 12, columns: cell.g }, narrow
-    ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + 26, columns: cell.c }
+    ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + 40, columns: cell.c }
     : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c }];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const body = Math.max(tables, bottom(0, gpu), bottom(1, cpu), 100);
