@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming, check_out
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming
 
 
 @answering("pagesim compare recompute.jsonl.gz swap.jsonl.gz -o page.html")
@@ -26,7 +26,6 @@ def compare(a: Path, b: Path, out: Path, open_it: bool, titles: tuple[str, str] 
     import pagesim
     from pagesim.timeline import TimelineError
 
-    check_out("--out", out, a, b)
     with blaming(a, TimelineError):
         one = pagesim.load(a)
     with blaming(b, TimelineError):
