@@ -44,8 +44,8 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
     (
         "01",
         "words-why",
-        "words",
-        r"token +0 +(\d+).*\nreserved +0 +(\d+).*\ninternal +0 +(\d+)",
+        "words-answer",
+        r"token +(\d+).*\nreserved +(\d+).*\ninternal +(\d+)",
         "With rows: {} tokens; {} slots for the two answers; and {},",
     ),
     (
@@ -62,7 +62,7 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
     (
         "01",
         "oracle-why",
-        "wrong",
+        "wrong-answer",
         r"rounding is internal +[\d.]+ +[\d.]+ +([\d.]+) +([\d.]+)",
         lambda dots, holes: (
             f"some {float(holes):.0f} % of the pool to holes and {float(dots):.0f} % to dots"

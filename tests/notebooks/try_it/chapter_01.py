@@ -20,7 +20,7 @@ LINES: Lines = {
             ),
         ],
     ),
-    3: ("And why do slips 1 and 2 give the very same numbers?", []),
+    3: ("And why do mistakes 1 and 2 give the very same numbers?", []),
     4: (
         'Run `simulate(paper.lengths("sharegpt", 1000), policy="static", saturated=True)`',
         [
