@@ -118,11 +118,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {}
 COVERED = (
     "*.md",
     "figures/**/*",
-    "kernels/*.py",
-    "kernels/bench/*",
-    "kernels/gate/*",
-    "kernels/simt/*",
-    "kernels/xray/*",
+    "kernels/**/*",
     "notebooks/0*.ipynb",
     "pagesim/*.py",
     "pagesim/cache/**/*",
