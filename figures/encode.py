@@ -13,18 +13,13 @@ from matplotlib.figure import Figure
 from figures.palette import DARK, RC
 from pagesim.errors import UsageError
 
-DARK_STYLE = "\n".join(
-    [
-        "@media (prefers-color-scheme: dark) {",
-        *(
-            f'[style*="{name}: {light.lower()}"], [{name}="{light.lower()}"] '
-            f"{{ {name}: {dark} !important; }}"
-            for light, dark in DARK.items()
-            for name in ("fill", "stroke")
-        ),
-        "}",
-    ]
+_RULES = "\n".join(
+    f'[style*="{name}: {light.lower()}"], [{name}="{light.lower()}"] '
+    f"{{ {name}: {dark} !important; }}"
+    for light, dark in DARK.items()
+    for name in ("fill", "stroke")
 )
+DARK_STYLE = f"@media (prefers-color-scheme: dark) {{\n{_RULES}\n}}"
 # JupyterLab says on its body whether it is dark, not by `color-scheme`.
 FOLLOW_LAB = (
     '<style>[data-jp-theme-light="true"] .pagesim-figure { color-scheme: light; } '

@@ -22,7 +22,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Polygon, Rectangle
+from matplotlib.patches import Patch, PathPatch, Polygon, Rectangle
+from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
@@ -222,6 +223,21 @@ def rectangle(
             clip_on=False,
         )
     )
+
+
+def path(
+    axes: Axes,
+    outline: Path,
+    *,
+    fill: str | None = None,
+    edge: str | None = INK,
+    width: float = THIN,
+    hatch: str = "",
+) -> None:
+    """Any outline, as `rectangle` draws its own."""
+    patch = PathPatch(outline, facecolor=fill or "none", edgecolor=edge or "none", linewidth=width)
+    patch.set(hatch=hatch or None, clip_on=False)
+    axes.add_patch(patch)
 
 
 def write(

@@ -79,12 +79,8 @@ def _kept(model: ModelSpec) -> str:
 
 
 def _draw(rows: list[ModelSpec], title: str, notes: Iterable[str]) -> Picture:
-    figure, axes, top = page.sheet(
-        title,
-        "KiB in all layers, in the type that the model runs in",
-        LEGEND + len(rows) * PITCH,
-        notes,
-    )
+    subtitle = "KiB in all layers, in the type that the model runs in"
+    figure, axes, top = page.sheet(title, subtitle, LEGEND + len(rows) * PITCH, notes)
     _legend(axes, top)
     left = page.MARGIN + NAME
     scale = (page.ROOM - NAME - VALUE - KEPT) / max(model.kv_bytes_per_token for model in rows)

@@ -9,7 +9,6 @@ from math import ceil, sqrt
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from figures import style
@@ -164,7 +163,7 @@ def _lattice(axes: Axes, grid: Grid) -> None:
         x = grid.x + column * grid.w
         points += [(x, grid.y), (x, grid.y + rows * grid.h)]
     codes = [Path.MOVETO, Path.LINETO] * (len(points) // 2)
-    _patch(axes, Path(points, codes), fill=None, edge=0.5)
+    style.path(axes, Path(points, codes), width=0.5)
 
 
 def _area(
@@ -177,20 +176,8 @@ def _area(
         points += [(b.x, b.y), (right, b.y), (right, below), (b.x, below), (b.x, b.y)]
     if points:
         codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(boxes)
-        _patch(axes, Path(points, codes), fill=fill, hatch=hatch, edge=edge)
-
-
-def _patch(axes: Axes, path: Path, *, fill: str | None, hatch: str = "", edge: float) -> None:
-    axes.add_patch(
-        PathPatch(
-            path,
-            facecolor=fill or "none",
-            edgecolor=style.INK if edge or hatch else "none",
-            linewidth=edge,
-            hatch=hatch or None,
-            clip_on=False,
-        )
-    )
+        color = style.INK if edge or hatch else None
+        style.path(axes, Path(points, codes), fill=fill, edge=color, width=edge, hatch=hatch)
 
 
 def _count(cache: CacheView, name: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from figures import style
@@ -95,13 +94,9 @@ def draw_pools(
             box, names = pool.cell(block_id), cache.owners.get(block_id, [])
             held = not names and block_id not in cache.waiting
             style.rectangle(axes, box, fill=style.HELD if held else style.PAPER, edge=None)
-            style.fill_from_below(
-                axes,
-                box,
-                cache.fill.get(block_id, 0) / cache.block_size,
-                [cache.color(name) for name in names],
-                cache.hatch(block_id),
-            )
+            full = cache.fill.get(block_id, 0) / cache.block_size
+            colors = [cache.color(name) for name in names]
+            style.fill_from_below(axes, box, full, colors, cache.hatch(block_id))
             references = cache.state.ref_counts.get(block_id, 0)
             style.rectangle(
                 axes, box, fill=None, width=style.THICK if references > 1 else style.THIN
@@ -113,18 +108,10 @@ def draw_pools(
 
 def _words(axes: Axes, box: Box, block_id: int, names: list[str], references: int) -> None:
     """Id at the upper left, reference count at the upper right, owners below."""
-    color = style.INK if names else style.MUTED
-    corner = box.y + 8
-    style.write(
-        axes,
-        box.x + 3,
-        corner,
-        str(block_id),
-        ha="left",
-        bold=bool(names),
-        color=color,
-        pill=bool(names),
-    )
+    used, corner = bool(names), box.y + 8
+    color = style.INK if used else style.MUTED
+    text = str(block_id)
+    style.write(axes, box.x + 3, corner, text, ha="left", bold=used, color=color, pill=used)
     if references > 1:
         count = f"{style.TIMES}{references}"
         style.write(axes, box.x + box.w - 3, corner, count, ha="right", bold=True, pill=True)
@@ -169,13 +156,5 @@ def draw_wires(axes: Axes, cache: CacheView, plugs: list[Plug], pools: Pools) ->
         color = cache.color(plug.name)
         # A dark line under the coloured one: yellow alone is hard to see on white.
         for shade, width in ((style.INK, 1.8), (color, 1.0)):
-            axes.add_patch(
-                PathPatch(
-                    Path([*corners[:-1], (land, box.y - 4)]),
-                    facecolor="none",
-                    edgecolor=shade,
-                    linewidth=width,
-                    clip_on=False,
-                )
-            )
+            style.path(axes, Path([*corners[:-1], (land, box.y - 4)]), edge=shade, width=width)
         style.triangle(axes, land, box.y - 1.2, color=color)

@@ -27,6 +27,10 @@ SOURCE = (
     "Data: the first {count:,} requests of {trace}, through pagesim's "
     "PrefixCachingBlockAllocator one prompt at a time, without answers and without concurrency."
 )
+PARTIAL = (
+    "Partial last blocks are never looked up, because they may still grow; few of them came "
+    "before, so counting them lowers the share."
+)
 _KEYS = ("block_tokens", "endless", "ids", "curve", "source")
 
 
@@ -79,15 +83,12 @@ def _words(measured: Mapping[str, Any], notes: Iterable[str]) -> str:
     points = ", ".join(
         f"{point['num_blocks']:,} blocks {_rate(point):.1f} %" for point in measured["curve"]
     )
-    return " ".join(
-        [
-            "How many of the full blocks of prompts a prefix cache finds again, by pool size, with "
-            f"{measured['block_tokens']} tokens a block: {points}.",
-            f"{_limit(measured)}. {_ids(measured)}.",
-            *notes,
-            measured["source"],
-        ]
+    found = (
+        "How many of the full blocks of prompts a prefix cache finds again, by pool size, with "
+        f"{measured['block_tokens']} tokens a block: {points}."
     )
+    limits = f"{_limit(measured)}. {_ids(measured)}."
+    return " ".join([found, limits, *notes, measured["source"]])
 
 
 def _rate(point: Mapping[str, int]) -> float:
@@ -120,17 +121,9 @@ def _draw(
     if model is not None:
         bytes_each = each * model.kv_bytes_per_token
         table[f"GiB, {model.name}"] = [f"{size * bytes_each / GIB:,.0f}" for size in sizes]
-    figure, axes, y = page.sheet(
-        title,
-        f"Percent of the looked-up blocks that were found, blocks of {each} tokens",
-        PLOT + 8 + ROW * len(table),
-        [
-            "Partial last blocks are never looked up, because they may still grow; few of them "
-            "came before, so counting them lowers the share.",
-            *notes,
-            measured["source"],
-        ],
-    )
+    subtitle = f"Percent of the looked-up blocks that were found, blocks of {each} tokens"
+    notes = [PARTIAL, *notes, measured["source"]]
+    figure, axes, y = page.sheet(title, subtitle, PLOT + 8 + ROW * len(table), notes)
     limits = [_rate(measured["endless"]), _rate(measured["ids"])]
     high = 1.18 * max(limits)
     up = Scale(0, high, y + PLOT, y)

@@ -69,14 +69,8 @@ def _draw(report: Mapping[str, Any], title: str) -> Picture:
     height = top + sum(len(rows) * PITCH + 16.0 + GAP for rows in cases.values()) + MARGIN
     figure, axes = style.sheet(style.WIDTH, height, title)
     versions = ", ".join(f"{name} {found}" for name, found in report["versions"].items())
-    style.write(
-        axes,
-        MARGIN,
-        MARGIN + 25,
-        f"{report['date'][:10]}, {versions}",
-        ha="left",
-        color=style.MUTED,
-    )
+    made = f"{report['date'][:10]}, {versions}"
+    style.write(axes, MARGIN, MARGIN + 25, made, ha="left", color=style.MUTED)
     left, room = MARGIN + LABEL, style.WIDTH - 2 * MARGIN - LABEL - VALUE
     ceilings = {COPY: report["copy_tb_s"], READ: report["read_tb_s"]}
     reached = [row["tb_s"] for row in report["rows"] if not row["error"]]
