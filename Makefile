@@ -18,6 +18,8 @@ endif
 STAMP := .venv/.stamp
 # The Python package of other slides carries reveal.js; nothing else of it is used.
 REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
+# JupyterLab without nbgrader's menus, which are a teacher's.
+LAB_CONFIG := tools/lab
 # In a container one is root, which JupyterLab must be told.
 ifeq ($(shell id -u 2>/dev/null),0)
 LAB_ROOT := --allow-root
@@ -33,7 +35,7 @@ help: ## show this list
 # Signed first: in a notebook without a signature JupyterLab shows no player until its cell is run.
 lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes flags on)
 	@$(PY) -m nbformat.sign $(sort $(wildcard notebooks/*.ipynb))
-	$(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
+	JUPYTER_CONFIG_PATH=$(LAB_CONFIG) $(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
 
 test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
-from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
+from pagesim.exercises.guard import NOT_WRITTEN, Answer, Call, attempt, call_plainly
 from pagesim.exercises.values import equal_values, has_nan, shown, wrong_type
 from pagesim.exercises.verdict import Verdict
 
@@ -103,6 +103,8 @@ class Exercise:
 
     def judge(self, case: Case, answer: Answer, tried: int = 1) -> Verdict | None:
         """None if the answer to this case is right, else the verdict that says what is wrong."""
+        if answer.problem == NOT_WRITTEN:
+            return Verdict(self.number, self.title, False, 0, yours=NOT_WRITTEN)
         expected = self.expected(*copy.deepcopy(case.args))
         if not answer.problem and self._same(answer.value, expected):
             return None

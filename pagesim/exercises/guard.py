@@ -26,6 +26,7 @@ from pagesim.exercises.values import is_data, plain, shown
 
 Call = Callable[[Callable[..., Any], Case], Any]
 
+NOT_WRITTEN = "The function is not written yet."
 MAX_PRINTED = 2000
 AGAIN = 0.001
 """Seconds between two alarms: an answer that catches everything catches the first."""
@@ -92,7 +93,7 @@ def _inner(error: BaseException) -> BaseException:
 def _named(error: BaseException, function: Callable[..., Any]) -> str:
     """The exception, and the student's own line that it came from."""
     if isinstance(error, NotImplementedError) and not error.args:
-        return "The function is not written yet."
+        return NOT_WRITTEN
     said = f"{type(error).__name__}: {error}".strip().rstrip(":")
     said = " ".join(said.split())[:300]
     line = _line(error, function)

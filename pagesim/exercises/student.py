@@ -32,7 +32,8 @@ class Said(str):
 def check(number: str, f: Callable[..., Any]) -> Verdict:
     """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
     verdict = get(number).check(f)
-    keep(number, tried=True, right=verdict.right)
+    if verdict.tried:
+        keep(number, tried=True, right=verdict.right)
     return verdict
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pagesim.timeline.run import Timeline
 
 # Of Okabe and Ito's colours, as everything in the player.
-RIGHT, WRONG = "#009E73", "#D55E00"
+RIGHT, WRONG, BLANK = "#009E73", "#D55E00", ("currentColor", "·")
 _BOX = "flex:1 1 18em;border:1px solid currentColor;padding:2px 8px"
 _PRE = "margin:0;white-space:pre-wrap;overflow-wrap:anywhere"
 
@@ -23,7 +23,7 @@ _PRE = "margin:0;white-space:pre-wrap;overflow-wrap:anywhere"
 class Verdict:
     """True when the answer is right; shows itself as text, or in a notebook with the player.
 
-    ``tried`` counts the cases up to this verdict. When wrong: the ``case`` and how it is ``told``,
+    ``tried`` counts the cases up to this verdict, 0 if nothing is written yet. When wrong: the ``case`` and how it is ``told``,
     what was answered (``yours``), what the simulator says (``expected``) and ``why`` in one
     sentence; ``printed`` is what the function printed in that case.
     """
@@ -46,7 +46,10 @@ class Verdict:
     @functools.cached_property
     def run(self) -> Timeline | None:
         """What happens in this case, step by step; None when right, or if there is no run of it."""
-        return None if self.play is None or self.case is None else self.play(self.case)
+        if self.play is None or self.case is None:
+            return None
+        run = self.play(self.case)
+        return run if run.notes.title else run.annotate(title=f"{self.title}, as vLLM does it")
 
     @property
     def headline(self) -> str:
@@ -54,14 +57,14 @@ class Verdict:
         if self.right:
             cases = f"{self.tried} case{'' if self.tried == 1 else 's'}"
             return f"{self.number} {self.title}: right ({cases})"
-        return f"{self.number} {self.title}: wrong"
+        return f"{self.number} {self.title}: {'wrong' if self.tried else 'not written yet'}"
 
     def __str__(self) -> str:
         rows = [("case", self.told), ("yours", self.yours), ("vLLM's", self.expected)]
         rows += [("why", self.why), ("printed", self.printed.rstrip())]
         lines = [self.headline]
         for label, text in rows:
-            if text and not self.right:
+            if text and self.case is not None:
                 lines.append(f"  {label + ':':9}" + text.replace("\n", "\n" + 11 * " "))
         if self.run is not None:
             lines.append('  step through it in a notebook, or: .run.to_html("run.html")')
@@ -70,9 +73,9 @@ class Verdict:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        color, mark = (RIGHT, "✓") if self.right else (WRONG, "✗")
+        color, mark = (RIGHT, "✓") if self.right else (WRONG, "✗") if self.tried else BLANK
         inside = f'<strong style="color:{color}">{mark} {escape(self.headline)}</strong>'
-        if not self.right:
+        if self.case is not None:
             inside += _line("case", self.told)
             boxes = _box("yours", self.yours) + _box("vLLM's", self.expected)
             inside += f'<div style="display:flex;flex-wrap:wrap;gap:8px">{boxes}</div>'

@@ -153,7 +153,8 @@ def _environment(folder: Path) -> dict[str, str]:
     }
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     own = {name: str(folder / place) for name, place in places.items()}
-    return os.environ | own | {"PYTHONPATH": os.pathsep.join(paths)}
+    teachers = {"JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "lab")}  # as `make lab` has it
+    return os.environ | own | teachers | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _await(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 60.0) -> None:

@@ -39,6 +39,13 @@ def test_a_check_is_kept_and_right_stays_right() -> None:
     assert os.listdir() == [progress_file.NAME], "nothing else is left"
 
 
+def test_what_is_not_written_is_no_try() -> None:
+    def blank(*_: object) -> None:
+        raise NotImplementedError()
+
+    assert not exercises.check("2.1", blank) and not Path(progress_file.NAME).exists()
+
+
 def test_each_call_gives_the_next_hint_and_the_last_stays() -> None:
     texts = exercises.get("2.1").hints
     said = [exercises.hint("2.1") for _ in range(4)]

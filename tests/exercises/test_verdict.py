@@ -10,6 +10,8 @@ from pagesim import exercises
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
+from pagesim.exercises.stage import placed
+from pagesim.timeline import Timeline
 
 SLOTS = exercises.get("2.1")
 CASE = Case(([1], 1, 1))
@@ -59,6 +61,17 @@ def test_nothing_that_a_student_returns_or_prints_becomes_markup() -> None:
     assert "<script" not in said and said.count(html.escape(bad)) == 4
 
 
+def test_what_is_not_written_is_neither_wrong_nor_given_away() -> None:
+    def blank(*_: object) -> None:
+        raise NotImplementedError()
+
+    verdict = SLOTS.check(blank)
+    assert not verdict and verdict.tried == 0 and verdict.run is None
+    assert str(verdict) == "2.1 Slots: not written yet"
+    said = verdict._repr_html_()
+    assert "not written yet" in said and "vLLM" not in said and "#D55E00" not in said
+
+
 def test_problems_are_told_in_place_of_a_value() -> None:
     said = judged(Answer(problem="SystemExit: 3", printed="a\nb\n"))
     assert "  yours:   SystemExit: 3\n  vLLM's:  [1]\n" in said and "why:" not in said
@@ -89,6 +102,12 @@ def test_an_answer_of_another_shape_never_breaks_the_check() -> None:
 
 def test_a_run_is_made_only_when_it_is_looked_at() -> None:
     seen: list[Case] = []
-    verdict = replace(SLOTS, play=seen.append).judge(CASE, Answer([0]))
+
+    def play(case: Case) -> Timeline:
+        seen.append(case)
+        return placed([1], 1, 1)
+
+    verdict = replace(SLOTS, play=play).judge(CASE, Answer([0]))
     assert verdict is not None and not seen
     assert str(verdict) and seen == [CASE]
+    assert verdict.run is not None and verdict.run.notes.title == "Slots, as vLLM does it"
