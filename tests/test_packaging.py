@@ -26,7 +26,7 @@ pytestmark = pytest.mark.ch00
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
 SETUPS = ["e2e-setup", "web-setup"]
-TARGETS = {*STEPS, *SETUPS, "help", "lab", "bench", "nightly", "web", "site", "check"}
+TARGETS = {*STEPS, *SETUPS, "help", "lab", "bench", "nightly", "web", "site", "slides", "check"}
 
 
 def read(name: str) -> str:
