@@ -27,7 +27,7 @@ from pagesim.commands.sweep import sweep
 from pagesim.commands.waste import waste
 from pagesim.starting import INTERRUPTED, started
 
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
 @click.group(

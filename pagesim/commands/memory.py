@@ -26,9 +26,7 @@ COUNT = Count()
 def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``policy``, ``slots`` and the fields to a command; those not given are None."""
     declared = [
-        click.option(
-            "--policy", type=click.Choice(list(POLICIES)), default="paged", show_default=True
-        ),
+        click.option("--policy", type=click.Choice(list(POLICIES)), default="paged"),
         click.option(
             "--pool",
             "--slots",

@@ -20,7 +20,7 @@ AMOUNT = "24GiB, 38.48GiB (rounded, so a range), 80GB, or plain bytes"
 @click.option("--model", help="The name of a known model, like llama-3.1-8b, in any case.")
 @click.option("--config", type=INPUT_FILE, help="The config.json of any other model.")
 @click.option("--memory", help=f"Memory for the cache on each GPU: {AMOUNT}.")
-@click.option("--engine", default="v1", show_default=True, help="vLLM's engine: v0 or v1.")
+@click.option("--engine", default="v1", help="vLLM's engine: v0 or v1.")
 @click.option("--gpu-memory", help="Instead of --memory: the memory of the whole GPU.")
 @click.option(
     "--gpu-memory-utilization",
@@ -28,36 +28,20 @@ AMOUNT = "24GiB, 38.48GiB (rounded, so a range), 80GB, or plain bytes"
     help="With --gpu-memory: the share that vLLM may take.  [default: 0.9]",
 )
 @click.option("--peak", help="With --gpu-memory: the memory used by weights and activations.")
-@click.option("--block-size", type=COUNT, default=16, show_default=True, help="Tokens in a block.")
-@click.option("--dtype", default="auto", show_default=True, help="The dtype of the model.")
+@click.option("--block-size", type=COUNT, default=16, help="Tokens in a block.")
+@click.option("--dtype", default="auto", help="The dtype of the model.")
+@click.option("--kv-cache-dtype", default="auto", help="auto, fp8, fp8_e4m3 or fp8_e5m2.")
 @click.option(
-    "--kv-cache-dtype", default="auto", show_default=True, help="auto, fp8, fp8_e4m3 or fp8_e5m2."
+    "--tensor-parallel-size", "-tp", type=COUNT, default=1, help="GPUs that share each layer."
 )
 @click.option(
-    "--tensor-parallel-size",
-    "-tp",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    help="GPUs that share the heads of every layer.",
-)
-@click.option(
-    "--pipeline-parallel-size",
-    "-pp",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    help="GPUs, or groups of them, that share the layers.",
+    "--pipeline-parallel-size", "-pp", type=COUNT, default=1, help="GPUs that divide the layers."
 )
 @click.option(
     "--max-model-len", type=COUNT, help="Tokens per sequence.  [default: the model's own]"
 )
 @click.option(
-    "--max-num-batched-tokens",
-    type=COUNT,
-    default=2048,
-    show_default=True,
-    help="Tokens per step; matters only with sliding windows.",
+    "--max-num-batched-tokens", type=COUNT, default=2048, help="Tokens per step (sliding windows)."
 )
 @click.option("--swap-space", type=float, help="GiB of host memory for each GPU (V0).")
 @click.option("--num-gpu-blocks-override", type=COUNT, help="Blocks, whatever the memory.")
