@@ -23,6 +23,7 @@ from pagesim.simulation.baselines import ContiguousPolicy, FirstFitAllocator, Me
 from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.studies.sharing import beam_search, parallel_sampling_by_lengths
 from pagesim.workload import Request, Workload
+from pagesim.workload.synthetic import requests_of
 
 SOURCE = "Kwon et al., PagedAttention, SOSP '23, arXiv 2309.06180"
 
@@ -234,12 +235,9 @@ def lengths(dataset: str, n: int, seed: int = 0, rate: float | None = None) -> W
     mean_prompt, mean_output = MEANS[dataset]
     prompts = _spread(generator, n, mean_prompt, PROMPT_CV[dataset])
     outputs = np.minimum(_spread(generator, n, mean_output, output_cv()), MAX_MODEL_LEN - prompts)
-    rows = enumerate(zip(prompts.tolist(), outputs.tolist(), strict=True))
-    workload = Workload(
-        f"paper, {dataset}",
-        f"gamma lengths, seed {seed}, with the means of {SOURCE}",
-        tuple(Request(str(i), 0.0, prompt, output) for i, (prompt, output) in rows),
-    )
+    source = f"gamma lengths, seed {seed}, with the means of {SOURCE}"
+    requests = requests_of(prompts, outputs, generator, None)
+    workload = Workload(f"paper, {dataset}", source, requests)
     return workload if rate is None else workload.at_rate(rate, seed)
 
 

@@ -49,14 +49,12 @@ class Notes:
 
     def as_dict(self) -> dict[str, Any]:
         """The keys of the file's header; empty ones are omitted."""
-        words: dict[str, Any] = {}
-        if self.title:
-            words["title"] = self.title
-        if self.tokens:
-            words["tokens"] = {str(token): label for token, label in self.tokens.items()}
-        if self.questions:
-            words["questions"] = [question.as_dict() for question in self.questions]
-        return words
+        words = {
+            "title": self.title,
+            "tokens": {str(token): label for token, label in self.tokens.items()},
+            "questions": [question.as_dict() for question in self.questions],
+        }
+        return {key: value for key, value in words.items() if value}
 
 
 def notes_from(header: Mapping[str, Any]) -> Notes:
