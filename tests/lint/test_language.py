@@ -133,8 +133,7 @@ COVERED = (
     "pagesim/workload/**/*",
     "tools/**/*",
 )
-"""What is read. Not yet: chapter 10, exercises, lesson, v0,
-journal, simulation, and the player's js."""
+"""What is read. Not yet: chapter 10, exercises, lesson, v0, journal, simulation, the player's js."""
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
