@@ -140,7 +140,7 @@ EXERCISE = Exercise(
 Two sequences are in the cache; `tables` has their block ids, `lengths` their tokens. Every slot
 that holds no token is NaN. The checker runs `paged_attention_v1` through tables that you made
 wrong. Write `two_wrong_tables(tables, lengths, num_blocks, block_size)`: it returns two copies of
-`tables`, in each of which exactly one id is another one.
+`tables`, each with exactly one id changed.
 
 1. With the first copy the kernel's answer must contain a NaN.
 2. With the second copy the answer must be wrong, and must not contain a NaN.

@@ -105,6 +105,8 @@ def expected(acts: Sequence[Act], block: int) -> Any:
 def why(case: Case, yours: Any, right: Any) -> str:
     """Off by one, too many changes, or the wrong writer."""
     truth, last = right
+    if not isinstance(yours[0], list | tuple):
+        return "The pair begins with the list of changes; the last writer comes second."
     changes = [tuple(change) for change in yours[0]]
     if changes == [(step - 1, owner) for step, owner in truth] and truth:
         return (
@@ -113,7 +115,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
         )
     if changes != truth:
         odd = next(
-            iter([c for c in changes if c not in truth] + [c for c in truth if c not in changes])
+            (c for c in [*changes, *truth] if (c in changes) != (c in truth)), (changes or truth)[0]
         )
         step, owner = odd
         is_so = "is" if odd in truth else "is not"
@@ -137,9 +139,10 @@ EXERCISE = Exercise(
     stars=1,
     statement="""\
 `run.at(k)` is the state after `k` events, the one that the player shows at step `k`; `run[k]` is
-the event that leads from step `k` to step `k + 1`. A state has `tables`: the name of each sequence
-and its table, with `block_ids`. An event has `effects`; one with `kind == "write"` says into which
-`block` it wrote, and for which `table`, by its name.
+the event that leads from step `k` to step `k + 1`. `run.at(k).tables` maps the name of each
+sequence to its table, which has `block_ids`. `run[k].effects` lists what the event did to blocks:
+an effect has a `kind`, and one whose kind is `"write"` has the `block` that was written and, as
+`table`, the name of the sequence.
 
 Write `owners(run, block)`. It returns a pair: every change of the block's owner as a list of
 `(step, owner)`, where `step` is the first step that shows it and `owner` is None for a free block;
@@ -178,7 +181,7 @@ If `s0` arrives and leaves, and `s2` then gets the same block 4, the pair is
     hints=(
         "Step 0 is before the first event. How many steps does a run of 3 events have?",
         "For each step from 1 to len(run): which table in run.at(step).tables has the block, if "
-        "any? Write down the step whenever that is another answer than at the step before.",
+        "any? Write down the step whenever the answer changes.",
         "For the writer, look through run[step - 1].effects for effect.kind == 'write' and "
         "effect.block == block, and keep the last effect.table.",
     ),

@@ -150,7 +150,7 @@ Then try sentences of your own, and compare with `pagesim.Story`.""",
         ),
         "last_block_shared": Wrong(
             shares_the_last_block,
-            "Empty slots are filled first, whoever has the block.",
+            "Empty slots are filled first, even in the block of another sequence.",
             "two words",
         ),
     },

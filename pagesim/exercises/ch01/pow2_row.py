@@ -119,7 +119,7 @@ EXERCISE = Exercise(
 Orca (Pow2) stands for a server that guesses the length of an answer to within a factor of two. It
 asks for a row of the prompt's length plus the smallest power of two that holds the answer, but
 never for more than `longest`, the model's longest sequence. Its **buddy allocator** grants powers
-of two only: whoever asks for 12 slots costs the pool 16.
+of two only: a request for 12 slots takes 16 from the pool.
 
 Write `pow2_row(prompt, answer, longest, pool)`: the slots that one request asks for, and how many
 requests of this kind run at a time in a pool of `pool` slots, as a tuple.
@@ -159,8 +159,8 @@ fit.""",
     hints=(
         "Two different things are rounded up here, by two different parts of the server. Which?",
         "The server rounds up the answer alone. The allocator rounds up what it is asked for.",
-        "asked = min(prompt + the power of two from answer on, longest); the pool holds "
-        "pool // (the power of two from asked on) of them.",
+        "asked = min(prompt + the smallest power of two that is at least answer, longest). The "
+        "pool has room for pool // (the smallest power of two that is at least asked).",
     ),
     vllm=(
         "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate, which has no guess to "

@@ -164,7 +164,7 @@ with `watermark=0.0`.)""",
         ),
         "cannot_be": Wrong(
             variant(stream, "return 32, 16, [(9, 2), (3, 3), (1, 3)] * 17", "return None"),
-            "Who reserves exactly what is needed can never do worse than who guesses.",
+            "A server that reserves exactly what is needed never does worse than one that guesses.",
             ORACLE,
         ),
     },

@@ -107,7 +107,8 @@ prompt included. Write `waste(prompt, answer, stored, row)`: how many slots of t
 **token**, **reserved** and **internal**, as a tuple in this order, with the meanings of the
 chapter's table.
 
-With a prompt of 6 tokens, an answer of 6, 8 of them stored and a row of 32, it is `(8, 4, 20)`.""",
+With a prompt of 6 tokens, an answer of 6, 8 tokens stored and a row of 32, it is `(8, 4, 20)`.
+(The last token of an answer is never stored. Its slot counts as reserved to the end.)""",
     reference=waste,
     cases=cases,
     expected=expected,
@@ -145,8 +146,8 @@ With a prompt of 6 tokens, an answer of 6, 8 of them stored and a row of 32, it 
     hints=(
         "Each slot of the row is of exactly one kind. What must the three numbers add up to?",
         "At its end the request has prompt + answer tokens. Which slots will it never reach?",
-        "token is stored; reserved is what is missing to prompt + answer; internal is the row "
-        "beyond prompt + answer.",
+        "token is stored; reserved is what is still missing from prompt + answer; internal is the "
+        "row beyond prompt + answer.",
     ),
     vllm=(
         "vllm/core/block/block_table.py: BlockTable.append_token_ids, which replaces the row",

@@ -138,7 +138,7 @@ EXERCISE = Exercise(
     stars=2,
     statement="""\
 Sequences arrive and leave. One that arrives takes the blocks that it needs from the free list; one
-that leaves gives them back. Write `free_list_after(num_blocks, ops)`: the free list in the end, in
+that leaves gives them back. Write `free_list_after(num_blocks, ops)`: the free list at the end, in
 the order in which the blocks will be taken. `ops` is a list of `("in", name, blocks)` and
 `("out", name)`; at first the blocks 0 to `num_blocks - 1` are free, in this order.
 

@@ -73,7 +73,7 @@ EXERCISE = Exercise(
     title="A new block",
     stars=1,
     statement="""\
-A sequence has `length` tokens in blocks of `block_size` slots, and no block more than it needs.
+A sequence has `length` tokens in blocks of `block_size` slots, and no more blocks than it needs.
 Write `needs_a_block(length, block_size)`: True if the next token takes a new block, False if it
 goes into the last one. One line is enough, if it is right for every block size.
 

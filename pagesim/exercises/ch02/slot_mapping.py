@@ -183,7 +183,7 @@ With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5,
         "Exercise 2.1 has the slot of a position. Here the positions run from computed to "
         "length - 1, for one sequence after the other.",
         "Append table[p // block_size] * block_size + p % block_size for p in "
-        "range(computed, length), and [-1] * (num_tokens - len(slots)) in the end.",
+        "range(computed, length), and [-1] * (num_tokens - len(slots)) at the end.",
     ),
     vllm=(
         "vllm/attention/backends/utils.py: compute_slot_mapping, PAD_SLOT_ID",

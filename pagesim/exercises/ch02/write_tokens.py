@@ -202,7 +202,7 @@ N = {N}, in a cache full of NaN.""",
         "Load N numbers from key + token * N + number, and store them at k_cache + slot * N + "
         "number. The same for values. All of it only if the slot is not negative.",
         "Under `if slot >= 0:`, two loads and two stores; slot came as int64, so slot * N is "
-        "right in a large cache, as long as you do not make it shorter.",
+        "right in a large cache, as long as you do not narrow it.",
     ),
     vllm=(
         "csrc/cache_kernels.cu: reshape_and_cache_flash_kernel",

@@ -107,11 +107,11 @@ EXERCISE = Exercise(
     statement="""\
 The scores come one after the other, and there is no second look. Finish `attend_one_pass(scores,
 values)`. Its state is that of section 2, for what was seen so far: `m` the largest score, `ell` the
-sum of exp(score - m), and `acc`, a list, the sum of exp(score - m) times value. In the end
+sum of exp(score - m), and `acc`, a list, the sum of exp(score - m) times value. At the end
 `acc / ell` is the average of the values, weighted by the softmax of their scores.
 
-`scores` has n floats, `values` n lists of d floats. Scores may be ±1000. One of `-math.inf` has
-weight 0 (so a mask leaves keys out); at least one score is finite.
+`scores` has n floats, `values` n lists of d floats. Scores may be ±1000. A score of
+`-math.inf` has weight 0, which is how a mask leaves keys out; at least one score is finite.
 
 `attend_one_pass([0.0, 0.0], [[1.0, 4.0], [3.0, 0.0]])` is `[2.0, 2.0]`.""",
     reference=attend_one_pass,

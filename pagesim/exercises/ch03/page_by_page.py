@@ -173,7 +173,7 @@ v_cache[5].""",
         ),
         "acc_not_rescaled": Wrong(
             variant(page_by_page, "acc * rescale + weights", "acc + weights"),
-            "The pages are added up, and the division in the end puts all right.",
+            "The pages are added up, and the division at the end makes up for it.",
             "two pages",
         ),
     },

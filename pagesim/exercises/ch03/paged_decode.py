@@ -77,8 +77,8 @@ row `i` of the table begins at `block_tables + i * TABLE`. The offsets `at` of a
 values, `[BLOCK, DIM]`, are there already; `tl.load(pointer, mask=…, other=0.0)` does not touch what
 is masked.
 
-The checker launches it in a cache that is NaN wherever no token is. If you read a wrong slot, it
-says which program did, and whose slot it was.""",
+The checker launches it in a cache that is NaN wherever there is no token. If you read a wrong slot,
+it says which program did, and whose slot it was.""",
     reference=paged_decode,
     cases=cases,
     expected=decoding.right,
@@ -123,7 +123,7 @@ says which program did, and whose slot it was.""",
     },
     hints=(
         "Set the kernel beside section 3's attend, line by line. What is block_table[page] here, "
-        "where the tables of all sequences lie one behind the other?",
+        "where the tables of all sequences lie one after another?",
         "1: load from block_tables + seq * TABLE + page. 2: position page * BLOCK + row is a token "
         "if it is below length; mask=seen[:, None]. 3: rescale = tl.exp(m - new_m). 4: acc / ell.",
         "3: ell = ell * rescale + tl.sum(weights, axis=0) and acc = acc * rescale + "

@@ -81,8 +81,9 @@ def why(case: Case, yours: Any, right: Any) -> str:
         "the next head": f"A head of a block has {head_size} * {block_size} numbers.",
         "the next block": "A block has the numbers of all its heads.",
     }
-    axes = "The axes are block, head, dim // x, slot, dim % x, the last one the closest together."
-    return said.get(case.tag, axes)
+    return said.get(
+        case.tag, "The axes are block, head, dim // x, slot and dim % x, in this order."
+    )
 
 
 EXERCISE = Exercise(
@@ -91,9 +92,10 @@ EXERCISE = Exercise(
     stars=2,
     statement="""\
 vLLM's CUDA kernels keep keys in the layout `[num_blocks, num_heads, head_size / x, block_size, x]`,
-in one piece, the last axis the closest together. Write `offset_k(block, head, dim, slot, num_heads,
-head_size, block_size, x)`: how many elements behind the beginning of the cache the number lies that
-belongs to this physical block, KV head, dimension of the head and slot of the block.
+in one piece, numbers along the last axis side by side. Write `offset_k(block, head, dim, slot,
+num_heads, head_size, block_size, x)`: the offset, in elements from the beginning of the cache, of
+the number that belongs to this physical block, KV head, dimension of the head and slot of the
+block.
 
 In a cache of 2 heads of 8, blocks of 4 and x = 4, `offset_k(0, 0, 5, 1, 2, 8, 4, 4)` is 21.""",
     reference=offset_k,

@@ -109,7 +109,7 @@ In vLLM's CUDA kernel everything follows from a few sizes. Write
 `lane(head_size, block_size, query_bytes, cache_bytes, number)`, which returns a tuple:
 
 1. `THREAD_GROUP_SIZE`: how many neighbouring lanes of a warp share one key. A warp of 32 lanes
-   takes as many tokens at once as a block has, but at least one lane works on each.
+   takes as many tokens at once as a block has, at most 32, one lane for each.
 2. `VEC_SIZE`: how many elements of the query a lane reads at once, when its group together reads 16
    bytes (at least one element).
 3. `x`: the elements in the innermost axis of the key cache, 16 bytes of it.

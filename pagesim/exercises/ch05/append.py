@@ -151,7 +151,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
         block = next(b for b in blocks if yours["refs"].get(b) != right["refs"].get(b))
         return (
             f"Block {block} is in {right['refs'].get(block, 0)} of the tables, and its count must "
-            f"say so: who moves away, or comes, changes it by one."
+            "say so: a sequence that moves away, or comes, changes it by one."
         )
     if yours["tables"] != right["tables"]:
         block = right["tables"][who][-1]
@@ -196,7 +196,7 @@ token is written; `[]` if there are none. It changes what it is given:
 `length` counts the tokens of `who` before this one. With the tables and counts above, `free` =
 `[2, 3]`, a length of 7 and blocks of 4, `s0` writes into a copy: the answer is `[(1, 2)]`, and then
 `tables[0]` is `[0, 2]`, `refs` `{0: 2, 1: 1, 2: 1}` and `free` `[3]`. The checker tells a story of
-forks and writes, in which your function does all the writes, and looks at what is there in the end.
+forks and writes, in which your function does all the writes, and looks at what is there at the end.
 Forks are done by the checker. No block becomes free in these stories.""",
     reference=append,
     cases=cases,
@@ -210,7 +210,7 @@ Forks are done by the checker. No block becomes free in these stories.""",
         ),
         "copies_every_shared_block": Wrong(
             variant(append, _MOVE, _MOVE_ALL),
-            "Who writes needs all blocks for itself.",
+            "A writer needs all of its blocks for itself.",
             "a full block and a partial one are shared",
         ),
         "forgets_the_count": Wrong(
@@ -238,7 +238,7 @@ Forks are done by the checker. No block becomes free in these stories.""",
         "several.",
         "Full: take a block and append it. One owner: nothing to do. Several: take a block, put it "
         "in the place of the old one, and return the pair.",
-        "When a writer moves, the old block has an owner less and the new one has one: "
+        "When a writer moves, the old block has one owner fewer and the new one has one: "
         "refs[old] -= 1, refs[new] = 1, table[-1] = new, return [(old, new)].",
     ),
     vllm=(

@@ -116,7 +116,7 @@ table when the acts are over; `Machine(block_size=4)` is the sound one. An act i
 * `("leave", 0)`: s0 leaves.
 
 Write `find_the_bug(machine, block_size)`. It returns a story, at most 8 acts, after which some
-sequence of this machine reads something else than its own tokens, as short as you can make it; and
+sequence of this machine reads something other than its own tokens, as short as you can make it; and
 the cause, one of
 
 * `"a shared block is freed with its first owner"`
@@ -125,7 +125,7 @@ the cause, one of
 * `"a full block is copied, too"`
 * `"a freed block goes to the back of the free list"`
 
-Find it by playing: the file says what the faults are, a user's bug report does not.""",
+Find it by playing. The file gives the faults away; a bug report would not.""",
     reference=find_the_bug,
     cases=cases,
     expected=expected,

@@ -138,9 +138,9 @@ With a prompt of 7 tokens, 2 samples and blocks of 4 it is `[(1, 2)]`. And with 
         ),
     },
     hints=(
-        "Into which block does the next token go, and how many owners has it at that moment?",
-        "A writer that shares the block moves to a new one, and the block has an owner less. What "
-        "about the last writer?",
+        "Into which block does the next token go, and how many owners does it have at that moment?",
+        "A writer that shares the block moves to a new one, and the block has one owner fewer. "
+        "What about the last writer?",
         "Block prompt // block_size is copied samples - 1 times, to the next free blocks in turn; "
         "nothing is copied if the prompt ends with a full block.",
     ),

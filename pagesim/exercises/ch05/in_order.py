@@ -137,11 +137,11 @@ EXERCISE = Exercise(
     title="Copies that run at once",
     stars=2,
     statement="""\
-The block manager asks for copies in an order. A kernel that makes all of them at once has none:
-within a **launch** no block may be written twice, or be both read and written. Launches run one
-after the other. Write `in_order(pairs)`: it takes a list of copies (from, to) and returns a list of
-launches, each a list of copies, that leave in every block what the pairs would leave there, one
-after the other.
+The block manager asks for copies in a certain order. A kernel that makes all of them at once has
+none: within a **launch** no block may be written twice, or be both read and written. Launches run
+one after the other. Write `in_order(pairs)`: it takes a list of copies (from, to) and returns a
+list of launches, each a list of copies, that leave in every block what the pairs would leave there,
+one after the other.
 
 Take no more launches than needed: nearly always one is enough. `in_order([(0, 1), (1, 2)])` is
 `[[(0, 1), (0, 2)]]`: block 2 gets what block 1 will have been given. `in_order([(1, 2), (0, 1)])`

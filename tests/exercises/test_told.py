@@ -1,0 +1,84 @@
+"""What the first chapters tell a student whose mistake they know, and one whose they do not."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pagesim import exercises
+from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.values import plain
+
+SAID = {
+    ("0.1", "from_zero"): "no block has two owners here",
+    ("0.1", "one_too_many"): "none is taken before there is a word for it",
+    ("0.2", "event_for_step"): "run.at(1) is the first state that shows what it did",
+    ("0.2", "frees_left_out"): "Block 0 becomes free at step 2",
+    ("1.1", "all_the_rest_is_reserved"): "the last 1 slot of the row will not: internal",
+    ("1.1", "reserved_from_the_prompt_on"): "their slots no longer reserved",
+    ("1.2", "rounds_both_together"): "not 2 + 1 rounded up together",
+    ("1.2", "granted_as_asked"): "3 slots cost 4",
+    ("1.3", "cannot_be"): "There is: a smaller row is let in earlier",
+    ("1.3", "nothing_waits"): "at least 90 %",
+    ("2.2", "length_after"): "When length % block_size is 1, a block has just been taken.",
+    ("2.2", "wrong_for_one"): "No remainder of a division by 1 is 1.",
+    ("2.3", "first_in_first_out"): "A freed block goes to the FRONT",
+    ("2.3", "sorted"): "The list is never sorted",
+    ("2.4", "decode_at_the_length"): "decodes its last one, at position 1",
+    ("2.4", "padding_is_slot_0"): "Place 2 has no token",
+    ("3.1", "acc_not_rescaled"): "ell AND acc",
+    ("3.2", "page_for_block"): "page 0 are in block 2",
+    ("3.2", "whole_last_page"): "Page 0 holds 1 token",
+    ("4.1", "a_row_for_each_lane"): "a row has 2 lanes and a warp 16 rows at a time",
+    ("4.1", "x_of_the_query"): "at 1 byte each",
+    ("4.2", "natural_order"): "come 4 of the next",
+    ("4.3", "lines"): "2 is the number of lines",
+    ("4.3", "a_sector_for_each_lane"): "the 2 lanes of a token share it",
+    ("5.1", "the_last_one_too"): "A block with one owner is written in place",
+    ("5.1", "full_blocks_too"): "block 0 is shared for good",
+    ("5.2", "never_copies"): "Block 0 has other owners",
+    ("5.2", "copies_every_shared_block"): "only the last block is copied",
+    ("5.2", "forgets_the_count"): "Block 0 is in 1 of the tables",
+    ("5.3", "symptom_for_cause"): "this is not why",
+}
+
+
+@pytest.mark.parametrize(("number", "mistake"), SAID, ids=".".join)
+def test_a_known_mistake_is_answered_by_its_rule(number: str, mistake: str) -> None:
+    exercise = exercises.get(number)
+    assert SAID[number, mistake] in exercise.check(exercise.wrong[mistake]).why
+
+
+def slips(value: Any) -> Iterator[Any]:
+    """The same value with one number, text or order another."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, value - 1, -value)
+    elif isinstance(value, dict):
+        yield from ({**value, key: slip} for key in value for slip in slips(value[key]))
+    elif isinstance(value, list):
+        yield value[::-1]
+        for i, item in enumerate(value[:4]):
+            yield from ([*value[:i], slip, *value[i + 1 :]] for slip in slips(item))
+
+
+EARLY = [e for e in exercises.all() if e.chapter <= 5 and not e.needs_triton]
+
+
+@pytest.mark.parametrize("exercise", EARLY, ids=lambda e: e.number)
+def test_an_unknown_mistake_is_answered_by_a_sentence(exercise: Exercise) -> None:
+    cases = list(exercise.cases(random.Random(0), False))
+    answered = 0
+    for case in random.Random(0).sample(cases, min(len(cases), 8)):
+        expected = exercise.expected(*copy.deepcopy(case.args))
+        for slip in slips(plain(expected)):
+            if not exercise.same(slip, expected):
+                said = exercise.why(case, slip, expected)
+                assert len(said.split()) > 4 and said.endswith("."), said
+                answered += 1
+    assert answered or exercise.number in ("1.3", "5.3"), "these answer with words alone"
