@@ -29,8 +29,8 @@ gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE)
 * `buffer`: room for the blocks of the table and one more behind them. That last one is a guard:
   nothing may be written there.
 
-One program copies `TILE` elements of one block. `number` has their places in the block; `numbers`
-is no multiple of `TILE`, so the last program of each block has fewer.
+One program copies `TILE` elements of one block. `number` has their places in the block. `numbers`
+need not be a multiple of `TILE`: then the last program of each block has fewer.
 
 Example: blocks of 6 elements, table `[2, 0]`. Elements 0 to 5 of the buffer come from elements 12
 to 17 of the cache, elements 6 to 11 from elements 0 to 5.
@@ -95,7 +95,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
 
 def _tag(shape: tuple[int, int, int], length: int) -> str:
     if shape[0] * shape[1] * shape[2] % 8:
-        return "a block is no multiple of a tile"
+        return "a block is not a multiple of a tile"
     return "one block" if length == 1 else "several blocks"
 
 
@@ -129,7 +129,7 @@ EXERCISE = Exercise(
     mistakes={
         "no_table": Wrong(
             variant(REFERENCE, "tl.load(table_ptr + place)", "place"),
-            "The blocks of a sequence lie one behind the other.",
+            "The blocks of a sequence lie next to each other.",
             "one block",
         ),
         "scattered": Wrong(
@@ -145,12 +145,12 @@ EXERCISE = Exercise(
         "tile_as_step": Wrong(
             variant(REFERENCE, "buffer_ptr + place * numbers", "buffer_ptr + place * TILE"),
             "A block is as large as a tile.",
-            "a block is no multiple of a tile",
+            "a block is not a multiple of a tile",
         ),
         "no_mask": Wrong(
             variant(REFERENCE, "number < numbers", "number >= 0"),
             "Every program has a whole tile to copy.",
-            "a block is no multiple of a tile",
+            "a block is not a multiple of a tile",
         ),
     },
     hints=(

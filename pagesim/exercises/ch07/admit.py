@@ -169,7 +169,7 @@ EXERCISE = Exercise(
         ),
         "rounded_down": Wrong(
             variant(admit, "-(-length // block_size)", "length // block_size"),
-            "A started block is no block yet.",
+            "A block that is only begun does not count.",
             "one token too many",
         ),
         "tokens_in_one_piece": Wrong(

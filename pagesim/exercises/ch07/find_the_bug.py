@@ -15,7 +15,7 @@ from pagesim.timeline.run import Timeline
 from pagesim.v0.scheduler import Scheduler
 
 MOST_REQUESTS, BLOCK_SIZE = 3, 4
-_CHOICE = "\n".join(f'* `"{name}"`: {words}' for name, words in CAUSES.items())
+_CHOICE = "\n".join(f'  * `"{name}"`: {words}' for name, words in CAUSES.items())
 
 STATEMENT = f"""
 Three schedulers, `"A"`, `"B"` and `"C"`, are broken: each has one fault. Find it, and prove it with
@@ -31,7 +31,6 @@ def show_it(scheduler, num_blocks):
 * `requests`: at most {MOST_REQUESTS} pairs `(prompt, answer)`, both in tokens. They all wait from
   the beginning. Prompt and answer together must fit the pool;
 * `cause`: one of
-
 {_CHOICE}
 
 To see a broken scheduler beside vLLM's, step by step:
@@ -42,7 +41,8 @@ from pagesim.exercises.ch07.find_the_bug import side_by_side
 print(side_by_side("A", [(8, 3), (8, 3)], 6))
 ```
 
-Prove it rather than read it: the source is in the package, but a shortest stream is not.
+The broken classes are in the package. Reading them tells you the cause, but not a stream that shows
+it.
 """
 
 

@@ -33,7 +33,7 @@ it is preempted itself, and you are not asked.)
 The checker serves a stream of {NUM_REQUESTS} requests with {NUM_BLOCKS} blocks of 4 tokens. You
 must
 
-* waste fewer tokens than last in, first out: wasted are those that were computed and thrown away;
+* waste fewer tokens than vLLM's rule does: wasted are those that were computed and thrown away;
 * let no request starve: none may be preempted more than {MOST_TIMES} times;
 * finish within {MOST_STEPS:,} steps.
 
@@ -42,7 +42,8 @@ Example: vLLM's rule is `return len(running) - 1`. To try yours on the stream th
 ```python
 from pagesim.exercises.ch07.pick_victim import STREAM, measure
 
-print(measure(STREAM, pick_victim))
+served = measure(STREAM, pick_victim)
+print(served, max(served.preempted.values()))
 ```
 """
 

@@ -34,12 +34,12 @@ class Served:
     """Free blocks, added up over all steps."""
     ignored: int = 0
     """Requests that were given up."""
-    preempted: dict[int, int] = field(default_factory=dict)
+    preempted: dict[int, int] = field(default_factory=dict, repr=False)
     """How often each request was preempted."""
-    told: list[Any] = field(default_factory=list)
+    told: list[Any] = field(default_factory=list, repr=False)
     """For each step who computed how many tokens."""
     finished: bool = False
-    run: Timeline | None = None
+    run: Timeline | None = field(default=None, repr=False)
 
     @property
     def preemptions(self) -> int:

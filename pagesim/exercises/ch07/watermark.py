@@ -34,13 +34,14 @@ for watermark in (0.0, 0.5):
 ```
 
 Right is every watermark with which no request is given up and the steps are within 2 % of the
-fewest that any watermark reaches. The reason says why *no* watermark is worse than yours:
+fewest that any watermark reaches. The reason says why it is worse to do without a watermark:
 
 * `"recompute"`: tokens are computed again;
 * `"idle"`: blocks stand empty;
 * `"ignored"`: requests are given up.
 
-Plot the steps over the watermark before you answer; a figure of your own need not be handed in.
+Plot the steps over the watermark before you answer; the plot need not be handed in. vLLM's default
+is 0.01.
 """
 
 BLOCK_SIZE, NUM_BLOCKS, NUM_REQUESTS = 16, 40, 50

@@ -22,7 +22,7 @@ Write `merge(first, second)`: the state of a program that saw both halves.
 
 Example, with values of one number: the scores are 1 | 3 and the values 10 | 20. Then
 `merge((1.0, 1.0, [10.]), (3.0, 1.0, [20.]))` is `(3.0, 1.1353…, [21.3534…])`: the first half is
-scaled by exp(1 - 3) = 0.1353….
+scaled by exp(1 - 3) = 0.1353…. (The arrays are written as lists here.)
 
 Scores may be as large as ±1000, and a half may be empty.
 """

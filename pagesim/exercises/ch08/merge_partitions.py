@@ -29,6 +29,9 @@ merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
   beyond the end of its sequence. Such a partition has **not written** its output: NaN is there;
 * `out`: float32 `[queries, HEAD_DIM]`.
 
+(vLLM's CUDA kernel hands over the largest score and the sum instead of the lse, which is made of
+the two.)
+
 One program merges the partitions of one query. A range in Triton has a power of two as its length:
 `part` runs to `PARTS`, which may be more than `num_partitions`.
 

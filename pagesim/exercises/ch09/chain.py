@@ -30,7 +30,7 @@ same tokens, **and** everything before them is the same. A block that is not ful
 Example, with blocks of 2: for `[1, 2, 3, 4, 5]` there are two hashes. The first is also that of
 `[1, 2]`; the second is not that of `[3, 4]`.
 
-The digests themselves are yours; compared is which ones are equal.
+What goes into the digests is up to you: only which of them are equal is compared.
 """
 
 
