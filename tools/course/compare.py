@@ -19,7 +19,7 @@ from tools.course.canonical import is_machine, outputs_of, place_of
 
 DATA_URI = re.compile(r"data:image/[^\"')\s]+")
 SRCDOC = re.compile(r"srcdoc='([^']*)'")
-PAYLOAD = re.compile(r'(id="pagesim-(?:timeline|script)">)([A-Za-z0-9+/=]+)')
+PAYLOAD = re.compile(r'(="pagesim-(?:timeline|script)">)([A-Za-z0-9+/=]+)')
 
 
 def comparable(cell: NotebookNode) -> str:
