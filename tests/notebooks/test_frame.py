@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from nbformat import NotebookNode
 
-from tests.notebooks.chapters import CHAPTERS, chapter
+from tests.notebooks.chapters import chapter, every_chapter
 from tools.course import NOTEBOOKS, ROOT
 
 # Names of the release's files, classes and functions: tests/data/vllm_names.json, made from its
@@ -21,8 +20,6 @@ VERBS = {
     *("explain", "find", "follow", "measure", "name", "predict", "prove", "read", "reproduce"),
     *("schedule", "size", "step", "tell", "trace", "weigh", "write"),
 }
-FRAMED = [param for param in CHAPTERS if param.values[0][:2] not in {"04"}]
-framed = pytest.mark.parametrize("name", FRAMED)
 
 
 def opening(notebook: NotebookNode) -> str:
@@ -45,32 +42,32 @@ def under(head: str, text: str) -> list[str]:
     ]
 
 
-@framed
+@every_chapter
 def test_the_title_has_the_number_of_the_file(name: str) -> None:
     assert re.match(rf"{int(name[:2])} · [A-Z]", title(name))
 
 
-@framed
+@every_chapter
 def test_the_goals_are_verbs(name: str) -> None:
     goals = under("You will learn to", opening(chapter(name)))
     assert 3 <= len(goals) <= 5
     assert {goal.split()[0].strip("*") for goal in goals} <= VERBS
 
 
-@framed
+@every_chapter
 def test_it_needs_only_earlier_chapters(name: str) -> None:
     needs = re.search(r"^\*\*Before this:\*\* (.+)$", opening(chapter(name)), re.MULTILINE)
     assert needs
     assert all(number < name[:2] for number in re.findall(r"\((\d\d)_\w+\.ipynb\)", needs[1]))
 
 
-@framed
+@every_chapter
 def test_the_time_is_the_measured_one(name: str) -> None:
     said = re.search(r"^\*\*Time:\*\* about (\d+) minutes", opening(chapter(name)), re.MULTILINE)
     assert said and int(said[1]) == MINUTES[int(name[:2])]
 
 
-@framed
+@every_chapter
 def test_the_names_of_vllm_are_in_its_release(name: str) -> None:
     places = under("In vLLM 0.6.4.post1", opening(chapter(name)))
     assert len(places) >= 2
@@ -81,7 +78,7 @@ def test_the_names_of_vllm_are_in_its_release(name: str) -> None:
         assert [each for each in names if each not in NAMES[file]] == [], file
 
 
-@framed
+@every_chapter
 def test_the_sections_it_lists_are_its_own(name: str) -> None:
     notebook = chapter(name)
     listed = re.findall(r"^\d+\. (.+)$", opening(notebook), re.MULTILINE)
@@ -90,7 +87,7 @@ def test_the_sections_it_lists_are_its_own(name: str) -> None:
     assert [each.casefold() for each in listed] == [each.casefold() for each in heads]
 
 
-@framed
+@every_chapter
 def test_it_ends_with_its_exercises_and_its_neighbours(name: str) -> None:
     last = chapter(name).cells[-1]
     assert (last.cell_type, last.id) == ("markdown", "next")
@@ -104,7 +101,6 @@ def test_it_ends_with_its_exercises_and_its_neighbours(name: str) -> None:
         f"{'← ' * (where == 'back')}{title(other)}{' →' * (where == 'on')}": other
         for where, others in beside.items()
         for other in others
-        if other in [param.values[0] for param in FRAMED]
     }
     assert expected.items() <= links.items()
     assert set(links.values()) == {other for others in beside.values() for other in others}

@@ -4,7 +4,7 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "In section 2, `config = simt.Config(head_size=64, block_size=8)`",
+        "In section 2, set `config = simt.Config(head_size=64, block_size=8)`",
         [
             Try(
                 (2,),
