@@ -133,7 +133,7 @@ COVERED = (
     "pagesim/workload/**/*",
     "tools/**/*",
 )
-"""What is read. Not yet: chapter 10, exercises, lesson, v0, journal, simulation, the player's js."""
+"""What is read; not yet: chapter 10, exercises, lesson, v0, journal, simulation, js."""
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
