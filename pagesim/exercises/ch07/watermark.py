@@ -79,8 +79,8 @@ def _measured(stream: int, watermark_blocks: int) -> Served:
 
 @lru_cache(maxsize=16)
 def _best(stream: int) -> Served:
-    """The fewest steps without a request given up, over all watermarks up to a half."""
-    every = [_measured(stream, blocks) for blocks in range(NUM_BLOCKS // 2 + 1)]
+    """The fewest steps without a request given up, over all watermarks up to a third."""
+    every = [_measured(stream, blocks) for blocks in range(NUM_BLOCKS // 3)]
     return min((served for served in every if not served.ignored), key=lambda s: s.steps)
 
 
