@@ -42,6 +42,13 @@ def test_importing_pagesim_loads_none_of_them(module: str) -> None:
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
+def test_importing_pagesim_loads_no_exercise_and_they_need_neither_torch_nor_triton() -> None:
+    there = "print([n for n in ('pagesim.exercises', 'torch', 'kernels') if n in sys.modules]); "
+    use = "import pagesim.exercises.notebooks as n; [n.notebook(c) for c in n.chapters()]; "
+    done = child("-c", f"import sys, pagesim; {there}{use}{there}")
+    assert (done.stdout, done.stderr) == ("[]\n['pagesim.exercises']\n", "")
+
+
 def test_what_needs_numpy_comes_when_it_is_asked_for() -> None:
     done = child("-c", "from pagesim import *; print(sweep, simulate, workload.Request)")
     assert (done.returncode, done.stderr) == (0, "")

@@ -99,6 +99,13 @@ def test_the_core_simulates(empty: Path, tmp_path: Path) -> None:
     assert done.stdout == "simulated\n", done.stderr
 
 
+def test_a_core_makes_the_notebooks_of_a_class(empty: Path, tmp_path: Path) -> None:
+    done = run([empty / "pagesim", "exercises", "release", "class"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    committed = {path.name: path.read_bytes() for path in (ROOT / "notebooks/exercises").iterdir()}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "class").iterdir()} == committed
+
+
 def test_doctor_says_what_a_core_lacks(empty: Path, tmp_path: Path) -> None:
     done = run([empty / "pagesim", "doctor", "--json"], tmp_path)
     assert done.returncode == 1, done.stderr

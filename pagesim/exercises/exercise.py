@@ -13,7 +13,7 @@ from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
 from pagesim.exercises.guard import NOT_WRITTEN, Answer, Call, attempt, call_plainly
-from pagesim.exercises.values import equal_values, has_nan, shown, wrong_type
+from pagesim.exercises.values import SHOWN, difference, equal_values, has_nan, shown, wrong_type
 from pagesim.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ class Exercise:
         prefix = "There is a NaN in the answer. " if nan else ""
         if said := wrong_type(yours, expected):
             return said
+        if len(shown(yours)) == SHOWN:
+            prefix += f"{difference(yours, expected)} "
         try:
             return prefix + self.why(case, yours, expected)
         except Exception:  # written for answers of the right shape

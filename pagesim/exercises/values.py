@@ -11,6 +11,8 @@ from typing import Any
 
 from pagesim.exercises.goal import Goal
 
+SHOWN = 300
+"""Characters of an answer that a student reads."""
 KINDS = {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}
 KINDS |= {list: "a list", dict: "a dict", set: "a set"}
 
@@ -116,7 +118,22 @@ def has_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def shown(value: Any, limit: int = 300) -> str:
+def difference(yours: Any, expected: Any) -> str:
+    """Where two lists differ first, in one sentence: for those too long to be read."""
+    a, b, place = plain(yours), plain(expected), ""
+    while isinstance(a, list) and isinstance(b, list):
+        if len(a) != len(b):
+            where = f" at {place}" if place else ""
+            return f"There are {len(b)} elements{where}, not {len(a)}."
+        roundly = close(1e-3, 1e-6)  # a rounding before it is not what matters
+        unlike = [i for i, pair in enumerate(zip(a, b, strict=True)) if not roundly(*pair)]
+        if not unlike:
+            return ""
+        a, b, place = a[unlike[0]], b[unlike[0]], f"{place}[{unlike[0]}]"
+    return f"They differ first at {place}: {shown(a, 80)}, not {shown(b, 80)}." if place else ""
+
+
+def shown(value: Any, limit: int = SHOWN) -> str:
     """A value as a student reads it, at most ``limit`` characters."""
     if isinstance(value, Goal):
         return value.words

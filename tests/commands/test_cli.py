@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 import pagesim
@@ -37,7 +38,13 @@ def run(*arguments: str | Path) -> int:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["doctor"], ["replay"], ["play"], ["size"], ["simulate"], ["waste"], ["fit"]]
+    "command",
+    [
+        [],
+        *([name] for name in ("doctor", "replay", "play", "size", "simulate", "waste", "fit")),
+        *(["exercises", name] for name in ("list", "release", "solutions")),
+    ],
+    ids=" ".join,
 )
 def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*command, "--help") == 0
@@ -46,8 +53,10 @@ def test_help_has_an_example(command: list[str], capsys: pytest.CaptureFixture[s
 
 
 def test_every_command_has_json() -> None:
-    for name, command in cli.cli.commands.items():
-        assert any("--json" in parameter.opts for parameter in command.params), name
+    groups = [command for command in cli.cli.commands.values() if isinstance(command, click.Group)]
+    for name, command in [item for group in (cli.cli, *groups) for item in group.commands.items()]:
+        if command not in groups:
+            assert any("--json" in parameter.opts for parameter in command.params), name
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,6 +148,6 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == [e.number for e in every()]
     assert last == f"{len(every())} exercises, {sum(e.points for e in every())} points"
     assert run("exercises", "list", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json.loads(capsys.readouterr().out)["exercises"]
     assert [e["number"] for e in said] == [e.number for e in every()]
     assert said[0]["vllm"] and said[0]["points"] == every()[0].points

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pagesim.exercises.values import close, equal_values, has_nan, is_data, shown, wrong_type
+from pagesim.exercises.values import (
+    close,
+    difference,
+    equal_values,
+    has_nan,
+    is_data,
+    shown,
+    wrong_type,
+)
 
 NAN = math.nan
 
@@ -77,3 +85,12 @@ def test_values_are_shown_briefly_whatever_they_are() -> None:
     assert shown(np.array([1, 2])) == "[1, 2]"
     assert len(shown(list(range(1000)))) == 300 and shown(list(range(1000))).endswith("…")
     assert shown(Odd()) == "an Odd that cannot be printed (RuntimeError)"
+
+
+def test_the_first_difference_is_named() -> None:
+    assert difference([1, [2, 3]], [1, [2, 4]]) == "They differ first at [1][1]: 3, not 4."
+    assert difference([[1], [1, 2]], [[1], [1]]) == "There are 1 elements at [1], not 2."
+    assert difference([1], [1, 2]) == "There are 2 elements, not 1."
+    assert difference([1, NAN], [1, 2.0]) == "They differ first at [1]: nan, not 2.0."
+    assert difference([1.0000001, 2.0], [1.0, 3.0]).startswith("They differ first at [1]")
+    assert difference([1], [1]) == "" and difference(1, 2) == ""
