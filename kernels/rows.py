@@ -1,7 +1,5 @@
 """Rows of numbers one below the other: an answer beside its reference, for the eye."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
