@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 from pagesim.story import Story
 from pagesim.timeline.run import Timeline
@@ -56,13 +57,10 @@ def _tell(first: int, second: int) -> Story:
     return story
 
 
-def call(function: Callable[..., Any], case: Case) -> Any:
+def _outcomes(answer: Any, *given: Any) -> list[str]:
     """Run the kernel through both tables, and say what came out."""
-    tables, lengths, num_blocks, block_size = case.args
-    answer = function(tables, lengths, num_blocks, block_size)
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        return answer
-    return [_outcome(wrong, tables, lengths, num_blocks, block_size) for wrong in answer]
+    noticed, unnoticed = answer
+    return [_outcome(wrong, *given) for wrong in (noticed, unnoticed)]
 
 
 def _outcome(
@@ -100,15 +98,21 @@ def _outcome(
     return "right: nothing reads that id"
 
 
-def expected(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> Any:
+def expected(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> Goal:
     """What is to come out of the two runs."""
-    return [NAN, WRONG]
+    given = (tables, lengths, num_blocks, block_size)
+    return Goal(
+        accepts=lambda yours: _outcomes(yours, *given) == [NAN, WRONG],
+        like=[tables, tables],
+        words=f"the kernel's answers: {NAN}; {WRONG}",
+    )
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """What the id that was chosen leads to."""
-    first = 0 if yours[0] != right[0] else 1
-    got = yours[first]
+    outcomes = _outcomes(yours, *case.args)
+    first = 0 if outcomes[0] != NAN else 1
+    got = outcomes[first]
     if got.startswith("refused"):
         return "The launcher looks at the tables first and refuses an id that is not in the cache."
     if got == NAN:
@@ -186,7 +190,6 @@ production, and why?""",
         "vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode",
     ),
     play=play,
-    call=call,
     seconds=30.0,
     needs_triton=True,
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 from pagesim.timeline.run import Timeline
 
@@ -38,14 +39,15 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
 
 
 def call(function: Callable[..., Any], case: Case) -> Any:
+    """The student's stream, by name: that there is none is an answer, too."""
+    return {"stream": function(*case.args)}
+
+
+def _judged(wanted: str, block_size: int, stream: Any) -> str:
     """Simulate the student's stream, and say whether it shows what was wanted."""
-    answer = function(*case.args)
-    return "there is no such stream" if answer is None else _judged(*case.args, *answer)
-
-
-def _judged(
-    wanted: str, block_size: int, pool: int, longest: int, requests: list[tuple[int, int]]
-) -> str:
+    if stream is None:
+        return "there is no such stream"
+    pool, longest, requests = stream
     if len(requests) < 50:
         return f"only {len(requests)} requests"
     if pool > 10_000 or len(requests) > 1000:
@@ -80,30 +82,40 @@ def _simulated(
     )  # fmt: skip
 
 
-def expected(wanted: str, block_size: int) -> Any:
+def expected(wanted: str, block_size: int) -> Goal:
     """Both can be shown."""
-    return "shown"
+    return Goal(
+        accepts=lambda yours: _judged(wanted, block_size, yours["stream"]) == "shown",
+        like={"stream": EXAMPLE},
+        words="a stream that shows it",
+    )
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """What the stream lacks."""
-    if yours.startswith("there is no"):
+    wanted, block_size = case.args
+    got = _judged(wanted, block_size, yours["stream"])
+    if got.startswith("there is no"):
         return (
             "There is: a smaller row is let in earlier, and may take the hole that a larger "
             "request behind it needs. Search small pools, with two or three kinds of requests."
         )
-    if yours.startswith("only"):
+    if got.startswith("only"):
         return "Give at least 50 requests, so that the pool is full most of the time."
-    if yours.startswith("too large"):
+    if got.startswith("too large"):
         return "At most 10,000 slots and 1,000 requests, please: a small stream shows as much."
-    if yours.startswith("half empty"):
+    if got.startswith("half empty"):
         return "With pages, at least 90 % of the slots must hold tokens, or few requests wait."
-    if case.args[0] == ROWS:
+    if wanted == ROWS:
         return (
-            "Rows lose what a request does not use yet, what it will never use, and what is left "
-            "of the pool beside the last row: all three must be next to nothing."
+            f"{got.capitalize()}. Rows lose what a request does not use yet, what it will never "
+            "use, and what is left of the pool beside the last row: all three must be next to "
+            "nothing."
         )
-    return "Exact rows must leave at least 1 % of the pool more without a token than guessed ones."
+    return (
+        f"{got.capitalize()}. Exact rows must leave at least 1 % of the pool more without a token "
+        "than guessed ones."
+    )
 
 
 def play(case: Case) -> Timeline:

@@ -1,0 +1,112 @@
+"""A submission's process: it runs the student's cells and answers cases. It knows no answer.
+
+It reads frames from its standard input and writes one for each to what was its standard output.
+Student code shares this process and may do anything to it; all that comes of that is an answer.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import linecache
+import math
+import os
+import random
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pagesim.exercises.case import Case
+from pagesim.exercises.grading import sandbox, wire
+from pagesim.exercises.guard import Call, attempt, call_plainly
+
+_SILENT = ("check", "hint", "solution", "progress")
+"""What notebooks call for the student's own eyes."""
+
+
+def main(settings: dict[str, Any]) -> None:
+    """Serve frames until there are none."""
+    cases, answers = _streams()
+    taken = sandbox.enter(settings["layers"], map(Path, settings["readable"]))
+    for name in settings["imports"]:
+        importlib.import_module(name)
+    if "limits" in settings["layers"]:
+        sandbox.limit_memory()
+    wire.send(answers, {"taken": taken})
+    student = Student()
+    try:
+        while True:
+            request = wire.receive(cases)
+            number = request.pop("id")
+            reply = student.run(**request) if "text" in request else student.answer(**request)
+            try:
+                wire.send(answers, {**reply, "id": number})
+            except wire.WireError as error:
+                problem = f"The answer cannot be sent: {error}."
+                wire.send(answers, {"problem": problem, "id": number})
+    finally:
+        os._exit(0)  # what the student left for the end of the process is not run
+
+
+def _streams() -> tuple[BinaryIO, BinaryIO]:
+    """The two pipes, moved away from where a print or an input would meet them."""
+    cases, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    return cases, answers
+
+
+class Student:
+    """The student's notebook while it runs: its names, and a function for each exercise."""
+
+    def __init__(self) -> None:
+        self._module = types.ModuleType("submission")
+        # What a notebook of ours begins with, for the file that has lost it.
+        self._module.__dict__.update(math=math, Any=Any, display=lambda *_, **__: None)
+        sys.modules["submission"] = self._module
+        self._functions: dict[str, Any] = {}
+        exercises = importlib.import_module("pagesim.exercises")
+        for name in _SILENT:
+            setattr(exercises, name, lambda *_, **__: None)
+        builtins.input = lambda *_: ""
+        random.seed(0)
+
+    def run(self, text: str, file: str, solves: dict[str, str], limit: float) -> dict[str, Any]:
+        """Run a cell; ``solves`` has the exercises it answers, and the function's name for each."""
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+        def cell() -> None:
+            exec(compile(text, file, "exec", dont_inherit=True), self._module.__dict__)
+
+        # A partial has no file, so a traceback's line is looked for in the student's own.
+        problem = attempt(functools.partial(cell), Case(()), seconds=limit).problem
+        for number, name in solves.items():
+            if name in self._module.__dict__:
+                self._functions[number] = self._module.__dict__[name]
+        return {"problem": problem}
+
+    def answer(
+        self, number: str, name: str, args: tuple[Any, ...], limit: float, special: bool
+    ) -> dict[str, Any]:
+        """What the student's function says to one case."""
+        function = self._functions.get(number, self._module.__dict__.get(name))
+        if function is None:
+            return {"problem": "", "missing": True}
+        call = _call(number) if special else call_plainly
+        answer = attempt(function, Case(args), call, limit)
+        return {
+            "value": answer.value if not answer.problem else None,
+            "problem": answer.problem,
+            "printed": answer.printed,
+        }
+
+
+def _call(number: str) -> Call:
+    """How an exercise tries an answer, where that is more than a call."""
+    chapter = importlib.import_module(f"pagesim.exercises.ch{int(number.split('.')[0]):02d}")
+    calls: dict[str, Callable[..., Any]] = {e.number: e.call for e in chapter.EXERCISES}
+    return calls[number]

@@ -1,0 +1,174 @@
+"""Marking one file: its process answers, and the oracle here says whether it is right."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pagesim.exercises.exercise import Case, Exercise
+from pagesim.exercises.grading import sandbox
+from pagesim.exercises.grading.parent import EndedError, Process
+from pagesim.exercises.grading.scan import flags
+from pagesim.exercises.grading.submissions import Cell, Handed, answered, cells
+from pagesim.exercises.guard import Answer, attempt, call_plainly
+
+CELL_SECONDS, LOAD_SECONDS, GRACE = 10.0, 30.0, 2.0
+PATIENCE = 5
+"""An exercise may take as long as so many of its cases at their limit."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one answer is worth; ``said`` tells the student why it is not worth more."""
+
+    number: str
+    points: int
+    of: int
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A file with its marks, or with the problem that kept it from being marked."""
+
+    handed: Handed
+    marks: tuple[Mark, ...] = ()
+    problem: str = ""
+    flags: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+
+
+def mark(
+    handed: Handed,
+    exercises: Sequence[Exercise],
+    seed: int = 0,
+    layers: Collection[str] = sandbox.LAYERS,
+) -> Marked:
+    """Run the cells of a file and try every exercise that it answers, on hidden cases."""
+    if handed.problem:
+        return Marked(handed, problem=handed.problem)
+    try:
+        listed = cells(handed.path)
+    except ValueError as error:
+        return Marked(handed, problem=clean(str(error)))
+    tried = answered(listed, handed.path, exercises)
+    if not tried:
+        return Marked(handed, problem="no exercise is answered in it")
+    with contextlib.closing(Running(listed, tried, layers)) as running:
+        marks = tuple(_mark(exercise, running, seed) for exercise in tried)
+        return Marked(handed, marks, "", tuple(flags(listed, tried)), tuple(running.taken))
+
+
+def clean(text: str, limit: int = 2000) -> str:
+    """Text of a stranger's for a report: printable, of bounded length, the same in every run."""
+    text = _ADDRESS.sub("", text[: 4 * limit])
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+class Running:
+    """A file's cells in a process; when that ends it is started again for what is left."""
+
+    def __init__(
+        self, listed: Sequence[Cell], tried: Sequence[Exercise], layers: Collection[str]
+    ) -> None:
+        self._listed, self._layers = listed, layers
+        self._names = {exercise.number: exercise.name for exercise in tried}
+        self._imports = ["kernels", "torch"] if any(e.needs_triton for e in tried) else []
+        self._skipped: set[int] = set()
+        self._process: Process | None = None
+        self.problems: dict[str, str] = {}
+        self.taken: list[str] = []
+
+    def answer(self, exercise: Exercise, case: Case) -> Answer:
+        """What the student's function says to a case; EndedError when nothing more will come."""
+        reply = self._ask(
+            exercise.seconds + GRACE,
+            number=exercise.number,
+            name=exercise.name,
+            args=case.args,
+            limit=exercise.seconds,
+            special=exercise.call is not call_plainly,
+        )
+        if reply.get("missing"):
+            said = " ".join(f"{label}: {why}" for label, why in self.problems.items())
+            return Answer(problem=f"There is no function {exercise.name}. {said}".strip())
+        printed = reply.get("printed", "")
+        return Answer(reply.get("value"), reply["problem"], printed if type(printed) is str else "")
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def _ask(self, seconds: float, **request: Any) -> dict[str, Any]:
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        try:
+            return self._process.ask(seconds, **request)
+        except EndedError:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        """A new process with all cells run, but for those that ended an earlier one."""
+        until = time.monotonic() + LOAD_SECONDS
+        while self._process is None:
+            self._process = Process(self._imports, self._layers)
+            self.taken = self._process.taken
+            for place, cell in enumerate(self._listed):
+                left = until - time.monotonic()
+                if place in self._skipped:
+                    continue
+                if left < 0:
+                    self.problems[cell.label] = f"not run: {LOAD_SECONDS:g} s were over."
+                    break
+                try:
+                    self._run(cell, min(CELL_SECONDS, left))
+                except EndedError as error:
+                    self.problems[cell.label] = str(error)
+                    self._skipped.add(place)
+                    self.close()
+                    break
+
+    def _run(self, cell: Cell, seconds: float) -> None:
+        assert self._process is not None
+        solves = {number: self._names[number] for number in cell.solves if number in self._names}
+        reply = self._process.ask(
+            seconds + GRACE, text=cell.text, file=f"<{cell.label}>", solves=solves, limit=seconds
+        )
+        if reply["problem"]:
+            self.problems[cell.label] = reply["problem"]
+
+
+def _mark(exercise: Exercise, running: Running, seed: int) -> Mark:
+    """One exercise: every hidden case until one is answered wrong."""
+    exercise = replace(exercise, play=None)
+    said = next(_objections(exercise, running, seed), "")
+    return Mark(exercise.number, 0 if said else exercise.points, exercise.points, clean(said))
+
+
+def _objections(exercise: Exercise, running: Running, seed: int) -> Iterator[str]:
+    """What is wrong with the answers, case after case; nothing when all are right."""
+    until = time.monotonic() + PATIENCE * exercise.seconds
+    for case in exercise.cases(random.Random(seed), True):
+        try:
+            answer = running.answer(exercise, case)
+        except EndedError as error:
+            answer = Answer(problem=str(error))
+        # The oracle runs on what a stranger sent: it has a limit, too.
+        judged = attempt(lambda: exercise.judge(case, answer), Case(()), seconds=10.0)  # noqa: B023
+        if judged.problem:
+            yield f"The answer cannot be compared: {judged.problem}"
+        elif judged.value is not None:
+            yield str(judged.value)
+        elif time.monotonic() > until:
+            yield f"The answers take more than {PATIENCE * exercise.seconds:g} s together."
