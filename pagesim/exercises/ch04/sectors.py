@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
+from pagesim.errors import UsageError
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 
 AXES = ("piece", "slot", "x")
@@ -38,20 +40,31 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
             yield Case((head_size, block_size), told, f"blocks of {block_size}")
 
 
-def call(function: Callable[..., Any], case: Case) -> Any:
-    """The student's layout is tried: what counts is how many sectors it needs."""
-    turned, natural, axes = function(*case.args)
+def expected(head_size: int, block_size: int) -> Goal:
+    """The sectors that the emulated kernel counts, and any layout that needs more."""
+    true = _true(head_size, block_size)
+
+    def accepts(yours: Any) -> bool:
+        turned, natural, axes = yours
+        return (turned, natural) == true and _is_worse(head_size, block_size, axes)
+
+    return Goal(
+        accepts=accepts,
+        like=[*true, list(AXES)],
+        words=f"{true[0]}, {true[1]}, and axes that need more than {max(true)}",
+    )
+
+
+def _is_worse(head_size: int, block_size: int, axes: Any) -> bool:
+    """Whether a layout with its axes in this order needs more sectors than both others."""
+    needs = counted(head_size, block_size, _checked(axes))
+    return needs > max(_true(head_size, block_size))
+
+
+def _checked(axes: Any) -> tuple[str, ...]:
     if tuple(axes) not in set(permutations(AXES)):
-        return turned, natural, f"{axes!r} is no order of the axes {', '.join(AXES)}"
-    head_size, block_size = case.args
-    needs = counted(head_size, block_size, tuple(axes))
-    worse = needs > max(_true(head_size, block_size))
-    return turned, natural, "worse" if worse else f"{tuple(axes)} needs {needs} sectors: not worse"
-
-
-def expected(head_size: int, block_size: int) -> Any:
-    """The sectors that the emulated kernel counts, and that the layout is worse."""
-    return (*_true(head_size, block_size), "worse")
+        raise UsageError(f"{axes!r} is no order of the axes {', '.join(AXES)}")
+    return tuple(axes)
 
 
 def _true(head_size: int, block_size: int) -> tuple[int, int]:
@@ -91,6 +104,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
     head_size, block_size = case.args
     lanes = max(32 // block_size, 1)
     tokens = 32 // lanes
+    right = _true(head_size, block_size)
     if yours[0] != right[0]:
         said = (
             f"In the kernel's layout the 32 lanes read {tokens} times 16 bytes in one piece: "
@@ -105,7 +119,11 @@ def why(case: Case, yours: Any, right: Any) -> str:
             f"In the natural layout keys are {2 * head_size} bytes apart: {tokens} tokens touch a "
             f"sector each{sharing}."
         )
-    return "In the natural layout a token's 16 bytes lie in one sector at least; tear them apart."
+    needs = counted(head_size, block_size, _checked(yours[2]))
+    return (
+        f"Your layout needs {needs} sectors. In the natural layout a token's 16 bytes lie in one "
+        "sector at least; tear them apart."
+    )
 
 
 EXERCISE = Exercise(
@@ -162,5 +180,4 @@ the bytes used in every sector; count first, and look afterwards.""",
         "csrc/attention/attention_kernels.cuh: paged_attention_kernel, K_vec and k_ptr",
         "csrc/attention/dtype_float16.cuh: Vec, the widths of a load",
     ),
-    call=call,
 )

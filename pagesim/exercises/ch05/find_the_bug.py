@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from pagesim.errors import UsageError
 from pagesim.exercises.acts import Act, perform, told
 from pagesim.exercises.ch05.machines import CAUSES, DECOYS, MACHINES, Machine
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 from pagesim.story import Story
 from pagesim.timeline.run import Timeline
 
 MAX_ACTS = 8
+MAX_NUMBER = 64
 SHOWN = "shown: a sequence reads what it has not written"
 
 
@@ -41,14 +44,14 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
             yield Case((machine, block_size), tag=f"machine {machine}")
 
 
-def call(function: Callable[..., Any], case: Case) -> Any:
+def judged(story: Any, machine: str, block_size: int) -> str:
     """Play the student's story on the machine and on a sound one."""
-    machine, block_size = case.args
-    acts, cause = function(machine, block_size)
-    acts = [tuple(act) for act in acts]
+    acts = [tuple(act) for act in story]
     if len(acts) > MAX_ACTS:
-        return f"{len(acts)} acts: {told(acts)}", cause
-    return differs(acts, machine, block_size), cause
+        return f"{len(acts)} acts: {told(acts)}"
+    if any(type(n) is not int or not 0 <= n <= MAX_NUMBER for act in acts for n in act[1:]):
+        raise UsageError(f"the numbers in an act must be ints from 0 to {MAX_NUMBER}: {acts}")
+    return differs(acts, machine, block_size)
 
 
 def differs(acts: list[Act], machine: str, block_size: int) -> str:
@@ -65,14 +68,23 @@ def differs(acts: list[Act], machine: str, block_size: int) -> str:
     return f"nothing goes wrong: {told(acts)}"
 
 
-def expected(machine: str, block_size: int) -> Any:
+def expected(machine: str, block_size: int) -> Goal:
     """That it is shown, and the fault that was planted."""
-    return SHOWN, CAUSES[machine]
+
+    def accepts(yours: Any) -> bool:
+        story, cause = yours
+        return cause == CAUSES[machine] and judged(story, machine, block_size) == SHOWN
+
+    return Goal(
+        accepts, like=[[], CAUSES[machine]], words="a story that shows the fault, and its cause"
+    )
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """No symptom, too long, or a symptom for a cause."""
-    said, cause = yours
+    story, cause = yours
+    machine, block_size = case.args
+    said = judged(story, machine, block_size)
     if said != SHOWN:
         if "acts:" in said:
             return f"At most {MAX_ACTS} acts: omit those that machine {case.args[0]} does well."
@@ -181,5 +193,4 @@ Find it by playing. The file gives the faults away; a bug report would not.""",
         "vllm/worker/worker.py: Worker.execute_worker, where copies come before the model runs",
     ),
     play=play,
-    call=call,
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pagesim.exercises.acts import count
+from pagesim.errors import UsageError
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 
 Pairs = list[tuple[int, int]]
@@ -75,11 +76,11 @@ def _case(pairs: Sequence[Any]) -> Case:
     return Case((list(pairs),), tag=tag)
 
 
-def call(function: Callable[..., Any], case: Case) -> Any:
-    """Carry the launches out; what each block holds then, and how many launches it took."""
-    (pairs,) = case.args
-    launches = function(pairs)
+def carried_out(pairs: Pairs, launches: Any) -> dict[str, Any]:
+    """What each block holds after the student's launches, and how many there were."""
     holds = list(range(1 + max(max(pair) for pair in pairs)))
+    if not all(0 <= block < len(holds) for launch in launches for pair in launch for block in pair):
+        raise UsageError(f"there are blocks 0 to {len(holds) - 1}, not those of {launches!r:.200}")
     for number, launch in enumerate(launches):
         read, written = [a for a, _ in launch], [b for _, b in launch]
         if clash := sorted(set(read) & set(written)):
@@ -92,11 +93,22 @@ def call(function: Callable[..., Any], case: Case) -> Any:
     return {"holds": holds, "launches": len(launches)}
 
 
-def _chance(launches: Any, said: str) -> Any:
+def _chance(launches: Any, said: str) -> dict[str, Any]:
     return {"holds": said, "launches": len(launches)}
 
 
-def expected(pairs: Pairs) -> Any:
+def expected(pairs: Pairs) -> Goal:
+    """The same contents, in as many launches or fewer."""
+    right = in_turn(pairs)
+
+    def accepts(yours: Any) -> bool:
+        found = carried_out(pairs, yours)
+        return bool(found["holds"] == right["holds"] and found["launches"] <= right["launches"])
+
+    return Goal(accepts, like=[], words=f"blocks {right['holds']}, {_launches(right['launches'])}")
+
+
+def in_turn(pairs: Pairs) -> dict[str, Any]:
     """One pair after the other, and the launches of `kernels.copy_blocks`."""
     from kernels.block_copy import batches
 
@@ -106,13 +118,14 @@ def expected(pairs: Pairs) -> Any:
     return {"holds": holds, "launches": len(batches(pairs))}
 
 
-def same(yours: Any, right: Any) -> bool:
-    """The same contents, in as many launches or fewer."""
-    return bool(yours["holds"] == right["holds"] and yours["launches"] <= right["launches"])
+def _launches(number: int) -> str:
+    return "1 launch" if number == 1 else f"{number} launches"
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """The launch that has no order, or the block with other contents."""
+    (pairs,) = case.args
+    yours, right = carried_out(pairs, yours), in_turn(pairs)
     if isinstance(yours["holds"], str):
         return f"The copies of a launch run in any order: if {yours['holds']}, chance decides."
     if yours["holds"] != right["holds"]:
@@ -123,7 +136,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
             f"{right['holds'][block]}; yours leave what was in block {yours['holds'][block]}."
         )
     return (
-        f"{count(right['launches'], 'launch').replace('launchs', 'launches')} will do: only a copy "
+        f"{_launches(right['launches'])} will do: only a copy "
         "that overwrites what an earlier one still has to read needs another."
     )
 
@@ -194,7 +207,5 @@ takes two. (Any answer with no more launches than `kernels.copy_blocks` makes is
         "vllm/worker/cache_engine.py: CacheEngine.copy",
         "vllm/core/block/common.py: CopyOnWriteTracker.clear_cows",
     ),
-    same=same,
-    call=call,
     needs_triton=True,
 )
