@@ -112,20 +112,6 @@ def test_machine_cells_must_run(make_notebook) -> None:
     assert execute.main([str(make_notebook(("1 / 0", "machine")))]) == 1
 
 
-def test_the_answer_to_a_prediction_is_committed_folded(make_notebook) -> None:
-    """Running a cell in JupyterLab unfolds its output, and saving there would commit that."""
-    path = make_notebook(("print('the answer')", "predict"), "print('the rest')")
-    assert execute.main(["--write", str(path)]) == 0
-    answer, rest = nbformat.read(path, as_version=4).cells
-    assert answer.metadata == {"tags": ["predict"], "jupyter": {"outputs_hidden": True}}
-    assert rest.metadata == {}
-    assert answer.outputs[0].text == "the answer\n"
-    folded = path.read_text()
-    edit(path, '"outputs_hidden": true', '"outputs_hidden": false')
-    assert execute.main([str(path)]) == 1
-    assert dumps(read(path)) == folded  # what --write writes
-
-
 def test_which_kernel_which_folder_which_environment(
     make_notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

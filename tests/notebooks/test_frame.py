@@ -93,6 +93,7 @@ def test_it_ends_with_its_exercises_and_its_neighbours(name: str) -> None:
     assert (last.cell_type, last.id) == ("markdown", "next")
     number = name[:2]
     assert f"(exercises/ex{number}.ipynb)" in last.source
+    assert (NOTEBOOKS / f"exercises/ex{number}.ipynb").is_file()
     links = dict(re.findall(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)", last.source))
     names = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb"))
     place = names.index(name)

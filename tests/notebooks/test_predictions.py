@@ -8,14 +8,10 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from pagesim.lesson.prediction import NONE_YET
-from tests.notebooks.chapters import chapter, code_cells, every_chapter, printed
+from tests.notebooks.chapters import chapter, code_cells, every_chapter
 from tools.course import NOTEBOOKS
 
 PREDICT = re.compile(r"\*\*(Predict|predict, then)")
-
-
-def is_folded(cell: NotebookNode) -> bool:
-    return "predict" in cell.metadata.get("tags", [])
 
 
 def is_asked(cell: NotebookNode) -> bool:
@@ -35,7 +31,7 @@ def is_machine(cell: NotebookNode) -> bool:
 
 
 @every_chapter
-def test_what_a_prediction_is_about_is_folded(name: str) -> None:
+def test_what_a_prediction_is_about_comes_after_its_question(name: str) -> None:
     """After **Predict** come players, which ask, and then a cell that asks."""
     cells = chapter(name).cells
     for place, cell in enumerate(cells):
@@ -47,7 +43,7 @@ def test_what_a_prediction_is_about_is_folded(name: str) -> None:
                     break
                 continue
             if not is_player(after):
-                fine = is_asked(after) or is_folded(after) or is_machine(after)
+                fine = is_asked(after) or is_machine(after)
                 assert fine, f"{cell.id}: {after.id} answers it"
                 break
             printed = [output for output in after.outputs if output.output_type == "stream"]
@@ -55,19 +51,11 @@ def test_what_a_prediction_is_about_is_folded(name: str) -> None:
 
 
 @every_chapter
-def test_cells_for_a_prediction_are_folded(name: str) -> None:
-    for cell in code_cells(chapter(name)):
-        if "my_prediction" in cell.source and not is_asked(cell):
-            assert is_folded(cell), cell.id
-            assert "you said" in printed(cell), f"{cell.id}: the two stand side by side"
-
-
-@every_chapter
 def test_a_cell_that_asks_was_committed_unanswered(name: str) -> None:
     """Nothing is under it but the invitation: no truth, no verdict, no score."""
     for cell in code_cells(chapter(name)):
         if is_asked(cell):
-            assert not is_folded(cell) and not is_answer(cell), cell.id
+            assert not is_answer(cell), cell.id
             assert [output.data for output in cell.outputs] == [{"text/plain": NONE_YET}], cell.id
 
 
@@ -104,21 +92,10 @@ def test_names_of_predictions_are_unique_in_the_course() -> None:
 
 
 @every_chapter
-def test_what_jupyterlab_shows_of_a_folded_output_is_no_answer(name: str) -> None:
-    """It shows the first line: no number and no verdict may stand there, but a sequence's name."""
-    for cell in code_cells(chapter(name)):
-        if is_folded(cell):
-            output = cell.outputs[0]
-            assert output.output_type == "stream", f"{cell.id}: print a line before the picture"
-            line = re.sub(r"\bs\d\b", "", next(filter(None, output.text.splitlines())))
-            assert not re.search(r"\d|True|False|\byes\b|\bno\b", line), f"{cell.id}: {line}"
-
-
-@every_chapter
-def test_the_text_below_a_folded_answer_is_folded(name: str) -> None:
+def test_the_text_below_an_answer_is_folded(name: str) -> None:
     cells = chapter(name).cells
     for cell, below in pairwise(cells):
-        if (is_folded(cell) or is_answer(cell)) and below.id.endswith("-why"):
+        if is_answer(cell) and below.id.endswith("-why"):
             assert below.source.startswith("<details><summary>"), below.id
             assert below.source.count("<details>") == below.source.count("</details>") == 1
 
@@ -127,7 +104,7 @@ def test_the_text_below_a_folded_answer_is_folded(name: str) -> None:
 def test_no_question_has_its_answer_in_the_source(name: str) -> None:
     for cell in code_cells(chapter(name)):
         assert not re.search(r"answer=[(\[\d]", cell.source), cell.id
-        if is_folded(cell) or is_asked(cell):
+        if is_asked(cell):
             assert not re.search(r"assert .*== [\[(\d]", cell.source), (
                 f"{cell.id}: an answer in sight"
             )

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import pagesim
 from tools.course import NOTEBOOKS, site
 
 pytestmark = pytest.mark.ch00
@@ -75,6 +76,16 @@ def test_no_page_fetches_anything(pages: dict[str, Fetched]) -> None:
     assert sum(len(page.urls) for page in pages.values()) > 10, "nothing was looked at"
 
 
+def test_every_link_leads_somewhere(tmp_path: Path) -> None:
+    """Among them those to the exercises, which are also on the site."""
+    exercises = 0
+    for page in site.build(sorted(NOTEBOOKS.glob("*.ipynb")), tmp_path):
+        for link in re.findall(r'<a [^>]*href="([^"#:]+)"', page.read_text(encoding="utf-8")):
+            assert (tmp_path / link).is_file(), f"{page.name} links to {link}"
+            exercises += link.startswith("exercises/")
+    assert exercises == 11
+
+
 def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
     total = 0
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
@@ -103,15 +114,17 @@ def test_tex_becomes_mathml_and_no_command_is_left() -> None:
 
 
 def test_the_answer_to_a_prediction_is_folded() -> None:
-    def cell(printed: str, *tags: str) -> nbformat.NotebookNode:
-        output = new_output("stream", text=printed)
-        return new_code_cell("1", outputs=[output], metadata={"tags": list(tags)})
-
-    made = chapter(cell("in sight"), cell("hidden", "predict"))
+    answer = pagesim.predict("ch00 x", None, lambda: "hidden").reveal()._repr_mimebundle_()
+    cells = [
+        new_code_cell("x", outputs=[new_output("stream", text="in sight")]),
+        new_code_cell("x.reveal()", outputs=[new_output("execute_result", answer)]),
+    ]
+    made = chapter(*cells)
     page = site.render(made, [made])
     assert parsed(page).folded == 1
     folded = re.findall(r"<details.*?</details>", page, re.DOTALL)
     assert len(folded) == 1 and "hidden" in folded[0] and "in sight" not in folded[0]
+    assert "hidden" not in page.replace(folded[0], "")
 
 
 def test_what_is_printed_is_escaped() -> None:

@@ -60,8 +60,6 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
     cells = []
     for cell in notebook.cells:
         kept = {k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA}
-        if "predict" in kept.get("tags", []):
-            kept["jupyter"] = {**kept.get("jupyter", {}), "outputs_hidden": True}
         plain = {**cell, "metadata": kept}
         if cell.cell_type == "code":
             outputs = [] if is_machine(cell) else outputs_of(cell.outputs)

@@ -4,8 +4,7 @@
     python -m tools.course.execute --write 02_*.ipynb     run and write the outputs
 
 The outputs of a cell tagged ``machine`` describe the machine: it must run, but they are neither
-kept nor compared. A cell tagged ``predict`` answers a prediction that its reader makes first: its
-output is committed folded, and running the cell unfolds it.
+kept nor compared.
 """
 
 import argparse

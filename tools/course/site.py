@@ -1,12 +1,13 @@
 """Render the executed chapters as static pages; `python -m tools.course.site` writes site/.
 
 Nothing is run: the committed outputs are shown as they are, and their players are alive. A page
-makes no network requests: TeX becomes MathML here, and the style is in the page. The output of a
-cell tagged ``predict`` is folded, as in JupyterLab.
+makes no network requests: TeX becomes MathML here, and the style is in the page. The notebooks of
+the exercises lie beside the pages that link to them.
 """
 
 import argparse
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from html import escape
@@ -22,6 +23,7 @@ from nbformat import NotebookNode
 
 from tools.course import NOTEBOOKS, ROOT
 
+EXERCISES = NOTEBOOKS / "exercises"
 LINK = re.compile(r"(?<=\]\()([\w./-]+)\.ipynb(?=[)#\s])")
 HERE = Path(__file__).parent
 
@@ -132,7 +134,12 @@ def build(paths: list[Path], target: Path) -> list[Path]:
     pages["index.html"] = index(chapters)
     for name, text in pages.items():
         (target / name).write_text(text, encoding="utf-8", newline="\n")
+    shutil.copytree(EXERCISES, target / EXERCISES.name, ignore=_hidden, dirs_exist_ok=True)
     return [target / name for name in pages]
+
+
+def _hidden(_folder: str, names: list[str]) -> set[str]:
+    return {name for name in names if not name.endswith(".ipynb")}
 
 
 def main(arguments: list[str] | None = None) -> int:
