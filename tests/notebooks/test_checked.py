@@ -9,7 +9,6 @@ from inspect import cleandoc
 import pytest
 
 from tests.notebooks.chapters import chapter, code_cells, every_chapter, printed
-from tests.notebooks.test_frame import framed
 
 KERNEL = re.compile(r"kernels\.(paged_attention_v1|paged_attention_v2|paged_prefill)\(")
 DRAWN = [
@@ -20,15 +19,16 @@ DRAWN = [
 ]
 
 
-@framed
+@every_chapter
 def test_an_answer_of_a_kernel_stands_beside_the_reference(name: str) -> None:
     code = "\n".join(cell.source for cell in code_cells(chapter(name)))
     if KERNEL.search(code):
-        assert re.search(r"\bside_by_side\(|NumPy", code), "its reader sees no second row"
-        assert "kernels.assert_matches_reference(" in code, "only the first numbers are compared"
+        assert re.search(r"side_by_side|NumPy|reference\[", code), "its reader sees no second row"
+        checked = r"assert_matches_reference\(|reference\.\w+_attention\("
+        assert re.search(checked, code), "the reference is not asked"
 
 
-@framed
+@every_chapter
 def test_no_verdict_stands_for_numbers(name: str) -> None:
     """Two rows side by side say more than True."""
     for cell in code_cells(chapter(name)):
