@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 POINTS = {1: 1, 2: 2, 3: 4}
 """Points for one, two and three stars."""
+PATIENCE = 10
+"""All cases together may take this many times as long as one of them."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,14 @@ class Exercise:
         """Try an answer on one case after the other; the first that it fails ends the check."""
         if isinstance(f, source.Cell):
             f = f.load()
-        tried = 0
+        tried, taken = 0, 0.0
         for case in self.cases(random.Random(seed), hidden):
-            tried += 1
-            verdict = self.judge(case, attempt(f, case, self.call, self.seconds), tried)
+            tried, begun = tried + 1, time.monotonic()
+            answer = attempt(f, case, self.call, self.seconds)
+            taken += time.monotonic() - begun
+            if taken > PATIENCE * self.seconds and not answer.problem:
+                answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")
+            verdict = self.judge(case, answer, tried)
             if verdict is not None:
                 return verdict
         return Verdict(self.number, self.title, True, tried)

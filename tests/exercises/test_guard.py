@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pagesim import exercises
 from pagesim.exercises import guard
 from pagesim.exercises.case import Case
 from pagesim.exercises.guard import Answer, attempt
@@ -153,6 +156,18 @@ def test_an_exception_is_named_with_the_student_s_line(
     number = int(problem.split("line ")[1].split(":")[0].rstrip(")"))
     expected = problem.replace(f"line {number}:", f"line {first + number}:")
     assert tried(function).problem.startswith(expected)
+
+
+def test_an_answer_that_is_slow_on_every_case_is_given_up() -> None:
+    exercise = replace(exercises.get("2.1"), seconds=0.05)
+
+    def slow(*args: Any) -> Any:
+        time.sleep(0.03)
+        return exercise.reference(*args)
+
+    verdict = exercise.check(slow)
+    assert not verdict and 10 <= verdict.tried <= 20
+    assert re.fullmatch(r"\d+ cases took \d+ s: that is far too slow\.", verdict.yours)
 
 
 def test_a_recursion_without_end_is_named() -> None:
