@@ -24,6 +24,7 @@ from figures.charts.roofline import roofline
 from figures.charts.sharing import sharing
 from figures.charts.thread_map import thread_map
 from figures.display import alt_text, save, show
+from figures.film import film
 from figures.style import Picture
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "batch_size",
     "block_layout",
     "block_size_sweep",
+    "film",
     "kv_size",
     "memory_waste",
     "occupancy_timeline",

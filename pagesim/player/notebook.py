@@ -25,7 +25,7 @@ def notebook_html(*jsonl_gz: bytes, title: str, alt: str, static_svg: str) -> st
     picture = base64.b64encode(static_svg.encode()).decode("ascii")
     return (
         f'<iframe class="pagesim-frame" title="{escape(title)}" aria-label="{escape(alt)}" '
-        f'sandbox="allow-scripts allow-same-origin" '
+        f'sandbox="allow-scripts allow-same-origin allow-downloads" '
         f'style="width:100%;height:{HEIGHT}px;border:0" '
         f"srcdoc='{inside}'></iframe>\n"
         "<details><summary>A still picture</summary>"

@@ -44,7 +44,8 @@ def style() -> str:
 def policy() -> str:
     """The Content-Security-Policy: these scripts and this style, and nothing else."""
     scripts = f"'{_sha256(loader())}' '{_sha256(script())}'"
-    return f"default-src 'none'; script-src {scripts}; style-src '{_sha256(style())}'"
+    rules = f"script-src {scripts}; style-src '{_sha256(style())}'"
+    return f"default-src 'none'; {rules}; img-src blob:"
 
 
 def page(*jsonl_gz: bytes, title: str, alt: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+
+from matplotlib.image import imread
 
 import pagesim
 from tests.e2e import scenes
-from tests.e2e.browser import Page
+from tests.e2e.browser import PATIENCE, Page
 from tests.e2e.test_geometry import shared
 from tests.e2e.test_layout import rows
 
@@ -129,3 +132,32 @@ def test_a_projector_gets_the_picture_and_a_subtitle(page: Page, tmp_path: Path)
         return [stage.bottom <= said.top + 1, said.bottom <= innerHeight,
           parseFloat(getComputedStyle(document.querySelector('.ps-caption')).fontSize)];""")
     assert fits == [True, True, 28]
+
+
+def test_a_step_is_saved_as_a_picture_of_its_own(page: Page, tmp_path: Path) -> None:
+    downloads = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.driver.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
+    opened(page, tmp_path, shared()).go(4)
+    for kind in ("svg", "png"):
+        page.click(f"save-{kind}")
+    for kind in ("svg", "png"):
+        wait_for(tmp_path / f"step-4.{kind}")
+    width, height = page.js(
+        "const b = document.querySelector('.ps-stage').viewBox.baseVal; return [b.width, b.height]"
+    )
+    pixels = imread(tmp_path / "step-4.png")
+    assert pixels.shape[:2] == (2 * height, 2 * width)
+    assert len({tuple(pixel) for row in pixels[::7, ::7] for pixel in row}) > 10, "it is drawn"
+    text = (tmp_path / "step-4.svg").read_text()
+    assert "Four" in text and "http:" not in text.replace("http://www.w3.org/2000/svg", "")
+    page.driver.get((tmp_path / "step-4.svg").as_uri())
+    fill = page.js("return getComputedStyle(document.querySelector('.badge')).fill")
+    assert fill == "rgb(179, 0, 94)", "the style is inside"
+    assert page.console() == []
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert path.exists(), path.name

@@ -65,6 +65,7 @@ def test_the_policy_allows_its_script_what_it_unpacks_and_its_style() -> None:
         "default-src": "'none'",
         "script-src": f"{hashed(loader)} {hashed(player)}",
         "style-src": hashed(style),
+        "img-src": "blob:",
     }
 
 
@@ -126,7 +127,7 @@ def test_the_notebook_has_a_frame_and_a_picture_with_words() -> None:
     frame, image = document.only("iframe"), document.only("img")
     assert frame["srcdoc"] == made.page(gz, title=evil, alt=evil)
     assert frame["title"] == image["alt"] == evil
-    assert frame["sandbox"] == "allow-scripts allow-same-origin"
+    assert frame["sandbox"] == "allow-scripts allow-same-origin allow-downloads"
     kind, data = (image["src"] or "").split(",")
     assert kind == "data:image/svg+xml;base64"
     assert base64.b64decode(data).decode() == "<svg>é</svg>"

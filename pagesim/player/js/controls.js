@@ -6,6 +6,7 @@ import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
+import { save } from "./save.js";
 import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
@@ -75,7 +76,7 @@ export class Player {
       button("sel-prev", "\u25c0 its event", "previous event of what is selected", () => this.jumpSelected(-1)),
       button("sel-next", "its event \u25b6", "next event of what is selected", () => this.jumpSelected(1)),
       button("sel-clear", "\u2715", "select nothing (Escape)", () => this.select(null)));
-    this.share = html("p", { class: "ps-share" });
+    this.share = html("span", {});
     const title = typeof run.header.title === "string" ? run.header.title : "";
     if (title) this.root.append(html("h1", {}, title));
     if (run.problem) {
@@ -114,7 +115,9 @@ export class Player {
       this.picture,
       html("p", { class: "ps-about" }, this.detail, this.jumps),
       this.course,
-      this.share,
+      html("p", { class: "ps-share" }, this.share, html("span", { class: "ps-save" }, "Save this step: ",
+        ...["SVG", "PNG"].map((kind) => button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`,
+          () => save(kind.toLowerCase(), this.stage.node, this.step))))),
       html("p", { class: "ps-keys" }, `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
         + "Space plays, f fills the screen. Tab reaches the blocks, arrows walk among them, Enter selects."),
     );

@@ -1,0 +1,108 @@
+"""A run as a moving picture: a GIF for a slide or a chat, a frame a step."""
+
+from collections.abc import Iterable
+from io import BytesIO
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from figures.charts.block_layout import block_layout
+from figures.encode import image_bytes
+from figures.sources import is_path, read
+from pagesim.checks import check_int
+from pagesim.errors import UsageError
+from pagesim.files import replacing
+from pagesim.timeline import Timeline
+
+MOST = 400
+"""Frames of a film: beyond that a GIF is a burden, and the player shows it better."""
+LINE = 96
+"""Letters of a caption in a line."""
+
+
+def film(
+    run: Any,
+    path: str | PathLike[str],
+    *,
+    steps: Iterable[int] | None = None,
+    seconds: float = 1.0,
+    theme: str = "light",
+    **reading: Any,
+) -> Path:
+    """Write steps of a run to a .gif: `block_layout` after each, the blocks of the step framed.
+
+    `run` is a Timeline, its file, or a simulation with record=True. `steps` are numbers of steps
+    (by default all, from the beginning); a frame lasts `seconds`, the last one three times as long.
+    Returns the path. Needs Pillow, which Matplotlib brings. UsageError for another suffix, a step
+    that the run has not, more than 400 frames, or a time that is none.
+    """
+    from PIL import Image
+
+    target, timeline = Path(path), _timeline(run)
+    wanted = list(range(len(timeline) + 1) if steps is None else steps)
+    _check(target, wanted, seconds, len(timeline))
+    frames = [_frame(timeline, step, theme, reading) for step in wanted]
+    images = [Image.open(BytesIO(frame)).convert("RGB") for frame in frames]
+    size = max(i.width for i in images), max(i.height for i in images)
+    sheets = []
+    for image in images:
+        sheets.append(Image.new("RGB", size, image.getpixel((0, 0))))
+        sheets[-1].paste(image, (0, 0))
+    small = [
+        sheet.resize((size[0] // 3, size[1] // 3), Image.Resampling.NEAREST) for sheet in sheets
+    ]
+    colors = Image.new("RGB", (small[0].width, sum(sheet.height for sheet in small)))
+    for index, sheet in enumerate(small):
+        colors.paste(sheet, (0, index * sheet.height))
+    palette = colors.quantize(256)  # one for all frames: a colour that comes late is in it
+    first, *rest = [sheet.quantize(palette=palette, dither=Image.Dither.NONE) for sheet in sheets]
+    lasting = [round(1000 * seconds)] * (len(sheets) - 1) + [round(3000 * seconds)]
+    out = BytesIO()
+    first.save(out, "GIF", save_all=True, append_images=rest, duration=lasting, loop=0)
+    with replacing(target) as file:
+        file.write(out.getvalue())
+    return target
+
+
+def _timeline(run: Any) -> Timeline:
+    source = read(run) if is_path(run) else run
+    found = getattr(source, "timeline", source)
+    if not isinstance(found, Timeline):
+        raise TypeError(
+            f"a film is made of a Timeline, its file or a recorded run, not {run!r:.80}"
+        )
+    return found
+
+
+def _check(target: Path, steps: list[int], seconds: float, last: int) -> None:
+    if target.suffix.lower() != ".gif":
+        raise UsageError(f"{target}: a film is saved as .gif: end its name so")
+    if not steps or len(steps) > MOST:
+        raise UsageError(f"a film has 1 to {MOST} frames, not {len(steps)}: choose some by steps=")
+    for step in steps:
+        if not 0 <= check_int("steps", step, 0) <= last:
+            raise UsageError(f"step {step} is not in this run: it has the steps 0 to {last}")
+    if not 0.02 <= seconds <= 60:
+        raise UsageError(f"seconds must be between 0.02 and 60, not {seconds!r}")
+
+
+def _frame(run: Timeline, step: int, theme: str, reading: dict[str, Any]) -> bytes:
+    event = run[step - 1] if step else None
+    touched = {b for e in event.effects for b in (e.block, e.to) if b is not None} if event else ()
+    title = _folded(f"{step}. {event.caption}" if event else "0. The beginning.")
+    figure: Figure = block_layout(
+        run, step=step, title=title, highlight=touched, theme=theme, **reading
+    )
+    return image_bytes(figure, ".png", None)
+
+
+def _folded(caption: str) -> str:
+    """One line: what is too long for it ends at a word."""
+    if len(caption) <= LINE:
+        return caption
+    ends = [0, *(i for i, letter in enumerate(caption) if letter == " ")]
+    end = next((a for a, b in pairwise([*ends, len(caption)]) if b > LINE - 1), LINE - 1)
+    return f"{caption[:end]}…"

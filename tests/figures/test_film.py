@@ -1,0 +1,72 @@
+"""A run as a GIF: its frames, its colours, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import figures
+import pagesim
+from figures.style import OKABE_ITO
+
+
+def run() -> pagesim.Timeline:
+    story = pagesim.Story(gpu_blocks=6, block_size=4)
+    story.arrive("Alice was beginning")
+    story.arrive("Call me Ishmael")
+    story.arrive("It was")
+    return story.run
+
+
+def test_a_frame_a_step_and_the_last_one_longer(tmp_path: Path) -> None:
+    path = figures.film(run(), tmp_path / "run.gif", seconds=0.5)
+    with Image.open(path) as film:
+        assert film.n_frames == 4  # type: ignore[attr-defined]
+        lasting = []
+        for frame in range(4):
+            film.seek(frame)
+            lasting.append(film.info["duration"])
+    assert lasting == [500, 500, 500, 1500]
+
+
+def test_colours_that_come_late_are_there(tmp_path: Path) -> None:
+    figures.film(run(), tmp_path / "run.gif", steps=[0, 1, 3])
+    with Image.open(tmp_path / "run.gif") as film:
+        film.seek(2)
+        seen = {color for _, color in film.convert("RGB").getcolors(1 << 24) or ()}
+    for wanted in OKABE_ITO[:3]:
+        rgb = tuple(int(wanted[i : i + 2], 16) for i in (1, 3, 5))
+        assert any(max(abs(a - b) for a, b in zip(rgb, c, strict=True)) < 12 for c in seen), wanted
+
+
+def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
+    story = run()
+    story.save(tmp_path / "run.jsonl.gz")
+    one = figures.film(story, tmp_path / "one.gif", steps=[1, 2]).read_bytes()
+    assert (
+        figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[1, 2]).read_bytes()
+        == one
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("run.png", {}, "a film is saved as .gif"),
+        ("run.gif", {"steps": [4]}, "it has the steps 0 to 3"),
+        ("run.gif", {"steps": []}, "1 to 400 frames, not 0"),
+        ("run.gif", {"steps": [0] * 401}, "1 to 400 frames, not 401"),
+        ("run.gif", {"seconds": 0}, "seconds must be between"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, name: str, words: dict[str, object], said: str) -> None:
+    with pytest.raises(pagesim.UsageError, match=said):
+        figures.film(run(), tmp_path / name, **words)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a film is made of"):
+        figures.film(3, tmp_path / "run.gif")
