@@ -37,7 +37,7 @@ def film(
     `run` is a Timeline, its file, or a simulation with record=True. `steps` are numbers of steps
     (by default all, from the beginning); a frame lasts `seconds`, the last one three times as long.
     Returns the path. Needs Pillow, which Matplotlib brings. UsageError for another suffix, a step
-    that the run has not, more than 400 frames, or a time that is none.
+    outside the run, more than 400 frames, or a time out of range.
     """
     from PIL import Image
 
