@@ -126,7 +126,7 @@ ATTACKS = {
     ),
     "gigabytes of print": ("", "while True: print('x' * 1000000)", "No answer after"),
     "an answer without end": ("", "return iter(int, 1)", "wrong"),
-    "an answer of a hundred megabytes": ("", "return ['x' * 1000] * 100000", "bytes"),
+    "an answer of ten megabytes": ("", "return ['x' * 1000] * 10000", "bytes"),
     "an answer too deep": ("", "a = []\n    for _ in range(10**5): a = [a]\n    return a", "wrong"),
     "a number of a million digits": ("", "return [10 ** 1000000]", "wrong"),
     "an error that cannot be told": (
@@ -164,8 +164,9 @@ def marked(tmp_path: Path, before: str, body: str) -> Marked:
 def test_an_attack_is_worth_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marking, "GRACE", 0.7)
     before, body, said = ATTACKS[name]
+    if said == "its process was ended":
+        monkeypatch.setattr(marking, "GRACE", 0.7)
     result = marked(tmp_path, before, body)
     attacked, honest = result.marks
     assert (attacked.number, attacked.points) == ("2.1", 0)
@@ -177,6 +178,14 @@ def test_an_attack_is_worth_nothing(
 def test_the_honest_answer_of_the_same_form_is_right(tmp_path: Path) -> None:
     result = marked(tmp_path, "", "return [table[i // b] * b + i % b for i in range(n)]")
     assert [mark.points for mark in result.marks] == [mark.of for mark in result.marks]
+
+
+def test_without_a_sandbox_it_still_grades(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text(get("2.1").solution)
+    handed = Handed("ann", tmp_path / "x.py")
+    tried = [replace(get("2.1"), cases=few(get("2.1")))]
+    result = marking.mark(handed, tried, layers=())
+    assert (result.marks[0].points, result.taken) == (1, ())
 
 
 def test_the_seed_chooses_the_hidden_cases(tmp_path: Path) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from pagesim.exercises import all as exercises
-from pagesim.exercises import get
+from pagesim.exercises import get, grading
 from pagesim.exercises.grading import grade, report
 from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
 from pagesim.exercises.grading.scan import flags
 from pagesim.exercises.grading.submissions import Cell, Handed
+from pagesim.progress import Progress
 
 pytestmark = pytest.mark.ch02
 
@@ -122,3 +124,27 @@ def test_what_a_student_begins_with_is_not_flagged() -> None:
     given = "import math\nfrom pagesim.exercises import check, get, hint, progress, solution\n"
     for exercise in exercises():
         assert flags([Cell(given, "cell 1"), Cell(exercise.stub, "cell 2")], [exercise]) == []
+
+
+def ends_the_grader(handed: Handed) -> Marked:
+    """A file that ends the process that grades it, as on a system without a sandbox."""
+    if handed.student == "mallory":
+        os._exit(9)
+    return Marked(handed, (RIGHT,))
+
+
+def test_a_file_that_ends_the_grader_is_a_row() -> None:
+    files = [Handed(name, Path(name)) for name in ("ann", "mallory", "zoe")]
+    bar = Progress(False, len(files), "file")
+    found = grading._marked(files, 2, ends_the_grader, bar)
+    assert {marked.handed.student: marked.problem for marked in found} == {
+        "ann": "",
+        "mallory": "it ended the grader's process",
+        "zoe": "",
+    }
+
+
+def test_an_error_of_the_grader_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grading, "mark", lambda *_: 1 / 0)
+    found = grading._mark(Handed("ann", Path("ann")), 0)
+    assert found.problem == "the grader failed: ZeroDivisionError: division by zero"
