@@ -1,4 +1,4 @@
-"""How many predictions came true: kept beside the notebooks, so that it survives a restart."""
+"""How many predictions and exercises were right: kept beside the notebooks, across restarts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ SECTION = "predictions"
 
 
 class Score:
-    """What the file says of the predictions, chapter by chapter."""
+    """What the progress file says of the predictions and of the exercises."""
 
     def __init__(self) -> None:
-        self.predictions = {
-            name: entry
-            for name, entry in progress_file.read().get(SECTION, {}).items()
-            if isinstance(entry, dict)
-        }
+        sections = progress_file.read()
+        self.predictions, self.exercises = (
+            {key: each for key, each in sections.get(name, {}).items() if isinstance(each, dict)}
+            for name in (SECTION, "exercises")
+        )
 
     @property
     def made(self) -> int:
@@ -32,14 +32,22 @@ class Score:
         """Those whose last try was right."""
         return sum(entry.get("right") is True for entry in self.predictions.values())
 
+    @property
+    def solved(self) -> int:
+        """Exercises that were right once."""
+        return sum(entry.get("right") is True for entry in self.exercises.values())
+
     def __repr__(self) -> str:
-        if not self.made:
-            return "No prediction is made yet."
-        return f"Predictions: {self.made} made, {self.first} right at first, {self.right} by now."
+        said = "No predictions yet."
+        if self.made:
+            said = f"Predictions: {self.made} made, {self.first} right at first, {self.right} now."
+        if self.exercises:
+            said += f"\nExercises: {len(self.exercises)} tried, {self.solved} solved."
+        return said
 
 
 def score() -> Score:
-    """How the predictions of this reader went, in all chapters."""
+    """How the predictions and the exercises of this reader went, in all chapters."""
     return Score()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -127,7 +129,7 @@ def test_the_first_try_counts_and_the_last_is_known(beside: Path) -> None:
     pagesim.predict("ch01 room", 31, lambda: 31)
     found = pagesim.score()
     assert (found.made, found.first, found.right) == (2, 1, 2)
-    assert "2 made, 1 right at first, 2 by now" in repr(found)
+    assert "2 made, 1 right at first, 2 now" in repr(found)
     kept = json.loads((beside / progress_file.NAME).read_text())
     assert kept["predictions"]["ch02 growth"] == {"first": False, "right": True}
 
@@ -138,8 +140,12 @@ def test_exercises_keep_theirs_in_the_same_file(
     pagesim.predict("ch02 growth", [1], lambda: [1])
     (beside / "exercises").mkdir()
     monkeypatch.chdir(beside / "exercises")
-    progress_file.keep("exercises", "2.1", {"solved": True})
-    assert pagesim.score().made == 1
+    exercise = pagesim.exercises.get("2.1")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert pagesim.exercises.check("2.1", exercise.reference)
+        assert not pagesim.exercises.check("2.2", lambda *_: None)
+    assert (pagesim.score().made, pagesim.score().solved) == (1, 1)
+    assert repr(pagesim.score()).endswith("Exercises: 2 tried, 1 solved.")
     assert set(progress_file.read()) == {"predictions", "exercises"}
     assert [each.name for each in beside.iterdir() if each.is_file()] == [progress_file.NAME]
 

@@ -88,6 +88,22 @@ def test_the_sections_it_lists_are_its_own(name: str) -> None:
 
 
 @every_chapter
+def test_a_triton_kernel_stands_beside_its_reference(name: str) -> None:
+    """The simulator's tables, a kernel that reads through them, and NumPy's answer."""
+    cells = chapter(name).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    assert re.search(r"pagesim\.(Story|record|Scheduler|sizing)|simulate\(", code)
+    launchers = r"paged_attention_v[12]|paged_prefill|fused_decode|reshape_and_cache|swap_blocks"
+    assert re.search(rf"kernels\.({launchers}|copy_blocks|online_softmax)\(", code)
+    assert re.search(r"\breference\.\w+|expected_k|kernels\.(assert_matches|side_by_side)", code)
+    assert not any(
+        re.search(r"^.*\b(True|False)$", output.get("text", ""), re.MULTILINE)
+        for cell in cells
+        for output in cell.get("outputs", [])
+    ), "a number or two rows say more than True"
+
+
+@every_chapter
 def test_it_ends_with_its_exercises_and_its_neighbours(name: str) -> None:
     last = chapter(name).cells[-1]
     assert (last.cell_type, last.id) == ("markdown", "next")
