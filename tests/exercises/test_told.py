@@ -82,3 +82,14 @@ def test_an_unknown_mistake_is_answered_by_a_sentence(exercise: Exercise) -> Non
                 assert len(said.split()) > 4 and said.endswith("."), said
                 answered += 1
     assert answered or exercise.number in ("1.3", "5.3"), "these answer with words alone"
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+@pytest.mark.parametrize(
+    "exercise", [e for e in exercises.all() if e.chapter <= 5 and e.play], ids=lambda e: e.number
+)
+def test_every_case_can_be_played(exercise: Exercise, hidden: bool) -> None:
+    assert exercise.play is not None
+    cases = list(exercise.cases(random.Random(2), hidden))
+    for case in random.Random(0).sample(cases, min(len(cases), 25)):
+        assert len(exercise.play(case)) > 0, case

@@ -16,12 +16,12 @@ from pagesim.timeline.run import Timeline
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     """A window longer than the sequence, then one that ends in the middle of a page."""
     b = 8 if hidden else 4
-    table = rng.sample(range(8), 3) if hidden else [5, 0, 3]
+    *table, other = rng.sample(range(8), 4) if hidden else [5, 0, 3, 7]
     yield _case([table[:1]], [2], b, b, "a window longer than the sequence")
     yield _case([table[:1]], [b - 1], b, 2, "an expired token in the page")
     yield _case([table[:2]], [b + 2], b, b, "an expired token in the page")
     yield _case([table[:2]], [2 * b], b, 1, "a window of one")
-    yield _case([table, [7]], [2 * b + 1, 2], b, b + 1, "two sequences")
+    yield _case([table, [other]], [2 * b + 1, 2], b, b + 1, "two sequences")
 
 
 def _case(
