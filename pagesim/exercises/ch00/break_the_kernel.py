@@ -111,24 +111,25 @@ def expected(tables: Tables, lengths: list[int], num_blocks: int, block_size: in
 def why(case: Case, yours: Any, right: Any) -> str:
     """What the id that was chosen leads to."""
     outcomes = _outcomes(yours, *case.args)
-    first = 0 if outcomes[0] != NAN else 1
-    got = outcomes[first]
+    which, got = ("first", outcomes[0]) if outcomes[0] != NAN else ("second", outcomes[1])
     if got.startswith("refused"):
-        return "The launcher looks at the tables first and refuses an id that is not in the cache."
+        return f"The launcher looks at tables first, and refuses your {which} ones: {got[9:]}."
     if got == NAN:
         return (
-            "Each slot that holds no token is NaN, and the kernel read one: to be wrong without a "
-            "NaN, it must find a token of the other sequence in every slot that it reads."
+            "Your second tables give NaN: the kernel read a slot without a token. To be wrong "
+            "without a NaN, every slot that it reads must hold a token of one of the sequences."
         )
     if got == WRONG:
         return (
-            "Every slot that the kernel read holds a token, if not its own: NaN needs an empty one."
+            "Your first tables give numbers, if wrong ones: every slot that the kernel read holds "
+            "a token, and NaN needs an empty one."
         )
     if got.startswith("right"):
         return (
-            "The kernel reads no further than the length, so it never followed the id you changed."
+            f"Your {which} tables give the right answer: the kernel reads no further than the "
+            "length, so it never followed the id you changed."
         )
-    return "Change one id in a copy of the tables, and leave their shape as it is."
+    return f"Your {which} tables: {got}. Change one id in a copy, and leave their shape as it is."
 
 
 def play(case: Case) -> Timeline:
