@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
@@ -154,5 +155,7 @@ class Exercise:
             prefix += f"{difference(yours, expected)} "
         try:
             return prefix + self.why(case, yours, expected)
+        except UsageError as error:  # a story that cannot happen, a layout that is none
+            return f"{prefix}That cannot be: {error}."
         except Exception:  # written for answers of the right shape
             return prefix + "The answer does not have the shape that was asked for."

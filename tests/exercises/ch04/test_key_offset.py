@@ -35,7 +35,7 @@ def test_the_oracle_of_4_3_counts_what_the_emulated_kernel_loads(block_size: int
     trace = simt.Trace()
     simt.paged_attention_v1(q, k_cache, v_cache, table, np.array([block_size]), trace=trace)
     first = trace.loads("k")[0]
-    turned, natural, _ = sectors.expected(128, block_size)
+    turned, natural, _ = sectors.expected(128, block_size).like
     assert turned == len(first.sectors())
     assert natural == sectors.counted(128, block_size, ("slot", "piece", "x"))
     assert turned == sectors.counted(128, block_size, ("piece", "slot", "x"))

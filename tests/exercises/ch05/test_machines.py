@@ -66,5 +66,17 @@ def test_an_act_that_cannot_be_is_the_students_error() -> None:
         find_the_bug.differs([("arrive", 0, 3), ("write", 1, 1)], "A", 4)
     with pytest.raises(UsageError, match="is not an act"):
         find_the_bug.differs([("swap", 0)], "A", 4)
-    verdict = find_the_bug.EXERCISE.check(lambda machine, size: ([("arrive", 0, 1)] * 9, "x"))
-    assert "9 acts" in verdict.yours and "At most 8" in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("acts", "said"),
+    [
+        ([("arrive", 0, 1)] * 9, "At most 8 acts"),
+        ([("arrive", 0, 3), ("write", 1, 1)], "That cannot be: ('write', 1, 1): s1 is not here."),
+        ([("arrive", 0, -1)], "must be ints from 0 to 64"),
+        ([("arrive", 0, 3)], "Every sequence read its own tokens."),
+    ],
+)
+def test_a_story_that_shows_nothing_is_told_why(acts: list[Act], said: str) -> None:
+    verdict = find_the_bug.EXERCISE.check(lambda machine, block_size: (acts, CAUSES[machine]))
+    assert said in verdict.why
