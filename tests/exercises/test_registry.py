@@ -86,3 +86,11 @@ def test_hidden_cases_are_others(exercise: Exercise) -> None:
     needs(exercise)
     assert told(False) == told(False), "the same every time"
     assert set(told(True)) - set(told(False)), "other sizes or seeds when hidden"
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.number)
+def test_hidden_cases_find_every_wrong_answer(exercise: Exercise) -> None:
+    needs(exercise)
+    for name, wrong in exercise.wrong.items():
+        verdict = exercise.check(wrong, hidden=True, seed=1)
+        assert not verdict, f"{name} passes the hidden cases of {exercise.number}"

@@ -70,7 +70,7 @@ def expected(needed: int, free: int, total: int, watermark_blocks: int) -> tuple
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    sizes = rng.sample(range(4, 13), 3) if hidden else (2, 4)
+    sizes = rng.sample(range(3, 9), 3) if hidden else (2, 4)
     for total in sizes:
         for watermark_blocks in range(min(3, total)):
             for needed in range(1, total + 2):

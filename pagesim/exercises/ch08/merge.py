@@ -83,7 +83,8 @@ HALVES: tuple[list[float], ...] = (
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     halves = list(HALVES)
     if hidden:
-        halves = [[rng.uniform(-999, 999) for _ in range(rng.randint(0, 4))] for _ in range(7)]
+        halves = [[rng.uniform(-9, 9) for _ in range(rng.randint(0, 4))] for _ in range(5)]
+        halves += [[], [rng.uniform(800, 999)], [rng.uniform(-999, -800)]]
     pairs = [(a, b) for a in halves for b in halves]
     for first, second in sorted(pairs, key=_difficulty):
         values = [[rng.uniform(-1, 1) for _ in range(2)] for _ in first + second]

@@ -115,7 +115,10 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         ([[1, 2], [2, 1]], 2, "the same tokens in another order"),
         ([[7, 7, 7, 7], [7, 7]], 2, "one token again and again"),
     ]
-    for prompts, block_size, tag in [] if hidden else shown:
+    if hidden:
+        a, b, c = (rng.randint(1, 9) for _ in range(3))
+        shown = [([[a, 10 * b + c], [10 * a + b, c]], 2, "the same digits, hidden")]
+    for prompts, block_size, tag in shown:
         yield _case(prompts, block_size, tag)
     for _ in range(60):
         block_size = rng.choice((2, 3, 5) if hidden else (1, 2, 4))

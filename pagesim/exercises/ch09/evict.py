@@ -73,12 +73,13 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     """A few small ones, then all orders of four blocks."""
     for cached in () if hidden else SHOWN:
         yield Case((cached,), tag=_tag(cached))
-    blocks = [(3, 4, 1.0), (0, 8, 1.0), (5, 4, 2.0), (2, 12, 2.0)]
-    if hidden:
-        ids = rng.sample(range(50), 4)
-        blocks = [(each, 16 * rng.randint(1, 3), float(rng.randint(1, 3))) for each in ids]
-    for order in permutations(blocks):
-        yield Case((list(order),), tag=_tag(list(order)))
+    for _ in range(8 if hidden else 1):
+        blocks = [(3, 4, 1.0), (0, 8, 1.0), (5, 4, 2.0), (2, 12, 2.0)]
+        if hidden:
+            ids = rng.sample(range(50), 4)
+            blocks = [(each, 16 * rng.randint(1, 3), float(rng.randint(1, 3))) for each in ids]
+        for order in permutations(blocks):
+            yield Case((list(order),), tag=_tag(list(order)))
 
 
 def _tag(cached: list[tuple[int, int, float]]) -> str:

@@ -60,12 +60,12 @@ HIDDEN_SIZE = {
     "qwen3-32b": 5120,
     "gemma-2-9b": 3584,
     "gemma-3-27b": 5376,
-    "gpt-oss-20b": 2880,
+    "deepseek-v2-lite": 2048,
     "deepseek-v3": 7168,
 }
 """Where heads do not share the hidden size evenly; from the models' config.json."""
 SHOWN = ("opt-13b", "llama-3.1-8b", "qwen3-0.6b", "gemma-2-9b", "deepseek-v3")
-OTHERS = ("llama-2-7b", "llama-3.1-70b", "mixtral-8x7b", "qwen3-32b", "gemma-3-27b", "gpt-oss-20b")
+OTHERS = ("llama-2-7b", "llama-3.1-70b", "qwen3-32b", "gemma-3-27b", "deepseek-v2-lite")
 
 
 def _config(name: str) -> dict[str, int]:

@@ -125,7 +125,7 @@ def expected(chats: int, tokens: int) -> Goal:
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     shown = ((10, 2048), (100, 2048), (200, 8192), (60, 32768))
-    others = ((50, 4096), (150, 8192), (300, 4096), (100, 16384))
+    others = ((15, 2048), (50, 4096), (150, 8192), (300, 4096), (100, 16384))
     for chats, tokens in others if hidden else shown:
         yield Case((chats, tokens), tag=f"{chats} chats")
 
