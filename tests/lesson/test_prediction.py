@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,15 @@ def test_the_first_try_counts_and_the_last_is_known(beside: Path) -> None:
     assert "2 made, 1 right at first, 2 now" in repr(found)
     kept = json.loads((beside / progress_file.NAME).read_text())
     assert kept["predictions"]["ch02 growth"] == {"first": False, "right": True}
+
+
+def test_another_process_knows_the_score() -> None:
+    """A kernel that is restarted, or tomorrow's."""
+    for code in (
+        "import pagesim; pagesim.predict('ch02 growth', 1, lambda: 1)",
+        "import pagesim; assert pagesim.score().right == 1",
+    ):
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_exercises_keep_theirs_in_the_same_file(

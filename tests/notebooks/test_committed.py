@@ -51,6 +51,16 @@ def test_no_output_names_a_place_on_the_machine_that_ran_it(name: str) -> None:
     )
 
 
+@every_chapter
+def test_knobs_leave_a_picture_where_nothing_can_be_turned(name: str) -> None:
+    """What nbconvert, GitHub and a reader without a kernel or ipywidgets see: no widget."""
+    for cell in chapter(name).cells:
+        if cell.cell_type == "code" and "pagesim.explore(" in cell.source:
+            (output,) = cell.outputs
+            assert re.search(r"<(iframe|img|pre)\b", output.data["text/html"]), cell.id
+            assert 'role="alert"' not in output.data["text/html"], cell.id
+
+
 class Images(HTMLParser):
     """Collects the alt text (or None) of every image and the title of every iframe."""
 
