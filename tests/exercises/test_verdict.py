@@ -78,6 +78,11 @@ def test_problems_are_told_in_place_of_a_value() -> None:
     assert "  printed: a\n           b\n" in said
 
 
+def test_a_right_value_with_a_problem_is_wrong() -> None:
+    assert SLOTS.judge(CASE, Answer([1])) is None
+    assert "  yours:   The function changed" in judged(Answer([1], "The function changed it."))
+
+
 def test_kinds_and_nan_are_named_before_the_rule() -> None:
     nan = float("nan")
     assert "why:     The answer is None: is a return missing?" in judged(Answer(None))
