@@ -23,9 +23,10 @@ _PRE = "margin:0;white-space:pre-wrap;overflow-wrap:anywhere"
 class Verdict:
     """True when the answer is right; shows itself as text, or in a notebook with the player.
 
-    ``tried`` counts the cases up to this verdict, 0 if nothing is written yet. When wrong: the ``case`` and how it is ``told``,
-    what was answered (``yours``), what the simulator says (``expected``) and ``why`` in one
-    sentence; ``printed`` is what the function printed in that case.
+    ``tried`` counts the cases up to this verdict, 0 if nothing is written yet. When wrong: the
+    ``case`` and how it is ``told``, what was answered (``yours``), what the simulator says
+    (``expected``) and ``why`` in one sentence; ``printed`` is what the function printed in that
+    case.
     """
 
     number: str

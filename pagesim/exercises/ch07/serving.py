@@ -21,7 +21,7 @@ Request = tuple[int, int]
 ONE = {1: Logprob(0.0)}
 
 
-@dataclass
+@dataclass(repr=False)
 class Served:
     """What came of it. ``steps`` is cut off at a limit; ``finished`` says whether all is done."""
 
@@ -34,12 +34,18 @@ class Served:
     """Free blocks, added up over all steps."""
     ignored: int = 0
     """Requests that were given up."""
-    preempted: dict[int, int] = field(default_factory=dict, repr=False)
+    preempted: dict[int, int] = field(default_factory=dict)
     """How often each request was preempted."""
-    told: list[Any] = field(default_factory=list, repr=False)
+    told: list[Any] = field(default_factory=list)
     """For each step who computed how many tokens."""
     finished: bool = False
-    run: Timeline | None = field(default=None, repr=False)
+    run: Timeline | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.steps:,} steps, {self.computed:,} tokens computed, {self.wasted:,} wasted, "
+            f"{self.preemptions} preemptions, {self.idle:,} blocks idle, {self.ignored} ignored"
+        )
 
     @property
     def preemptions(self) -> int:
