@@ -51,3 +51,11 @@ def test_the_drawing_of_the_kernel_is_shown(number: str, module: str) -> None:
     drawn = [line.strip() for line in lines if line.startswith("    ") and line.strip()]
     assert len(drawn) >= 4
     assert [line for line in drawn if line not in printed(cell)] == []
+
+
+@every_chapter
+def test_text_behind_an_answer_is_read_as_markdown(name: str) -> None:
+    """Without an empty line it would be part of the HTML: its backticks would be shown."""
+    for cell in chapter(name).cells:
+        if cell.cell_type == "markdown":
+            assert not re.search(r"</details>\n(?!\n|$)", cell.source), cell.id
