@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +17,8 @@ from pagesim import cli
 from pagesim.exercises import get
 
 pytestmark = pytest.mark.ch00
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments: str | Path) -> int:
@@ -62,3 +69,26 @@ def test_bad_usage_is_2(group: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         assert run(*arguments) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.startswith("pagesim: ") and err.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_ends_all_of_it(group: Path, tmp_path: Path) -> None:
+    (group / "ann.py").write_text("import time\ntime.sleep(60)\ndef slots(): ...")
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    grading = subprocess.Popen(
+        [sys.executable, "-m", "pagesim", "grade", group],
+        env={**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until = time.monotonic() + 60
+    while not list(scratch.glob("pagesim-grade-*")):  # the submission's folder
+        assert time.monotonic() < until and grading.poll() is None
+        time.sleep(0.05)
+    os.killpg(grading.pid, signal.SIGINT)
+    out, err = grading.communicate(timeout=60)
+    assert (grading.returncode, out, err.strip()) == (130, "", "")
+    assert not list(scratch.glob("pagesim-grade-*"))

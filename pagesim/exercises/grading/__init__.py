@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +22,7 @@ from pagesim.exercises.grading.report import Report
 from pagesim.exercises.grading.submissions import Handed, find
 from pagesim.exercises.registry import exercises
 from pagesim.progress import Progress, ProgressCallback
+from pagesim.starting import INTERRUPTED
 
 __all__ = ["Report", "grade"]
 
@@ -46,6 +48,8 @@ def grade(
 def _mark(handed: Handed, seed: int) -> Marked:
     try:
         return mark(handed, exercises(), seed)
+    except KeyboardInterrupt:  # the pool would go on with the next file
+        os._exit(INTERRUPTED)
     except Exception as error:  # one file must not cost the others their marks
         return Marked(handed, problem=f"the grader failed: {type(error).__name__}: {error}"[:300])
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
@@ -56,10 +57,13 @@ class Report:
         """Under what conditions submissions ran."""
         left = [words for name, words in TAKEN.items() if name not in self.taken]
         gone = [words for name, words in TAKEN.items() if name in self.taken]
-        lines = [
-            f"{len(self.students)} students, {len(self.exercises)} exercises, {self.of} points"
-        ]
-        lines[0] += f", hidden cases of seed {self.seed}"
+        told = (
+            count(len(self.students), "student"),
+            count(len(self.exercises), "exercise"),
+            count(self.of, "point"),
+            f"hidden cases of seed {self.seed}",
+        )
+        lines = [", ".join(told)]
         lines += [f"taken from submissions: {'; '.join(gone)}"] if gone else []
         lines += [f"LEFT to submissions: {'; '.join(left)}"] if left else []
         return lines

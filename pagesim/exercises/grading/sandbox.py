@@ -20,6 +20,7 @@ MEMORY = 1 << 30
 """Bytes that a submission may take beyond what Python and the libraries take."""
 
 NOBODY = 65534
+_LIMITS = {"CORE": 0, "FSIZE": 0, "NPROC": 0, "NOFILE": 64, "MSGQUEUE": 0, "CPU": 3600}
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS = 1, 4, 8
 _CAP_DAC_READ_SEARCH = 2
 _CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -78,12 +79,12 @@ def guard_memory() -> None:
 
 
 def _limit() -> bool:
-    """Limits that POSIX has: no byte into a file, no process, 64 files, no core."""
+    """Limits that POSIX has: no byte into a file, no process, 64 files, no core, an hour."""
     try:
         import resource
     except ImportError:  # Windows
         return False
-    for name, most in {"CORE": 0, "FSIZE": 0, "NPROC": 0, "NOFILE": 64, "MSGQUEUE": 0}.items():
+    for name, most in _LIMITS.items():
         if hasattr(resource, f"RLIMIT_{name}"):
             with contextlib.suppress(ValueError, OSError):
                 resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,30 @@ def test_without_the_sandbox_it_works(name: str, weakened: Process, victim: dict
         pytest.skip("nobody here is root")
     assert weakened.taken == []
     assert tried(weakened, attacks.OUTSIDE[name], victim)["value"] == "done"
+
+
+ORPHAN = """
+import threading
+from pagesim.exercises.grading.parent import Process
+process = Process()
+threading.Timer(0.5, print, [process._process.pid], {"flush": True}).start()  # it sleeps by then
+process.ask(600, text="import time; time.sleep(600)", file="<c>", solves={}, limit=600.0)
+"""
+
+
+def test_it_does_not_outlive_the_grader() -> None:
+    grader = subprocess.Popen(
+        [sys.executable, "-c", ORPHAN],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert grader.stdout is not None
+    submission = Path("/proc", grader.stdout.readline().strip())
+    assert submission.is_dir()
+    grader.kill()
+    grader.communicate()
+    until = time.monotonic() + 20
+    while submission.is_dir() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not submission.is_dir()
