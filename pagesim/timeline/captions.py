@@ -297,6 +297,19 @@ def _given_back(told: _Told) -> list[str]:
     return parts
 
 
+def _keys(count: int) -> str:
+    return f"{count} key{'' if count == 1 else 's'}"
+
+
+def _read(told: _Told) -> list[str]:
+    """A kernel's program has loaded keys; what it then holds stands in the other marks."""
+    mark, *held = told.event.marks
+    size = told.state.block_size
+    where = blocks(dict.fromkeys(int(slot) // size for slot, _ in mark.numbers))
+    now = ", ".join(f"{it.name} {it.numbers[0][1]:.3g}" for it in held if it.numbers)
+    return [f"{told.who}: {mark.name} reads {_keys(len(mark.numbers))} from {where}", f"now {now}"]
+
+
 _PARTS: dict[str, Callable[[_Told], list[str]]] = {
     "allocate": lambda told: _placed(told, "arrives"),
     **dict.fromkeys(
@@ -317,6 +330,7 @@ _PARTS: dict[str, Callable[[_Told], list[str]]] = {
     "ignore": lambda told: [f"{told.who} is too long ever to be scheduled, and is dropped"],
     "abort": _abort,
     "schedule": _schedule,
+    "read": lambda told: _read(told),
     "record": lambda told: [
         "the recording of the scheduler starts here, with these requests in its queues"
     ],

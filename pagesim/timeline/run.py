@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, overload
@@ -146,6 +146,18 @@ class Timeline:
             question.blocks(self)
         self.notes = notes
         return self
+
+    def film(self, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Timeline:
+        """How a kernel reads the pages that this run ends with: a step for each load of keys.
+
+        ``reads`` are those of an x-ray, ``kernels.xray.reads(trace)``. ``names`` are the sequences of
+        the batch's rows; by default the tables of the last state, in their order. The player lights
+        up the slots that a step read, and shows how m, ℓ and acc move. UsageError for a row without
+        a name, or a slot outside the first pool.
+        """
+        from pagesim.timeline.film import film
+
+        return film(self, reads, names)
 
     @property
     def nbytes(self) -> int:

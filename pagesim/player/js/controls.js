@@ -8,7 +8,7 @@ import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
 import { save } from "./save.js";
 import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
-import { marksOf, markText } from "./marks.js";
+import { dials, isDial, marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
 import { Stage } from "./view.js";
 
@@ -231,8 +231,12 @@ export class Player {
       const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
       return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
     }));
-    for (const { name, on, numbers } of marksOf(event)) {
+    for (const { name, on, numbers } of marksOf(event).filter((mark) => !isDial(mark))) {
       this.changes.append(html("span", {}, `${name}: on ${numbers.size} ${on}`));
+    }
+    for (const { name, number, least, most } of dials(event, this.run.events)) {
+      this.changes.append(html("label", { class: "ps-dial" }, `${name} ${number.toPrecision(3)} `,
+        html("meter", { min: least, max: Math.max(most, least + 1e-9), value: number })));
     }
     const way = wayOf(event);
     if (way) this.changes.append(html("span", {}, way));

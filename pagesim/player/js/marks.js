@@ -21,6 +21,29 @@ export function marked(event, blockSize) {
   return new Map([...sums].map(([block, sum]) => [block, brief(sum)]));
 }
 
+/** How strongly each slot was marked, 0 to 1 of the strongest: what lights up. */
+export function litSlots(event, blockSize) {
+  const [mark] = marksOf(event), lit = new Map();
+  const most = Math.max(...(mark?.numbers.values() ?? []), 1e-30);
+  for (const [id, number] of mark?.numbers ?? []) {
+    const slots = mark.on === "slots" ? [id] : [...Array(blockSize).keys()].map((i) => id * blockSize + i);
+    for (const slot of slots) lit.set(slot, Math.max(number / most, 0));
+  }
+  return lit;
+}
+
+/** Whether a mark is one number about one block, such as a kernel's running maximum: it gets a dial. */
+export const isDial = ({ on, numbers }) => on === "blocks" && numbers.size === 1;
+
+/** What the dials of an event show, and their range in the whole run: [{name, number, least, most}, …]. */
+export function dials(event, events) {
+  return marksOf(event).filter(isDial).map(({ name, numbers }) => {
+    const all = events.flatMap((one) => marksOf(one).filter((mark) => mark.name === name && isDial(mark))
+      .map((mark) => [...mark.numbers.values()][0]));
+    return { name, number: [...numbers.values()][0], least: Math.min(...all, 0), most: Math.max(...all) };
+  });
+}
+
 /** What the marks of an event say of one block: " attention: 0.25, 0.5." */
 export function markText(event, block, blockSize) {
   const slots = [...Array(blockSize).keys()].map((i) => block * blockSize + i);

@@ -1,6 +1,6 @@
 // What lies over the pools: what this step did, from where to where, and the numbers it put on blocks.
 
-import { marked } from "./marks.js";
+import { litSlots, marked } from "./marks.js";
 import { TWO_BLOCKS } from "./model.js";
 import { CHANGES } from "./text.js";
 
@@ -28,8 +28,21 @@ export function outline(stage, changed, { selected, picks }) {
   }
 }
 
+/** Slots that the step marks light up: the brighter, the larger the number. */
+function light(stage, event, { blockSize }) {
+  const { w, h, slot, detail } = stage.layout.cell;
+  for (const [id, part] of litSlots(event, blockSize)) {
+    const cell = stage.cells.at[Math.floor(id / blockSize)], i = id % blockSize;
+    if (!cell) continue;
+    const strong = `lit lit-${Math.round(part * 4)}`;
+    if (detail === 3) stage.over.rect(cell.x + i * slot, cell.y, slot, h, strong);
+    else stage.over.rect(cell.x, cell.y + h - ((i + 1) * h) / blockSize, w, h / blockSize, strong);
+  }
+}
+
 /** What the step's first mark says of each block, in its lower left corner. */
 export function drawMarks(stage, event, state) {
+  light(stage, event, state);
   const { h } = stage.layout.cell;
   if (h < 14) return; // no room: the line under the picture tells it
   for (const [id, text] of marked(event, state.blockSize)) {

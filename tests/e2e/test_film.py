@@ -1,0 +1,34 @@
+"""An x-ray as a film: what a program reads lights up, and m, \u2113 and acc move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pagesim
+from tests.e2e.browser import Page
+from tests.timeline.test_film import READS, story
+
+LIT = """
+const [cell] = document.querySelectorAll(`.ps-cell[data-block="${arguments[0]}"] .edge`);
+const box = cell.getBoundingClientRect();
+return [...document.querySelectorAll('.ps-stage .over .lit')].map((r) => r.getBoundingClientRect())
+  .filter((r) => r.left >= box.left - 1 && r.right <= box.right + 1
+    && r.top >= box.top - 1 && r.bottom <= box.bottom + 1).length;
+"""
+DIALS = """
+return [...document.querySelectorAll('.ps-dial')].map((d) =>
+  [d.textContent.trim(), d.querySelector('meter').value]);
+"""
+
+
+def test_a_film(page: Page, tmp_path: Path) -> None:
+    run: pagesim.Timeline = story().run.film(READS)
+    run.to_html(tmp_path / "film.html")
+    page.open(tmp_path / "film.html").go(1)
+    assert (page.js(LIT, 0), page.js(LIT, 1)) == (2, 0)
+    assert page.js(DIALS) == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
+    page.key("ARROW_RIGHT")
+    assert (page.js(LIT, 0), page.js(LIT, 1)) == (0, 1)
+    assert page.js(DIALS)[1:] == [["\u2113 1.75", 1.75], ["|acc| 2.50", 2.5]]
+    assert "program (0, 0), head 1 reads 1 key" in page.text(".ps-caption")
+    assert page.console() == []

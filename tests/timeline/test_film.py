@@ -1,0 +1,60 @@
+"""What reads the pages as a run: it is saved and loaded as any other; nothing lies outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import pagesim
+
+
+class Read(NamedTuple):
+    program: tuple[int, ...]
+    row: int
+    head: int
+    slots: list[int]
+    weights: list[float]
+    m: float
+    l: float  # noqa: E741
+    acc: float
+
+
+def story() -> pagesim.Story:
+    found = pagesim.Story(gpu_blocks=4, block_size=2)
+    found.arrive("Alice was beginning")
+    return found
+
+
+READS = [
+    Read((0, 0), 0, 1, [0, 1], [1.0, 0.25], 1.5, 1.25, 2.0),
+    Read((0, 0), 0, 1, [2], [0.5], 1.5, 1.75, 2.5),
+]
+
+
+def test_a_step_a_read(tmp_path: Path) -> None:
+    run = story().run
+    film = run.film(READS)
+    assert [event.caption for event in film] == [
+        "s0: program (0, 0), head 1 reads 2 keys from block 0; now m 1.5, \u2113 1.25, |acc| 2.",
+        "s0: program (0, 0), head 1 reads 1 key from block 1; now m 1.5, \u2113 1.75, |acc| 2.5.",
+    ]
+    assert film[1].marks[0].numbers == ((2, 0.5),)
+    assert film.notes.tokens == run.notes.tokens
+    film.save(tmp_path / "film.jsonl.gz")
+    loaded = pagesim.load(tmp_path / "film.jsonl.gz")
+    assert list(loaded) == list(film)
+    assert loaded.at(-1) == run.at(-1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"row": 1}, "row 1 has no name: the batch has 1 sequence"),
+        ({"slots": [0, 8]}, "slot 8 is outside the pool, which has 8"),
+    ],
+)
+def test_what_lies_outside(change: dict[str, object], said: str) -> None:
+    with pytest.raises(pagesim.UsageError, match=said):
+        story().run.film([READS[0]._replace(**change)])
