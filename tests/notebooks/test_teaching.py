@@ -48,10 +48,21 @@ def test_the_exercises_that_it_names_are_there() -> None:
     assert set(named) <= known
 
 
-def test_the_times_add_up() -> None:
-    """About ten hours, as the chapters themselves say."""
-    minutes = 0
-    for path in NOTEBOOKS.glob("*.ipynb"):
-        found = re.search(r"about (\d+) minutes", path.read_text(encoding="utf-8"))
-        minutes += int(found[1]) if found else 60
-    assert 540 <= minutes <= 660
+def test_the_numbers_are_those_of_the_registry_and_the_chapters() -> None:
+    known = {each.number: each for each in exercises.all()}
+    texts = [path.read_text(encoding="utf-8") for path in NOTEBOOKS.glob("*.ipynb")]
+    reading = sum(int(re.findall(r"about (\d+) minutes", text)[0]) for text in texts)
+    work = sum({1: 7.5, 2: 20, 3: 45}[each.stars] for each in known.values())
+    six = TEXT[TEXT.index("| session |") : TEXT.index("## Two weeks")]
+    plan = six.split("\n\n")[0]
+    numbers = set(re.findall(r"(?<= )\d{1,2}\.\d(?=[, ])", plan))
+    used = [known[number] for number in sorted(numbers)]
+    told = " ".join(TEXT.split())
+    for words in (
+        f"eleven chapters take about {reading / 60:.0f} hours",
+        f"All {len(known)} exercises, {sum(each.points for each in known.values())} points",
+        f"take about {work / 60:.0f} hours more",
+        f"use {len(used)} of them, worth {sum(each.points for each in used)} points",
+        f"know {sum(len(each.mistakes) for each in known.values())} typical wrong answers",
+    ):
+        assert words in told
