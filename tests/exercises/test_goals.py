@@ -41,6 +41,9 @@ def test_a_goal_is_asked_shown_and_typed() -> None:
         ("9.3", [[], [1]], "a list of 1 to 4 ints"),
         ("9.4", [[1, 1]] * 5, "1 to 4 prompts"),
         ("9.4", [[-1, -1]], "A token is an int"),
+        ("9.6", [[[1, 1]] * 6, "heads"], "One to 5 prompts"),
+        ("9.6", [[[1] * 7], "heads"], "a list of 1 to 6 ints"),
+        ("9.6", [[[1, 1], [2, 2]], "heads"], "do not show the fault"),
         ("10.3", ["b200", 8, "auto"], "Choose one of l4"),
         ("10.3", ["h200", 3, "auto"], "Choose one of l4"),
         (
