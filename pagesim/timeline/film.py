@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
+from pagesim.timeline.captions import say
 from pagesim.timeline.log import Log
 from pagesim.timeline.run import Timeline
 
@@ -29,7 +30,7 @@ def film(run: Timeline, reads: Iterable[Any], names: Sequence[Name] | None = Non
     """A run that begins where ``run`` ends, with a step for each read.
 
     ``names`` are the sequences of the batch's rows; by default the tables of the last state, in
-    their order. The player lights up what a step read, and shows how m, ℓ and acc move. UsageError
+    their order. The player lights up what a step read, and shows how m, l and acc move. UsageError
     for a row without a name, or a slot outside the first pool.
     """
     state = run.at(-1)
@@ -41,7 +42,7 @@ def film(run: Timeline, reads: Iterable[Any], names: Sequence[Name] | None = Non
     for read in reads:
         if not 0 <= read.row < len(rows):
             raise UsageError(
-                f"row {read.row} has no name: the batch has {len(rows)} sequence{'' if len(rows) == 1 else 's'}"
+                f"row {read.row} has no name: the rows are {', '.join(map(say, rows))}"
             )
         for slot in read.slots:
             if check_int("slot", slot, 0) >= num_slots:

@@ -150,9 +150,9 @@ class Timeline:
     def film(self, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Timeline:
         """How a kernel reads the pages that this run ends with: a step for each load of keys.
 
-        ``reads`` are those of an x-ray, ``kernels.xray.reads(trace)``. ``names`` are the sequences of
-        the batch's rows; by default the tables of the last state, in their order. The player lights
-        up the slots that a step read, and shows how m, ℓ and acc move. UsageError for a row without
+        ``reads`` are an x-ray's, ``kernels.xray.reads(trace)``. ``names`` are the sequences of the
+        batch's rows; by default the tables of the last state, in their order. The player lights
+        up the slots that a step read, and shows how m, l and acc move. UsageError for a row without
         a name, or a slot outside the first pool.
         """
         from pagesim.timeline.film import film

@@ -51,7 +51,7 @@ def test_a_step_a_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"row": 1}, "row 1 has no name: the batch has 1 sequence"),
+        ({"row": 1}, "row 1 has no name: the rows are s0"),
         ({"slots": [0, 8]}, "slot 8 is outside the pool, which has 8"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -57,7 +59,7 @@ def test_every_key_is_read_once_and_in_order() -> None:
         of = [r for r in kernels.xray.reads(trace) if r.program == first]
         slots = [slot for read in of for slot in read.slots]
         assert slots == [4 * tables[row][i // 4] + i % 4 for i in range(length)]
-        assert all(a.m <= b.m for a, b in zip(of, of[1:], strict=False))
+        assert all(a.m <= b.m for a, b in pairwise(of))
         assert all(0 <= weight <= 1 for read in of for weight in read.weights)
 
 
