@@ -79,7 +79,7 @@ def write(
     """
     texts = {folder / file_name(c): notebook(c, solutions=solutions) for c in wanted}
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: name one, or a new one")
+        raise UsageError(f"{folder} is not a folder: name a folder, or a new one")
     for path, text in texts.items():
         if path.exists() and not force and path.read_bytes() != text.encode():
             raise UsageError(

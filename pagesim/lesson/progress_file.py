@@ -1,8 +1,8 @@
 """One file beside the chapters keeps what a reader did; nothing leaves the machine.
 
 It is JSON: section → key → what is known of it. Each writer reads it again before it writes, so
-that two notebooks at once keep each other's entries. A file that was damaged by hand counts as
-empty, and is put aside before another takes its place.
+that two notebooks at once keep each other's entries. A damaged file counts as empty,
+and is set aside before a new one takes its place.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def problem() -> str:
     except (OSError, ValueError) as error:
         return (
             f"The progress file cannot be read: {error}. "
-            "Mend it before you go on: the next answer puts it aside and begins another."
+            "Repair it before the next answer, which sets it aside and starts a new file."
         )
     return ""
 
@@ -54,7 +54,7 @@ def keep(section: str, key: str, value: dict[str, Any]) -> None:
     """Write one entry, in the place of an older one. OSError if the file cannot be written."""
     file = path()
     if file.exists() and not file.is_file():
-        raise OSError(f"{file} is no file")
+        raise OSError(f"{file} is not a regular file")
     try:
         known = _load()
     except ValueError:
@@ -72,7 +72,7 @@ def _load() -> Sections:
     if not file.exists():
         return {}
     if not file.is_file() or file.stat().st_size > LARGEST:
-        raise ValueError(f"{file} is no file of at most {LARGEST:,} bytes")
+        raise ValueError(f"{file} is not a regular file of at most {LARGEST:,} bytes")
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

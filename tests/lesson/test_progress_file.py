@@ -54,6 +54,6 @@ def test_what_is_no_file_is_told(make: str, beside: Path) -> None:
     if not hasattr(os, make):
         pytest.skip(f"no {make} here")
     getattr(os, make)(beside)  # reading a pipe would wait without end
-    assert "is no file" in progress_file.problem() and progress_file.read() == {}
-    with pytest.raises(OSError, match="is no file"):
+    assert "is not a regular file" in progress_file.problem() and progress_file.read() == {}
+    with pytest.raises(OSError, match="is not a regular file"):
         progress_file.keep("exercises", "2.1", {})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 from pagesim.exercises import all as every
 from pagesim.exercises import notebooks
@@ -26,3 +28,41 @@ def test_the_solutions_pass_in_a_notebook(
     (output,) = ran.cells[-1].outputs
     done = [line.split()[1] for line in output.data["text/plain"].splitlines() if line[0] == "✓"]
     assert done == [exercise.number for exercise in every() if exercise.chapter == chapter]
+
+
+WAITS = """
+import signal
+from dataclasses import replace
+from pagesim.exercises import get
+
+def slots(table, num_tokens, block_size):
+    open("inside", "w").close()
+    while True:
+        pass
+
+exercise = replace(get("2.1"), seconds=600.0)
+exercise.check(slots)
+"""
+
+
+def test_an_interrupt_ends_a_check_and_the_kernel_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The square button of JupyterLab: it is the student's, and no answer."""
+    monkeypatch.chdir(tmp_path)
+    manager, client = start_new_kernel()
+    try:
+        waiting = client.execute(WAITS)
+        end = time.monotonic() + 60
+        while not (tmp_path / "inside").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        manager.interrupt_kernel()
+        reply = client.get_shell_msg(timeout=60)
+        assert reply["parent_header"]["msg_id"] == waiting
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+        left = "assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0); exercise.check(len)"
+        client.execute(left)
+        assert client.get_shell_msg(timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
