@@ -19,7 +19,7 @@ from pagesim.errors import UsageError
 
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
-_NOTE = re.compile(r"  # type: ignore\[[a-z-]+\]$", re.M)
+_NOTE = re.compile(r"  # (type: ignore\[[a-z-]+\]|fmt: skip)$", re.M)
 _numbers = itertools.count(1)
 
 
@@ -53,9 +53,9 @@ def cell(beside: str, file: str, name: str) -> Cell:
 
 
 def text(function: Callable[..., Any]) -> str:
-    """The source of a function or of a whole cell, marks included, notes to mypy left out."""
+    """The source of a function or of a whole cell, marks included, notes to our tools left out."""
     if isinstance(function, Cell):
-        return function.text
+        return _NOTE.sub("", function.text)
     return _NOTE.sub("", textwrap.dedent(inspect.getsource(function)))
 
 

@@ -74,6 +74,7 @@ def test_an_exercise_is_complete(exercise: Exercise) -> None:
     assert exercise.stars in (1, 2, 3) and exercise.title and exercise.statement
     assert exercise.name in exercise.statement
     assert "raise NotImplementedError()" in exercise.stub and "###" not in exercise.solution
+    assert "# fmt" not in exercise.stub and "# type" not in exercise.stub, "notes to our tools"
     for mistake in exercise.mistakes.values():
         assert mistake.misconception.endswith(".") and mistake.shown_by
 
