@@ -28,8 +28,7 @@ def windowed_decode(
         values = tl.load(v_cache + at, mask=seen[:, None], other=0.0)
         scores = tl.where(seen, tl.sum(keys * query[None, :], axis=1) * scale, -float("inf"))
         new_m = tl.maximum(m, tl.max(scores, axis=0))
-        weights = tl.exp(scores - new_m)
-        rescale = tl.exp(m - new_m)
+        weights, rescale = tl.exp(scores - new_m), tl.exp(m - new_m)
         ell = ell * rescale + tl.sum(weights, axis=0)
         acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)
         m = new_m
