@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.e2e.browser import Page, corner
@@ -66,6 +68,25 @@ def test_an_answer_stays_folded_until_it_is_clicked(lab: Lab, page: Page) -> Non
         page.js("arguments[0].querySelector('summary').click()", answer)
         assert "the answer: [28, 29, 30, 31, 8" in answer.text
         page.js("arguments[0].querySelector('summary').click()", answer)
+
+
+def test_a_prediction_is_judged_and_kept_beside_the_notebook(lab: Lab, page: Page) -> None:
+    source = """
+import pagesim
+story = pagesim.Story(gpu_blocks=8, block_size=4)
+s0 = story.arrive("a b c d e")
+pagesim.predict("ch02 first", GUESS, truth=lambda: s0.block_ids)
+"""
+    for guess, said in (
+        ("[1, 0]", "Not so. You said [1, 0]."),
+        ("[0, 1]", "Right. You said [0, 1]."),
+    ):
+        lab.open(page, lab.notebook("predict.ipynb", source.replace("GUESS", guess)))
+        lab.run_all(page)
+        page.wait(".jp-OutputArea-output")
+        assert f"{verdict}. You said {guess}." in page.js("return document.body.innerText")
+    kept = json.loads((lab.root / "pagesim-progress.json").read_text("utf-8"))
+    assert kept["predictions"] == {"ch02 first": {"first": False, "right": True}}
 
 
 @pytest.fixture
