@@ -171,12 +171,15 @@ def test_an_attack_is_worth_nothing(
     attacked, honest = result.marks
     assert (attacked.number, attacked.points) == ("2.1", 0)
     assert said in attacked.said, attacked.said
+    assert all(c.isprintable() or c == "\n" for c in attacked.said)
     if "json" not in before and "w.receive" not in before and "attempt" not in before:
         assert (honest.number, honest.points) == ("6.1", honest.of), honest.said
 
 
-def test_the_honest_answer_of_the_same_form_is_right(tmp_path: Path) -> None:
-    result = marked(tmp_path, "", "return [table[i // b] * b + i % b for i in range(n)]")
+@pytest.mark.parametrize("prints", ["pass", "os.write(1, b'x')", "print('x', file=sys.__stdout__)"])
+def test_an_honest_answer_is_right_whatever_it_prints(prints: str, tmp_path: Path) -> None:
+    right = "return [table[i // b] * b + i % b for i in range(n)]"
+    result = marked(tmp_path, "import os, sys", f"{prints}; {right}")
     assert [mark.points for mark in result.marks] == [mark.of for mark in result.marks]
 
 
