@@ -237,6 +237,7 @@ def test_lab_opens_for_root_as_well(checkout: Path, uid: str, flag: bool) -> Non
     shown = make(checkout, "-n", "lab", PATH=search).stdout
     (start,) = re.findall(r"^.*-m jupyterlab .*$", shown, flags=re.MULTILINE)
     assert ("--allow-root" in start) is flag
+    assert start.startswith("JUPYTER_CONFIG_PATH=tools/lab "), "without nbgrader's menus"
     (sign,) = re.findall(r"^.*-m nbformat\.sign .*$", shown, flags=re.MULTILINE)
     assert "notebooks/00_a.ipynb notebooks/01_b.ipynb" in sign
     assert shown.index(sign) < shown.index(start)
