@@ -77,10 +77,7 @@ story = pagesim.Story(gpu_blocks=8, block_size=4)
 s0 = story.arrive("a b c d e")
 pagesim.predict("ch02 first", GUESS, truth=lambda: s0.block_ids)
 """
-    for guess, said in (
-        ("[1, 0]", "Not so. You said [1, 0]."),
-        ("[0, 1]", "Right. You said [0, 1]."),
-    ):
+    for guess, verdict in (("[1, 0]", "Not so"), ("[0, 1]", "Right")):
         lab.open(page, lab.notebook("predict.ipynb", source.replace("GUESS", guess)))
         lab.run_all(page)
         page.wait(".jp-OutputArea-output")
