@@ -161,3 +161,24 @@ def wait_for(path: Path) -> None:
     while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert path.exists(), path.name
+
+
+def test_from_a_word_to_its_bytes(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, shared()).go(4)
+    point = """
+        const [node] = [...document.querySelectorAll(arguments[0])]
+          .filter((t) => t.textContent === arguments[1]);
+        const box = node.getBoundingClientRect();
+        const at = { clientX: (box.left + box.right) / 2, clientY: (box.top + box.bottom) / 2 };
+        document.elementFromPoint(at.clientX, at.clientY)
+          .dispatchEvent(new PointerEvent('pointermove', { ...at, bubbles: true }));"""
+    said = (
+        "\u201cfathers\u201d is token 7 of s1: logical block 1, offset 3 \u2192 the table's entry "
+        "1: block 2 \u2192 slot 2 \u00b7 4 + 3 = 11 \u2192 row 11 of the K and V tensors."
+    )
+    for place in (".ps-stage .under text", '.ps-cell[data-block="2"] text'):
+        page.js(point, place, "fathers")
+        assert page.text(".ps-detail") == said, place
+        assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 3
+    page.js("document.querySelector('.ps-picture').dispatchEvent(new PointerEvent('pointerleave'))")
+    assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 0

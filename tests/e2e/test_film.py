@@ -32,3 +32,15 @@ def test_a_film(page: Page, tmp_path: Path) -> None:
     assert page.js(DIALS)[1:] == [["\u2113 1.75", 1.75], ["|acc| 2.50", 2.5]]
     assert "program (0, 0), head 1 reads 1 key" in page.text(".ps-caption")
     assert page.console() == []
+
+
+def test_a_word_names_the_program_that_reads_it(page: Page, tmp_path: Path) -> None:
+    story().run.film(READS).to_html(tmp_path / "film.html")
+    page.open(tmp_path / "film.html").go(1)
+    page.js("""
+        const edge = document.querySelector('.ps-cell[data-block="0"] .edge');
+        const box = edge.getBoundingClientRect();
+        const at = { clientX: box.left + 5, clientY: (box.top + box.bottom) / 2, bubbles: true };
+        document.elementFromPoint(at.clientX, at.clientY)
+          .dispatchEvent(new PointerEvent('pointermove', at));""")
+    assert page.text(".ps-detail").endswith("; program (0, 0), head 1 reads it (1.0).")

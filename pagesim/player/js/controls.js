@@ -10,6 +10,7 @@ import { save } from "./save.js";
 import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { dials, isDial, marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
+import { follow, wayOf as wayOfWord, wordAt } from "./trace.js";
 import { Stage } from "./view.js";
 
 const SPEEDS = [900, 300, 80]; // milliseconds a step
@@ -127,18 +128,24 @@ export class Player {
   listen() {
     const stage = this.picture;
     const hitOf = (event) => {
-      const hit = event.target?.hit ?? null;
-      if (!hit?.at) return hit;
-      const box = this.stage.node.getBoundingClientRect();
-      const block = hit.at(((event.clientX - box.left) * this.stage.layout.width) / (box.width || 1));
-      return block == null ? null : { block };
+      const hit = event.target?.hit ?? null, { layout: { width, cell }, node, cells } = this.stage;
+      const box = node.getBoundingClientRect(), x = ((event.clientX - box.left) * width) / (box.width || 1);
+      if (hit?.at) {
+        const block = hit.at(x);
+        return block == null ? null : { block };
+      }
+      if (!hit || hit.word || !("block" in hit) || cell.detail !== 3 || event.type === "focusin") return hit;
+      const word = wordAt(this.state, hit.block, Math.floor((x - cells.at[hit.block].x) / cell.slot));
+      return word ? { ...hit, word } : hit;
     };
     stage.addEventListener("mousedown", (event) => {
       event.preventDefault(); // a click shall not move the focus: the arrow keys go on stepping
       this.root.focus({ preventScroll: true });
     });
     stage.addEventListener("click", (event) => this.choose(hitOf(event)));
-    stage.addEventListener("pointerover", (event) => this.hover(hitOf(event)));
+    for (const kind of ["pointerover", "pointermove"]) {
+      stage.addEventListener(kind, (event) => this.hover(hitOf(event)));
+    }
     stage.addEventListener("pointerleave", () => this.hover(null));
     stage.addEventListener("focusin", (event) => {
       const hit = hitOf(event);
@@ -312,12 +319,15 @@ export class Player {
   hover(hit) {
     this.hovered = hit;
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
-    let text = "Hover over a block; click a block or a sequence to follow it.";
+    let text = "Hover over a word to see where its bytes are; click a block or a sequence to follow it.";
     if (what && "block" in what) {
       text = describeBlock(this.run, this.state, what.block, this.label)
         + markText(this.run.events[this.step - 1], what.block, this.state.blockSize);
     }
     if (what && !("block" in what)) text = this.describeTable(what.seq);
+    const found = hit?.word ? follow(this.state, hit.word) : null;
+    if (found) text = wayOfWord(this.state, this.run.events[this.step - 1], found, this.label);
+    this.stage.trace(found);
     if (this.detail.textContent !== text) this.detail.textContent = text;
   }
 

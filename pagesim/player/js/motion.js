@@ -15,7 +15,7 @@ export class Spots {
 
   /** Before the picture is drawn again. */
   clear() {
-    Object.assign(this, { lists: new Map(), entries: new Map(), chips: new Map() });
+    Object.assign(this, { lists: new Map(), entries: new Map(), chips: new Map(), rows: new Map(), of: new Map() });
     return this;
   }
 

@@ -46,13 +46,18 @@ function tablesInFull(stage, state, changed, view) {
       if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
       layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
       for (let i = 0; i < here && k * size + i < table.known; i++) {
+        const word = { block: id, word: { name: table.name, position: k * size + i } };
+        layer.rect(x + i * slot, y, slot, ROW, "", "transparent", word);
         const text = stage.label(table.tokens[k * size + i]), sized = stage.layout.fits(text, slot - 2);
         if (sized === null) continue;
-        if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized);
-        else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, pick);
+        if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
+        else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, word);
       }
       if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
+      const key = `${table.name} ${k}`;
       stage.spots.entries.set(id, [tableX, y, 34, ROW]);
+      stage.spots.of.set(key, [tableX, y, 34, ROW]);
+      stage.spots.rows.set(key, [x, y]);
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
       layer.rect(tableX, y, 34, ROW, faded ? "thin dim" : "thin", dropped ? "none" : color, pick);
       if (cpu) layer.rect(tableX, y, 34, ROW, "thin", "url(#ps-hatch)", pick);
@@ -199,6 +204,7 @@ function line(stage, table, y, state, concerned, changed, view) {
     if (id === null) { layer.text(x + width / 2, y + 12, `+${gap}`, "mid muted"); return; }
     stage.spots.entries.set(id, [x, y + 1, width, 15]);
     const k = gap && i > 3 ? table.ids.length - (kept.length - i) : i;
+    stage.spots.of.set(`${table.name} ${k}`, [x, y + 1, width, 15]);
     const here = id === state.nullBlock ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
     const high = Math.round((150 * here) / size) / 10;
     if (high) fills += `M${x} ${y + 16}v${-high}h${width}v${high}z`;

@@ -9,6 +9,7 @@ import { arrows, drawMarks, outline } from "./overlay.js";
 import { drawQueues } from "./queues.js";
 import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
+import { drawTrace } from "./trace.js";
 import { short } from "./text.js";
 
 /** Block → the kinds of what an event did to it. */
@@ -33,6 +34,7 @@ export class Stage {
     this.under = new Layer(this.node, "under");
     this.cells = new Cells(this, this.node);
     this.over = new Layer(this.node, "over");
+    this.traced = new Layer(this.node, "trace");
     this.motion = new Motion(this);
     this.headings();
   }
@@ -110,6 +112,9 @@ export class Stage {
     this.over.done();
     return state;
   }
+
+  /** Show the way of a word, as trace.js found it; null ends it. */
+  trace(found) { drawTrace(this, this.traced, found); }
 
   swatch(x, y, w, h, className, { color, pattern }, hit) {
     this.under.rect(x, y, w, h, className, color, hit);

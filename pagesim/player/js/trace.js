@@ -1,0 +1,52 @@
+// From a word to its bytes: logical block, table entry, physical block, slot, row of the tensors, and
+// the program that reads it, if one does in this step.
+
+import { ROW } from "./layout.js";
+import { marksOf } from "./marks.js";
+import { nameText } from "./text.js";
+
+/** Where a word lies: {name, position, block, offset, slot, k}; null if its block is not known. */
+export function follow(state, { name, position }) {
+  const k = Math.floor(position / state.blockSize), block = state.tables.get(name)?.ids[k];
+  if (block === undefined || block === state.nullBlock) return null;
+  const offset = position % state.blockSize;
+  return { name, position, k, block, offset, slot: block * state.blockSize + offset };
+}
+
+/** The word in a slot of a block: {name, position}, or null. */
+export function wordAt(state, block, offset) {
+  const { name, first } = state.content[block] ?? {};
+  return first === undefined || offset < 0 || offset >= state.fill[block] || !state.tables.has(name)
+    ? null : { name, position: first + offset };
+}
+
+/** The way in words. */
+export function wayOf(state, event, found, label) {
+  const { name, position, k, block, offset } = found, size = state.blockSize;
+  const table = state.tables.get(name), known = position < table.known;
+  const word = known ? `\u201c${label(table.tokens[position])}\u201d` : "A token";
+  const cpu = block >= state.numGpu, index = cpu ? block - state.numGpu : block, row = index * size + offset;
+  const where = cpu ? `the ${state.poolNames[1]}'s tensors` : "the K and V tensors";
+  const readers = marksOf(event).filter(({ on, numbers }) => on === "slots" && numbers.has(found.slot))
+    .map((mark) => `; ${mark.name} reads it (${mark.numbers.get(found.slot).toPrecision(2)})`).join("");
+  return `${word} is token ${position} of ${nameText(name)}: logical block ${k}, offset ${offset} \u2192 `
+    + `the table's entry ${k}: block ${block} \u2192 slot ${index} \u00b7 ${size} + ${offset} = ${row} `
+    + `\u2192 row ${row} of ${where}${readers}.`;
+}
+
+/** Frames around the word's places, joined by a line. */
+export function drawTrace(stage, layer, found) {
+  if (found) {
+    const { slot: logical } = stage.layout, { cell } = stage.layout, at = stage.cells.at[found.block];
+    const key = `${found.name} ${found.k}`, places = [];
+    const row = stage.spots.rows.get(key), entry = stage.spots.of.get(key);
+    if (row) places.push([row[0] + found.offset * logical, row[1], logical, ROW]);
+    if (entry) places.push(entry);
+    if (cell.detail === 3) places.push([at.x + found.offset * cell.slot, at.y, cell.slot, cell.h]);
+    else places.push([at.x, at.y, cell.w, cell.h]);
+    const middles = places.map(([x, y, w, h]) => `${x + w / 2} ${y + h / 2}`);
+    layer.path(`M${middles.join("L")}`, "trace-line");
+    for (const [x, y, w, h] of places) layer.rect(x, y, w, h, "traced");
+  }
+  layer.done();
+}
