@@ -94,10 +94,21 @@ def _named(error: BaseException, function: Callable[..., Any]) -> str:
     """The exception, and the student's own line that it came from."""
     if isinstance(error, NotImplementedError) and not error.args:
         return NOT_WRITTEN
+    if type(error).__module__ == "triton.compiler.errors":
+        return _not_compiled(error)
     said = f"{type(error).__name__}: {error}".strip().rstrip(":")
     said = " ".join(said.split())[:300]
     line = _line(error, function)
     return f"{said} ({line})" if line else said
+
+
+def _not_compiled(error: Any) -> str:
+    """Triton's compiler quotes the whole kernel up to the line that it cannot compile."""
+    quoted = str(error).split("\n")
+    line = quoted[-3].strip() if len(quoted) > 3 else ""
+    if line == "raise NotImplementedError()":
+        return NOT_WRITTEN
+    return f"{type(error).__name__}: {quoted[-1]} (line: {line})"
 
 
 def _line(error: BaseException, function: Callable[..., Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import itertools
 import os
@@ -168,6 +169,27 @@ def test_an_answer_that_is_slow_on_every_case_is_given_up() -> None:
     verdict = exercise.check(slow)
     assert not verdict and 10 <= verdict.tried <= 20
     assert re.fullmatch(r"\d+ cases took \d+ s: that is far too slow\.", verdict.yours)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("raise NotImplementedError()", guard.NOT_WRITTEN),
+        ("x = nope + 1", "CompilationError: NameError('nope is not defined') (line: x = nope + 1)"),
+    ],
+)
+def test_what_tritons_compiler_says_on_a_gpu(line: str, problem: str) -> None:
+    """An interpreter's kernel raises like any function; a compiled one cannot even be compiled."""
+    import kernels  # noqa: F401 (before triton)
+
+    errors = pytest.importorskip("triton.compiler.errors")
+    source = f"def kernel(out):\n    {line}\n"
+    node = ast.parse(source).body[0].body[0]  # type: ignore[attr-defined]
+
+    def fails(_: list[int]) -> None:
+        raise errors.CompilationError(source, node, "NameError('nope is not defined')")
+
+    assert tried(fails).problem == problem
 
 
 def test_a_recursion_without_end_is_named() -> None:
