@@ -1,0 +1,201 @@
+"""The pool: which blocks are free, who owns the others, and which are found by their content.
+
+A block whose content is cached stays findable in the free queue until it is taken: eviction is
+nothing but taking it. So the queue's order is the order of eviction.
+
+Source: vLLM 0.33.0, ``vllm/v1/core/block_pool.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pagesim.checks import check_bool, check_count, check_int
+from pagesim.errors import UsageError
+from pagesim.journal import Journal
+from pagesim.journal.effects import TAKE
+from pagesim.v1.kv_cache_utils import BlockHash, FreeKVCacheBlockQueue, KVCacheBlock
+from pagesim.v1.request import Request
+
+FREE_QUEUE = "free queue"
+"""What the queue is called in a timeline."""
+
+
+class BlockHashToBlockMap:
+    """The cached blocks by their hash. Equal blocks coexist: the one cached first is found first.
+
+    They are not merged, so that the ids in a table never change.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[BlockHash, dict[int, KVCacheBlock]] = {}
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def get_one_block(self, key: BlockHash) -> KVCacheBlock | None:
+        """The block of this hash that was cached first; None if there is none."""
+        blocks = self._blocks.get(key)
+        return None if blocks is None else next(iter(blocks.values()))
+
+    def insert(self, key: BlockHash, block: KVCacheBlock) -> None:
+        """Find ``block`` by ``key``, behind the blocks that are found by it already."""
+        self._blocks.setdefault(key, {})[block.block_id] = block
+
+    def pop(self, key: BlockHash, block_id: int) -> KVCacheBlock:
+        """Find this block no more; the others of its hash keep their order."""
+        blocks = self._blocks[key]
+        block = blocks.pop(block_id)
+        if not blocks:
+            del self._blocks[key]
+        return block
+
+
+class BlockPool:
+    """``num_gpu_blocks`` blocks, of which block 0 is the null block: it pads tables, never freed.
+
+    A failed call has changed nothing. ``hash_block_size`` is the tokens of a block.
+    """
+
+    def __init__(
+        self,
+        num_gpu_blocks: int,
+        enable_caching: bool,
+        hash_block_size: int,
+        *,
+        journal: Journal | None = None,
+    ) -> None:
+        self.num_gpu_blocks = check_count("num_gpu_blocks", num_gpu_blocks, 1)
+        check_bool("enable_caching", enable_caching)
+        self.enable_caching = enable_caching
+        self.hash_block_size = check_int("hash_block_size", hash_block_size, 1)
+        self.journal = journal or Journal()
+        self.blocks = [KVCacheBlock(block_id) for block_id in range(num_gpu_blocks)]
+        self.free_block_queue = FreeKVCacheBlockQueue(self.blocks)
+        self.cached_block_hash_to_block = BlockHashToBlockMap()
+        self.null_block = self.free_block_queue.popleft()
+        self.null_block.is_null = True
+
+    # -- taking, sharing, giving back ------------------------------------------------------------
+
+    def get_new_blocks(self, num_blocks: int) -> list[KVCacheBlock]:
+        """The first ``num_blocks`` of the queue; what they cached is evicted.
+
+        ValueError if fewer are free.
+        """
+        if not 0 <= num_blocks <= self.get_num_free_blocks():
+            raise ValueError(
+                f"{num_blocks} blocks cannot be taken: {self.get_num_free_blocks()} are free"
+            )
+        blocks = self.free_block_queue.popleft_n(num_blocks)
+        for block in blocks:
+            self._maybe_evict_cached_block(block)
+            block.ref_cnt = 1
+            if self.journal.recording:
+                self.journal.tell((TAKE, block.block_id, FREE_QUEUE))
+        return blocks
+
+    def touch(self, blocks: Sequence[KVCacheBlock]) -> None:
+        """One more owner for each block; a free one leaves the queue from wherever it stands."""
+        for block in blocks:
+            if block.is_null:
+                continue
+            if block.ref_cnt == 0:
+                self.free_block_queue.remove(block)
+            block.ref_cnt += 1
+
+    def free_blocks(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:
+        """One owner fewer for each block, in the order in which they are to be taken again.
+
+        Of those without an owner the cached ones go to the back of the queue, where their content
+        lasts longest, the others to the front. UsageError if one of them is free.
+        """
+        ordered = [block for block in ordered_blocks if not block.is_null]
+        for position, block in enumerate(ordered):
+            if block.ref_cnt == 0:
+                for counted in ordered[:position]:
+                    counted.ref_cnt += 1
+                raise UsageError(f"block {block.block_id} is free already")
+            block.ref_cnt -= 1
+        unowned = [block for block in ordered if block.ref_cnt == 0]
+        to_front = [block for block in unowned if block.block_hash is None]
+        to_back = [block for block in unowned if block.block_hash is not None]
+        self.free_block_queue.prepend_n(to_front)
+        self.free_block_queue.append_n(to_back)
+
+    # -- content ---------------------------------------------------------------------------------
+
+    def get_cached_block(
+        self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int] = (0,)
+    ) -> list[KVCacheBlock] | None:
+        """The block of each group that holds this content; None if there is none."""
+        block = self.cached_block_hash_to_block.get_one_block(block_hash)
+        return None if block is None else [block]
+
+    def cache_full_blocks(
+        self,
+        request: Request,
+        blocks: Sequence[KVCacheBlock],
+        num_cached_blocks: int,
+        num_full_blocks: int,
+        block_size: int,
+        kv_cache_group_id: int = 0,
+        block_mask: Sequence[bool] | None = None,
+    ) -> None:
+        """Make ``blocks[num_cached_blocks:num_full_blocks]`` of a request's table findable.
+
+        Null blocks stay out, and so do those whose ``block_mask`` is False, if there is one: its
+        first entry belongs to the first of these blocks.
+        """
+        chosen = [
+            index
+            for index in range(num_cached_blocks, num_full_blocks)
+            if not blocks[index].is_null
+            and (block_mask is None or block_mask[index - num_cached_blocks])
+        ]
+        hashes = request.block_hashes
+        for index in chosen:
+            if index >= len(hashes) or blocks[index].block_hash is not None:
+                why = "is cached already" if index < len(hashes) else "is not full"
+                raise UsageError(
+                    f"block {blocks[index].block_id}, number {index} of request "
+                    f"{request.request_id!r}, {why}"
+                )
+        for index in chosen:
+            blocks[index].set_block_hash(hashes[index])
+            self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
+
+    def _maybe_evict_cached_block(self, block: KVCacheBlock) -> bool:
+        """Forget what a block caches; False if that is nothing."""
+        if block.block_hash is None:
+            return False
+        self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
+        block.reset_hash()
+        return True
+
+    def evict_blocks(self, block_ids: Iterable[int]) -> None:
+        """Forget what these blocks cache; owners and places in the queue stay as they are."""
+        for block in [self.blocks[check_int("block id", i, 0)] for i in block_ids]:
+            self._maybe_evict_cached_block(block)
+
+    def reset_prefix_cache(self) -> bool:
+        """Forget everything that is cached; False, and nothing forgotten, while a block is owned.
+
+        The order of the queue stays.
+        """
+        if self.get_num_free_blocks() != self.num_gpu_blocks - 1:
+            return False
+        for block in self.blocks:
+            self._maybe_evict_cached_block(block)
+        return True
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    def get_num_free_blocks(self) -> int:
+        """How many blocks could be taken now, cached or not."""
+        return self.free_block_queue.num_free_blocks
+
+    def get_usage(self) -> float:
+        """The part of the blocks that is owned; the null block does not count."""
+        usable = self.num_gpu_blocks - 1
+        return 1.0 - self.get_num_free_blocks() / usable if usable else 0.0

@@ -1,0 +1,113 @@
+"""What a scheduler is told: how big the cache is, and how much one step may do.
+
+Source: vLLM 0.33.0, ``vllm/config/cache.py`` and ``vllm/config/scheduler.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from pagesim.checks import check_bool, check_count, check_int
+from pagesim.errors import UnsupportedError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """The pool. ``sliding_window`` is in tokens; ``retention_interval`` says what a window caches.
+
+    With a window, None caches every block, 0 those that the prompt's last token needs, and a
+    multiple of the block size those that are needed after each so many tokens as well. TypeError or
+    UsageError names the field and the value.
+    """
+
+    block_size: int
+    num_gpu_blocks: int
+    _: KW_ONLY
+    enable_prefix_caching: bool = True
+    sliding_window: int | None = None
+    retention_interval: int | None = 0
+
+    def __post_init__(self) -> None:
+        check_int("block_size", self.block_size, 1)
+        check_count("num_gpu_blocks", self.num_gpu_blocks, 1)
+        check_bool("enable_prefix_caching", self.enable_prefix_caching)
+        check_window(self.sliding_window, self.retention_interval, self.block_size)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfig:
+    """How much one step may do, and who goes first.
+
+    ``policy`` is "fcfs", or "priority": the smallest `Request.priority` first.
+    ``long_prefill_token_threshold`` limits what one request gets in a step in which it is not
+    alone; 0 is no limit, and ``…_adaptive`` raises it to an equal share of the budget.
+    ``watermark`` is the part of the pool that admission leaves free while others run.
+    ``scheduler_reserve_full_isl``: a prompt is admitted only if the whole of it would fit.
+    ``async_scheduling``: a step is scheduled before the output of the last one is known. TypeError
+    or UsageError names the field and the value.
+    """
+
+    max_num_batched_tokens: int
+    max_num_seqs: int
+    max_model_len: int
+    _: KW_ONLY
+    enable_chunked_prefill: bool = True
+    long_prefill_token_threshold: int = 0
+    long_prefill_token_threshold_adaptive: bool = False
+    policy: str = "fcfs"
+    watermark: float = 0.0
+    scheduler_reserve_full_isl: bool = True
+    async_scheduling: bool = False
+
+    def __post_init__(self) -> None:
+        check_int("max_num_batched_tokens", self.max_num_batched_tokens, 1)
+        check_int("max_num_seqs", self.max_num_seqs, 1)
+        check_int("max_model_len", self.max_model_len, 1)
+        check_int("long_prefill_token_threshold", self.long_prefill_token_threshold, 0)
+        for name in (
+            "enable_chunked_prefill",
+            "long_prefill_token_threshold_adaptive",
+            "scheduler_reserve_full_isl",
+            "async_scheduling",
+        ):
+            check_bool(name, getattr(self, name))
+        if self.policy not in ("fcfs", "priority"):
+            raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
+        check_watermark(self.watermark)
+        if self.max_num_batched_tokens < self.max_num_seqs:
+            raise UsageError(
+                f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
+                f"max_num_seqs ({self.max_num_seqs}): each request takes a token a step"
+            )
+
+
+def check_watermark(watermark: Any) -> None:
+    """TypeError or UsageError unless it is a part of the pool."""
+    if isinstance(watermark, bool) or not isinstance(watermark, int | float):
+        raise TypeError(f"watermark must be a number, not {watermark!r}")
+    if not 0.0 <= watermark <= 1.0:
+        raise UsageError(f"watermark must be between 0 and 1, not {watermark}")
+
+
+def check_window(sliding_window: Any, retention_interval: Any, block_size: int) -> None:
+    """UsageError unless the window and what is cached of it go together."""
+    if isinstance(sliding_window, list | tuple | dict):
+        raise UnsupportedError(
+            f"sliding_window must be one number for all layers, or None, not {sliding_window!r}: "
+            f"hybrid models, with several KV cache groups, are not served here"
+        )
+    if sliding_window is not None:
+        check_int("sliding_window", sliding_window, 1)
+    if retention_interval is None or check_int("retention_interval", retention_interval, 0) == 0:
+        return
+    if sliding_window is None:
+        raise UsageError(
+            f"retention_interval is for a sliding_window, and full attention keeps everything: "
+            f"set it to 0 or None, not {retention_interval}"
+        )
+    if retention_interval % block_size:
+        raise UsageError(
+            f"retention_interval must be a multiple of block_size ({block_size}), "
+            f"not {retention_interval}"
+        )

@@ -1,0 +1,245 @@
+"""The KV cache manager: all that the scheduler asks of the blocks.
+
+Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_manager.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pagesim.checks import check_bool, check_int
+from pagesim.errors import UsageError
+from pagesim.v1.block_pool import BlockPool
+from pagesim.v1.config import check_watermark, check_window
+from pagesim.v1.kv_cache_utils import KVCacheBlock
+from pagesim.v1.request import Request, RequestStatus
+from pagesim.v1.single_type_kv_cache_manager import (
+    FullAttentionManager,
+    SingleTypeKVCacheManager,
+    SlidingWindowManager,
+)
+
+RUNNING = RequestStatus.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class KVCacheBlocks:
+    """Blocks of a request, a list for each KV cache group: here there is one group."""
+
+    blocks: tuple[Sequence[KVCacheBlock], ...]
+
+    def get_block_ids(self) -> tuple[list[int], ...]:
+        """Their ids."""
+        return tuple([block.block_id for block in group] for group in self.blocks)
+
+
+@dataclass(slots=True)
+class PrefixCacheStats:
+    """Requests admitted, the tokens they had then, and those of them that were found.
+
+    What comes back after a preemption is counted apart: it finds its own blocks.
+    """
+
+    requests: int = 0
+    queries: int = 0
+    hits: int = 0
+    preempted_requests: int = 0
+    preempted_queries: int = 0
+    preempted_hits: int = 0
+
+    def record(self, num_tokens: int, num_hits: int, preempted: bool) -> None:
+        """One request is admitted."""
+        if preempted:
+            self.preempted_requests += 1
+            self.preempted_queries += num_tokens
+            self.preempted_hits += num_hits
+        else:
+            self.requests += 1
+            self.queries += num_tokens
+            self.hits += num_hits
+
+
+class KVCacheManager:
+    """Tables on one pool of ``num_gpu_blocks`` blocks, the null block among them.
+
+    ``sliding_window`` is in tokens, None is full attention; ``max_in_flight_tokens`` is the most
+    that is scheduled and not yet computed. The other arguments are those of `CacheConfig` and
+    `SchedulerConfig`. A call that raises has changed nothing.
+    """
+
+    def __init__(
+        self,
+        num_gpu_blocks: int,
+        block_size: int,
+        max_model_len: int,
+        enable_caching: bool = True,
+        sliding_window: int | None = None,
+        watermark: float = 0.0,
+        max_in_flight_tokens: int | None = None,
+        retention_interval: int | None = 0,
+    ) -> None:
+        self.block_size = check_int("block_size", block_size, 1)
+        self.max_model_len = check_int("max_model_len", max_model_len, 1)
+        check_bool("enable_caching", enable_caching)
+        check_watermark(watermark)
+        check_window(sliding_window, retention_interval, block_size)
+        if max_in_flight_tokens is not None:
+            check_int("max_in_flight_tokens", max_in_flight_tokens, 1)
+        self.enable_caching = enable_caching
+        self.block_pool = BlockPool(num_gpu_blocks, enable_caching, block_size)
+        self.journal = self.block_pool.journal
+        self.watermark_blocks = int(watermark * num_gpu_blocks)
+        self.empty_kv_cache_blocks = KVCacheBlocks(((),))
+        self.prefix_cache_stats = PrefixCacheStats()
+        self.single_type_manager: SingleTypeKVCacheManager
+        if sliding_window is None:
+            self.single_type_manager = FullAttentionManager(self.block_pool, block_size)
+        else:
+            self.single_type_manager = SlidingWindowManager(
+                self.block_pool,
+                block_size,
+                sliding_window,
+                max_model_len,
+                max_in_flight_tokens or max_model_len,
+                retention_interval,
+            )
+        self._has_window = sliding_window is not None
+
+    # -- looking up and allocating ---------------------------------------------------------------
+
+    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
+        """The cached blocks that a request could begin with, and how many tokens they hold.
+
+        At least one token remains to be computed, since its output is sampled from. Looking up has
+        no effect: what is found is safe only once `allocate_slots` has been given it. The third
+        value is vLLM's for another feature, always 0.
+        """
+        if not self.enable_caching or request.skip_reading_prefix_cache:
+            return self.empty_kv_cache_blocks, 0, 0
+        limit = (request.num_tokens - 1) // self.block_size
+        found = self.single_type_manager.find_longest_cache_hit(request.block_hashes, limit)
+        return KVCacheBlocks((found,)), len(found) * self.block_size, 0
+
+    def allocate_slots(
+        self,
+        request: Request,
+        num_new_tokens: int,
+        num_new_computed_tokens: int = 0,
+        new_computed_blocks: KVCacheBlocks | None = None,
+        num_lookahead_tokens: int = 0,
+        full_sequence_must_fit: bool = False,
+        reserved_blocks: int = 0,
+        has_scheduled_reqs: bool = True,
+    ) -> KVCacheBlocks | None:
+        """Give a request room for its next tokens; returns the new blocks of its table.
+
+        ``new_computed_blocks`` and ``num_new_computed_tokens`` are what `get_computed_blocks` has
+        found for a request without a table. ``full_sequence_must_fit`` asks for room for all of its
+        tokens, not only the next. None if there is no room, and nothing is allocated then: only
+        blocks behind the window are given back all the same. ValueError for no tokens at all.
+        """
+        hits = new_computed_blocks.blocks[0] if new_computed_blocks else ()
+        if num_new_tokens < 1 or hits or num_new_computed_tokens:
+            self._check_tokens(request, num_new_tokens, num_new_computed_tokens, hits)
+        tables, request_id = self.single_type_manager, request.request_id
+        computed = request.num_computed_tokens + num_new_computed_tokens
+        total_computed = min(computed, self.max_model_len)
+        free = self.block_pool.get_num_free_blocks()
+        if request.status is not RUNNING and has_scheduled_reqs:
+            free -= self.watermark_blocks
+
+        if full_sequence_must_fit:
+            full = min(request.num_tokens, self.max_model_len)
+            if tables.get_num_blocks_to_allocate(request_id, full, hits, computed, True) > free:
+                return None
+        if self._has_window:
+            in_flight = request.num_in_flight_tokens
+            before = self.block_pool.get_num_free_blocks()
+            tables.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
+            free += self.block_pool.get_num_free_blocks() - before
+        need = min(total_computed + num_new_tokens + num_lookahead_tokens, self.max_model_len)
+        num_blocks = tables.get_num_blocks_to_allocate(request_id, need, hits, computed)
+        if num_blocks > free - reserved_blocks:
+            return None
+
+        if hits:
+            tables.allocate_new_computed_blocks(request_id, hits, computed)
+        new_blocks = tables.allocate_new_blocks(request_id, need)
+        if self.enable_caching:
+            # Before they are computed: a step is atomic, so no other request can read them earlier.
+            # Slots ahead of the known tokens hold nothing yet.
+            tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
+        return KVCacheBlocks((new_blocks,)) if new_blocks else self.empty_kv_cache_blocks
+
+    def _check_tokens(
+        self, request: Request, num_new: int, num_new_computed: int, hits: Sequence[KVCacheBlock]
+    ) -> None:
+        check_int("num_new_tokens", num_new, 0)
+        check_int("num_new_computed_tokens", num_new_computed, 0)
+        name = f"request {request.request_id!r}"
+        if num_new == 0 and num_new_computed == 0:
+            raise ValueError(f"{name} must be given at least one token")
+        if num_new_computed != len(hits) * self.block_size:
+            raise UsageError(
+                f"{num_new_computed} computed tokens do not fill the {len(hits)} blocks "
+                f"found for {name}: pass both as get_computed_blocks() returned them"
+            )
+        if hits and self.single_type_manager.req_to_blocks.get(request.request_id):
+            raise UsageError(f"{name} has a table: only a new one can begin with cached blocks")
+
+    # -- what else happens to blocks -------------------------------------------------------------
+
+    def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
+        """Make the full blocks of a request's first tokens findable."""
+        if self.enable_caching:
+            self.single_type_manager.cache_blocks(request, num_computed_tokens)
+
+    def remove_skipped_blocks(self, request_id: str, total_computed_tokens: int) -> None:
+        """Give back the blocks behind the window."""
+        self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
+
+    def free(self, request: Request) -> None:
+        """Give a request's blocks back, last first; one without a table is ignored."""
+        self.single_type_manager.free(request.request_id)
+
+    def pop_blocks_for_free(self, request: Request) -> list[KVCacheBlock]:
+        """Forget a request's table; its blocks stay owned until they are freed in this order."""
+        return self.single_type_manager.pop_blocks_for_free(request.request_id)
+
+    def evict_blocks(self, block_ids: Iterable[int]) -> None:
+        """Forget what these blocks cache."""
+        self.block_pool.evict_blocks(block_ids)
+
+    def reset_prefix_cache(self) -> bool:
+        """Forget all that is cached; False, and nothing forgotten, while a block is owned."""
+        return self.block_pool.reset_prefix_cache()
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    @property
+    def usage(self) -> float:
+        """The part of the pool that is owned."""
+        return self.block_pool.get_usage()
+
+    def get_blocks(self, request_id: str) -> KVCacheBlocks:
+        """A request's table."""
+        return KVCacheBlocks((self.single_type_manager.req_to_blocks.get(request_id, ()),))
+
+    def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
+        """The ids of a request's table; an empty list for an unknown id."""
+        return self.get_blocks(request_id).get_block_ids()
+
+    def get_num_common_prefix_blocks(self, running_request_id: str) -> list[int]:
+        """Always [0]: the attention kernel that shared a prefix among all requests is gone."""
+        return [0]
+
+    def make_prefix_cache_stats(self) -> PrefixCacheStats:
+        """The counts since the last call."""
+        stats, self.prefix_cache_stats = self.prefix_cache_stats, PrefixCacheStats()
+        return stats
+
+    def state(self) -> Any:
+        """What tables and pool look like now."""
+        raise NotImplementedError

@@ -1,0 +1,154 @@
+"""A block as a plain record, the queue of free blocks, and the hash of what a block holds.
+
+Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_utils.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from marshal import dumps
+from typing import Any
+
+from pagesim.errors import UsageError
+
+BlockHash = bytes
+"""The SHA-256 of a block's tokens and of all tokens before them."""
+
+NONE_HASH: BlockHash = sha256(b"pagesim.v1").digest()
+"""What stands in front of a first block: a fixed seed, so that hashes are the same everywhere."""
+
+MARSHAL_VERSION = 2  # the last one whose bytes depend on the values alone
+
+
+def hash_block_tokens(
+    parent_block_hash: BlockHash | None,
+    curr_block_token_ids: Sequence[int],
+    extra_keys: tuple[Any, ...] | None = None,
+) -> BlockHash:
+    """The hash of a full block: equal if and only if the tokens up to its end are, and the keys."""
+    content = (parent_block_hash or NONE_HASH, tuple(curr_block_token_ids), extra_keys)
+    return sha256(dumps(content, MARSHAL_VERSION)).digest()
+
+
+class KVCacheBlock:
+    """One block of the pool: how many requests own it, what it holds, where it stands in the queue.
+
+    ``block_hash`` is None unless the block is cached. The neighbors ``prev_free_block`` and
+    ``next_free_block`` are None unless the block is in the free queue.
+    """
+
+    __slots__ = (
+        "_block_hash",
+        "block_id",
+        "is_null",
+        "next_free_block",
+        "prev_free_block",
+        "ref_cnt",
+    )
+
+    def __init__(self, block_id: int) -> None:
+        self.block_id = block_id
+        self.ref_cnt = 0
+        self.is_null = False
+        self._block_hash: BlockHash | None = None
+        self.prev_free_block: Any = None
+        self.next_free_block: Any = None
+
+    @property
+    def block_hash(self) -> BlockHash | None:
+        """The hash of what the block holds, if it is cached."""
+        return self._block_hash
+
+    def set_block_hash(self, block_hash: BlockHash) -> None:
+        """Say what the block holds. UsageError if that has been said already."""
+        if self._block_hash is not None:
+            raise UsageError(f"block {self.block_id} has a hash: reset_hash() comes first")
+        self._block_hash = block_hash
+
+    def reset_hash(self) -> None:
+        """The block's content is not found any more."""
+        self._block_hash = None
+
+    def __repr__(self) -> str:
+        return f"KVCacheBlock({self.block_id}, ref_cnt={self.ref_cnt})"
+
+
+class FreeKVCacheBlockQueue:
+    """The free blocks, next to be taken first: a linked list through the blocks themselves.
+
+    A linked list because a hit takes a block out of the middle, where a deque would have to search.
+    """
+
+    def __init__(self, blocks: Iterable[KVCacheBlock]) -> None:
+        self.num_free_blocks = 0
+        # Two sentinels, so that each block in the queue has both neighbors.
+        self.fake_free_list_head = KVCacheBlock(-1)
+        self.fake_free_list_tail = KVCacheBlock(-1)
+        self.fake_free_list_head.next_free_block = self.fake_free_list_tail
+        self.fake_free_list_tail.prev_free_block = self.fake_free_list_head
+        self.append_n(list(blocks))
+
+    def popleft(self) -> KVCacheBlock:
+        """Take the first block. ValueError if there is none."""
+        if not self.num_free_blocks:
+            raise ValueError("no block is free")
+        return self.popleft_n(1)[0]
+
+    def popleft_n(self, n: int) -> list[KVCacheBlock]:
+        """Take the first ``n`` blocks, in order. AssertionError if there are fewer."""
+        if not 0 <= n <= self.num_free_blocks:
+            raise AssertionError(f"{n} blocks cannot be taken: {self.num_free_blocks} are free")
+        taken = []
+        block = self.fake_free_list_head.next_free_block
+        for _ in range(n):
+            taken.append(block)
+            following = block.next_free_block
+            block.prev_free_block = block.next_free_block = None
+            block = following
+        self.fake_free_list_head.next_free_block = block
+        block.prev_free_block = self.fake_free_list_head
+        self.num_free_blocks -= n
+        return taken
+
+    def remove(self, block: KVCacheBlock) -> None:
+        """Take a block from wherever it stands. RuntimeError if it is not in the queue."""
+        before, after = block.prev_free_block, block.next_free_block
+        if before is None or after is None:
+            raise RuntimeError(f"block {block.block_id} is not in the free queue")
+        before.next_free_block, after.prev_free_block = after, before
+        block.prev_free_block = block.next_free_block = None
+        self.num_free_blocks -= 1
+
+    def append(self, block: KVCacheBlock) -> None:
+        """Put a block at the back."""
+        self.append_n([block])
+
+    def append_n(self, blocks: Sequence[KVCacheBlock]) -> None:
+        """Put blocks at the back: the last of them becomes the last of the queue."""
+        self._insert(self.fake_free_list_tail.prev_free_block, blocks)
+
+    def prepend_n(self, blocks: Sequence[KVCacheBlock]) -> None:
+        """Put blocks at the front: the first of them becomes the first of the queue."""
+        self._insert(self.fake_free_list_head, blocks)
+
+    def _insert(self, before: KVCacheBlock, blocks: Sequence[KVCacheBlock]) -> None:
+        for block in blocks:
+            if block.next_free_block is not None:
+                raise UsageError(f"block {block.block_id} is in the free queue already")
+        if len(set(blocks)) < len(blocks):
+            raise UsageError(f"a block can be freed once, and not as often as in {blocks}")
+        after = before.next_free_block
+        for block in blocks:
+            before.next_free_block, block.prev_free_block = block, before
+            before = block
+        before.next_free_block, after.prev_free_block = after, before
+        self.num_free_blocks += len(blocks)
+
+    def get_all_free_blocks(self) -> list[KVCacheBlock]:
+        """All blocks of the queue, front to back."""
+        blocks, block = [], self.fake_free_list_head.next_free_block
+        while block is not self.fake_free_list_tail:
+            blocks.append(block)
+            block = block.next_free_block
+        return blocks

@@ -1,0 +1,45 @@
+"""What a step decided, as the workers are told: new requests in full, known ones by differences.
+
+Source: vLLM 0.33.0, ``vllm/v1/core/sched/output.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class NewRequestData:
+    """A request that the workers do not know: its tokens and its whole table."""
+
+    req_id: str
+    prompt_token_ids: list[int]
+    block_ids: tuple[list[int], ...]
+    num_computed_tokens: int
+
+
+@dataclass(slots=True)
+class CachedRequestData:
+    """Requests that the workers know, in parallel lists.
+
+    ``new_block_ids`` has the blocks that a table grew by, None if it did not, and the whole table
+    for a request in ``resumed_req_ids``. ``num_computed_tokens`` is the count before this step.
+    """
+
+    req_ids: list[str] = field(default_factory=list)
+    resumed_req_ids: set[str] = field(default_factory=set)
+    new_block_ids: list[tuple[list[int], ...] | None] = field(default_factory=list)
+    num_computed_tokens: list[int] = field(default_factory=list)
+    num_output_tokens: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class SchedulerOutput:
+    """One step: ``num_scheduled_tokens`` has the running requests first, then the admitted ones."""
+
+    scheduled_new_reqs: list[NewRequestData]
+    scheduled_cached_reqs: CachedRequestData
+    num_scheduled_tokens: dict[str, int]
+    total_num_scheduled_tokens: int
+    preempted_req_ids: set[str]
+    finished_req_ids: set[str]

@@ -1,0 +1,400 @@
+"""The scheduler: how many tokens each request computes in the next step.
+
+There are no phases. Each request has tokens that are not computed yet, and catches up with them as
+far as the budget and the blocks allow, whether they are of its prompt or sampled.
+
+Source: vLLM 0.33.0, ``vllm/v1/core/sched/scheduler.py`` and ``async_scheduler.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pagesim.checks import check_bool, check_token_ids
+from pagesim.errors import UsageError
+from pagesim.v1.config import CacheConfig, SchedulerConfig
+from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
+from pagesim.v1.kv_cache_manager import KVCacheManager
+from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
+from pagesim.v1.request import Request, RequestStatus
+from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
+
+WAITING, RUNNING = RequestStatus.WAITING, RequestStatus.RUNNING
+PREEMPTED = RequestStatus.PREEMPTED
+Blocks = tuple[list[int], ...] | None
+
+
+@dataclass(slots=True)
+class Step:
+    """A step while it is being decided."""
+
+    budget: int
+    threshold: int
+    running: list[Request] = field(default_factory=list)
+    new: list[Request] = field(default_factory=list)
+    resumed: list[Request] = field(default_factory=list)
+    num_tokens: dict[str, int] = field(default_factory=dict)
+    new_blocks: dict[str, Blocks] = field(default_factory=dict)
+    has_preempted: bool = False
+
+    def add(self, request: Request, num_tokens: int, new_blocks: Blocks) -> None:
+        """A request takes part, with this many tokens."""
+        self.num_tokens[request.request_id] = num_tokens
+        self.new_blocks[request.request_id] = new_blocks
+        self.budget -= num_tokens
+
+    def strike(self, request: Request) -> None:
+        """A running request was preempted: if it took part, it does not any more."""
+        self.has_preempted = True
+        if request.request_id in self.num_tokens:
+            self.running.remove(request)
+            self.budget += self.num_tokens.pop(request.request_id)
+
+    def limit(self, num_tokens: int) -> int:
+        """How many of ``num_tokens`` a request may compute."""
+        if 0 < self.threshold < num_tokens:
+            num_tokens = self.threshold
+        return min(num_tokens, self.budget)
+
+
+class Scheduler:
+    """Decides each step by the policy and within the budgets of ``scheduler_config``.
+
+    ``requests`` are the unfinished ones by id; ``waiting`` and ``running`` are live queues, front
+    first: read them only. A call that raises has changed nothing.
+    """
+
+    def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
+        if not isinstance(scheduler_config, SchedulerConfig):
+            raise TypeError(f"scheduler_config must be a SchedulerConfig, not {scheduler_config!r}")
+        if not isinstance(cache_config, CacheConfig):
+            raise TypeError(f"cache_config must be a CacheConfig, not {cache_config!r}")
+        self.scheduler_config = scheduler_config
+        self.cache_config = cache_config
+        steps_in_flight = 2 if scheduler_config.async_scheduling else 1
+        self.kv_cache_manager = KVCacheManager(
+            cache_config.num_gpu_blocks,
+            cache_config.block_size,
+            scheduler_config.max_model_len,
+            cache_config.enable_prefix_caching,
+            cache_config.sliding_window,
+            scheduler_config.watermark,
+            steps_in_flight * scheduler_config.max_num_batched_tokens,
+            cache_config.retention_interval,
+        )
+        self.journal = self.kv_cache_manager.journal
+        self.requests: dict[str, Request] = {}
+        self._by_priority = scheduler_config.policy == "priority"
+        self.waiting: RequestQueue = (
+            PriorityRequestQueue() if self._by_priority else FCFSRequestQueue()
+        )
+        self.running: list[Request] = []
+        self.finished_req_ids: set[str] = set()
+        self.preempted_req_ids: set[str] = set()
+        self._in_flight: list[SchedulerOutput] = []
+
+    # -- requests come and go --------------------------------------------------------------------
+
+    def add_request(self, request: Request) -> None:
+        """Let a new request wait. UsageError names what is wrong with it."""
+        if not isinstance(request, Request):
+            raise TypeError(f"request must be a Request, not {request!r}")
+        name, longest = f"request {request.request_id!r}", self.scheduler_config.max_model_len
+        if request.request_id in self.requests:
+            raise UsageError(f"{name} is here already: give each request an id of its own")
+        if request.status is not WAITING:
+            raise UsageError(f"{name} must be WAITING, not {request.status.name}")
+        if request.num_tokens >= longest:
+            raise UsageError(
+                f"{name} has {request.num_tokens} tokens, which leaves no room to generate one: "
+                f"max_model_len is {longest}"
+            )
+        if request.block_size not in (None, self.cache_config.block_size):
+            raise UsageError(
+                f"{name} has hashes of blocks of {request.block_size} tokens, and the cache has "
+                f"blocks of {self.cache_config.block_size}"
+            )
+        self.requests[request.request_id] = request
+        self.waiting.add_request(request)
+
+    def finish_requests(
+        self, request_ids: str | Iterable[str], finished_status: RequestStatus
+    ) -> list[Request]:
+        """End requests from outside; unknown ids are ignored. Returns those that were here."""
+        if not RequestStatus.is_finished(finished_status):
+            raise UsageError(f"finished_status must be a finished one, not {finished_status!r}")
+        ids = [request_ids] if isinstance(request_ids, str) else dict.fromkeys(request_ids)
+        ended = [self.requests[request_id] for request_id in ids if request_id in self.requests]
+        for request in ended:
+            request.status = finished_status
+            self._free_request(request)
+        self._remove_finished(ended)
+        return ended
+
+    def _free_request(self, request: Request) -> None:
+        """A finished request gives its blocks back at once; workers hear of it in the next step."""
+        self.kv_cache_manager.free(request)
+        self.finished_req_ids.add(request.request_id)
+        del self.requests[request.request_id]
+
+    def _remove_finished(self, finished: Sequence[Request]) -> None:
+        if finished:
+            self.running = [request for request in self.running if not request.is_finished()]
+            self.waiting.remove_requests(finished)
+
+    # -- a step ----------------------------------------------------------------------------------
+
+    def schedule(self) -> SchedulerOutput:
+        """Decide the next step: running requests first, then the waiting ones while there is room.
+
+        A step may be empty while requests wait: a request that never fits waits forever.
+        """
+        config, count = self.scheduler_config, len(self.running) + len(self.waiting)
+        budget, threshold = config.max_num_batched_tokens, config.long_prefill_token_threshold
+        if threshold and config.long_prefill_token_threshold_adaptive:
+            threshold = max(threshold, budget // max(count, 1))
+        step = Step(budget, threshold if count > 1 else 0)
+        self._schedule_running(step)
+        if not step.has_preempted:
+            self._schedule_waiting(step)
+        output = self._output_of(step)
+        self._update_after_schedule(step)
+        if step.num_tokens:
+            self._in_flight.append(output)
+        return output
+
+    def _schedule_running(self, step: Step) -> None:
+        """Let running requests go on in their order; others are preempted where blocks lack."""
+        longest = self.scheduler_config.max_model_len
+        index = 0
+        while index < len(self.running) and step.budget > 0:
+            request = self.running[index]
+            ahead = request.num_output_placeholders
+            num_new_tokens = min(
+                step.limit(request.num_tokens + ahead - request.num_computed_tokens),
+                longest - request.num_computed_tokens - 1,
+            )
+            if num_new_tokens < 1 or (ahead and self._last_step_in_flight(request)):
+                index += 1
+                continue
+            while (
+                new_blocks := self.kv_cache_manager.allocate_slots(request, num_new_tokens)
+            ) is None:
+                place = self._victim()
+                victim = self.running.pop(place)
+                step.strike(victim)
+                self._preempt_request(victim)
+                if victim is request:
+                    break
+                index -= place < index
+            else:
+                ids = new_blocks.get_block_ids() if new_blocks.blocks[0] else None
+                step.add(request, num_new_tokens, ids)
+                step.running.append(request)
+                index += 1
+
+    def _last_step_in_flight(self, request: Request) -> bool:
+        """Whether the steps in flight sample all that the request may still generate."""
+        sampled = request.num_computed_tokens + 2 - request.num_output_placeholders
+        return sampled >= request.num_prompt_tokens + request.max_tokens
+
+    def _victim(self) -> int:
+        """The place in ``running`` of the request that makes room: the last, or least urgent."""
+        if not self._by_priority:
+            return len(self.running) - 1
+        urgency = [(request.priority, request.arrival_time) for request in self.running]
+        return urgency.index(max(urgency))
+
+    def _preempt_request(self, request: Request, discard_stale_output: bool = False) -> None:
+        """Take all blocks of a request that has left ``running``: it will begin again."""
+        self.kv_cache_manager.free(request)
+        stale = request.num_stale_output_tokens > 0 and request.discard_stale_output
+        request.discard_stale_output = discard_stale_output or stale
+        request.num_stale_output_tokens = request.num_in_flight_tokens
+        request.num_output_placeholders = 0
+        request.status = PREEMPTED
+        request.num_computed_tokens = 0
+        request.num_preemptions += 1
+        self.waiting.prepend_request(request)
+        self.preempted_req_ids.add(request.request_id)
+
+    def _schedule_waiting(self, step: Step) -> None:
+        """Admit waiting requests in their order, up to the first for which there is no room."""
+        config, manager = self.scheduler_config, self.kv_cache_manager
+        passed_over: list[Request] = []
+        while step.budget > 0 and self.waiting and len(self.running) < config.max_num_seqs:
+            request = self.waiting.peek_request()
+            if request.num_stale_output_tokens and not request.discard_stale_output:
+                passed_over.append(self.waiting.pop_request())
+                continue
+            hits, num_hits, _ = manager.get_computed_blocks(request)
+            num_new_tokens = request.num_tokens - num_hits
+            if 0 < step.threshold < num_new_tokens:
+                num_new_tokens = step.threshold
+            if not config.enable_chunked_prefill and num_new_tokens > step.budget:
+                break
+            num_new_tokens = min(num_new_tokens, step.budget)
+            new_blocks = manager.allocate_slots(
+                request,
+                num_new_tokens,
+                num_hits,
+                hits,
+                full_sequence_must_fit=config.scheduler_reserve_full_isl,
+                has_scheduled_reqs=bool(self.running),
+            )
+            if new_blocks is None:
+                break
+            self.running.append(self.waiting.pop_request())
+            is_new = request.status is WAITING
+            manager.prefix_cache_stats.record(request.num_tokens, num_hits, not is_new)
+            (step.new if is_new else step.resumed).append(request)
+            request.status = RUNNING
+            request.num_computed_tokens = num_hits
+            step.add(request, num_new_tokens, manager.get_block_ids(request.request_id))
+        self.waiting.prepend_requests(passed_over)
+
+    def _output_of(self, step: Step) -> SchedulerOutput:
+        new = [
+            NewRequestData(
+                request.request_id,
+                request.prompt_token_ids,
+                step.new_blocks[request.request_id] or ([],),
+                request.num_computed_tokens,
+            )
+            for request in step.new
+        ]
+        known = step.running + step.resumed
+        cached = CachedRequestData(
+            [request.request_id for request in known],
+            {request.request_id for request in step.resumed},
+            [step.new_blocks[request.request_id] for request in known],
+            [request.num_computed_tokens for request in known],
+            [request.num_output_tokens + request.num_output_placeholders for request in known],
+        )
+        output = SchedulerOutput(
+            new,
+            cached,
+            step.num_tokens,
+            sum(step.num_tokens.values()),
+            self.preempted_req_ids,
+            self.finished_req_ids,
+        )
+        self.preempted_req_ids, self.finished_req_ids = set(), set()
+        return output
+
+    def _update_after_schedule(self, step: Step) -> None:
+        """Take the scheduled tokens as computed, so that the next step can be scheduled at once."""
+        is_async = self.scheduler_config.async_scheduling
+        for request_id, num_tokens in step.num_tokens.items():
+            request = self.requests[request_id]
+            request.num_computed_tokens += num_tokens
+            request.num_in_flight_tokens += num_tokens
+            request.is_prefill_chunk = request.num_computed_tokens < (
+                request.num_tokens + request.num_output_placeholders
+            )
+            if is_async and not request.is_prefill_chunk:
+                request.num_output_placeholders += 1
+
+    # -- what a step sampled ---------------------------------------------------------------------
+
+    def update_from_output(
+        self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[str, Sequence[int]]
+    ) -> dict[int, EngineCoreOutputs]:
+        """Add the tokens that a step sampled, by request; what is complete ends here.
+
+        Returns the outputs of client 0, the only one; {} if there are none.
+        """
+        if scheduler_output not in self._in_flight:
+            if scheduler_output.num_scheduled_tokens:
+                raise UsageError("this step is not in flight: update_from_output() saw it before")
+            return {}
+        sampled = {
+            request_id: check_token_ids(f"the tokens of request {request_id!r}", tokens)
+            for request_id, tokens in sampled_token_ids.items()
+        }
+        self._in_flight.remove(scheduler_output)
+        outputs, finished = [], []
+        for request_id, num_tokens in scheduler_output.num_scheduled_tokens.items():
+            request = self.requests.get(request_id)
+            if request is None:
+                continue
+            new = self._update_request(request, num_tokens, sampled.get(request_id, []))
+            if request.is_finished():
+                finished.append(request)
+                self._free_request(request)
+            if new:
+                outputs.append(EngineCoreOutput(request_id, new, request.get_finished_reason()))
+        self._remove_finished(finished)
+        return {0: EngineCoreOutputs(outputs)} if outputs else {}
+
+    def _update_request(
+        self, request: Request, num_scheduled: int, sampled: list[int]
+    ) -> list[int]:
+        """Add what a step of ``num_scheduled`` tokens has sampled; returns what was added."""
+        request.num_in_flight_tokens -= num_scheduled
+        is_stale = request.num_stale_output_tokens > 0
+        if is_stale:
+            request.num_stale_output_tokens -= num_scheduled
+            if request.discard_stale_output:
+                return []
+        was_running, ahead = request.status is RUNNING, request.num_output_placeholders
+        new = []
+        for token in sampled:
+            request.append_output_token_ids(token)
+            new.append(token)
+            if check_stop(request, token, self.scheduler_config.max_model_len):
+                break
+        if ahead and not is_stale:
+            request.num_output_placeholders -= len(new)
+            if was_running:
+                # When its slot was allocated, the token was not known, and its block not full.
+                computed = request.num_computed_tokens - request.num_in_flight_tokens
+                self.kv_cache_manager.cache_blocks(request, computed)
+        return new
+
+    # -- the rest --------------------------------------------------------------------------------
+
+    def reset_prefix_cache(self, reset_running_requests: bool = False) -> bool:
+        """Forget all that is cached, which works only while no block is owned.
+
+        ``reset_running_requests`` preempts all that runs first; RuntimeError if blocks are owned
+        all the same.
+        """
+        check_bool("reset_running_requests", reset_running_requests)
+        if reset_running_requests:
+            self._check_all_owned_by_running()
+            while self.running:
+                self._preempt_request(self.running.pop(), discard_stale_output=True)
+        return self.kv_cache_manager.reset_prefix_cache()
+
+    def _check_all_owned_by_running(self) -> None:
+        owners: dict[int, int] = {}
+        for request in self.running:
+            for block_id in self.kv_cache_manager.get_block_ids(request.request_id)[0]:
+                owners[block_id] = owners.get(block_id, 0) + 1
+        for block in self.kv_cache_manager.block_pool.blocks:
+            if not block.is_null and block.ref_cnt != owners.get(block.block_id, 0):
+                raise RuntimeError(
+                    f"block {block.block_id} is owned outside the running requests: free it first"
+                )
+
+    def get_request_counts(self) -> tuple[int, int]:
+        """How many requests run, and how many wait."""
+        return len(self.running), len(self.waiting)
+
+    def get_num_unfinished_requests(self) -> int:
+        """How many requests run or wait."""
+        return len(self.running) + len(self.waiting)
+
+
+def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:
+    """Whether a request ends with this token; its status says why.
+
+    Source: vLLM 0.33.0, ``vllm/v1/core/sched/utils.py``.
+    """
+    if last_token_id in request.stop_token_ids:
+        request.status = RequestStatus.FINISHED_STOPPED
+    elif request.num_tokens >= max_model_len or request.num_output_tokens >= request.max_tokens:
+        request.status = RequestStatus.FINISHED_LENGTH_CAPPED
+    return request.is_finished()
