@@ -1,6 +1,7 @@
 """pagesim shows how vLLM keeps the KV cache of a language model in pages.
 
-The names are those of vLLM 0.6.4.post1, so that its source can be read alongside.
+The names are those of vLLM 0.6.4.post1, so that its source can be read alongside. `pagesim.v1` has
+those of vLLM V1, release 0.33.0.
 """
 
 from pagesim import starting as starting  # first: it handles Ctrl-C while the rest is imported
@@ -38,7 +39,7 @@ from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 if TYPE_CHECKING:
-    from pagesim import exercises, workload
+    from pagesim import exercises, v1, workload
     from pagesim.simulation import Simulation, simulate
     from pagesim.studies.sweep import CellResult, Sweep, simulate_cell, sweep
 
@@ -96,12 +97,13 @@ __all__ = [
     "simulate",
     "simulate_cell",
     "sweep",
+    "v1",
     "workload",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("exercises", "workload"):
+    if name in ("exercises", "v1", "workload"):
         return import_module(f"pagesim.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'pagesim' has no attribute {name!r}")

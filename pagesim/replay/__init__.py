@@ -1,8 +1,9 @@
-"""Replays a recording of vLLM 0.6.4.post1 in pagesim and compares every operation.
+"""Replays a recording of vLLM in pagesim and compares every operation.
 
 A recording is JSON Lines (``.jsonl`` or ``.jsonl.gz``): a header that says what is simulated, then
 one operation per line with what vLLM returned and its state afterwards. All of it must be equal,
-except the state that a *failed* operation left behind in vLLM: pagesim rolls back instead.
+except the state that a *failed* operation left behind in vLLM V0: pagesim rolls back instead.
+Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import numbered_objects
@@ -24,15 +25,28 @@ from pagesim.replay.block_layer import (
     UnknownNameError,
 )
 from pagesim.replay.scheduler import SchedulerPlayer
+from pagesim.replay.v1 import (
+    BlockPoolPlayer,
+    FreeQueuePlayer,
+    KVCacheManagerPlayer,
+    V1SchedulerPlayer,
+)
 from pagesim.timeline import Timeline, record
 
-FORMAT = "pagesim-trace/1"
-MAX_BLOCKS = 10_000_000
-PLAYERS: dict[str, type[Player]] = {
-    "block_table": BlockTablePlayer,
-    "block_manager": BlockManagerPlayer,
-    "scheduler": SchedulerPlayer,
+PLAYERS: dict[str, dict[str, type[Player]]] = {
+    "pagesim-trace/1": {
+        "block_table": BlockTablePlayer,
+        "block_manager": BlockManagerPlayer,
+        "scheduler": SchedulerPlayer,
+    },
+    "pagesim-v1-trace/1": {
+        "free_queue": FreeQueuePlayer,
+        "block_pool": BlockPoolPlayer,
+        "kv_cache_manager": KVCacheManagerPlayer,
+        "scheduler": V1SchedulerPlayer,
+    },
 }
+T = TypeVar("T")
 IGNORED = ("i", "op", "args", "state_after_error")
 
 
@@ -66,14 +80,10 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     name = fspath(path)
     lines = numbered_objects(name, TraceError)
     header = next(lines, (1, {}))[1]
-    if header.get("format") != FORMAT:
-        raise TraceError(f"{name}:1: format must be {FORMAT!r}, not {header.get('format')!r}")
-    kind = header.get("kind")
-    if not isinstance(kind, str) or kind not in PLAYERS:
-        raise TraceError(f"{name}:1: kind must be one of {sorted(PLAYERS)}, not {kind!r}")
+    players = _chosen(PLAYERS, header, "format", name)
+    kind, player = header["kind"], _chosen(players, header, "kind", name)()
     equal = total = 0
     mismatch: str | None = None
-    player = PLAYERS[kind]()
     runs: list[Timeline] = []
     with ExitStack() as recorder:
 
@@ -91,6 +101,14 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
                 mismatch = _compare(player, operation, f"{name}:{line}", begin)
                 equal += mismatch is None
     return ReplayResult(name, kind, equal, total, mismatch, tuple(runs))
+
+
+def _chosen(choices: dict[str, T], header: dict[str, Any], key: str, name: str) -> T:
+    """What the header's ``key`` selects; TraceError if it selects nothing."""
+    value = header.get(key)
+    if not isinstance(value, str) or value not in choices:
+        raise TraceError(f"{name}:1: {key} must be one of {sorted(choices)}, not {value!r}")
+    return choices[value]
 
 
 def _compare(
@@ -113,6 +131,8 @@ def _compare(
             raise TraceError(f"{where}: op {op!r}: {unknown}") from None
         except Exception as raised:
             error, got = raised, {"error": _name_of(raised, expected)}
+            if player.state_after_error:
+                got["state"] = player.state()
     difference = _difference(expected, got, "")
     if difference is None:
         return None
@@ -152,9 +172,9 @@ def _reset(player: Player, config: Any, where: str) -> None:
     """Start over with ``config``; TraceError if it is invalid."""
     try:
         pools = config.get("cache", config)
-        for pool in ("num_gpu_blocks", "num_cpu_blocks"):
-            if pools[pool] > MAX_BLOCKS:
-                raise UsageError(f"{pool} is {pools[pool]}, more than {MAX_BLOCKS}")
+        for pool in player.pools:
+            if pools[pool] > player.max_blocks:
+                raise UsageError(f"{pool} is {pools[pool]}, more than {player.max_blocks}")
         player.config = config
         player.start(config)
     except (AttributeError, TypeError, KeyError, ValueError) as error:

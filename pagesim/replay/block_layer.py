@@ -1,18 +1,17 @@
-"""The operations of a recording: one player for each kind of recording.
+"""The operations of a recording of vLLM V0: one player for each kind of recording.
 
 A player has a method ``op_x`` for each operation ``x``, with the arguments of the recording.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pagesim.timeline import Timeline
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
-from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 
@@ -45,12 +44,16 @@ class Player:
     """Runs the operations of one kind of recording: ``op_x`` runs the operation ``x``.
 
     ``start`` discards everything and makes a new ``subject``, the object under test; ``state`` is
-    its state as a recording has it after each operation.
+    its state as a recording has it after each operation; with ``state_after_error``, also after one
+    that failed. ``pools`` are the entries of the config that say how many blocks there are.
     """
 
     config: dict[str, Any]
     run: Timeline | None = None
-    subject: Scheduler | SelfAttnBlockSpaceManager | CpuGpuBlockAllocator
+    subject: Any
+    pools: ClassVar[tuple[str, ...]] = ("num_gpu_blocks", "num_cpu_blocks")
+    max_blocks: ClassVar[int] = 10_000_000
+    state_after_error: ClassVar[bool] = False
 
     def start(self, config: dict[str, Any]) -> None:
         raise NotImplementedError

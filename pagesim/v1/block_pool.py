@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pagesim.checks import check_bool, check_count, check_int
-from pagesim.errors import UsageError
+from pagesim.checks import check_bool, check_count, check_int, check_token_ids
+from pagesim.errors import UnsupportedError, UsageError
 from pagesim.journal import Journal
 from pagesim.journal.effects import TAKE
 from pagesim.v1.kv_cache_utils import BlockHash, FreeKVCacheBlockQueue, KVCacheBlock
@@ -129,6 +129,11 @@ class BlockPool:
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int] = (0,)
     ) -> list[KVCacheBlock] | None:
         """The block of each group that holds this content; None if there is none."""
+        if list(kv_cache_group_ids) != [0]:
+            raise UnsupportedError(
+                f"kv_cache_group_ids must be [0], not {kv_cache_group_ids}: hybrid models, with "
+                f"several KV cache groups, are not served here"
+            )
         block = self.cached_block_hash_to_block.get_one_block(block_hash)
         return None if block is None else [block]
 
@@ -147,6 +152,11 @@ class BlockPool:
         Null blocks stay out, and so do those whose ``block_mask`` is False, if there is one: its
         first entry belongs to the first of these blocks.
         """
+        if num_full_blocks > len(blocks):
+            raise UsageError(
+                f"request {request.request_id!r} has {len(blocks)} blocks: {num_full_blocks} "
+                f"cannot be full"
+            )
         chosen = [
             index
             for index in range(num_cached_blocks, num_full_blocks)
@@ -158,7 +168,7 @@ class BlockPool:
             if index >= len(hashes) or blocks[index].block_hash is not None:
                 why = "is cached already" if index < len(hashes) else "is not full"
                 raise UsageError(
-                    f"block {blocks[index].block_id}, number {index} of request "
+                    f"block {blocks[index].block_id}, entry {index} of the table of request "
                     f"{request.request_id!r}, {why}"
                 )
         for index in chosen:
@@ -175,8 +185,12 @@ class BlockPool:
 
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Forget what these blocks cache; owners and places in the queue stay as they are."""
-        for block in [self.blocks[check_int("block id", i, 0)] for i in block_ids]:
-            self._maybe_evict_cached_block(block)
+        ids = check_token_ids("block_ids", block_ids)
+        for block_id in ids:
+            if not 0 <= block_id < self.num_gpu_blocks:
+                raise UsageError(f"block {block_id} does not belong to this pool")
+        for block_id in ids:
+            self._maybe_evict_cached_block(self.blocks[block_id])
 
     def reset_prefix_cache(self) -> bool:
         """Forget everything that is cached; False, and nothing forgotten, while a block is owned.

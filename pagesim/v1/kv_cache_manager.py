@@ -141,8 +141,11 @@ class KVCacheManager:
         blocks behind the window are given back all the same. ValueError for no tokens at all.
         """
         hits = new_computed_blocks.blocks[0] if new_computed_blocks else ()
-        if num_new_tokens < 1 or hits or num_new_computed_tokens:
+        if type(num_new_tokens) is not int or num_new_tokens < 1 or hits or num_new_computed_tokens:
             self._check_tokens(request, num_new_tokens, num_new_computed_tokens, hits)
+        if num_lookahead_tokens or reserved_blocks:
+            check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
+            check_int("reserved_blocks", reserved_blocks, 0)
         tables, request_id = self.single_type_manager, request.request_id
         computed = request.num_computed_tokens + num_new_computed_tokens
         total_computed = min(computed, self.max_model_len)

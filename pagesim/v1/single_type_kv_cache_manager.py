@@ -102,7 +102,7 @@ class SingleTypeKVCacheManager:
             return
         self.block_pool.cache_full_blocks(
             request,
-            self.req_to_blocks[request.request_id],
+            self.req_to_blocks.get(request.request_id, ()),
             num_cached,
             num_full,
             self.block_size,

@@ -130,6 +130,7 @@ COVERED = (
     "pagesim/sizing/**/*",
     "pagesim/studies/**/*",
     "pagesim/timeline/**/*",
+    "pagesim/v1/**/*",
     "pagesim/workload/**/*",
     "tools/**/*",
 )

@@ -1,0 +1,416 @@
+"""A call that fails changes nothing; `allocate_slots` that answers None only opens the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pagesim.errors import UnsupportedError, UsageError
+from pagesim.v1 import (
+    BlockPool,
+    CacheConfig,
+    FreeKVCacheBlockQueue,
+    KVCacheBlock,
+    KVCacheManager,
+    Request,
+    RequestStatus,
+    Scheduler,
+    SchedulerConfig,
+)
+from tests.v1.world import check, everything, pool_state
+
+pytestmark = pytest.mark.ch07
+
+SIZE = 4
+ABORTED = RequestStatus.FINISHED_ABORTED
+
+
+def request(name: str, num_tokens: int, first: int = 0, **options: Any) -> Request:
+    return Request(name, range(first, first + num_tokens), block_size=SIZE, **options)
+
+
+def admit(manager: KVCacheManager, new: Request) -> Request:
+    """Look a request up, give it room for all its tokens, and take them as computed."""
+    hits, found, _ = manager.get_computed_blocks(new)
+    assert manager.allocate_slots(new, new.num_tokens - found, found, hits) is not None
+    new.num_computed_tokens, new.status = new.num_tokens, RequestStatus.RUNNING
+    return new
+
+
+def leave_free(manager: KVCacheManager, num_free: int) -> None:
+    """Take blocks from the front until this many are free."""
+    manager.block_pool.get_new_blocks(manager.block_pool.get_num_free_blocks() - num_free)
+
+
+# -- answers of None ---------------------------------------------------------------------------
+
+Call = Callable[[], object]
+
+
+def new_prompt(manager: KVCacheManager) -> Call:
+    new = request("new", 13)
+    return lambda: manager.allocate_slots(new, 13)
+
+
+def prompt_that_must_fit_whole(manager: KVCacheManager) -> Call:
+    new = request("new", 13)
+    return lambda: manager.allocate_slots(new, 2, full_sequence_must_fit=True)
+
+
+def hits_in_the_queue(manager: KVCacheManager) -> Call:
+    old = admit(manager, request("old", 8))
+    manager.free(old)
+    new = request("new", 13)
+
+    def call() -> object:
+        """Whether 0, 1 or 2 blocks are found still: each costs as much as a new one."""
+        hits, found, _ = manager.get_computed_blocks(new)
+        return manager.allocate_slots(new, 13 - found, found, hits)
+
+    return call
+
+
+def hits_in_use(manager: KVCacheManager) -> Call:
+    admit(manager, request("old", 8))
+    new = request("new", 21)
+    return lambda: manager.allocate_slots(new, 13, 8, manager.get_computed_blocks(new)[0])
+
+
+def next_tokens(manager: KVCacheManager) -> Call:
+    its = admit(manager, request("its", 7))
+    its.append_output_token_ids(range(50, 64))
+    return lambda: manager.allocate_slots(its, 14)
+
+
+def lookahead(manager: KVCacheManager) -> Call:
+    its = admit(manager, request("its", 7))
+    its.append_output_token_ids(50)
+    return lambda: manager.allocate_slots(its, 1, num_lookahead_tokens=13)
+
+
+def reserved(manager: KVCacheManager) -> Call:
+    new = request("new", 5)
+    return lambda: manager.allocate_slots(new, 5, reserved_blocks=2)
+
+
+NEED = {
+    new_prompt: 4,
+    prompt_that_must_fit_whole: 4,
+    hits_in_the_queue: 4,
+    hits_in_use: 4,
+    next_tokens: 4,
+    lookahead: 4,
+    reserved: 4,
+}
+"""Free blocks that each call takes, or asks for."""
+
+
+NEED_CACHING = (hits_in_use,)
+CASES = [
+    pytest.param(scene, caching, id=f"{scene.__name__}-{'cached' if caching else 'plain'}")
+    for scene in NEED
+    for caching in (True, False)
+    if caching or scene not in NEED_CACHING
+]
+
+
+@pytest.mark.parametrize(("scene", "caching"), CASES)
+def test_none_changes_nothing_whatever_is_free(
+    scene: Callable[[KVCacheManager], Call], caching: bool
+) -> None:
+    need = NEED[scene]
+    for num_free in range(need + 1):
+        manager = KVCacheManager(20, SIZE, 64, caching)
+        call = scene(manager)
+        leave_free(manager, num_free)
+        before = everything(manager)
+        if num_free == need:
+            assert call() is not None
+        else:
+            assert call() is None
+            assert everything(manager) == before, num_free
+
+
+def test_none_below_the_watermark_changes_nothing() -> None:
+    manager = KVCacheManager(10, SIZE, 64, watermark=0.2)
+    leave_free(manager, 3)
+    before, new = everything(manager), request("new", 8)
+    assert manager.allocate_slots(new, 8) is None
+    assert everything(manager) == before
+    assert manager.allocate_slots(new, 8, has_scheduled_reqs=False) is not None
+
+
+@pytest.mark.parametrize("caching", [True, False])
+def test_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
+    manager = KVCacheManager(6, SIZE, 64, caching, sliding_window=5, retention_interval=None)
+    its = admit(manager, request("its", 12))
+    before, fields = everything(manager), {**vars_of(its)}
+    assert manager.allocate_slots(its, 24) is None
+    after = everything(manager)
+    assert before["tables"] == {"its": [1, 2, 3]} and after["tables"] == {"its": [0, 0, 3]}
+    back = [4, 5, 2, 1] if caching else [2, 1, 4, 5]
+    assert after["free"] == back
+    assert [after["refs"][i] for i in (1, 2, 3)] == [0, 0, 1]
+    same = ("hashes", "found", "cached", "stats")
+    assert [after[key] for key in same] == [before[key] for key in same]
+    assert vars_of(its) == fields
+    check(manager)
+
+
+def vars_of(its: Request) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value := getattr(its, name), list) else value
+        for name in Request.__slots__
+    }
+
+
+# -- calls that raise --------------------------------------------------------------------------
+
+
+def scene() -> tuple[KVCacheManager, Request, Request]:
+    """A manager with a running request of 3 blocks, and a new one that finds 2 of them."""
+    manager = KVCacheManager(12, SIZE, 64)
+    return manager, admit(manager, request("its", 12)), request("new", 9)
+
+
+FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], type, str]] = {
+    "no tokens": (lambda m, its, new: m.allocate_slots(its, 0), ValueError, "at least one token"),
+    "fewer than none": (lambda m, its, new: m.allocate_slots(its, -1), UsageError, "not -1"),
+    "half a token": (lambda m, its, new: m.allocate_slots(its, 0.5), TypeError, "must be an int"),
+    "lookahead": (
+        lambda m, its, new: m.allocate_slots(its, 1, num_lookahead_tokens=-1),
+        UsageError,
+        "num_lookahead_tokens must be at least 0",
+    ),
+    "reserved": (
+        lambda m, its, new: m.allocate_slots(its, 1, reserved_blocks="2"),
+        TypeError,
+        "reserved_blocks must be an int",
+    ),
+    "hits and a table": (
+        lambda m, its, new: m.allocate_slots(its, 1, 8, m.get_computed_blocks(new)[0]),
+        UsageError,
+        "'its' has a table",
+    ),
+    "hits of another length": (
+        lambda m, its, new: m.allocate_slots(new, 1, 7, m.get_computed_blocks(new)[0]),
+        UsageError,
+        "7 computed tokens do not fill the 2 blocks",
+    ),
+    "computed without hits": (
+        lambda m, its, new: m.allocate_slots(new, 1, 4),
+        UsageError,
+        "4 computed tokens do not fill the 0 blocks",
+    ),
+    "caching without a table": (
+        lambda m, its, new: m.cache_blocks(new, 8),
+        UsageError,
+        "request 'new' has 0 blocks: 2 cannot be full",
+    ),
+    "an id that is too large": (
+        lambda m, its, new: m.evict_blocks([1, 12]),
+        UsageError,
+        "block 12 does not belong",
+    ),
+    "a negative id": (lambda m, its, new: m.evict_blocks([1, -1]), UsageError, "block -1 does not"),
+    "an id that is none": (lambda m, its, new: m.evict_blocks([1, "2"]), TypeError, "must be an"),
+    "more than are free": (
+        lambda m, its, new: m.block_pool.get_new_blocks(9),
+        ValueError,
+        "9 blocks cannot be taken: 8 are free",
+    ),
+    "fewer than no blocks": (
+        lambda m, its, new: m.block_pool.get_new_blocks(-1),
+        ValueError,
+        "-1 blocks cannot be taken",
+    ),
+    "free twice in one call": (
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (2, 1, 2)]),
+        UsageError,
+        "block 2 is free already",
+    ),
+    "free what is free": (
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (1, 4)]),
+        UsageError,
+        "block 4 is free already",
+    ),
+    "cached twice": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, m.block_pool.blocks[4:0:-1], 0, 2, 4
+        ),
+        UsageError,
+        "block 3, entry 1 of the table of request 'new', is cached already",
+    ),
+    "cached before it is full": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:9], 0, 3, 4),
+        UsageError,
+        "block 6, entry 2 of the table of request 'new', is not full",
+    ),
+    "two groups": (
+        lambda m, its, new: m.block_pool.get_cached_block(new.block_hashes[0], [0, 1]),
+        UnsupportedError,
+        "hybrid models",
+    ),
+    "tokens that are none": (
+        lambda m, its, new: its.append_output_token_ids([1, "2"]),
+        TypeError,
+        r"token_ids\[1\] must be an int",
+    ),
+    "a token that is true": (
+        lambda m, its, new: its.append_output_token_ids(True),
+        TypeError,
+        "must be a list of ints",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_call_that_raises_changes_nothing(name: str) -> None:
+    manager, its, new = scene()
+    before, fields = everything(manager), (vars_of(its), vars_of(new))
+    call, error, message = FAILING[name]
+    with pytest.raises(error, match=message):
+        call(manager, its, new)
+    assert everything(manager) == before
+    assert (vars_of(its), vars_of(new)) == fields
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda q, b: q.popleft_n(4), AssertionError, "4 blocks cannot be taken: 3 are free"),
+        (lambda q, b: q.popleft_n(-1), AssertionError, "-1 blocks"),
+        (lambda q, b: q.remove(b[0]), RuntimeError, "block 0 is not in the free queue"),
+        (lambda q, b: q.append(b[1]), UsageError, "block 1 is in the free queue already"),
+        (lambda q, b: q.append_n([b[0], b[1]]), UsageError, "block 1 is in"),
+        (lambda q, b: q.prepend_n([b[0], b[3]]), UsageError, "block 3 is in"),
+        (lambda q, b: q.prepend_n([b[0], b[0]]), UsageError, "can be freed once"),
+    ],
+)
+def test_a_queue_refuses_and_stays(call: Any, error: type, message: str) -> None:
+    blocks = [KVCacheBlock(i) for i in range(4)]
+    queue = FreeKVCacheBlockQueue(blocks)
+    assert queue.popleft() is blocks[0]
+    with pytest.raises(error, match=message):
+        call(queue, blocks)
+    assert queue.get_all_free_blocks() == blocks[1:] and queue.num_free_blocks == 3
+    assert blocks[0].prev_free_block is blocks[0].next_free_block is None
+
+
+def test_an_empty_queue() -> None:
+    queue = FreeKVCacheBlockQueue([])
+    with pytest.raises(ValueError, match="no block is free"):
+        queue.popleft()
+    assert queue.popleft_n(0) == queue.get_all_free_blocks() == []
+
+
+def test_a_foreign_request_leaves_a_pool_as_it_is() -> None:
+    pool = BlockPool(4, True, SIZE)
+    before = pool_state(pool)
+    with pytest.raises(UsageError, match="request 'new' has 1 blocks: 2 cannot be full"):
+        pool.cache_full_blocks(request("new", 8), pool.blocks[1:2], 0, 2, SIZE)
+    assert pool_state(pool) == before
+
+
+# -- the scheduler -----------------------------------------------------------------------------
+
+
+def scheduler(**options: Any) -> Scheduler:
+    config = SchedulerConfig(32, 4, 64, **options)
+    return Scheduler(config, CacheConfig(SIZE, 12))
+
+
+def with_two() -> Scheduler:
+    """One request runs with a step in flight, one waits."""
+    its = scheduler()
+    its.add_request(request("a", 9))
+    its.schedule()
+    its.add_request(request("b", 9, 50))
+    return its
+
+
+SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
+    "no request": (lambda s: s.add_request("a"), TypeError, "request must be a Request"),
+    "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is here already"),
+    "too long": (lambda s: s.add_request(request("c", 64)), UsageError, "max_model_len is 64"),
+    "other blocks": (
+        lambda s: s.add_request(Request("c", [1], block_size=8)),
+        UsageError,
+        "hashes of blocks of 8 tokens",
+    ),
+    "not waiting": (lambda s: s.add_request(ended()), UsageError, "must be WAITING, not FINISHED"),
+    "an end that is none": (
+        lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED),
+        UsageError,
+        "must be a finished one",
+    ),
+    "tokens that are none": (
+        lambda s: s.update_from_output(s._in_flight[0], {"a": [1], "b": ["x"]}),
+        TypeError,
+        "the tokens of request 'b'",
+    ),
+    "reset while a block is owned outside": (
+        lambda s: s.reset_prefix_cache(reset_running_requests=True),
+        RuntimeError,
+        "block 11 is owned outside the running requests",
+    ),
+    "reset of what": (lambda s: s.reset_prefix_cache("all"), TypeError, "must be True or False"),
+}
+
+
+def ended() -> Request:
+    its = request("c", 3)
+    its.status = ABORTED
+    return its
+
+
+@pytest.mark.parametrize("name", SCHEDULER_CALLS)
+def test_a_scheduler_call_that_raises_changes_nothing(name: str) -> None:
+    its = with_two()
+    pool = its.kv_cache_manager.block_pool
+    pool.free_block_queue.remove(pool.blocks[11])
+    pool.blocks[11].ref_cnt = 1
+    before = everything(its)
+    call, error, message = SCHEDULER_CALLS[name]
+    with pytest.raises(error, match=message):
+        call(its)
+    assert everything(its) == before
+
+
+def test_an_output_is_taken_once() -> None:
+    its = with_two()
+    output = its._in_flight[0]
+    its.update_from_output(output, {"a": [7]})
+    before = everything(its)
+    with pytest.raises(UsageError, match="this step is not in flight"):
+        its.update_from_output(output, {"a": [7]})
+    assert everything(its) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"max_num_seqs": 0}, UsageError, "max_num_seqs must be at least 1"),
+        ({"max_num_seqs": 64}, UsageError, "must be at least max_num_seqs"),
+        ({"policy": "lifo"}, UsageError, "policy must be 'fcfs' or 'priority', not 'lifo'"),
+        ({"watermark": 1.5}, UsageError, "watermark must be between 0 and 1, not 1.5"),
+        ({"watermark": "half"}, TypeError, "watermark must be a number"),
+        ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
+        ({"long_prefill_token_threshold": -1}, UsageError, "must be at least 0"),
+        ({"num_gpu_blocks": 0}, UsageError, "num_gpu_blocks must be at least 1"),
+        ({"sliding_window": 0}, UsageError, "sliding_window must be at least 1"),
+        ({"sliding_window": [4, None]}, UnsupportedError, "hybrid models"),
+        ({"retention_interval": 8}, UsageError, "full attention keeps everything"),
+        ({"sliding_window": 4, "retention_interval": 6}, UsageError, "a multiple of block_size"),
+    ],
+)
+def test_a_config_is_refused_by_name(options: dict[str, Any], error: type, message: str) -> None:
+    steps = {"max_num_batched_tokens": 32, "max_num_seqs": 4, "max_model_len": 64}
+    cache = {"block_size": SIZE, "num_gpu_blocks": 12}
+    for name, value in options.items():
+        known = name in CacheConfig.__dataclass_fields__
+        (cache if known else steps)[name] = value
+    with pytest.raises(error, match=message):
+        Scheduler(SchedulerConfig(**steps), CacheConfig(**cache))

@@ -1,0 +1,147 @@
+"""Every recording of the real vLLM 0.33.0 replays without a single difference."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pagesim import cli
+from pagesim.replay import TraceError, replay_file
+
+DATA = Path(__file__).parents[1] / "data" / "v1"
+RECORDINGS = sorted(DATA.glob("*.jsonl.gz"))
+SHARED = Path(__file__).parents[3] / "shared" / "vllm_v1" / "traces"
+
+pytestmark = pytest.mark.ch07
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.open(path, "rt")]
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_all_recordings_are_here() -> None:
+    kinds = [path.name.split("-")[0] for path in RECORDINGS]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        "block_pool": 2,
+        "free_queue": 1,
+        "kv_cache_manager": 7,
+        "scheduler": 10,
+    }
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
+def test_recording(path: Path) -> None:
+    result = replay_file(path)
+    assert result.mismatch is None, result.mismatch
+    assert result.operations == result.total == len(lines_of(path)) - 1 > 100
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the original recordings are not beside this clone")
+def test_the_data_are_the_original_recordings() -> None:
+    originals = {path.name.removesuffix(".gz"): path for path in SHARED.iterdir()}
+    assert len(originals) == len(RECORDINGS)
+    for path in RECORDINGS:
+        original = originals[path.name.removesuffix(".gz")]
+        content = original.read_bytes()
+        content = gzip.decompress(content) if original.suffix == ".gz" else content
+        assert gzip.decompress(path.read_bytes()) == content, path.name
+
+
+def changed(value: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return value + "x"
+    if isinstance(value, list):
+        return [*value[:-1], changed(value[-1])] if value else [7]
+    return {**value, "more": 7} if isinstance(value, dict) else 7
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
+def test_each_kind_of_change_is_told(path: Path, tmp_path: Path) -> None:
+    """One part of the answer or of the state is changed: told at its line, as it is there."""
+    lines = lines_of(path)[:120]
+    parts = {
+        (key, part) for line in lines[1:] for key in ("ret", "state") for part in keys(line, key)
+    }
+    assert len(parts) >= 3
+    for key, part in sorted(parts):
+        at = min(n for n, line in enumerate(lines) if part in keys(line, key))
+        line = lines[at]
+        new = changed(line[key][part] if part else line[key])
+        bent = line | {key: line[key] | {part: new} if part else new}
+        result = replay_file(write(tmp_path / "x.jsonl", [*lines[:at], bent, lines[at + 1]]))
+        assert result.operations == at - 1, (key, part)
+        assert f"x.jsonl:{at + 1} op#{line['i']} {line['op']}.{key}" in (result.mismatch or "")
+
+
+def keys(line: dict[str, Any], key: str) -> set[str]:
+    """The parts of an answer or of a state; "" for an answer without parts."""
+    value = line.get(key)
+    if line.get("op") == "reset" or value is None:
+        return set()
+    return set(value) if isinstance(value, dict) else {""}
+
+
+def test_an_error_is_compared_and_so_is_what_it_leaves(tmp_path: Path) -> None:
+    lines = lines_of(DATA / "free_queue-queue-101.jsonl.gz")
+    errors = {line["error"]: n for n, line in enumerate(lines) if "error" in line}
+    assert set(errors) == {"AssertionError", "RuntimeError", "ValueError"}
+    for error, at in errors.items():
+        told = [*lines[:at], lines[at] | {"error": "KeyError"}, *lines[at + 1 :]]
+        result = replay_file(write(tmp_path / "x.jsonl", told))
+        assert f"expected 'KeyError', got '{error}'" in (result.mismatch or "")
+        state = {"free": [1], "num": 1}
+        left = [*lines[:at], lines[at] | {"state": state}, *lines[at + 1 :]]
+        assert ".state.free" in (replay_file(write(tmp_path / "x.jsonl", left)).mismatch or "")
+
+
+HEADERS = {path.name.split("-")[0]: lines_of(path)[0] for path in RECORDINGS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        ("free_queue", {"format": "pagesim-trace/1"}, "kind must be one of"),
+        ("free_queue", {"format": "pagesim-v2-trace/1"}, "format must be one of"),
+        ("free_queue", {"config": {"num_blocks": 10**9}}, "num_blocks is 1000000000, more than"),
+        ("free_queue", {"config": {"num_blocks": "many"}}, "no simulator can be made"),
+        ("block_pool", {"config": {"num_gpu_blocks": 4}}, "no simulator can be made"),
+        ("kv_cache_manager", {"config": {"num_gpu_blocks": 4}}, "no simulator can be made"),
+        ("kv_cache_manager", {"config": None}, "no simulator can be made"),
+        ("scheduler", {"config": {"cache": {"num_gpu_blocks": 4}}}, "no simulator can be made"),
+        ("scheduler", {"config": {"cache": 3}}, "no simulator can be made"),
+    ],
+)
+def test_a_file_that_cannot_be_replayed(
+    tmp_path: Path, kind: str, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TraceError, match=f"x.jsonl:1: .*{message}"):
+        replay_file(write(tmp_path / "x.jsonl", [HEADERS[kind] | change]))
+
+
+def test_a_hybrid_model_is_refused_by_name(tmp_path: Path) -> None:
+    header = HEADERS["kv_cache_manager"]
+    config = header["config"] | {"sliding_window": [None, 4]}
+    with pytest.raises(TraceError, match="hybrid models, with several KV cache groups, are not"):
+        replay_file(write(tmp_path / "x.jsonl", [header | {"config": config}]))
+
+
+def test_the_command_takes_them() -> None:
+    files = [str(path) for path in RECORDINGS]
+    done = CliRunner().invoke(cli.cli, ["replay", "--json", *files])
+    answer = json.loads(done.output)
+    assert (done.exit_code, answer["ok"], len(answer["files"])) == (0, True, 20)
