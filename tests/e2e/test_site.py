@@ -55,8 +55,9 @@ def test_a_page_is_alive_without_a_network(page: Page, folder: Path, name: str) 
         frame = page.all("iframe.pagesim-frame")[number]
         page.js("arguments[0].scrollIntoView()", frame)
         page.driver.switch_to.frame(frame)
-        page.ready().click("next")
-        assert page.step == 1
+        first = page.ready().step  # it opens where something happens
+        page.click("next")
+        assert page.step == first + 1
         page.top()
     page.shot(f"site-{name}")
     remote = {url for url in page.requests() if url.startswith("http")}
