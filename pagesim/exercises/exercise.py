@@ -14,7 +14,8 @@ from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
-from pagesim.exercises.guard import NOT_WRITTEN, Answer, Call, attempt, call_plainly
+from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
+from pagesim.exercises.problem import NOT_WRITTEN
 from pagesim.exercises.values import SHOWN, difference, equal_values, has_nan, shown, wrong_type
 from pagesim.exercises.verdict import Verdict
 

@@ -6,13 +6,12 @@ import ast
 import contextlib
 import itertools
 import os
-import re
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from pagesim import exercises
 from pagesim.exercises import guard
 from pagesim.exercises.case import Case
 from pagesim.exercises.guard import Answer, attempt
+from pagesim.exercises.problem import NOT_WRITTEN
 
 CASE = Case(([3, 1, 2],))
 ALARMS = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such alarms on Windows")
@@ -159,22 +159,31 @@ def test_an_exception_is_named_with_the_student_s_line(
     assert tried(function).problem.startswith(expected)
 
 
-def test_an_answer_that_is_slow_on_every_case_is_given_up() -> None:
-    exercise = replace(exercises.get("2.1"), seconds=0.05)
+def test_an_answer_that_is_slow_on_every_case_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case takes 1.5 s of 2 s by this clock, and all of them may take 20 s."""
+    clock = SimpleNamespace(monotonic=(1.5 * tick for tick in itertools.count()).__next__)
+    monkeypatch.setattr("pagesim.exercises.exercise.time", clock)
+    exercise = exercises.get("2.1")
+    verdict = exercise.check(exercise.reference)
+    assert not verdict and verdict.tried == 14
+    assert verdict.yours == "14 cases took 21 s: that is far too slow."
 
-    def slow(*args: Any) -> Any:
-        time.sleep(0.03)
-        return exercise.reference(*args)
 
-    verdict = exercise.check(slow)
-    assert not verdict and 10 <= verdict.tried <= 20
-    assert re.fullmatch(r"\d+ cases took \d+ s: that is far too slow\.", verdict.yours)
+def test_an_exception_that_cannot_be_printed_is_named() -> None:
+    class Odd(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def raises(_: list[int]) -> None:
+        raise Odd
+
+    assert tried(raises).problem.startswith("Odd (line ")
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("raise NotImplementedError()", guard.NOT_WRITTEN),
+        ("raise NotImplementedError()", NOT_WRITTEN),
         ("x = nope + 1", "CompilationError: NameError('nope is not defined') (line: x = nope + 1)"),
     ],
 )

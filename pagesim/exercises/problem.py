@@ -1,0 +1,59 @@
+"""What went wrong in a student's function, as one sentence that names the line."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import sysconfig
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NOT_WRITTEN = "The function is not written yet."
+_OURS = [str(Path(__file__).parents[1])]
+_OTHERS = [sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")]
+
+
+def named(error: BaseException, function: Callable[..., Any]) -> str:
+    """The exception, and the student's own line that it came from."""
+    error = _inner(error)
+    if isinstance(error, NotImplementedError) and not error.args:
+        return NOT_WRITTEN
+    if type(error).__module__ == "triton.compiler.errors":
+        return _not_compiled(error)
+    said = type(error).__name__
+    with contextlib.suppress(Exception):  # its __str__ may be the student's
+        said = " ".join(f"{said}: {error}".split()).rstrip(":")[:300]
+    line = _line(error, function)
+    return f"{said} ({line})" if line else said
+
+
+def _inner(error: BaseException) -> BaseException:
+    """What was raised in a kernel: Triton's interpreter wraps it."""
+    cause = error.__cause__
+    return cause if type(error).__name__ == "InterpreterError" and cause is not None else error
+
+
+def _not_compiled(error: Any) -> str:
+    """Triton's compiler quotes the whole kernel up to the line that it cannot compile."""
+    quoted = str(error).split("\n")
+    line = quoted[-3].strip() if len(quoted) > 3 else ""
+    if line == "raise NotImplementedError()":
+        return NOT_WRITTEN
+    return f"{type(error).__name__}: {quoted[-1]} (line: {line})"
+
+
+def _line(error: BaseException, function: Callable[..., Any]) -> str:
+    """The deepest line that the student wrote: of her function's file, or of no library."""
+    frames = traceback.extract_tb(error.__traceback__, limit=500)
+    own = getattr(getattr(function, "__code__", None), "co_filename", None)
+    hers = [f for f in frames if f.filename == own] or [f for f in frames if _hers(f.filename)]
+    if not hers:
+        return ""
+    text = linecache.getline(hers[-1].filename, hers[-1].lineno or 0).strip()
+    return f"line {hers[-1].lineno}: {text}" if text else f"line {hers[-1].lineno}"
+
+
+def _hers(filename: str) -> bool:
+    return not any(filename.startswith(folder) for folder in (*_OURS, *_OTHERS))
