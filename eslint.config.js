@@ -1,7 +1,8 @@
 // How the player's script is checked: make lint, where `make web-setup` has been run.
 
 const browser = ["atob", "Blob", "console", "DecompressionStream", "document", "getComputedStyle", "history", "Image", "location",
-  "MutationObserver", "matchMedia", "parent", "performance", "ResizeObserver", "Response", "sessionStorage", "setInterval", "clearInterval", "setTimeout",
+  "MutationObserver", "matchMedia", "parent", "performance", "ResizeObserver", "Response", "setInterval",
+  "clearInterval", "setTimeout",
   "TextDecoder", "URL", "URLSearchParams", "window", "XMLSerializer"];
 
 const rules = {

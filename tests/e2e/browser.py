@@ -153,7 +153,8 @@ class Page:
         return state
 
     def picture(self) -> tuple[str, str, bytes]:
-        """All there is to see of a step: the picture's markup, what is said, and the pixels."""
+        """All there is to see of a step, when nothing moves: markup, what is said, and pixels."""
+        self.until("return document.getAnimations().length === 0")
         stage = self.js("return document.querySelector('.ps-stage').outerHTML")
         said = self.js("return document.querySelector('.ps-said').outerHTML")
         return stage, said, self.one(".ps-stage").screenshot_as_png
@@ -185,6 +186,11 @@ class Page:
     def choose(self, block: int) -> None:
         """Click a block in its pool."""
         self.one(f'.ps-stage [data-block="{block}"] .edge').click()
+
+    def forget(self) -> None:
+        """Empty what files on the disk have stored: scores of other tests."""
+        clear = {"origin": "file://", "storageTypes": "local_storage"}
+        self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", clear)
 
     def size(self, width: int, height: int) -> None:
         """How large the window is within, in pixels."""

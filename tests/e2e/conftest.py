@@ -57,6 +57,7 @@ def page(chromium: WebDriver) -> Iterator[Page]:
     # A tab that does not believe it has the focus gives none to what is in it.
     chromium.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
     tab.dark(False)
+    tab.forget()
     tab.console()
     tab.requests()
     yield tab

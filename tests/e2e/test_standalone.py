@@ -150,6 +150,23 @@ def test_a_right_prediction_scores_and_steps(player: Page) -> None:
     assert player.text(".ps-score") == "1 of 1 right"
 
 
+def test_the_score_outlives_the_window(player: Page) -> None:
+    player.click("predict")
+    player.choose(0)
+    address = player.js("return location.href")
+    player.js("sessionStorage.clear()")
+    player.driver.get("about:blank")
+    player.driver.get(address)
+    player.ready().click("predict")
+    assert player.text(".ps-score") == "1 of 1 right"
+    player.js(
+        "Object.keys(localStorage).forEach((k) => localStorage.setItem(k, '{\"asked\": -1}'))"
+    )
+    player.driver.refresh()
+    player.ready()
+    assert player.data("ready") == "true", "what is stored there is not believed"
+
+
 def test_a_wrong_prediction_says_why(player: Page) -> None:
     player.click("predict")
     player.one(".ps-answer").send_keys("7")

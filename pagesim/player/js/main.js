@@ -33,19 +33,23 @@ import { Run } from "./model.js";
 import { Pair } from "./pair.js";
 import { message, parse, unpack } from "./read.js";
 
-/** Where the step is kept: an iframe that was scrolled away begins again. */
+/**
+ * Where the step is kept, because an iframe that scrolls out of view is reloaded; and the score of the
+ * answers, which outlives the window. Both belong to this file alone.
+ */
 function keeper(text) {
   let hash = 0x811c9dc5; // FNV-1a: it names the file, nothing more
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   const key = `pagesim-player:${(hash >>> 0).toString(16)}:${text.length}`;
-  return {
+  const within = (storage, name) => ({
     read() {
-      try { return JSON.parse(sessionStorage.getItem(key)) ?? {}; } catch { return {}; }
+      try { return JSON.parse(window[storage].getItem(name)) ?? {}; } catch { return {}; }
     },
     write(value) {
-      try { sessionStorage.setItem(key, JSON.stringify(value)); } catch { /* then it starts from the beginning */ }
+      try { window[storage].setItem(name, JSON.stringify(value)); } catch { /* then it is forgotten */ }
     },
-  };
+  });
+  return { ...within("sessionStorage", key), score: within("localStorage", `${key}:score`) };
 }
 
 /** Light or dark, as the notebook around it, or else as the system. Follows both. */

@@ -2,10 +2,13 @@
 
 import { button, html } from "./html.js";
 import { isRight, questionFor, solution, wantsMany, whereIs } from "./questions.js";
+import { isCount } from "./read.js";
 
 export class Predict {
   constructor(player) {
-    Object.assign(this, { player, on: false, question: null, picks: [], asked: 0, right: 0 });
+    const kept = player.storage.score.read(), told = isCount(kept.asked) && isCount(kept.right);
+    Object.assign(this, { player, on: false, question: null, picks: [],
+      asked: told ? kept.asked : 0, right: told ? kept.right : 0 });
     this.button = button("predict", "Predict", "ask before each step which block it is about",
       () => this.set(!this.on));
     this.score = html("span", { class: "ps-score", "aria-live": "polite" });
@@ -88,6 +91,7 @@ export class Predict {
     const where = astray === undefined ? `it is ${what}` : `${whereIs(state, astray)}; it is ${what}`;
     this.asked += 1;
     this.right += right;
+    this.player.storage.score.write({ asked: this.asked, right: this.right });
     this.tellScore();
     this.leave(right ? "right" : "wrong", right ? `\u2713 Right: ${what}.` : `\u2717 Wrong: ${where}.`);
   }
