@@ -39,9 +39,9 @@ Tokens = str | Iterable[int]
 class Story:
     """Sequences that write into the pages of one block manager.
 
-    Sizes are numbers of blocks, and of slots in a block. ``record=False`` saves the time of
+    Sizes are numbers of blocks, and of slots per block. ``record=False`` saves the time of
     recording; then there is no ``run``. Errors are the manager's: NoFreeBlocksError if no block is
-    left; then nothing has changed.
+    left, in which case nothing has changed.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Story:
 
     @property
     def run(self) -> Timeline:
-        """What happened so far, step by step. UsageError if the story is not recorded."""
+        """What has happened so far, step by step. UsageError if the story is not recorded."""
         if self._run is None:
             raise UsageError("this story is not recorded: it was made with record=False")
         return self._run

@@ -1,13 +1,13 @@
-"""The one place where a change is written down: so that it can be taken back, and be told.
+"""The one place where changes are noted, so that they can be undone and recorded.
 
-A class that changes something says so here, and only when the journal is active::
+A class that changes something notes it here, but only while the journal is active::
 
     if self.journal.active:
         self.journal.note((TAKE, block_id, "GPU free list"), self._untake, block_id)
 
-Two kinds of listeners make it active. A call that may fail half way is a transaction (``with
-self.journal:``): if it raises, the inverses run, last first. And a recorder is told the events:
-each public call is one, with the rows that were noted on the way. Idle, a journal costs one
+Transactions and recorders make it active. A call that may fail midway is a transaction (``with
+self.journal:``): if it raises, the inverses run, last first. A recorder receives events: each
+public call is one, with the rows that were noted during the call. An idle journal costs one
 attribute test.
 """
 
@@ -24,7 +24,7 @@ from pagesim.errors import UsageError
 from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name
 
 Row = tuple[Any, ...]
-"""What happened: a kind of `effects`, and what it concerns. ``FORMAT.md`` lists them."""
+"""What happened: a kind from `effects`, and what it concerns. ``FORMAT.md`` lists them."""
 
 START = 0, 0, 0
 """Where the outermost transaction begins."""
@@ -35,21 +35,21 @@ Owner = TypeVar("Owner", bound="Journaled")
 
 
 class Journaled(Protocol):
-    """What writes into a journal."""
+    """An object that writes to a journal."""
 
     @property
     def journal(self) -> Journal: ...
 
 
 class Recorder(Protocol):
-    """What listens to a journal: it is told each event once nothing can take it back any more."""
+    """Listens to a journal: receives each event once it can no longer be undone."""
 
     has_queues: bool
-    """Whether the queues of a scheduler are recorded: if not, its decisions are no events."""
+    """Whether the queues of a scheduler are recorded: if not, its decisions are not events."""
 
     @property
     def tables(self) -> Container[Any]:
-        """The tables of which it has been told what they hold."""
+        """The tables whose contents it knows."""
 
     def begin_step(self) -> None:
         """The events from here on belong to the next step of a scheduler."""
@@ -77,14 +77,14 @@ class Journal:
 
     def __init__(self) -> None:
         self.active = False
-        """Whether a transaction is on, or a recorder listens: only then anything is noted."""
+        """Whether a transaction is open or a recorder listens: only then are changes noted."""
         self.recorder: Recorder | None = None
         self.wants_events = False
-        """Whether the next public call is an event: it is not within one that is being recorded."""
+        """Whether the next public call is an event: not if it is made by a call being recorded."""
         self.names: WeakKeyDictionary[Any, Name] = WeakKeyDictionary()
-        """What the tables are called that have been given a name."""
+        """The names of the tables that have one."""
         self.recording = False
-        """Whether a call is being recorded: only then rows are kept."""
+        """Whether a call is being recorded: only then are rows kept."""
         self._inverses: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self._rows: list[Row] = []
         self._closed: list[tuple[str, Any, list[Row], str | None, str | None]] = []
@@ -93,9 +93,9 @@ class Journal:
     # -- what happened -------------------------------------------------------------------------
 
     def note(self, row: Row | None, inverse: Callable[..., object], *args: Any) -> None:
-        """Write down what was just done, and that ``inverse(*args)`` takes it back.
+        """Note what was just done, and that ``inverse(*args)`` undoes it.
 
-        ``row`` is None for what no reader of a run would see. Only while ``active``.
+        ``row`` is None for a change that a run does not show. Call it only while ``active``.
         """
         if row is not None and self.recording:
             self._rows.append(row)
@@ -103,7 +103,7 @@ class Journal:
             self._inverses.append((inverse, args))
 
     def tell(self, row: Row) -> None:
-        """Write down what happened when there is nothing, or nothing else, to take back."""
+        """Note what happened when there is nothing, or nothing else, to undo."""
         if self.recording:
             self._rows.append(row)
 
@@ -117,26 +117,26 @@ class Journal:
     ) -> None:
         """:meth:`note` that ``table`` begins to write ``tokens``; its blocks note how.
 
-        UsageError for a token beyond 64 bits: no timeline could keep it.
+        UsageError for a token beyond 64 bits: a timeline cannot store it.
         """
         if self.recording:
             for token in tokens:
                 if not -(2**63) <= token < 2**63:
                     raise UsageError(
-                        f"token {token} cannot be recorded: a timeline keeps tokens of 64 bits"
+                        f"token {token} cannot be recorded: a timeline stores tokens of 64 bits"
                     )
             self._rows.append((APPEND, table, start, tokens))
         if self._marks:
             self._inverses.append((inverse, args))
 
     def opened(self, table: Any, name: Name) -> None:
-        """``table`` begins, and is called ``name``. Said even when nothing listens."""
+        """Note that ``table`` begins as ``name``. Call it even when nothing listens."""
         self.names[table] = name
         if self.active:
             self.note((OPEN, table, name, [], 0, []), self.names.pop, table)
 
     def closed(self, table: Any) -> None:
-        """``table`` has given its blocks back. Said even when nothing listens."""
+        """Note that ``table`` has freed its blocks. Call it even when nothing listens."""
         name = self.names.pop(table, None)
         if self.active:
             self.note((CLOSE, table), self._reopen, table, name)
@@ -153,7 +153,7 @@ class Journal:
     def move(
         self, who: tuple[Name, Name], source: str | None, target: str | None, place: int
     ) -> None:
-        """A request, and its first sequence, leaves a queue, and goes to a place in another."""
+        """Note that a request, with its first sequence, leaves a queue or enters one at a place."""
         if source is not None:
             self.tell((LEAVE, source, *who))
         if target is not None:
@@ -198,28 +198,28 @@ class Journal:
     # -- events --------------------------------------------------------------------------------
 
     def listen(self, recorder: Recorder | None) -> None:
-        """Tell ``recorder`` all events from now on; None ends it."""
+        """Send all events from now on to ``recorder``; None ends the recording."""
         self.recorder = recorder
         self.wants_events = recorder is not None
         self.active = bool(self._marks) or recorder is not None
 
     def close(self, kind: str, subject: Any) -> None:
-        """What was noted since the last event is one event."""
+        """Make one event of what was noted since the last one."""
         rows, self._rows = self._rows, []
-        if len(self._marks) > 1 or self.recorder is None:  # it may be taken back yet
+        if len(self._marks) > 1 or self.recorder is None:  # it may yet be undone
             self._closed.append((kind, subject, rows, None, None))
         else:
             self.recorder.event(kind, subject, rows, None, None)
 
     def fail(self, called: str, subject: Any, error: BaseException) -> None:
-        """A call has raised and was undone: nothing remains of it but that it failed."""
+        """A call raised and was undone: record only that it failed."""
         self._closed.append((FAILED, subject, [], called, str(error) or type(error).__name__))
         if not self._marks:
             self._publish()
 
     @contextmanager
     def step(self, called: str) -> Iterator[None]:
-        """A transaction whose parts are events of their own; if it raises, one says so."""
+        """A transaction whose parts are separate events; if it raises, one event says so."""
         tells_queues = self.tells_queues
         if self.recorder is not None and tells_queues:
             self.recorder.begin_step()
@@ -238,11 +238,11 @@ def event(
     called: str | None = None,
     queues: bool = False,
 ) -> Callable[[Callable[Concatenate[Owner, P], R]], Callable[Concatenate[Owner, P], R]]:
-    """Make each outermost call of a method an event, and a transaction, while one listens.
+    """While a recorder listens, make each outermost call of a method an event and a transaction.
 
-    ``subject(self, result, *args)`` is the table that it concerns, or its name. The event is called
-    ``kind``, and ``called`` if it fails; both are the method's name if not given. ``queues``: it is
-    a scheduler's decision, and no event where only its manager is recorded.
+    ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
+    kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
+    marks a scheduler's decision: not an event where only its block manager is recorded.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:

@@ -1,8 +1,8 @@
-"""The words for what happens to pages: journals write them, timelines keep and show them.
+"""The vocabulary for what happens to pages: journals write it, timelines store and show it.
 
 The kinds are small integers, so that a million of them are cheap; ``EFFECTS[kind]`` is the word.
-``timeline/FORMAT.md`` says what each does. Nothing here knows a policy: which blocks wait in which
-list, and in which order, is said by the class that moves them.
+``timeline/FORMAT.md`` says what each does. Nothing here depends on a policy: the class that moves
+blocks says in which list they wait, and in which order.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import reprlib
 from dataclasses import dataclass
 
 Name = int | str
-"""What a table or a request is called: the id of a sequence, or a label."""
+"""The name of a table or a request: the id of a sequence, or a label."""
 
 MAX_NAME = 10_000
-"""Letters of a name, or of an error's message."""
+"""The most characters of a name, or of an error message."""
 
 MAX_BLOCKS = 2_000_000
-"""Blocks of all pools of a run: every state of it names them all."""
+"""The most blocks of all pools of a run: each of its states lists them all."""
 
 
 def is_name(value: object) -> bool:
@@ -26,7 +26,7 @@ def is_name(value: object) -> bool:
 
 
 def is_text(value: object) -> bool:
-    """Whether ``value`` is a string that a file can hold: not endless, no half of a character."""
+    """Whether ``value`` is a string that a file can hold: of bounded length, no lone surrogates."""
     if not isinstance(value, str) or len(value) > MAX_NAME:
         return False
     return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
@@ -39,7 +39,7 @@ show = _repr.repr
 
 
 def request_name(request_id: object) -> Name:
-    """What a request is called in a timeline: its id, or that as text."""
+    """The name of a request in a timeline: its id, or the id as text."""
     return request_id if is_name(request_id) else show(request_id)  # type: ignore[return-value]
 
 
@@ -60,16 +60,16 @@ EFFECTS = (
 """The elementary effects on blocks."""
 
 TAKE, FREE, SHARE, UNSHARE, WRITE, COPY, MOVE, CACHE, HIT, EVICT, COMPUTED, NULL = range(12)
-# Rows of a log that are no effects on blocks: how tables and queues change, what is written.
+# Rows of a log that are not effects on blocks: changes of tables and queues, tokens, marks.
 PATCH, OPEN, CLOSE, TOKENS, LEAVE, ENTER, SCHEDULED, MARK = range(12, 20)
-# Rows of a journal alone: a table begins to write tokens; the order of a queue.
+# Rows of journals only: a table begins to write tokens; the order of a queue.
 APPEND, QUEUE = 20, 21
 
 FRONT, BACK = 0, -1
-"""Where a freed block goes in its list."""
+"""The place in its list where a freed block goes."""
 
 FAILED = "failed"
-"""The kind of an event that is a call which raised and was undone."""
+"""The kind of the event for a call that raised and was undone."""
 
 CALLS = (
     "allocate",
@@ -94,20 +94,20 @@ CALLS = (
     "cow_block_if_not_appendable",
     "promote_to_immutable_block",
 )
-"""Kinds of events that are a public call of a scheduler, a manager, a table or an allocator."""
+"""Kinds of events that are public calls of a scheduler, a manager, a table or an allocator."""
 
 DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore", "abort")
-"""Kinds of events that are a scheduler's decisions about one request, and not a call."""
+"""Kinds of events that are a scheduler's decisions about one request, not calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One elementary change. ``block`` is concerned; of a copy or a move it is the source.
+    """One elementary change to ``block``, which is the source of a copy or a move.
 
     ``to``: where a copy or a move goes. ``list``: the list that a block leaves (take, hit) or goes
-    to (free), and ``place`` where in it, 0 the front, -1 the back. ``table``, ``first``, ``count``:
-    of a write or a hit, the table and its positions. ``owners``: how many shared the source of a
-    copy. ``index``: the entry of the table that became null.
+    to (free), and ``place`` the position in it: 0 is the front, -1 the back. ``table``, ``first``,
+    ``count``: the table and the positions of a write or a hit. ``owners``: how many shared the
+    source of a copy. ``index``: the entry of the table that became null.
     """
 
     kind: str
@@ -133,7 +133,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A table begins, with the tokens it has already, ``num_slots`` of whose slots are filled."""
+    """A table begins, with the tokens it already has and ``num_slots`` of its slots filled."""
 
     table: Name
     token_ids: tuple[int, ...] = ()
@@ -142,7 +142,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """From position ``first`` on the tokens of a table are these: with their write, or later."""
+    """The tokens of a table from position ``first`` on, known when they are written, or later."""
 
     table: Name
     first: int
@@ -151,7 +151,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Numbers on blocks or, if ``on`` is "slots", on slots: (id, number) each."""
+    """Numbers on blocks or, if ``on`` is "slots", on slots: pairs (id, number)."""
 
     name: str
     on: str
@@ -160,7 +160,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A request leaves a queue, or enters it: the place is where it stands then, 0 is the front.
+    """A request leaves a queue, or enters it; ``place`` is its position there, 0 is the front.
 
     ``sequence`` is the request's first sequence, if that is known.
     """
@@ -174,7 +174,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A request that computes in a step: how many tokens, of its prompt or one a sequence."""
+    """A request that computes in a step: tokens of its prompt, or one per sequence."""
 
     request: Name
     sequence: Name | None
@@ -188,9 +188,9 @@ class Event:
 
     ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
     and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
-    concerns. ``opened`` and ``closed`` are tables that begin or end in this event, ``tokens`` what
-    became known of them. ``moves`` say how the queues change, one after the other; ``step`` counts
-    the calls of ``schedule()``, and ``scheduled`` is what such a call decided to compute.
+    concerns. ``opened`` and ``closed`` are tables that begin or end in this event, ``tokens`` the
+    tokens that became known. ``moves`` are the changes of queues, in order; ``step`` counts the
+    calls of ``schedule()``, and ``scheduled`` is what such a call decided to compute.
     """
 
     kind: str

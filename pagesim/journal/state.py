@@ -1,4 +1,4 @@
-"""What the pages look like at one moment, in words that fit every engine."""
+"""The state of the pages at one moment, in terms that fit every engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TableState:
         null_block: int | None = None,
         num_slots: int | None = None,
     ) -> TableState:
-        """The state of a table; its written slots are those of its tokens if nothing is said."""
+        """The state of a table; ``num_slots`` defaults to the number of its tokens."""
         count = len(token_ids) if num_slots is None else num_slots
         fill = fill_of(block_ids, count, block_size, null_block)
         return cls(block_ids, token_ids, fill, count)
@@ -60,15 +60,15 @@ class Queues(dict[str, tuple[Name, ...]]):
 class State:
     """Tables, pools, lists and queues at one moment.
 
-    ``pools`` are the sizes of the pools by name; block ids run through all of them, the first
-    pool's from 0 on. ``ref_counts`` has every block, 0 for one without owners. ``lists`` are those
+    ``pools`` are the sizes of the pools by name; block ids are numbered across them, from 0 in
+    the first pool. ``ref_counts`` has every block, 0 for one without owners. ``lists`` are those
     in which blocks without owners wait, front first; the ones named in ``sorted_lists`` keep
-    their blocks in the order of their ids. ``cached``: blocks that are found by their content.
+    their blocks in the order of their ids. ``cached``: blocks that can be found by content.
     ``computed``: blocks, owned or cached, whose keys and values exist. ``requests`` names the first
     sequence of the requests in the queues.
 
-    Pools, lists and queues are shown by their names, in this order. V0 says "GPU" and "CPU", "GPU
-    free list", "GPU evictor", … and "waiting", "running", "swapped".
+    Pools, lists and queues are shown by name, in this order. V0 has "GPU" and "CPU", "GPU free
+    list", "GPU evictor", … and "waiting", "running", "swapped".
     """
 
     block_size: int

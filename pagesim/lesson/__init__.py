@@ -1,4 +1,4 @@
-"""What the chapters ask their reader: predictions, and the score of them."""
+"""What the chapters ask of their readers: predictions, and the score of these."""
 
 from pagesim.lesson.prediction import Answer, Prediction, predict
 from pagesim.lesson.score import Score, score

@@ -1,4 +1,4 @@
-"""What a piece of code prints and displays, as HTML to be shown elsewhere."""
+"""Captures what code prints and displays, as HTML to show elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Captured:
-    """Collects what is printed, and what is displayed where IPython runs; errors pass through."""
+    """Collects what is printed and, in IPython, what is displayed; errors pass through."""
 
     def __init__(self) -> None:
         self._printed = io.StringIO()
@@ -49,7 +49,7 @@ class Captured:
         return [data.get("text/html") or _pre(data.get("text/plain", "")) for data in shown]
 
     def html(self, before: str = "") -> str:
-        """The printed lines, ``before`` ahead of them, and then the pictures."""
+        """``before`` and the printed lines, then the pictures."""
         return "\n".join([_pre(before + self.text), *self.pictures])
 
 

@@ -1,10 +1,10 @@
-"""A prediction: what its reader expects of a run, held against what the run did.
+"""A prediction: what the reader expects of a run, compared with what the run did.
 
-The truth is a function, called when it is needed: it is right after a change in a cell above, too.
-It is shown where it is asked for, and nowhere else::
+The truth is a function, called when it is needed, so it follows a change in a cell above. It is
+shown only on request::
 
     growth = pagesim.predict("ch02 growth", [2, 5], truth=lambda: took_a_block)
-    growth               # ✗ Not so. You said [2, 5]. …
+    growth               # ✗ Wrong. You said [2, 5]. …
 
     growth.reveal()      # ▸ The answer
 
@@ -25,7 +25,7 @@ NONE_YET = "No prediction yet. Write yours in place of None, and run this cell a
 
 
 class Prediction:
-    """One prediction and its verdict; its ``repr`` says how it went, never what the truth is."""
+    """One prediction and its verdict; its ``repr`` shows the verdict, never the truth."""
 
     def __init__(self, name: str, mine: Any, truth: Callable[[], Any], within: float) -> None:
         self.name, self.mine, self.truth, self.within = name, mine, truth, within
@@ -34,7 +34,7 @@ class Prediction:
         self._kept = score.keep(name, self.is_right) if self.is_made else ""
 
     def reveal(self) -> Answer:
-        """The answer, folded; in a terminal ``print`` shows it."""
+        """The answer, folded; in a terminal, ``print`` shows it."""
         return Answer(self)
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class Prediction:
         if self.is_right:
             return f"\N{CHECK MARK} Right. {said}{self._kept}"
         said += f"{self._nearly()} Try again, or run the next cell."
-        return f"\N{BALLOT X} Not so. {said}{self._kept}"
+        return f"\N{BALLOT X} Wrong. {said}{self._kept}"
 
     def _nearly(self) -> str:
         """Which parts of a prediction with several parts are right."""
@@ -53,7 +53,7 @@ class Prediction:
             return ""
         right = [k for k in truth if k in self.mine and agrees(self.mine[k], truth[k], self.within)]
         named = f": {', '.join(map(str, right))}" if right else ""
-        return f" Right are {len(right)} of {len(truth)}{named}."
+        return f" {len(right)} of {len(truth)} are right{named}."
 
 
 class Answer:
@@ -86,7 +86,7 @@ class Answer:
         return self._lines() + self._captured.text
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        # Plain text cannot fold: it names the answer, and leaves it out.
+        # Plain text cannot fold: it names the prediction and omits the answer.
         inside = self._captured.html(before=self._lines())
         return {
             "text/plain": f"The answer to {self.prediction.name!r}, folded",
@@ -95,12 +95,12 @@ class Answer:
 
 
 def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0.0) -> Prediction:
-    """Hold a prediction against the truth, which ``truth()`` takes from the run.
+    """Compare a prediction with the truth, which ``truth()`` takes from the run.
 
-    ``mine`` is a number, a word, a list, a set for what has no order, or a dict of such; None, or
-    a dict with a None in it, is no prediction yet. Numbers may be off by ``within`` of the truth
-    (0.1 is a tenth). The verdict is kept under ``name``, for `score`. TypeError if ``truth`` is
-    not a function; whatever it raises is passed on.
+    ``mine`` is a number, a word, a list, a set where order does not matter, or a dict of these;
+    None, or a dict that contains None, means that there is no prediction yet. A number may differ
+    from the truth by the fraction ``within`` of it (0.1 is a tenth). The verdict is kept under
+    ``name``, for `score`. TypeError if ``truth`` is not a function; its exceptions pass through.
     """
     if not callable(truth):
         raise TypeError(f"truth must be a function, as in truth=lambda: …, not {truth!r:.80}")
@@ -108,7 +108,7 @@ def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0
 
 
 def agrees(mine: Any, truth: Any, within: float = 0.0) -> bool:
-    """Whether a prediction and the truth say the same; a list and a tuple may."""
+    """Whether a prediction equals the truth; a list may equal a tuple."""
     mine, truth = _plain(mine), _plain(truth)
     if isinstance(truth, Mapping):
         same_keys = isinstance(mine, Mapping) and mine.keys() == truth.keys()
@@ -131,7 +131,7 @@ def agrees(mine: Any, truth: Any, within: float = 0.0) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples are lists, and what comes from NumPy or torch is what Python has for it."""
+    """A tuple as a list, and a NumPy or torch value as the Python value."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return list(value) if isinstance(value, tuple | range) else value
 

@@ -1,8 +1,8 @@
 """One file beside the chapters keeps what a reader did; nothing leaves the machine.
 
-It is JSON: section → key → what is known of it. Each writer reads it again before it writes, so
-that two notebooks at once keep each other's entries. A damaged file counts as empty,
-and is set aside before a new one takes its place.
+It is JSON: section → key → entry. Each writer reads the file again before writing, so that two open
+notebooks keep each other's entries. A damaged file counts as empty, and is set aside before a new
+one takes its place.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from pagesim.files import replacing
 
 NAME = "pagesim-progress.json"
-LARGEST = 4_000_000  # bytes; a larger file is not ours
+LARGEST = 4_000_000  # bytes; a larger file is not a progress file
 Sections = dict[str, dict[str, Any]]
 
 
 def path() -> Path:
-    """Where it is: ``PAGESIM_PROGRESS``, else in the folder of the chapters.
+    """The file's path: ``PAGESIM_PROGRESS``, or else in the folder of the chapters.
 
-    That is the working directory, or its parent where notebooks run in ``exercises``.
+    That is the working directory, or its parent for notebooks in ``exercises``.
     """
     if given := os.environ.get("PAGESIM_PROGRESS"):
         return Path(given)
@@ -31,7 +31,7 @@ def path() -> Path:
 
 
 def read() -> Sections:
-    """The whole file; what is missing, damaged or of another form counts as empty."""
+    """The whole file; one that is missing, damaged or of another form counts as empty."""
     try:
         return _load()
     except (OSError, ValueError):
@@ -39,7 +39,7 @@ def read() -> Sections:
 
 
 def problem() -> str:
-    """One sentence if the file is there and cannot be read, else nothing."""
+    """What to do if the file exists and cannot be read, else nothing."""
     try:
         _load()
     except (OSError, ValueError) as error:
@@ -51,7 +51,7 @@ def problem() -> str:
 
 
 def keep(section: str, key: str, value: dict[str, Any]) -> None:
-    """Write one entry, in the place of an older one. OSError if the file cannot be written."""
+    """Write one entry, replacing an older one. OSError if the file cannot be written."""
     file = path()
     if file.exists() and not file.is_file():
         raise OSError(f"{file} is not a regular file")
@@ -67,7 +67,7 @@ def keep(section: str, key: str, value: dict[str, Any]) -> None:
 
 
 def _load() -> Sections:
-    """The file, empty if there is none; ValueError says why it is not ours, OSError why unread."""
+    """The file, {} if there is none; ValueError if it is invalid, OSError if it is unreadable."""
     file = path()
     if not file.exists():
         return {}
@@ -78,5 +78,5 @@ def _load() -> Sections:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: {' '.join(str(error).split())[:120]}") from None
     if not isinstance(found, dict) or not all(isinstance(s, dict) for s in found.values()):
-        raise ValueError(f"{file}: it must hold an object of objects")
+        raise ValueError(f"{file}: it must be a JSON object of objects")
     return found

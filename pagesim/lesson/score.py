@@ -1,4 +1,4 @@
-"""How many predictions and exercises were right: kept beside the notebooks, across restarts."""
+"""How many predictions and exercises were right, kept beside the notebooks across restarts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SECTION = "predictions"
 
 
 class Score:
-    """What the progress file says of the predictions and of the exercises."""
+    """What the progress file says about predictions and exercises."""
 
     def __init__(self) -> None:
         sections = progress_file.read()
@@ -34,7 +34,7 @@ class Score:
 
     @property
     def solved(self) -> int:
-        """Exercises that were right once."""
+        """Exercises that have been right at least once."""
         return sum(entry.get("right") is True for entry in self.exercises.values())
 
     def __repr__(self) -> str:
@@ -47,15 +47,15 @@ class Score:
 
 
 def score() -> Score:
-    """How the predictions and the exercises of this reader went, in all chapters."""
+    """The reader's score of predictions and exercises, in all chapters."""
     return Score()
 
 
 def keep(name: str, right: bool) -> str:
-    """Keep a verdict; returns what to say when the file cannot be written."""
+    """Keep a verdict; returns a remark if the file cannot be written."""
     before = Score().predictions.get(name, {})
     try:
         progress_file.keep(SECTION, name, {"first": before.get("first", right), "right": right})
     except OSError as error:
-        return f" (The score is not kept: {error}.)"
+        return f" (The score was not saved: {error}.)"
     return ""

@@ -1,4 +1,4 @@
-"""A kernel in a chapter: its file's words and drawings, and its source, never a copy."""
+"""Shows kernels in chapters: the text and drawings of a module, and source, never a copy."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Drawing:
 
 
 def drawing(module: ModuleType) -> Drawing:
-    """The docstring of a module, less the line that says where it is tested.
+    """The docstring of a module, without the line that says where it is tested.
 
-    Paragraphs stay paragraphs, and what is indented stays as it is drawn.
+    Paragraphs stay paragraphs, and indented text stays as it is drawn.
     """
     parts = inspect.cleandoc(module.__doc__ or "").split("\n\n")
     return Drawing("\n\n".join(part for part in parts if not part.startswith("Tested in")))
@@ -38,8 +38,8 @@ def drawing(module: ModuleType) -> Drawing:
 def source(function: Callable[..., Any], begin: str = "", end: str = "") -> str:
     """The source of a function or a Triton kernel, from one line to another.
 
-    ``begin`` and ``end`` are text in the first and the last line wanted; without them it is all.
-    ValueError if a line is not there.
+    ``begin`` and ``end`` are text in the first and the last line wanted; the default is all lines.
+    ValueError if no line contains the text.
     """
     lines = inspect.getsource(getattr(function, "fn", function)).splitlines()
     first = _find(lines, begin, 0) if begin else 0
@@ -53,7 +53,7 @@ def _find(lines: list[str], text: str, start: int) -> int:
     for number, line in enumerate(lines[start:], start):
         if text in line:
             return number
-    raise ValueError(f"no line has {text!r}: {lines[0].strip()} has {len(lines)} lines")
+    raise ValueError(f"no line contains {text!r}: {lines[0].strip()} has {len(lines)} lines")
 
 
 def _html(is_drawn: bool, parts: list[str]) -> str:

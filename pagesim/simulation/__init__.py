@@ -1,9 +1,8 @@
-"""A workload through a memory policy: `simulate` makes the log and the outcomes.
+"""Runs a workload through a memory policy: `simulate` returns the log and the outcomes.
 
-`policy` has the policies as values; each makes its server. `serving` has the loop, and says what a
-server must keep to; `paged`, `fast_forward` and `baseline` are three, `baselines/` holds the memory
-before paging. `waste` says where the slots are, `outcomes` what became of the requests, and
-`cost_model` is the clock.
+`policy` has the policies as values; each creates its server. `serving` has the loop and the rules
+for servers: `paged`, `fast_forward` and `baseline`, whose memory is in `baselines/`. `waste` says
+where the slots are, `outcomes` what became of the requests, and `cost_model` is the clock.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline

@@ -1,4 +1,4 @@
-"""A baseline's memory as a server: first come, first served, an iteration at a time.
+"""A baseline's memory as a server: first come, first served, one iteration at a time.
 
 As in Orca, new requests are prefilled in the same iteration in which the others decode, and a
 finished request leaves at once. No request overtakes the head of the queue or is preempted.
@@ -26,7 +26,7 @@ class BaselineServer:
     At most ``max_num_seqs`` requests run at once, and at most ``max_num_batched_tokens`` tokens are
     prefilled in one iteration. A request is ignored if prompt and output are longer than
     ``max_model_len``, its prompt is longer than the budget, or the pool could never hold it.
-    ``told`` is asked at the end what happened in memory.
+    ``told`` returns the timeline of the memory at the end.
     """
 
     blocked = False
@@ -78,7 +78,7 @@ class BaselineServer:
             self._batch += 1
             prefilled += request.prompt_tokens
             self._admitted.append(row)
-            # Admission gives the first token, so that the last one comes o - 1 later.
+            # Admission gives the first token, so the last one comes o - 1 iterations later.
             self._leaving[self._iteration + request.output_tokens - 1].append((row, request))
         if not self._batch:
             raise UsageError(f"{policy!r} refuses {waiting[0][1]} though nothing runs")

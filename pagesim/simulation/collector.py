@@ -1,7 +1,7 @@
 """Pause Python's cyclic garbage collector for a run.
 
-A step makes a thousand short-lived objects and no reference cycles. The collector looks through
-them again and again and finds nothing, which took about a third of the time of a stepped run.
+A step creates a thousand short-lived objects and no reference cycles. The collector scans them
+repeatedly and finds nothing, which took about a third of the time of a stepped run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No cyclic collections meanwhile, if there were any; counting references goes on."""
+    """Switch cyclic collection off, if it was on; reference counting continues."""
     if not gc.isenabled():
         yield
         return

@@ -1,7 +1,8 @@
-"""How long an iteration takes: a clock for the simulation, of a few numbers a reader can check.
+"""How long an iteration takes: a clock for the simulation, from a few numbers easy to check.
 
-An ideal machine, no kernel launch and no sampling: the weights are read once an iteration, unless
-the arithmetic takes longer; the cached keys and values are read besides; swapped ones cross PCIe.
+The machine is ideal, without kernel launches or sampling. An iteration reads the weights once or
+does the arithmetic, whichever takes longer; in addition, it reads the cached keys and values and
+moves swapped ones over PCIe.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 
 @runtime_checkable
 class CostModel(Protocol):
-    """Anything that says how long an iteration takes. :class:`Roofline` is the one we bring."""
+    """Anything that says how long an iteration takes. :class:`Roofline` is the built-in one."""
 
     def seconds(
         self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
     ) -> float:
         """The length of one iteration, above 0.
 
-        ``prefill_tokens``: prompt tokens computed; ``decode_batch``: sequences that get one token
-        more, every sample for itself; ``kv_tokens``: cached tokens that all of these read, which
-        are those before a chunk of a prompt, and for a decode its own new one as well;
+        ``prefill_tokens``: prompt tokens computed; ``decode_batch``: sequences that get one more
+        token, each sample counted; ``kv_tokens``: cached tokens that all of these read: those
+        before a chunk of a prompt or, for a decode, those up to its new token;
         ``swapped_tokens``: moved in or out, in whole blocks.
         """
 
@@ -37,10 +38,10 @@ class Roofline:
     """The larger of reading the weights and computing the tokens, plus reading the cache.
 
     The defaults are OPT-13B in 16 bit on an A100-40GB, as in the paper's experiments:
-    13e9 parameters of 2 bytes and 2 floating point operations a token each; 800 KiB of keys and
-    values a token (the paper's section 3); 1,555 GB/s and 312 TFLOPS (dense 16-bit tensor cores)
+    13e9 parameters of 2 bytes and 2 floating point operations per token each; 800 KiB of keys and
+    values per token (the paper's section 3); 1,555 GB/s and 312 TFLOPS (dense 16-bit tensor cores)
     from NVIDIA's A100-40GB data sheet; PCIe 4.0 x16 at its nominal 32 GB/s. Nothing is fitted:
-    real engines are slower, and ``overhead_seconds`` adds to every iteration what a host takes.
+    real engines are slower, and ``overhead_seconds`` adds the host's time to every iteration.
     UsageError unless every number is above 0 (the overhead may be 0).
     """
 
@@ -60,10 +61,10 @@ class Roofline:
 
     @classmethod
     def for_model(cls, model: str, gpu: str = "a100-40gb", tp: int = 1) -> Roofline:
-        """A preset on ``tp`` cards that share all work and memory, at no cost of talking.
+        """A preset on ``tp`` cards that share all work and memory, without communication costs.
 
-        Of a model with experts all weights are read, as a large batch needs them. UsageError names
-        an unknown model or card, with those that are known.
+        Of a model with experts, all weights are read, because a large batch needs them.
+        UsageError names an unknown model or card, and lists the known ones.
         """
         spec, on = ModelSpec.preset(model), card(gpu)
         total, active = parameters(model)

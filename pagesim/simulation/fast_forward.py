@@ -2,10 +2,10 @@
 
 In a decoding step every running sequence grows by one token, and nothing has to be done for it
 unless it needs a block. A sequence needs one every ``block_size`` steps, always in the same residue
-class of steps, and it is known when it will finish. So a step touches only the sequences in one of
-``block_size`` buckets, and those that end in this step. Whether a sequence must be preempted is
-seen from two numbers, the free blocks and the size of the bucket; a step with a preemption is
-played sequence by sequence, in the scheduler's order.
+class of steps, and its last step is known in advance. So a step touches only the sequences in one
+of ``block_size`` buckets, and those that finish. Two numbers, the free blocks and the size of the
+bucket, tell whether a sequence must be preempted; a step with a preemption is run sequence by
+sequence, in the scheduler's order.
 
 Block ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
 """
@@ -24,15 +24,15 @@ from pagesim.workload.request import Request
 
 
 def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str | None:
-    """What keeps a run from being fast-forwarded, in words; None if nothing does."""
+    """Why a run cannot be fast-forwarded, in words; None if it can."""
     if cache_config.enable_prefix_caching:
         return "with prefix caching any block may turn out to be cached"
     if cache_config.sliding_window is not None:
-        return "a sliding window drops blocks between the events"
+        return "with a sliding window blocks are dropped between the events"
     if scheduler_config.enable_chunked_prefill:
-        return "with chunked prefill each step computes other tokens"
+        return "with chunked prefill each step computes a different number of tokens"
     if scheduler_config.policy != "fcfs" or scheduler_config.delay_factor > 0:
-        return "only first come, first served, and without a delay, is it known who is next"
+        return "the next request is known only under first come, first served, without a delay"
     if scheduler_config.num_lookahead_slots:
         return "with lookahead slots blocks are reserved before they are needed"
     return None
@@ -41,14 +41,14 @@ def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str
 class FastForwardServer:
     """Decides as the scheduler would; see :class:`pagesim.simulation.Server`.
 
-    UsageError, with the reason, for configurations that must be stepped: see :func:`why_not`.
+    UsageError gives the reason why a configuration must be stepped: see :func:`why_not`.
     """
 
     blocked = False
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
         if (reason := why_not(scheduler_config, cache_config)) is not None:
-            raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
+            raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         self.pool = cache_config.num_gpu_blocks * cache_config.block_size
@@ -60,16 +60,16 @@ class FastForwardServer:
         self._tables: dict[int, list[int]] = {}
         self._waiting: deque[int] = deque()
         self._running: dict[int, int] = {}
-        """Row -> its length minus the decoding steps so far: so it does not change in a step."""
+        """Row -> its length minus the decoding steps so far, which a step does not change."""
         self._swapped: deque[int] = deque()
         self._length: dict[int, int] = {}
-        """Row -> tokens of those that wait or are swapped out."""
+        """Row -> its tokens, while it waits or is swapped out."""
         self._goal: dict[int, int] = {}
-        """Row -> its tokens when it is done."""
+        """Row -> its tokens when it finishes."""
         self._needing: defaultdict[int, dict[int, None]] = defaultdict(dict)
         """By step modulo block size: the rows that need a block then, in the order of the queue."""
         self._leaving: dict[int, dict[int, None]] = {}
-        """By step: the rows that end with it, in the order of the queue."""
+        """By step: the rows that finish in it, in the order of the queue."""
         self._steps = 0
         """Decoding steps so far."""
         self._cached = 0
@@ -105,7 +105,7 @@ class FastForwardServer:
                 for row, block_id in zip(need, free.take(len(need)), strict=True):
                     self._tables[row].append(block_id)
             elif running:
-                preempted, moved = self._decode_scarcely(step)
+                preempted, moved = self._decode_one_by_one(step)
             if swapped and not preempted:
                 moved += self._swap_in(step)
             batch = decodes = len(running)
@@ -113,8 +113,8 @@ class FastForwardServer:
                 self._steps = step
                 self._cached += batch
             elif not moved:
-                if not preempted:  # cannot be: can_ever_serve() let in no such request
-                    raise RuntimeError(f"row {(swapped or waiting)[0]} can never go on")
+                if not preempted:  # unreachable: can_ever_serve() refuses such a request
+                    raise RuntimeError(f"row {(swapped or waiting)[0]} can never continue")
                 return Step(preempted=preempted)
             read = self._cached if batch else 0
         num_free, external = len(free), 0
@@ -127,7 +127,7 @@ class FastForwardServer:
         return Step(batch, usage, prompts, decodes, read, moved * block_size, rows, preempted)
 
     def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.Server.commit`; what is sampled changes nothing here."""
+        """See :meth:`pagesim.simulation.Server.commit`; sampled tokens make no difference here."""
         goal, answered = self._goal, []
         if self._admitted:
             leavers = []
@@ -153,7 +153,7 @@ class FastForwardServer:
     # -- requests come and go --------------------------------------------------------------------
 
     def _admit(self) -> list[tuple[int, int]]:
-        """Give blocks to the head of the queue as long as it fits; returns rows and lengths."""
+        """Allocate for the head of the queue as long as it fits; returns rows and lengths."""
         config, block_size = self.scheduler_config, self.cache_config.block_size
         free, waiting = self._free, self._waiting
         admitted: list[tuple[int, int]] = []
@@ -179,7 +179,7 @@ class FastForwardServer:
         self._leaving.setdefault(goal - base, {})[row] = None
 
     def _leave(self, row: int, goal: int) -> None:
-        """Done: all but the last token were cached."""
+        """Free a finished request, of which all but the last token are cached."""
         base = self._running.pop(row, None)
         if base is not None:
             del self._needing[(2 - base) % self.cache_config.block_size][row]
@@ -188,8 +188,8 @@ class FastForwardServer:
 
     # -- requests are preempted, and return ------------------------------------------------------
 
-    def _decode_scarcely(self, step: int) -> tuple[list[int], int]:
-        """A step in which a sequence finds no free block: one by one, as the scheduler does it.
+    def _decode_one_by_one(self, step: int) -> tuple[list[int], int]:
+        """A step in which a sequence finds no free block, in the scheduler's order.
 
         Returns the preempted rows, and how many blocks were moved to the CPU.
         """
@@ -224,7 +224,7 @@ class FastForwardServer:
         if not self._swaps:
             self._free.returned += ids
             return 0
-        # As can_swap_out() counts: a block for the token that is not written yet, too.
+        # As in can_swap_out(), the token that is not yet written also counts.
         if len(self._free_cpu) < -(-length // self.cache_config.block_size):
             raise RuntimeError(
                 f"no CPU swap space for the request in row {row}: {len(self._free_cpu)} CPU blocks "
@@ -235,9 +235,9 @@ class FastForwardServer:
         return len(ids)
 
     def _swap_in(self, step: int) -> int:
-        """Bring back the head of the swapped as long as it fits; returns how many blocks moved.
+        """Swap in from the head of the queue while it fits; returns how many blocks moved.
 
-        It takes part in this step already.
+        These requests take part in this step.
         """
         block_size, free, moved = self.cache_config.block_size, self._free, 0
         while self._swapped and len(self._running) < self.scheduler_config.max_num_seqs:
@@ -256,7 +256,7 @@ class FastForwardServer:
         return moved
 
     def _head_waits(self, num_free: int) -> bool:
-        """Whether the head of the queue finds too few blocks; the swapped come before the rest."""
+        """Whether the head of the queue finds too few blocks; swapped requests come first."""
         row = (self._swapped or self._waiting)[0]
         blocks = -(-self._length[row] // self.cache_config.block_size)
         return num_free - blocks < self._watermark

@@ -1,6 +1,6 @@
-"""What became of every request: when it came, started, answered and ended, and the latencies.
+"""What became of every request: when it arrived, started, answered and finished; latencies.
 
-Engines write the columns; ``requests[i]`` is row ``i`` of each.
+Servers write the columns; ``requests[i]`` is row ``i`` of each.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ COLUMNS = (
     *("request_id", "arrival_s", "prompt_tokens", "output_tokens", "state", "preemptions"),
     *("queueing_s", "ttft_s", "tpot_s", "end_to_end_s"),
 )
-"""What a row says of a request; what has not happened is empty."""
+"""The columns of a request's row; what has not happened is empty."""
 
 
 class Outcomes:
-    """A row a request, in the order of the workload; times are in seconds from the start.
+    """One row per request, in the order of the workload; times are in seconds from the start.
 
     What has not happened is NaN: a request that is ignored never starts.
     """
@@ -56,19 +56,19 @@ class Outcomes:
         self.requests = requests
         self.arrival = array("d", [request.arrival_s for request in requests])
         self.first_scheduled = array("d", [NAN]) * n
-        """When the iteration began that first held the request in memory."""
+        """When the first iteration that held the request in memory began."""
         self.first_token = array("d", [NAN]) * n
-        """When the iteration ended that gave its first output token."""
+        """When the iteration that gave its first output token ended."""
         self.finished = array("d", [NAN]) * n
-        """When the iteration ended that gave its last output token."""
+        """When the iteration that gave its last output token ended."""
         self.decodes = array("d")
-        """When the iterations ended in which sequences got a token more."""
+        """When each iteration with decodes ended."""
         self.preemptions = array("q", [0]) * n
-        """How often it was thrown out of memory while running."""
+        """How often it was preempted."""
         self.ignored = bytearray(n)
         """1 where a request can never be served: longer than the model or the pool allows."""
 
-    # -- written by an engine --------------------------------------------------------------------
+    # -- written by a server ---------------------------------------------------------------------
 
     def schedule(self, row: int, seconds: float) -> None:
         """The iteration that begins now holds the request; only the first time counts."""
@@ -85,7 +85,7 @@ class Outcomes:
         self.finished[row] = seconds
 
     def preempt(self, row: int) -> None:
-        """The request lost its place in memory, to come back later."""
+        """The request lost its memory; it will return later."""
         self.preemptions[row] += 1
 
     def ignore(self, row: int) -> None:
@@ -104,17 +104,17 @@ class Outcomes:
 
     @property
     def num_finished(self) -> int:
-        """Requests that were answered to their end."""
+        """Requests that got their last token."""
         return int(np.isfinite(np.array(self.finished)).sum())
 
     @property
     def num_stuck(self) -> int:
-        """Requests that were still swapped out when nothing could move any more."""
+        """Requests that were still swapped out when nothing could move any longer."""
         return len(self) - self.num_finished - self.num_ignored
 
     @property
     def num_preemptions(self) -> int:
-        """How often any request was thrown out of memory."""
+        """Preemptions of all requests."""
         return sum(self.preemptions)
 
     def latency(self, name: str = "normalized") -> NDArray[np.float64]:
@@ -124,8 +124,8 @@ class Outcomes:
         token; "time_per_output_token" (TPOT): the mean gap after that, of requests with more than
         one output token; "end_to_end": arrival to last token, all in seconds; "normalized":
         end-to-end seconds divided by output tokens, the paper's measure (section 6.1).
-        "inter_token" (ITL) has every single gap, and so not a number a request: those of requests
-        that were never preempted and got a token in every decoding iteration.
+        "inter_token" (ITL) has every single gap, not one number per request, of the requests that
+        were never preempted and got a token in every decoding iteration.
         """
         if name == "inter_token":
             return self._gaps()
@@ -143,7 +143,7 @@ class Outcomes:
         elif name == "normalized":
             values = (finished - arrival) / [request.output_tokens for request in self.requests]
         else:
-            raise UsageError(f"{name!r} is no latency: {', '.join(LATENCIES)}")
+            raise UsageError(f"no such latency: {name!r}; there are {', '.join(LATENCIES)}")
         return np.asarray(values[np.isfinite(finished)], dtype=np.float64)
 
     def _gaps(self) -> NDArray[np.float64]:
@@ -161,11 +161,11 @@ class Outcomes:
     def _repr_html_(self) -> str:
         rows = list(islice(request_rows(self), 20))
         return html_table(
-            COLUMNS, rows, f"{len(rows)} of {len(self)} requests; save_csv(path) has all"
+            COLUMNS, rows, f"{len(rows)} of {len(self)} requests; save_csv(path) writes all"
         )
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a row a request; see `COLUMNS`. OSError if it fails."""
+        """Write one row per request; see `COLUMNS`. OSError if it fails."""
         save_csv(path, COLUMNS, request_rows(self))
 
     def percentiles(
@@ -190,7 +190,7 @@ def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
         times = (
             outcomes.first_scheduled[i] - request.arrival_s,
             first - request.arrival_s,
-            (last - first) / more if more else float("nan"),
+            (last - first) / more if more else NAN,
             last - request.arrival_s,
         )
         yield (

@@ -1,7 +1,7 @@
 """The paged policy: the real scheduler and block manager, every token stepped.
 
-What vLLM's engine does around its scheduler: queue what arrives, schedule, append the tokens that a
-model would have sampled, free what is finished.
+This is what vLLM's engine does around its scheduler: queue what arrives, schedule, append the
+tokens that a model would have sampled, free what is finished.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class PagedServer:
     """`pagesim.Scheduler` with its block manager; see :class:`pagesim.simulation.Server`.
 
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
-    did before 0.6.4; such a group can be preempted by swapping only.
+    did before 0.6.4; such a group can be preempted only by swapping.
 
     Cached blocks that no sequence uses count as free: they are evicted when blocks are needed.
-    The blocks of the watermark are external while a request waits for them. ``timeline`` is what
-    happened to the pages, if ``record`` asks for it.
+    The blocks of the watermark are external while a request waits for them. ``record`` asks for a
+    timeline.
 
-    As in vLLM a request that was swapped out half way in a chunked prefill never comes back if what
-    is left of its prompt exceeds the budget: it is then neither finished nor ignored in the end.
+    As in vLLM, a request that was swapped out during a chunked prefill never returns if the rest of
+    its prompt exceeds the budget: in the end it is neither finished nor ignored.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class PagedServer:
         self._timeline = None if self._recorder is None else self._recorder.__enter__()
         self._clock = 0.0
         self._arrived: deque[tuple[int, Request]] = deque()
-        """Behind those that the scheduler knows."""
+        """Requests that have arrived and are not yet in the scheduler's queue."""
         self._now: tuple[list[SequenceGroupMetadata], SchedulerOutputs]
         caching, window = cache_config.enable_prefix_caching, cache_config.sliding_window
         self._shares = samples > 1 or caching or window is not None
         """Whether a block may be in more than one table."""
         self._cached: dict[int, int] = {}
-        """By row: how far a prompt that is computed in chunks is in the cache."""
+        """By row: how many tokens of a chunked prompt are cached."""
 
     @property
     def blocked(self) -> bool:
-        """See :class:`pagesim.simulation.Server`: the rest would wait behind a head that stays."""
+        """See :class:`pagesim.simulation.Server`: no request passes the head of the queue."""
         return bool(self.scheduler.waiting)
 
     def add(self, row: int, request: Request) -> bool:
@@ -148,10 +148,10 @@ class PagedServer:
     # -- an iteration ----------------------------------------------------------------------------
 
     def _queue(self) -> None:
-        """Let requests that have arrived wait in the scheduler's queue.
+        """Move requests that have arrived to the scheduler's queue.
 
-        A step admits ``max_num_seqs`` at most and does not look behind the head of the queue, so
-        no more need to stand there, with all their tokens. A timeline shows them all.
+        A step admits ``max_num_seqs`` at most and does not look past the head of the queue, so no
+        more of them, with all their tokens, need to be there. A timeline shows all of them.
         """
         scheduler = self.scheduler
         config, block_size = scheduler.scheduler_config, scheduler.cache_config.block_size
@@ -166,7 +166,7 @@ class PagedServer:
             )
 
     def _fork(self, group: SequenceGroup) -> None:
-        """The prompt is computed: from here on its samples, if there are more, go separate ways."""
+        """Fork the samples of a request whose prompt is computed: from here on they differ."""
         parent = group.first_seq
         for i in range(1, self._samples):
             child = parent.fork(parent.seq_id + i)
@@ -174,7 +174,7 @@ class PagedServer:
             self.scheduler.fork_seq(parent, child)
 
     def _token(self, seq: Sequence, tag: RequestTag) -> int:
-        """A token of the sequence's own: no sample says what another one says."""
+        """The next token of a sequence: samples never produce equal tokens."""
         sample = seq.seq_id % self._samples
         return tag.token * self._samples - sample if sample else tag.token
 
@@ -186,10 +186,10 @@ class PagedServer:
             return islice(swapped, len(swapped) - out.preempted, None)
         return islice(self.scheduler.waiting, out.preempted)
 
-    # -- where the slots are, and how long it takes ----------------------------------------------
+    # -- where the slots are, and what a step costs ----------------------------------------------
 
     def _usage(self, metadata: list[SequenceGroupMetadata]) -> tuple[int, int, int, int]:
-        """Slots that are token, reserved, internal, external while this step runs."""
+        """The token, reserved, internal and external slots while this step runs."""
         manager = self.scheduler.block_manager
         block_size, free = manager.block_size, manager.get_num_free_gpu_blocks()
         used = (manager.num_total_gpu_blocks - free) * block_size
@@ -198,7 +198,7 @@ class PagedServer:
         return used - reserved - internal, reserved, internal, external
 
     def _later_chunks(self, metadata: list[SequenceGroupMetadata]) -> int:
-        """Slots of prompts that later chunks fill, unless another sequence has filled them."""
+        """Slots that later chunks of prompts fill, unless another sequence has filled them."""
         config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
         if not config.enable_chunked_prefill:
             return 0
@@ -217,7 +217,7 @@ class PagedServer:
             for index in range(cached // block_size, cdiv(end, block_size)):
                 start = index * block_size
                 missing = min(start + block_size, end) - max(start, cached)
-                left[ids[index]] = missing  # a shared block lacks all of it
+                left[ids[index]] = missing  # a shared block is missing as a whole
             complete.append(ids[: cached // block_size])
         if cache.enable_prefix_caching:
             for ids in complete:
@@ -242,7 +242,7 @@ class PagedServer:
         return sum(empty.values())
 
     def _head_waits(self) -> bool:
-        """Whether a request waits for lack of blocks, and not for lack of seats."""
+        """Whether a request waits for lack of blocks rather than seats."""
         scheduler = self.scheduler
         if len(scheduler.running) >= scheduler.scheduler_config.max_num_seqs:
             return False
@@ -257,10 +257,10 @@ class PagedServer:
     def _costs(
         self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs
     ) -> tuple[int, int, int, int]:
-        """What the step computes of prompts and decodes, reads for that, and moves.
+        """Prompt tokens and decodes that the step computes, tokens it reads, slots it moves.
 
-        Of a chunk only what is neither computed nor found in the prefix cache is computed; if
-        nothing is left, its last token, as in vLLM.
+        Of a chunk, only tokens that are neither computed nor in the prefix cache are computed; if
+        none are left, its last token, as in vLLM.
         """
         cache = self.scheduler.cache_config
         window = cache.sliding_window or sys.maxsize

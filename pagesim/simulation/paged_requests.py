@@ -1,4 +1,4 @@
-"""From a workload's requests to what the paged engines serve, and which of them can be served."""
+"""What the paged servers make of a workload's requests, and which of these can be served."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
 
 @dataclass(frozen=True, slots=True)
 class RequestTag:
-    """Where a request stands in its workload, and how long it gets: prompt and output tokens.
+    """A request's row in its workload, and its final length: prompt and output tokens.
 
-    It travels as the group's ``sampling_params``: that is where vLLM keeps ``max_tokens``.
+    It is the group's ``sampling_params``, where vLLM keeps ``max_tokens``.
     """
 
     row: int
     goal: int
     token: int
-    """What the model samples for this request: no other one gets the same token."""
+    """What the model samples for this request: no other request gets the same token."""
 
 
 def prompt_of(request: Request, row: int) -> list[int]:
-    """The request's tokens, or some that equal another prompt's just as far as its hash ids do."""
+    """The request's tokens, or stand-ins that are equal as far as the hash ids are."""
     if request.token_ids:
         return list(request.token_ids)
     if not request.hash_ids:
@@ -39,10 +39,10 @@ def can_ever_serve(
 ) -> bool:
     """Whether the model allows the request's length, and the pool its blocks above the watermark.
 
-    A longer one could grow until vLLM preempts it and then ignores it; its end is told beforehand.
-    ``samples`` share the blocks that the prompt fills. Swapped to the CPU and back, nothing is
-    shared any more: so each must have room for all its blocks. A chunked prompt that fills the pool
-    to its last block would preempt itself again and again. A decode takes a token a sample.
+    vLLM would let a longer request grow, preempt it, and then ignore it; here it is refused before
+    it starts. ``samples`` share the blocks that the prompt fills, but not after a swap to the CPU
+    and back, so each needs room for all its blocks. A chunked prompt that fills the pool to its
+    last block would preempt itself again and again. A decode takes one token per sample.
     """
     if request.output_tokens > 1 and samples > config.max_num_batched_tokens:
         return False

@@ -1,6 +1,6 @@
-"""Memory policies as values: what `simulate` may be asked for, each option declared once.
+"""Memory policies as values: what `simulate` accepts, with each option declared once.
 
-The command line makes its options of the same fields, and takes their help from the metadata.
+The command line derives its options from the same fields, and their help from the metadata.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pagesim.workload.request import Request
 
 
 def option(default: Any, help: str, *flags: str, **metadata: Any) -> Any:
-    """A field that is an option of the command line too; ``flags`` are its other names there."""
+    """A field that is also a command-line option; ``flags`` are its other names there."""
     return field(default=default, metadata={"help": help, "flags": flags} | metadata)
 
 
@@ -35,9 +35,9 @@ class Limits:
     given. TypeError or UsageError names the field and the value.
     """
 
-    max_model_len: int = option(2048, "Longest sequence.", "--max-len")
-    max_num_seqs: int = option(256, "Largest batch.")
-    max_num_batched_tokens: int | None = option(None, "Most tokens of a step.")
+    max_model_len: int = option(2048, "Maximum tokens per sequence.", "--max-len")
+    max_num_seqs: int = option(256, "Maximum sequences in a batch.")
+    max_num_batched_tokens: int | None = option(None, "Maximum tokens per step.")
 
     def __post_init__(self) -> None:
         check_int("max_model_len", self.max_model_len, 1)
@@ -46,7 +46,7 @@ class Limits:
 
     @property
     def budget(self) -> int:
-        """The tokens of a step, given or not."""
+        """The maximum tokens per step, given or by default."""
         if self.max_num_batched_tokens is None:
             return max(2048, self.max_model_len)
         return self.max_num_batched_tokens
@@ -54,14 +54,14 @@ class Limits:
 
 @runtime_checkable
 class Policy(Protocol):
-    """A way to keep the cache; it makes the server that keeps it so."""
+    """A way to manage the cache; it creates the server that does so."""
 
     @property
     def name(self) -> str:
         """One word, as in ``simulate(policy=…)``."""
 
     def server(self, slots: int, limits: Limits, record: Sequence[Request] | None) -> Server:
-        """For a pool of ``slots``; ``record`` has the requests whose run is to have a timeline."""
+        """A server for ``slots`` slots; ``record`` has the requests if the run is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +69,21 @@ class Paged:
     """vLLM's pages: the real scheduler and block manager.
 
     ``fast_forward`` gives the same result sooner, by touching only the sequences that need a block,
-    arrive or finish. None does so where it can be: not with prefix caching, chunked prefill or
+    arrive or finish. None does so where possible: not with prefix caching, chunked prefill or
     samples, and not when the run is recorded. TypeError or UsageError names the field.
     """
 
     name: ClassVar[str] = "paged"
 
-    block_size: int = option(16, "Slots a block.")
-    enable_prefix_caching: bool = option(False, "Keep full blocks for equal prompts.")
-    enable_chunked_prefill: bool = option(False, "Compute prompts in parts.")
-    samples: int = option(1, "Outputs that share a prompt.")
+    block_size: int = option(16, "Slots per block.")
+    enable_prefix_caching: bool = option(False, "Reuse full blocks for equal prefixes.")
+    enable_chunked_prefill: bool = option(False, "Compute prompts in chunks.")
+    samples: int = option(1, "Outputs per prompt.")
     preemption_mode: str | None = option(
-        None, "What happens to a request without room.", choices=("recompute", "swap")
+        None, "How a victim gives up its blocks.", choices=("recompute", "swap")
     )
-    num_cpu_blocks: int = option(0, "Blocks to swap to.", "--cpu-blocks", minimum=0)
-    watermark: float = option(0.01, "Part of the pool that admission leaves free.")
+    num_cpu_blocks: int = option(0, "CPU blocks for swapping.", "--cpu-blocks", minimum=0)
+    watermark: float = option(0.01, "Fraction of the pool that admission leaves free.")
     fast_forward: bool | None = field(default=None)
 
     def __post_init__(self) -> None:
@@ -92,15 +92,15 @@ class Paged:
         self._configs(check_int("block_size", self.block_size, 1), Limits())
 
     def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
-        """See :class:`Policy`. UsageError if ``fast_forward`` is asked for and cannot be."""
+        """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
         reason = why_not(scheduler, cache)
         if self.samples != 1:
             reason = "samples that share blocks copy them when they write"
         if record is not None:
-            reason = "record=True wants every step"
+            reason = "record=True records every step"
         if self.fast_forward and reason is not None:
-            raise UsageError(f"fast_forward=True cannot be: {reason}. Omit it")
+            raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
         if reason is None and self.fast_forward is not False:
             return FastForwardServer(scheduler, cache)
         return PagedServer(scheduler, cache, record=record is not None, samples=self.samples)
@@ -125,7 +125,7 @@ class Paged:
 
 
 class _Unpaged:
-    """What policies without pages have in common: the server."""
+    """What policies without pages share: the server."""
 
     __slots__ = ()
 
@@ -145,7 +145,7 @@ class _Unpaged:
 
 @dataclass(frozen=True, slots=True)
 class Contiguous(_Unpaged):
-    """One stretch a request, of the length that ``sizing`` says: "max", "pow2" or "oracle"."""
+    """One stretch per request, whose length ``sizing`` sets: "max", "pow2" or "oracle"."""
 
     sizing: str = "max"
 
@@ -187,7 +187,7 @@ class Token(_Unpaged):
 
 @dataclass(frozen=True, slots=True)
 class Own(_Unpaged):
-    """Memory that a caller made; it brings its own pool."""
+    """A memory policy of the caller, with its own pool."""
 
     given: MemoryPolicy
 
@@ -197,7 +197,7 @@ class Own(_Unpaged):
         return type(self.given).__name__
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        """What was given: it can serve one workload."""
+        """The given policy: it can serve one workload."""
         return self.given
 
 
@@ -212,8 +212,8 @@ POLICIES: dict[str, Any] = {name: Contiguous(name) for name in SIZINGS} | {
 def policy_of(given: str | Policy | MemoryPolicy, **options: Any) -> Policy:
     """The policy that a name and keywords are short for.
 
-    UsageError for a name that is none, or a keyword that is no field of the policy; it names those
-    that are. TypeError for what is no policy at all.
+    UsageError for an unknown name, or a keyword that is not a field of the policy; it lists the
+    known ones. TypeError if ``given`` is not a policy.
     """
     policy: Any = given
     if isinstance(given, str):
@@ -230,5 +230,5 @@ def policy_of(given: str | Policy | MemoryPolicy, **options: Any) -> Policy:
     for name, value in options.items():
         if name not in known:
             what = f"takes {', '.join(known)}" if known else "takes no options"
-            raise UsageError(f"{name}={value!r} does not go with {policy!r}: it {what}")
+            raise UsageError(f"{name}={value!r} does not apply to {policy!r}: it {what}")
     return replace(policy, **options)  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""Memory before paging as a run for the player: the pool cut into units, a request a row of them.
+"""Memory before paging as a run for the player: the pool in units, a row of them per request.
 
 The player shows blocks and tables, and reads nothing but a timeline. So the slots are drawn as
 units of a few slots each, and a request's table is what it holds: consecutive units from admission
-to the end, or, with token attention, unit after unit as it grows.
+to the end or, with token attention, one unit after another as it grows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pagesim.timeline.run import Timeline
 from pagesim.workload.request import Request
 
 RESERVE = "ensure_num_empty_slots"
-"""What reserving is called in a timeline: the block layer's word for room without tokens."""
+"""The name of a reservation in a timeline: the block layer's call for room without tokens."""
 FREE_LIST = "GPU free list"
 
 
@@ -34,7 +34,7 @@ class AddressedPolicy(MemoryPolicy, Protocol):
         """The slots of a request, in the order of its tokens; none if it holds nothing."""
 
     def why_refused(self, request: Request) -> str:
-        """Why :meth:`admit` has just said no."""
+        """Why :meth:`admit` has just refused it."""
 
 
 class Row:
@@ -47,30 +47,30 @@ class Row:
 
 
 def number(memory: RecordedMemory, result: object, row: Row, *_: object) -> int:
-    """Whom an event about a row concerns."""
+    """The subject of an event about a row: its number."""
     return row.number
 
 
 class RecordedMemory:
     """A memory policy whose decisions are written into a journal, and a timeline of them.
 
-    All requests wait from the start, in their order. Tables and tokens bear the names that the
-    timeline of policy "paged" gives to the same requests.
+    All requests wait from the start, in their order. Tables and tokens have the same names as in
+    the timeline of policy "paged".
     """
 
     def __init__(self, policy: AddressedPolicy, requests: Sequence[Request], unit: int = 1) -> None:
         self.policy, self.pool, self.unit = policy, policy.pool, unit
         if self.pool // unit > MAX_BLOCKS:
             raise UsageError(
-                f"pool must be at most {MAX_BLOCKS} units of {unit} slots, as many as a timeline "
-                f"shows, not {self.pool} slots"
+                f"pool must be at most {MAX_BLOCKS} units of {unit} slots, the most that a "
+                f"timeline shows, not {self.pool} slots"
             )
         self.journal = Journal()
         self._rows = {r.request_id: Row(i, r) for i, r in enumerate(requests)}
         self._waiting: deque[Row] = deque()
         self._running: dict[str, Row] = {}
         self._held: dict[int, Row] = {}
-        """The rows that hold something, by number: with static batching not only running ones."""
+        """The rows that hold something, by number: with static batching, finished ones as well."""
         self._computed: dict[Row, tuple[int, bool]] = {}
         """How many tokens each computes in this step, and whether they are its prompt."""
         self._refused: Row | None = None
@@ -80,7 +80,7 @@ class RecordedMemory:
             self._arrive(row)
 
     def state(self) -> State:
-        """What the pool looks like now. Free units are drawn in the order of their addresses."""
+        """The present state of the pool. Free units are drawn in the order of their addresses."""
         num_units = self.pool // self.unit
         taken = {unit for row in self._held.values() for unit in row.units}
         tables = {
@@ -101,16 +101,16 @@ class RecordedMemory:
         )
 
     def finish(self) -> Timeline:
-        """The run, when all requests are served; those still waiting can never be."""
+        """The run, once all requests are served; those still waiting never will be."""
         while self._waiting:
             self._ignore(self._waiting[0])
         self._recorder.__exit__(None, None, None)
         return self._timeline
 
-    # -- what the engine asks, see MemoryPolicy --------------------------------------------------
+    # -- called by the server, see MemoryPolicy --------------------------------------------------
 
     def can_ever_admit(self, request: Request) -> bool:
-        """Whether the policy could."""
+        """Whether the policy could ever admit it."""
         return self.policy.can_ever_admit(request)
 
     def step(self) -> None:
@@ -124,14 +124,14 @@ class RecordedMemory:
             self._computed[row] = 1, False
 
     def admit(self, request: Request) -> bool:
-        """The head of the queue takes its slots and writes its prompt, or is told why it cannot."""
+        """Let the head of the queue take slots and write its prompt, or record why it cannot."""
         row = self._rows[request.request_id]
-        while self._waiting[0] is not row:  # the engine passes over what it can never serve
+        while self._waiting[0] is not row:  # the server skips what it can never serve
             self._ignore(self._waiting[0])
         if not self.policy.admit(request):
             if self._refused is not row:
                 self._refused = row
-                with suppress(NoFreeBlocksError):  # what counts is the event that it has failed
+                with suppress(NoFreeBlocksError):  # only the event of its failure matters
                     self._refuse(row)
             return False
         self._reserve(row)
@@ -140,12 +140,12 @@ class RecordedMemory:
         return True
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Asked once a step, when it is settled which requests compute."""
+        """Called once per step, when it is settled which requests compute."""
         self._schedule()
         return self.policy.usage(head_waits)
 
     def release(self, request: Request) -> None:
-        """The request leaves; what no request holds any more is free."""
+        """The request leaves; what no request holds any longer is free."""
         self.policy.release(request)
         self._finish(self._rows[request.request_id])
 
@@ -197,13 +197,13 @@ class RecordedMemory:
             self.journal.closed(held)
             del self._held[held.number]
 
-    # -- small parts of the above ----------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------
 
     def _move(self, row: Row, source: str | None, target: str | None) -> None:
         self.journal.move((row.name, row.number), source, target, BACK)
 
     def _take(self, row: Row) -> None:
-        """Take the units that the policy has given since the last look."""
+        """Take the units that the policy has granted since the last call."""
         slots, start = self.policy.held(row.name), len(row.units)
         new = [slots[i] // self.unit for i in range(start * self.unit, len(slots), self.unit)]
         if new:
@@ -213,7 +213,7 @@ class RecordedMemory:
             self.journal.tell((PATCH, row, start, new))
 
     def _write(self, row: Row, tokens: list[int]) -> None:
-        """Tokens go behind those that the row holds, unit after unit."""
+        """Append tokens to the row, unit by unit."""
         at = len(row.tokens)
         self.journal.append(row, at, tokens, row.tokens.__delitem__, slice(at, None))
         row.tokens += tokens

@@ -1,4 +1,4 @@
-"""A run as tables: a row a request, and two runs side by side; as text, HTML and CSV."""
+"""Runs as tables: one row per request, or two runs side by side; as text, HTML and CSV."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Run(Protocol):
 def save_csv(
     path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Write the rows below their names. OSError if the file cannot be written."""
+    """Write the rows below a header. OSError if the file cannot be written."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
@@ -46,7 +46,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "
 
 
 def shown(cell: Any) -> str:
-    """A cell in a few characters; nothing for None."""
+    """A cell as short text; empty for None."""
     return "" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 

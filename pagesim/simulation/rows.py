@@ -1,4 +1,4 @@
-"""Orca (Max) in the player, with units of your size: a row for each request."""
+"""Orca (Max) in the player, in units of a chosen size: one row per request."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pagesim.workload.request import Request, Workload
 def record_max(
     requests: Workload | Sequence[Request], *, pool: int, max_model_len: int, unit: int = 1
 ) -> Simulation:
-    """`simulate(…, policy="max", saturated=True, record=True)` with units of your size.
+    """`simulate(…, policy="max", saturated=True, record=True)` in units of a chosen size.
 
-    ``pool``, ``max_model_len`` and ``unit`` are in slots; a block of the timeline is one unit. The
-    rows are taken one after the other, the one freed last first. UsageError unless pool and
+    ``pool``, ``max_model_len`` and ``unit`` are in slots; a block of the timeline is one unit. Rows
+    are taken in order, except that the one freed last is taken first. UsageError unless pool and
     ``max_model_len`` are whole numbers of units.
     """
     check_int("unit", unit, 1)
@@ -36,9 +36,9 @@ def record_max(
 
 
 class RowAllocator:
-    """Rows of ``size`` slots, of which the one freed last is given first; the rest is of no use.
+    """Rows of ``size`` slots, the one freed last first; what is left of the pool stays unused.
 
-    Nothing else than a whole row is ever asked for.
+    Only whole rows are ever requested.
     """
 
     def __init__(self, pool: int, size: int) -> None:

@@ -1,25 +1,25 @@
 """The serving loop: arrivals, the clock, the accounting and the outcomes, for every policy.
 
-What differs between policies is a server, of four methods: see :class:`Server`. What holds for all:
+Policies differ in their :class:`Server`. All of them share these rules:
 
-* Requests are served first come, first served; what becomes of ``requests[i]`` is in row ``i`` of
-  the :class:`Outcomes`.
+* Requests are served first come, first served; row ``i`` of the :class:`Outcomes` says what became
+  of ``requests[i]``.
 * The clock starts at 0. An iteration lasts ``cost_model.seconds(…)``; with nothing to run, the
   clock jumps to the next arrival.
 * The :class:`WasteLog` gets one row for every iteration, with the time at its end, and one with
   batch 0 for every jump. The slots are counted as they are while the iteration runs: prompts that
   it prefills are tokens, and so is the token that each decoding request writes. (A request of ``p``
-  prompt and ``o`` output tokens runs ``o`` iterations and ends with ``p + o - 1`` tokens cached:
-  the last one is sampled, and never stored.)
+  prompt and ``o`` output tokens runs for ``o`` iterations and ends with ``p + o - 1`` cached
+  tokens: the last one is sampled but never stored.)
 * Free slots are external while the head of the queue waits because it does not fit, and free
   otherwise; a head that waits for a seat in the batch (``max_num_seqs``) makes nothing external.
 * A request whose prompt and output together are longer than ``max_model_len`` is ignored, whatever
   the policy; so is one that this policy could never hold, even alone. A request that is neither
   finished nor ignored at the end is stuck: swapped out for good. No baseline has such requests.
-* The batch is the number of requests that are running, and hold memory, while the iteration lasts;
-  one that only waits for others to be prefilled counts, one that is swapped out does not.
-* Slots that belong to no block (a pool that is no multiple of the block size) are external.
-* ``progress(n)`` is told how many requests are done (finished or ignored) whenever that has grown.
+* The batch is the number of requests that run and hold memory during the iteration. One that only
+  waits while others are prefilled counts; one that is swapped out does not.
+* Slots outside every block (if the pool is not a multiple of the block size) are external.
+* ``progress(n)`` gets the number of requests done (finished or ignored) whenever it has grown.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Told = Callable[[int], None]
 
 
 def untold(done: int) -> None:
-    """For runs without a watcher."""
+    """For runs without a progress display."""
 
 
 class Step(NamedTuple):
@@ -54,13 +54,13 @@ class Step(NamedTuple):
     prefill: int = 0
     """Prompt tokens computed."""
     decodes: int = 0
-    """Sequences that get a token more."""
+    """Sequences that get one more token."""
     read: int = 0
     """Cached tokens that they read."""
     moved: int = 0
     """Slots swapped in or out."""
     scheduled: Iterable[int] = ()
-    """Requests of whose prompts something is computed."""
+    """Requests that compute at least part of their prompt."""
     preempted: Iterable[int] = ()
     ignored: Sequence[int] = ()
 
@@ -73,7 +73,7 @@ class Server(Protocol):
 
     @property
     def blocked(self) -> bool:
-        """No request will go on, whatever arrives."""
+        """Whether no request can continue, whatever arrives."""
 
     def add(self, row: int, request: Request) -> bool:
         """Queue a request that has arrived; False if it can never be served, and is not queued."""
@@ -84,10 +84,10 @@ class Server(Protocol):
     def commit(
         self, tokens: Mapping[int, int] | None = None
     ) -> tuple[Sequence[int], Sequence[int]]:
-        """The iteration is computed: the rows that have an answer now, and those that are done.
+        """Complete the iteration; returns the rows that were prefilled, and those that finished.
 
         ``tokens`` are those that a model has sampled, by sequence id; without them every request
-        gets tokens of its own.
+        gets tokens that no other request has.
         """
 
     def tables(self) -> dict[int, list[int]]:
@@ -105,7 +105,7 @@ def steps(
     cost_model: CostModel,
     progress: Told = untold,
 ) -> Iterator[None]:
-    """Serve ``requests``, in order of arrival; stop after each iteration, to look at it.
+    """Serve ``requests`` in order of arrival; yields after each iteration.
 
     RuntimeError if swapping finds no room on the CPU.
     """
@@ -159,7 +159,7 @@ def serve(
     cost_model: CostModel,
     progress: Told = untold,
 ) -> None:
-    """:func:`steps` to the end."""
+    """Run :func:`steps` to the end."""
     with collector_paused():
         for _ in steps(server, requests, log, outcomes, cost_model, progress):
             pass

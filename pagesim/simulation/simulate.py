@@ -1,4 +1,4 @@
-"""`pagesim.simulate`: a workload through a memory policy, with one accounting for all of them."""
+"""`pagesim.simulate`: runs a workload through any memory policy, with the same accounting."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from pagesim.timeline import Timeline
 
 PAPER_POOL = Pool(15_728, "opt-13b, 12 GiB")
-"""Table 1 of the paper: 12 GiB for keys and values of 800 KiB a token."""
+"""Table 1 of the paper: 12 GiB for keys and values, at 800 KiB per token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What came out of a run.
+    """The result of a run.
 
-    ``waste`` says where the slots were, ``requests`` what became of each request; ``timeline`` is
-    the recorded run of the pages, None unless it was asked for. ``block_size`` is None where memory
-    is not paged.
+    ``waste`` says where the slots were, ``requests`` what became of each request. ``timeline`` is
+    the recorded run, None unless it was requested. ``block_size`` is None where memory is not
+    paged.
     """
 
     policy: str
@@ -57,19 +57,19 @@ class Simulation:
 
     @property
     def preemptions(self) -> int:
-        """How often a running request was thrown out of memory."""
+        """How often a running request was preempted."""
         return self.requests.num_preemptions
 
     @property
     def seconds(self) -> float:
-        """When the last request was done, by the clock of the cost model."""
+        """When the last request finished, by the clock of the cost model."""
         return float(self.waste.seconds[-1]) if len(self.waste) else 0.0
 
     def summary(self) -> dict[str, Any]:
-        """The run in numbers and words that JSON knows; NaN is None.
+        """The run as JSON-serialisable numbers and words; None stands for NaN.
 
         ``waste`` is the mean of the steady state, in percent, and the batch; latencies are in
-        seconds; ``output_tokens_per_s`` counts finished requests, over all of the run.
+        seconds; ``output_tokens_per_s`` counts finished requests, over the whole run.
         """
         tokens = sum(
             request.output_tokens
@@ -103,10 +103,10 @@ class Simulation:
         }
 
     def goodput(self, *, ttft: float | None = None, tpot: float | None = None) -> float:
-        """Requests a second that are served within limits, in seconds, on TTFT and TPOT.
+        """Requests per second served within limits on TTFT and TPOT, which are in seconds.
 
-        Over all of the run. A request of one output token has no TPOT to exceed. Source of the
-        word: DistServe, arXiv 2401.09670, section 1. UsageError unless a limit is given, above 0.
+        It covers the whole run. A request of one output token has no TPOT to exceed. Source of the
+        term: DistServe, arXiv 2401.09670, section 1. UsageError unless a limit is given, above 0.
         """
         limits = {"ttft": ttft, "tpot": tpot}
         if ttft is None and tpot is None:
@@ -151,18 +151,18 @@ def simulate(
 
     ``policy`` is a value: ``Paged(block_size=16, …)``, ``Contiguous("max")``, ``Static()``,
     ``Token()`` (see :mod:`pagesim.simulation.policy`), or an object of yours (a
-    :class:`pagesim.simulation.baselines.MemoryPolicy`, which brings its own pool). A name, "paged",
-    "max", "pow2", "oracle", "static" or "token", stands for its defaults. ``options`` are fields of
+    :class:`pagesim.simulation.baselines.MemoryPolicy`, which brings its own pool). A name ("paged",
+    "max", "pow2", "oracle", "static" or "token") stands for its defaults. ``options`` are fields of
     the policy or of ``limits``, changed for this run: ``simulate(w, policy="paged",
-    block_size=32)``. ``pool`` is in slots, one a token. ``saturated`` lets all requests arrive at
+    block_size=32)``. ``pool`` is in slots, one per token. ``saturated`` lets all requests arrive at
     once. A request that can never be served (prompt and output longer than ``max_model_len``, or
     than the pool) is ignored and reported.
 
-    The means of ``waste`` are taken over the steady state: after the part ``warmup`` of the
-    requests is done, until the last one enters memory. ``cost_model`` is the clock. ``record``
-    gives a timeline of every step; without pages a block of it is one slot. ``progress``: True
-    draws a bar, None does so on a terminal, a function is called with the number of requests done,
-    and of all.
+    The means of ``waste`` are taken over the steady state: from when the fraction ``warmup`` of the
+    requests is done until the last one enters memory. ``cost_model`` is the clock. ``record``
+    gives a timeline of every step; without pages each of its blocks is one slot. ``progress``: True
+    draws a bar, None does so on a terminal, and a function is called with the number of requests
+    done and the total.
 
     UsageError or TypeError names a bad argument and its value; a file fails as in
     :func:`pagesim.workload.load`.
@@ -174,7 +174,9 @@ def simulate(
     if isinstance(warmup, bool) or not isinstance(warmup, int | float):
         raise TypeError(f"warmup must be a number, not {warmup!r} ({type(warmup).__name__})")
     if not 0 <= warmup < 1:
-        raise UsageError(f"warmup must be a part of the requests, from 0 to below 1, not {warmup}")
+        raise UsageError(
+            f"warmup must be a fraction of the requests, from 0 to below 1, not {warmup}"
+        )
     if cost_model is None:
         cost_model = Roofline()
     elif isinstance(cost_model, type) or not isinstance(cost_model, CostModel):
@@ -229,7 +231,7 @@ def _pool(pool: Pool | SupportsIndex) -> Pool:
 
 
 def _steady(outcomes: Outcomes, warmup: float) -> tuple[float, float]:
-    """From when the part ``warmup`` of the requests is done until the last one enters memory."""
+    """From when the fraction ``warmup`` is done until the last request enters memory."""
     finished = np.sort(np.array(outcomes.finished))
     entered = np.array(outcomes.first_scheduled)
     entered = entered[np.isfinite(entered)]

@@ -1,5 +1,4 @@
-"""Where every slot of the pool is, iteration after iteration: token, reserved, internal, external
-or free.
+"""Where the slots of the pool are: token, reserved, internal, external or free.
 
 * token: its keys and values are in the cache;
 * reserved: a request holds it, and its output will still use it;
@@ -7,7 +6,7 @@ or free.
 * external: granted beyond what was asked, or free while the head of the queue waits in vain;
 * free: no request holds it, and none waits for it.
 
-Source of the words: "Efficient Memory Management for Large Language Model Serving with
+Source of the terms: "Efficient Memory Management for Large Language Model Serving with
 PagedAttention" (SOSP '23), section 3.1 and Figure 2, where free space is part of "external".
 """
 
@@ -25,13 +24,16 @@ from pagesim.errors import UsageError
 PARTS = ("token", "reserved", "internal", "external", "free")
 """The five kinds of slots, in the order in which they are stacked."""
 
+MEASURES = (*PARTS, "batch")
+"""What can be read from a log."""
+
 COLUMNS = ("token", "reserved", "internal", "external", "batch")
-"""What a row of a log stores beside its time: free is the rest of the pool."""
+"""What a row of a log stores in addition to its time; free is the rest of the pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The pool in one iteration, in slots, and the time in seconds until which it was so."""
+    """The pool in one iteration, in slots, and when the iteration ended, in seconds."""
 
     seconds: float
     token: int
@@ -43,12 +45,12 @@ class Usage:
 
 
 class WasteLog:
-    """What a simulation writes, a row an iteration, and what figures read.
+    """What a simulation writes, one row per iteration, and what figures read.
 
     ``pool`` is in slots. A row says how the slots were used *until* its ``seconds``, from the row
-    before (or from 0) on. A row with batch 0 is no iteration: the engine waited for an arrival.
+    before (or from 0) on. A row with batch 0 is not an iteration: the server waited for an arrival.
 
-    :meth:`steady` says which rows count for the means; all of them, until it is called.
+    The means count all rows unless :meth:`steady` selects some of them.
     """
 
     __slots__ = ("_end", "_rows", "_seconds", "_start", "pool")
@@ -60,24 +62,24 @@ class WasteLog:
         self._start = 0.0
         self._end = float("inf")
 
-    # -- written by an engine --------------------------------------------------------------------
+    # -- written by a simulation -----------------------------------------------------------------
 
     def add(
         self, seconds: float, token: int, reserved: int, internal: int, external: int, batch: int
     ) -> None:
         """Append an iteration: slots of each kind, and how many requests ran, until ``seconds``.
 
-        Nothing is checked here, since it runs once an iteration: :meth:`check` looks at all rows.
+        Nothing is checked here, in every iteration: :meth:`check` examines all rows.
         """
         self._seconds.append(seconds)
         self._rows.extend((token, reserved, internal, external, batch))
 
     def check(self) -> None:
         """UsageError names the first row with a negative part, or with a time before the last."""
-        parts = np.column_stack([self.column(name) for name in (*PARTS, "batch")])
+        parts = np.column_stack([self.column(name) for name in MEASURES])
         if (parts < 0).any():
             row, kind = (int(n) for n in np.argwhere(parts < 0)[0])
-            name = (*PARTS, "batch")[kind]
+            name = MEASURES[kind]
             raise UsageError(
                 f"row {row}: {name} is {parts[row, kind]}; the {self.pool} slots of the pool "
                 f"must be divided into parts of at least 0: {self.at(row)}"
@@ -85,13 +87,13 @@ class WasteLog:
         late = np.flatnonzero(~(np.diff(self.seconds, prepend=0.0) >= 0))
         if late.size:
             raise UsageError(
-                f"row {late[0]}: the time {self._seconds[late[0]]} is before the row above"
+                f"row {late[0]}: the time {self._seconds[late[0]]} is before that of the row above"
             )
 
     def steady(self, start: float, end: float) -> None:
-        """Let the means be taken from ``start`` to ``end``, in seconds.
+        """Take the means from ``start`` to ``end``, in seconds.
 
-        If no iteration lies within, as in a run too short for a steady state, all of them count.
+        If no iteration lies in between, as in a run too short for a steady state, all count.
         """
         seconds, batch = self.seconds, self.column("batch")
         if ((seconds > start) & (seconds <= end) & (batch > 0)).any():
@@ -104,21 +106,21 @@ class WasteLog:
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """Until when each row held, ``[n]``, in an array of its own."""
+        """When each row ended, ``[n]``, as a new array."""
         return np.array(self._seconds)
 
     @property
     def iterations(self) -> int:
-        """How many rows are iterations, and no waiting."""
+        """How many rows are iterations rather than waiting."""
         return int((self.column("batch") > 0).sum())
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """The slots of one kind, or "batch", in every row: ``[n]``, in an array of its own."""
+        """The slots of one kind, or "batch", in every row: ``[n]``, as a new array."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
         if name == "free":
             return np.asarray(self.pool - rows[:, :4].sum(axis=1))
         if name not in COLUMNS:
-            raise UsageError(f"{name!r} is no column: {', '.join((*PARTS, 'batch'))}")
+            raise UsageError(f"no such column: {name!r}; there are {', '.join(MEASURES)}")
         return rows[:, COLUMNS.index(name)].copy()
 
     def at(self, row: int) -> Usage:
@@ -132,8 +134,8 @@ class WasteLog:
     def mean(self, warmup: float | None = None) -> dict[str, float]:
         """The mean iteration: percent of the pool for each of PARTS (they sum to 100), and "batch".
 
-        ``warmup`` in seconds leaves out what came before, and nothing else; None means the steady
-        state that :meth:`steady` was told. UsageError if no iteration is left.
+        ``warmup`` in seconds leaves out only what came before; None means the steady state set by
+        :meth:`steady`. UsageError if no iteration is left.
         """
         return self._mean(warmup, by_time=False)
 
@@ -156,4 +158,4 @@ class WasteLog:
             )
         *used, batch = (weights @ rows[counted] / total).tolist()
         percent = [100 * slots / self.pool for slots in (*used, self.pool - sum(used))]
-        return dict(zip((*PARTS, "batch"), (*percent, batch), strict=True))
+        return dict(zip(MEASURES, (*percent, batch), strict=True))

@@ -1,4 +1,4 @@
-"""The block manager: it keeps a block table for every sequence, and knows what will fit.
+"""The block manager: keeps a block table for every sequence and knows what fits.
 
 Source: vLLM 0.6.4.post1, ``vllm/core/block_manager.py`` (``SelfAttnBlockSpaceManager``).
 """
@@ -24,7 +24,7 @@ RUNNING = SequenceStatus.RUNNING
 
 
 class AllocStatus(enum.Enum):
-    """Whether something fits: now, later when others have left, or never on this GPU."""
+    """Whether a group fits: now, later when blocks have been freed, or never on this GPU."""
 
     OK = enum.auto()
     LATER = enum.auto()
@@ -38,9 +38,9 @@ def _group(manager: Any, result: Any, seq_group: SequenceGroup, *_: Any) -> int:
 class SelfAttnBlockSpaceManager:
     """Block tables for sequences, on a GPU pool and a CPU pool.
 
-    ``watermark`` is the part of the GPU pool that admitting and swapping in leave free, so that
-    running sequences can grow. ``sliding_window`` is in tokens. Calls that find no room raise
-    NoFreeBlocksError and change nothing; ask ``can_*`` first, as the scheduler does.
+    ``watermark`` is the fraction of the GPU pool that admission and swapping in leave free, so
+    that running sequences can grow. ``sliding_window`` is in tokens. A call that finds no room
+    raises NoFreeBlocksError and changes nothing; call ``can_*`` first, as the scheduler does.
     """
 
     def __init__(
@@ -83,14 +83,14 @@ class SelfAttnBlockSpaceManager:
         self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
         self._last_access = LastAccessBlocksTracker(self.block_allocator)
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """What tables and pools look like now."""
+        """The present state of tables and pools."""
         return self.block_allocator.state(dict(self.block_tables.items()))
 
     def get_block_table(self, seq: Sequence) -> list[int]:
-        """The block ids of a sequence, first to last, in a list of their own."""
+        """The block ids of a sequence, first to last, as a new list."""
         return self._table(seq).physical_block_ids.copy()
 
     def get_num_free_gpu_blocks(self) -> int:
@@ -121,14 +121,13 @@ class SelfAttnBlockSpaceManager:
 
     @event(_group)
     def allocate(self, seq_group: SequenceGroup) -> None:
-        """Blocks for the first waiting sequence's tokens; the others of the group share them.
+        """Allocate blocks for the first waiting sequence; the others of the group share them.
 
-        UsageError if one of them has a table already. The status stays for the caller to change.
+        UsageError if one of them already has a table. Changing the status is left to the caller.
         """
         seqs = _waiting(seq_group)
         for seq in seqs:
-            if seq.seq_id in self.block_tables:
-                raise UsageError(f"sequence {seq.seq_id} has a block table already: free it first")
+            self._check_no_table(seq)
         table = BlockTable(
             self.block_size,
             self.block_allocator,
@@ -144,7 +143,7 @@ class SelfAttnBlockSpaceManager:
     # -- growing ---------------------------------------------------------------------------------
 
     def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
-        """Whether the running members can take their new tokens, at worst. No watermark here."""
+        """Whether the running members' new tokens fit at worst. The watermark does not count."""
         if num_lookahead_slots:
             check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched, block_size = 0, self.block_size
@@ -155,8 +154,8 @@ class SelfAttnBlockSpaceManager:
         return touched <= self._gpu.get_num_free_blocks()
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
-        """Write a sequence's new tokens, reserve slots ahead; returns the copies (from, to)."""
-        if self.journal.wants_events:  # not by @event: this is the call of every token
+        """Write a sequence's new tokens and reserve lookahead slots; returns (from, to) copies."""
+        if self.journal.wants_events:  # instead of @event: this runs once per token
             return self._append_slots(seq, num_lookahead_slots)
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
@@ -170,16 +169,15 @@ class SelfAttnBlockSpaceManager:
 
     @event(lambda manager, _, parent, child: child.seq_id)
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:
-        """Let the child share the parent's blocks; nothing if the parent has no table."""
+        """Let the child share the parent's blocks; does nothing if the parent has no table."""
         if parent_seq.seq_id not in self.block_tables:
             return
-        if child_seq.seq_id in self.block_tables:
-            raise UsageError(f"sequence {child_seq.seq_id} has a block table: it cannot be forked")
+        self._check_no_table(child_seq)
         self._add_table(child_seq, self.block_tables[parent_seq.seq_id].fork())
 
     @event(lambda manager, _, seq: seq.seq_id)
     def free(self, seq: Sequence) -> None:
-        """Give a sequence's blocks back, wherever they are; nothing if it has none."""
+        """Free a sequence's blocks on either device; does nothing if it has no table."""
         table = self.block_tables.get(seq.seq_id)
         if table is None:
             return
@@ -197,14 +195,14 @@ class SelfAttnBlockSpaceManager:
     # -- prefix caching --------------------------------------------------------------------------
 
     def access_all_blocks_in_seq(self, seq: Sequence, now: float) -> None:
-        """Remember when a sequence was scheduled; :meth:`free` writes it to the blocks."""
+        """Remember when a sequence was scheduled; :meth:`free` passes it on to its blocks."""
         check_time("now", now)
         if self.enable_caching:
             self._table(seq)
             self._last_access.update_last_access(seq.seq_id, now)
 
     def mark_blocks_as_computed(self, seq_group: SequenceGroup, token_chunk_size: int) -> None:
-        """What was cached since the last call now holds its values. The arguments are unused."""
+        """Blocks cached since the last call now hold their values. The arguments are unused."""
         self.block_allocator.mark_blocks_as_computed([])
 
     def get_common_computed_block_ids(self, seqs: Iterable[Sequence]) -> list[int]:
@@ -231,7 +229,7 @@ class SelfAttnBlockSpaceManager:
         )
 
     def can_swap_out(self, seq_group: SequenceGroup) -> bool:
-        """Whether a running group fits on the CPU; slots reserved ahead are not counted."""
+        """Whether a running group fits on the CPU; lookahead slots are not counted."""
         status = self._can_swap(seq_group, Device.CPU, SequenceStatus.RUNNING, 0, 0)
         return status is AllocStatus.OK
 
@@ -291,6 +289,10 @@ class SelfAttnBlockSpaceManager:
             raise UsageError(
                 f"sequence {seq.seq_id} has no block table: allocate its group first"
             ) from None
+
+    def _check_no_table(self, seq: Sequence) -> None:
+        if seq.seq_id in self.block_tables:
+            raise UsageError(f"sequence {seq.seq_id} already has a block table: free it first")
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
         self.block_tables[seq.seq_id] = table

@@ -1,6 +1,6 @@
-"""What a scheduler is told: how big the cache is, and how much one step may do.
+"""The configuration of a scheduler: how big the cache is, and how much one step may do.
 
-Source: vLLM 0.6.4.post1, ``vllm/config.py``, as far as blocks and scheduling need it.
+Source: vLLM 0.6.4.post1, ``vllm/config.py``: only what blocks and scheduling need.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pagesim.errors import UnsupportedError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
-    """The two pools of blocks. ``watermark`` is the part of the GPU's that admission leaves free.
+    """The two pools. ``watermark`` is the fraction of the GPU pool that admission leaves free.
 
     ``sliding_window`` is in tokens. TypeError or UsageError names the field and the value; a window
-    together with prefix caching is a NotImplementedError as well, as in vLLM.
+    together with prefix caching is also a NotImplementedError, as in vLLM.
     """
 
     block_size: int
@@ -39,18 +39,18 @@ class CacheConfig:
             check_int("sliding_window", self.sliding_window, 1)
             if self.enable_prefix_caching:
                 raise UnsupportedError(
-                    "enable_prefix_caching cannot go together with a sliding_window: the blocks "
+                    "enable_prefix_caching cannot be combined with a sliding_window: the blocks "
                     "that fall out of the window are gone, and so is the prefix. Choose one"
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """How much one step may do, and what happens to a group for which there is no room.
+    """How much one step may do, and what happens to a group that finds no room.
 
     ``preemption_mode`` is "swap" or "recompute"; None is vLLM's own choice, which is recompute for
     groups of one sequence. ``policy`` is "fcfs", or "priority": the smallest
-    `SequenceGroup.priority` first. Together with "swap" it loses keys and values, as in vLLM; see
+    `SequenceGroup.priority` first. Priority with "swap" loses keys and values, as in vLLM; see
     `SchedulerOutputs.blocks_lost`. ``delay_factor`` holds prompts back while others run, until the
     oldest has waited that many times as long as the last step with prompts took. TypeError or
     UsageError names the field and the value.

@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 
 @dataclass(slots=True)
 class BlockMetaData:
-    """What the evictor knows of a block: its content, how long its prefix is, when it was used."""
+    """What the evictor knows about a block: content, length of the prefix, time of last use."""
 
     content_hash: int
     num_hashed_tokens: int
@@ -22,10 +22,10 @@ class BlockMetaData:
 
 
 class LRUEvictor:
-    """Blocks without owners whose content is still cached, in the order in which they came.
+    """Blocks without owners whose content is still cached, in order of arrival.
 
-    As in vLLM it is least-recently-used only if the entries came in order of their time: see
-    :meth:`candidate`.
+    As in vLLM, this is least recently used only if entries arrive in the order in which they were
+    last used: see :meth:`candidate`.
     """
 
     def __init__(self) -> None:
@@ -43,8 +43,8 @@ class LRUEvictor:
     def candidate(self) -> int:
         """The block that :meth:`evict` takes: of those as old as the first, the longest prefix.
 
-        The entries are looked at in the order in which they came, up to the first that is newer
-        than the best so far. UsageError if there is none.
+        Entries are examined in order of arrival, up to the first that is newer than the best so
+        far. UsageError if there are no entries.
         """
         entries = iter(self.free_table.items())
         chosen, best = next(entries, (None, None))
@@ -58,14 +58,14 @@ class LRUEvictor:
         return chosen
 
     def evict(self) -> tuple[int, int]:
-        """Take out the :meth:`candidate`; returns its id and its content's hash."""
+        """Remove the :meth:`candidate`; returns its id and its content's hash."""
         block_id = self.candidate()
         return block_id, self.remove(block_id).content_hash
 
     def add(
         self, block_id: int, content_hash: int, num_hashed_tokens: int, last_accessed: float
     ) -> None:
-        """Put a block at the end of the queue; one that is there already keeps its place."""
+        """Put a block at the end of the queue; one that is already there keeps its place."""
         self._arrivals += 1
         known = self.free_table.get(block_id)
         self.free_table[block_id] = BlockMetaData(
@@ -76,17 +76,17 @@ class LRUEvictor:
         )
 
     def update(self, block_id: int, last_accessed: float) -> None:
-        """Write a block's time of last use; its place in the queue stays."""
+        """Set a block's time of last use; its place in the queue does not change."""
         self._entry(block_id).last_accessed = last_accessed
 
     def remove(self, block_id: int) -> BlockMetaData:
-        """Take a block out because its content is used again. UsageError if it is not here."""
+        """Remove a block because its content is used again. UsageError if it is not here."""
         entry = self._entry(block_id)
         del self.free_table[block_id]
         return entry
 
     def put_back(self, block_id: int, entry: BlockMetaData) -> None:
-        """Return an entry that was evicted or removed to the place where it stood."""
+        """Restore an entry that was evicted or removed to its former place."""
         self.free_table[block_id] = entry
         by_arrival = sorted(self.free_table.items(), key=lambda item: item[1].arrival)
         self.free_table = dict(by_arrival)
@@ -95,14 +95,14 @@ class LRUEvictor:
         try:
             return self.free_table[block_id]
         except KeyError:
-            raise UsageError(f"block {block_id!r} does not wait for eviction") from None
+            raise UsageError(f"block {block_id!r} is not waiting for eviction") from None
 
 
 class IndexedLRUEvictor(LRUEvictor):
-    """The same choice without looking at every entry each time: of N entries, in log N steps.
+    """The same choice among N entries in O(log N) steps instead of a scan.
 
-    A heap has all entries as old as the first, up to the first that is newer. It is gathered when
-    it is asked for and not known; what it cannot follow makes it unknown.
+    A heap holds all entries as old as the first, up to the first that is newer. It is built when
+    it is needed, and discarded after a change that it cannot follow.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class IndexedLRUEvictor(LRUEvictor):
         self._oldest: list[tuple[int, int, int]] = []
         """The heap: (-tokens, arrival, block)."""
         self._time: float | None = None
-        """Their common time; None when the heap is unknown."""
+        """Their common time; None when there is no valid heap."""
         self._newer: int | None = None
         """The first entry that is newer, where the heap ends; None while there is none."""
 
@@ -121,7 +121,7 @@ class IndexedLRUEvictor(LRUEvictor):
                 entry = self.free_table.get(block_id)
                 if entry is not None and entry.arrival == arrival:
                     return block_id
-                heappop(self._oldest)  # it is used again meanwhile
+                heappop(self._oldest)  # in use again
             self._time = None
         return super().candidate()
 

@@ -1,7 +1,7 @@
 """The scheduler: which groups compute in the next step, and which must make room.
 
 Groups wait in ``waiting``, compute in ``running``, or sit on the CPU in ``swapped``. A step begins
-with `Scheduler.schedule`; what it decided is a `SchedulerOutputs`.
+with `Scheduler.schedule`; its decisions are a `SchedulerOutputs`.
 
 Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py``.
 """
@@ -50,10 +50,10 @@ SWAPPED = SequenceStatus.SWAPPED
 class Scheduler:
     """Decides each step by the policy and within the budgets of ``scheduler_config``.
 
-    ``clock`` is read once a step: prefix caching evicts by it, and it says how long prompts have
-    been delayed, so arrival times are on the same clock. ``waiting``, ``running`` and
-    ``swapped`` are live queues, front first: read them only. A `schedule` that raises has changed
-    nothing (in vLLM all groups vanish from the queues).
+    ``clock`` is read once per step: prefix caching evicts by it, and the delay of prompts is
+    measured with it, so arrival times must be on the same clock. ``waiting``, ``running`` and
+    ``swapped`` are live queues, front first: read them only. A call of `schedule` that raises
+    changes nothing (in vLLM all groups vanish from the queues).
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Scheduler:
 
     @event(first_seq_id, kind="arrive", called="add_seq_group", queues=True)
     def add_seq_group(self, seq_group: SequenceGroup) -> None:
-        """Let a new request wait. UsageError unless it is one waiting sequence with a token."""
+        """Queue a new request. UsageError unless it is one waiting sequence with a token."""
         check_new(seq_group)
         if self._by_priority or self._delay.factor > 0:
             check_time(f"arrival_time of group {seq_group.request_id!r}", seq_group.arrival_time)
@@ -128,11 +128,11 @@ class Scheduler:
         self.block_manager.fork(parent_seq, child_seq)
 
     def free_seq(self, seq: Sequence) -> None:
-        """Give a sequence's blocks back."""
+        """Free a sequence's blocks."""
         self.block_manager.free(seq)
 
     def free_finished_seq_groups(self) -> None:
-        """Drop the running groups that are finished; free the sequences that are."""
+        """Drop the running groups that are finished; free finished sequences of the others."""
         still_running: deque[SequenceGroup] = deque()
         for seq_group in self.running:
             if seq_group.seqs[0].status > SWAPPED:
@@ -171,13 +171,13 @@ class Scheduler:
     # -- a step ----------------------------------------------------------------------------------
 
     def schedule(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs, bool]:
-        """Decide the next step: what each group is to compute, and what moves before.
+        """Decide the next step: what each group computes, and which blocks move before it.
 
         The bool is vLLM's "output may be processed asynchronously": always False here.
         RuntimeError if a group must be swapped out and the CPU has no room for it; UsageError if
         a forked group would have to be recomputed, if a group that priority swapped out would be
-        admitted, or if chunked prefill with prefix caching has a token budget that is no multiple
-        of the block size. Nothing has changed then.
+        admitted, or if chunked prefill with prefix caching has a token budget that is not
+        a multiple of the block size. In all cases nothing has changed.
         """
         forked = any(len(seq_group.seqs) > 1 for seq_group in self.running)
         if not (self._may_fail or forked or self.journal.active):
@@ -209,7 +209,7 @@ class Scheduler:
 
     @event(kind="schedule", queues=True)
     def _describe(self, outputs: SchedulerOutputs) -> list[SequenceGroupMetadata]:
-        """What a worker is told of each group that takes part."""
+        """What workers are told about each scheduled group."""
         metadata = metadata_of(outputs, self.block_manager, self._now)
         if self.journal.tells_queues:
             changed = ("waiting", "running") if self._by_priority else ("running",)
@@ -217,7 +217,7 @@ class Scheduler:
         return metadata
 
     def _schedule_default(self) -> SchedulerOutputs:
-        """Prefills alone if there are any and no group is swapped out; else decodes alone."""
+        """Only prefills if there are any and no group is swapped out; otherwise only decodes."""
         budget = SchedulingBudget.of(self.scheduler_config)
         budget.num_curr_seqs = len(self.running)
         lost: list[tuple[int, int]] = []
@@ -239,7 +239,7 @@ class Scheduler:
         )
 
     def _schedule_chunked_prefill(self) -> SchedulerOutputs:
-        """Running groups first; what is left of the budget goes to prompts, cut to fit."""
+        """Running groups first; the rest of the budget goes to prompts, cut to fit."""
         budget = SchedulingBudget.of(self.scheduler_config)
         swapped_in = SchedulerSwappedInOutputs()
         running = self._schedule_running(budget)
@@ -266,13 +266,13 @@ class Scheduler:
             scheduled, budget, prefills, running, swapped_in, len(self.running)
         )
 
-    # -- running groups go on, or make room ------------------------------------------------------
+    # -- running groups continue, or make room ---------------------------------------------------
 
     def _schedule_running(self, budget: SchedulingBudget) -> SchedulerRunningOutputs:
         """Let the running groups compute, and preempt from the end of ``running`` for room.
 
-        Takes them from ``running``; what the token budget does not reach stays there, and goes
-        first in the next step.
+        Takes them from ``running``; groups beyond the token budget stay there, and come first in
+        the next step.
         """
         out = SchedulerRunningOutputs(num_lookahead_slots=self._lookahead)
         running, manager = self.running, self.block_manager
@@ -301,7 +301,7 @@ class Scheduler:
                     out.prefill_seq_groups.append(ScheduledSequenceGroup(seq_group, new_tokens))
                 else:
                     out.decode_seq_groups.append(ScheduledSequenceGroup(seq_group, 1))
-                # Without chunks the group took its seat when the step began.
+                # Without chunks, the group took its seat when the step began.
                 budget.add(new_tokens, 1 if self._chunked else 0)
         return out
 
@@ -328,7 +328,7 @@ class Scheduler:
         if len(victim.seqs) != 1:
             raise UsageError(
                 f"group {victim.request_id!r} has {len(victim.seqs)} sequences that share blocks: "
-                f"it cannot be recomputed, set preemption_mode='swap'"
+                f"it cannot be recomputed; set preemption_mode='swap'"
             )
         (seq,) = victim.seqs
         self._set_status(seq, WAITING)
@@ -351,16 +351,16 @@ class Scheduler:
             self._set_status(seq, SWAPPED)
 
     def _put_preempted(self, running: SchedulerRunningOutputs) -> None:
-        """The youngest was preempted first: to the front of waiting one by one, it comes last."""
+        """Queue the victims again; the youngest was preempted first, and comes last of them."""
         self.waiting.extendleft(running.preempted)
         self.swapped.extend(running.swapped_out)
 
     def _schedule_priority_preemption(self, budget: SchedulingBudget) -> list[tuple[int, int]]:
         """Make room for the head of ``waiting`` from less urgent groups, then sort both queues.
 
-        As in vLLM the head is the group that stands there before the sort, and the room is not
-        kept for it. A victim waits, even if it was swapped out: its blocks on the CPU never come
-        back. Returns the (GPU, CPU) pairs of those.
+        As in vLLM, the head is the first group before the sort, and the room is not reserved for
+        it. A victim waits even if it was swapped out: its blocks on the CPU never come back.
+        Returns the (GPU, CPU) pairs of these blocks.
         """
         waiting, running = self.waiting.copy(), by_urgency(self.running)
         blocks_lost: list[tuple[int, int]] = []
@@ -394,7 +394,7 @@ class Scheduler:
             if status is AllocStatus.NEVER:
                 self._ignore(self.swapped.popleft(), "swapped", out.infeasible_seq_groups)
                 continue
-            # As in vLLM the tokens are not cut to the budget here, not even in chunked mode.
+            # As in vLLM, the tokens are not cut to the budget here, not even in chunked mode.
             new_tokens = self._num_new_tokens(seq_group.seqs, budget, chunked=False)
             if not budget.can_schedule(new_tokens, 1):
                 break
@@ -452,22 +452,22 @@ class Scheduler:
 
     @event(first_seq_id, kind="ignore", queues=True)
     def _ignore(self, seq_group: SequenceGroup, queue: str, ignored: list[SequenceGroup]) -> None:
-        """It will never fit. As in vLLM its blocks on the CPU, if it has any, stay taken."""
+        """Drop a group that will never fit. As in vLLM, its CPU blocks, if any, stay taken."""
         for seq in seq_group.seqs:
             self._set_status(seq, SequenceStatus.FINISHED_IGNORED)
         ignored.append(seq_group)
         self._tell_move(seq_group, queue, None)
 
-    # -- small parts of the above ----------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------
 
     def _num_new_tokens(self, seqs: list[Sequence], budget: SchedulingBudget, chunked: bool) -> int:
-        """Tokens that a group would compute next; in chunked mode one sequence's, cut to fit."""
+        """Tokens that a group would compute next; in chunked mode a single sequence's are cut."""
         new_tokens = sum(seq.get_num_new_tokens() for seq in seqs)
         if not chunked or len(seqs) > 1:
             return new_tokens
         remaining = budget.remaining_token_budget()
         if self.cache_config.enable_prefix_caching:
-            # Chunks end at a block's end, so that the next one finds whole blocks.
+            # Chunks end at block boundaries, so that the next one finds whole blocks.
             block_size = self._block_size
             return new_tokens if new_tokens <= remaining else remaining // block_size * block_size
         return min(new_tokens, remaining)
@@ -483,10 +483,10 @@ class Scheduler:
             self.journal.note(None, setattr, seq, "status", seq.status)
         seq.status = status
 
-    # -- what a recording is told ----------------------------------------------------------------
+    # -- recording -------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """What queues, tables and pools look like now."""
+        """The present state of queues, tables and pools."""
         return with_queues(self.block_manager.state(), {q: getattr(self, q) for q in QUEUES})
 
     def _tell_move(

@@ -1,6 +1,6 @@
-"""What a step of the scheduler asks before it begins, so that it can fail without a trace.
+"""Checks made before a scheduler step begins, so that a step that fails changes nothing.
 
-vLLM asks none of this: a step that fails half way loses its groups.
+vLLM makes none of these checks: a step that fails midway loses its groups.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
 
 
 def check_new(seq_group: SequenceGroup) -> None:
-    """UsageError unless a group is one waiting sequence with a token; TypeError if it is none."""
+    """UsageError unless a group has one waiting sequence with tokens; TypeError if not a group."""
     if not isinstance(seq_group, SequenceGroup):
         raise TypeError(f"seq_group must be a SequenceGroup, not {seq_group!r}")
     name, seq = f"group {seq_group.request_id!r}", seq_group.first_seq
     if len(seq_group.seqs) != 1:
         raise UsageError(
-            f"{name} has {len(seq_group.seqs)} sequences: a request begins with one, "
+            f"{name} has {len(seq_group.seqs)} sequences: a request begins with one; "
             f"fork it after its prefill"
         )
     if seq.status is not WAITING:
@@ -45,8 +45,8 @@ def check_waiting(seq_group: SequenceGroup) -> None:
     """UsageError for a group that priority swapped out: it waits, but cannot be admitted."""
     if seq_group.first_seq.status is not WAITING:
         raise UsageError(
-            f"group {seq_group.request_id!r} is {seq_group.first_seq.status.name} among the "
-            f"waiting: policy='priority' swapped it out, and its keys and values are lost. Abort "
+            f"group {seq_group.request_id!r} is {seq_group.first_seq.status.name} in the waiting "
+            f"queue: policy='priority' swapped it out, and its keys and values are lost. Abort "
             f"it, or set preemption_mode='recompute'"
         )
 
@@ -54,7 +54,7 @@ def check_waiting(seq_group: SequenceGroup) -> None:
 def check_running(
     running: Iterable[SequenceGroup], scheduler: SchedulerConfig, tables: Container[int]
 ) -> None:
-    """UsageError for a group that no step could go on with.
+    """UsageError for a group that no step could continue.
 
     ``tables`` has the ids of the sequences with blocks.
     """
@@ -64,12 +64,12 @@ def check_running(
         first = seqs[0]
         if first.status is not RUNNING:
             raise UsageError(
-                f"group {seq_group.request_id!r} is {first.status.name} among the running: "
-                f"call free_finished_seq_groups() after a step in which one finishes"
+                f"group {seq_group.request_id!r} is {first.status.name} in the running queue: "
+                f"call free_finished_seq_groups() after each step in which a group finishes"
             )
         if not chunked and first.data.stage is PREFILL:
             raise UsageError(
-                f"the prompt of group {seq_group.request_id!r} was scheduled and not computed: "
+                f"the prompt of group {seq_group.request_id!r} was scheduled but not computed: "
                 f"call update_num_computed_tokens() after each step"
             )
         if len(seqs) > 1 or first.seq_id not in tables:
@@ -82,10 +82,10 @@ def _check_members(seq_group: SequenceGroup, budget: int, tables: Container[int]
         if seq.seq_id not in tables:
             raise UsageError(
                 f"sequence {seq.seq_id} of group {name!r} has no block table: it was freed. If it "
-                f"ended, take it out with seq_group.remove({seq.seq_id})"
+                f"has finished, remove it with seq_group.remove({seq.seq_id})"
             )
     if len(seqs) > budget:
         raise UsageError(
-            f"group {name!r} has {len(seqs)} sequences, each of which takes a token a step: more "
+            f"group {name!r} has {len(seqs)} sequences, which take one token each per step: more "
             f"than max_num_batched_tokens ({budget})"
         )

@@ -1,4 +1,4 @@
-"""How a step is told: to the workers as metadata, to a recording as rows.
+"""How a step is reported: to workers as metadata, to a recording as rows.
 
 Source: the end of ``Scheduler.schedule()`` in vLLM 0.6.4.post1's ``vllm/core/scheduler.py``.
 """
@@ -17,7 +17,7 @@ from pagesim.v0.sequence import SequenceGroup, SequenceStage
 def metadata_of(
     outputs: SchedulerOutputs, manager: SelfAttnBlockSpaceManager, now: float
 ) -> list[SequenceGroupMetadata]:
-    """What a worker is told of each group that takes part; with caching its blocks are touched."""
+    """What workers are told about each scheduled group; with caching, marks its blocks as used."""
     metadata: list[SequenceGroupMetadata] = []
     caching, tables, computed = manager.enable_caching, manager.block_tables, []
     for scheduled in outputs.scheduled_seq_groups:
@@ -56,14 +56,14 @@ def who(seq_group: SequenceGroup) -> tuple[str, int]:
 
 
 def first_seq_id(_: object, result: object, seq_group: SequenceGroup, *more: object) -> int:
-    """Whom the decisions about a group concern."""
+    """The subject of a decision about a group: its first sequence."""
     return seq_group.first_seq.seq_id
 
 
 def tell_step(
     journal: Journal, outputs: SchedulerOutputs, queues: Mapping[str, Iterable[SequenceGroup]]
 ) -> None:
-    """Write down who computes, and in which order the queues stand now."""
+    """Report which groups compute, and the present order of the queues."""
     for scheduled in outputs.scheduled_seq_groups:
         seq_group, is_prompt = scheduled.seq_group, scheduled.seq_group.is_prefill()
         tokens = scheduled.token_chunk_size if is_prompt else len(seq_group.seqs)

@@ -16,7 +16,7 @@ from pagesim.v0.sequence import SequenceData, SequenceGroup
 
 @dataclass(slots=True)
 class SchedulingBudget:
-    """What is left of a step: tokens that may be computed, and groups that may take part."""
+    """The budget of a step: tokens that may be computed, and groups that may take part."""
 
     token_budget: int
     max_num_seqs: int
@@ -29,7 +29,7 @@ class SchedulingBudget:
         return cls(config.max_num_batched_tokens, config.max_num_seqs)
 
     def can_schedule(self, num_new_tokens: int, num_new_seqs: int) -> bool:
-        """Whether so much more is within the budget."""
+        """Whether this much more is within the budget."""
         return (
             self.num_batched_tokens + num_new_tokens <= self.token_budget
             and self.num_curr_seqs + num_new_seqs <= self.max_num_seqs
@@ -67,7 +67,7 @@ class SchedulerRunningOutputs:
 
     @property
     def num_preempted(self) -> int:
-        """Groups that lost their blocks, one way or the other."""
+        """Groups that lost their GPU blocks in either way."""
         return len(self.preempted) + len(self.swapped_out)
 
 
@@ -92,10 +92,10 @@ class SchedulerPrefillOutputs:
 
 @dataclass(slots=True)
 class SequenceGroupMetadata:
-    """What a worker is told of one group: its tokens, and where their keys and values are.
+    """What a worker is told about one group: its tokens, and where their keys and values are.
 
-    ``block_tables`` and ``computed_block_nums`` are copies: what happens later does not show in
-    them. ``do_sample`` is False for a chunk that does not reach the end of its prompt;
+    ``block_tables`` and ``computed_block_nums`` are copies, which later changes do not affect.
+    ``do_sample`` is False for a chunk that does not reach the end of its prompt;
     ``computed_block_nums`` are the leading blocks that prefix caching found computed.
     """
 
@@ -144,7 +144,7 @@ class SchedulerOutputs:
         running_queue_size: int,
         blocks_lost: Iterable[tuple[int, int]] = (),
     ) -> SchedulerOutputs:
-        """What the parts of a step amount to; ``scheduled`` are their groups in order."""
+        """Combine the parts of a step; ``scheduled`` has their groups in order."""
         return cls(
             scheduled_seq_groups=scheduled,
             num_prefill_groups=len(prefills.seq_groups)

@@ -1,4 +1,4 @@
-"""What may depart from first come, first served: the urgency of a group, and a delay of prompts.
+"""Departures from first come, first served: the urgency of groups, and the delay of prompts.
 
 Source: vLLM 0.6.4.post1, ``vllm/core/scheduler.py`` (``_get_priority``, ``_passed_delay``).
 """
@@ -13,7 +13,7 @@ from pagesim.v0.sequence import SequenceGroup
 
 
 def urgency(seq_group: SequenceGroup) -> tuple[int, float]:
-    """Priority, then arrival; the smaller the more urgent."""
+    """Priority, then arrival; smaller is more urgent."""
     return seq_group.priority, seq_group.arrival_time
 
 
@@ -24,7 +24,7 @@ def by_urgency(seq_groups: Iterable[SequenceGroup]) -> deque[SequenceGroup]:
 
 @dataclass(slots=True)
 class PromptDelay:
-    """Holds prompts back so that more of them share a step: ``factor`` times the last such step.
+    """Holds prompts back so that more of them share a step: ``factor`` times as long as the last.
 
     The latency of a step that admitted prompts is the time until the next step begins.
     """
@@ -37,7 +37,7 @@ class PromptDelay:
     def passed(
         self, now: float, waiting: deque[SequenceGroup], running: deque[SequenceGroup]
     ) -> bool:
-        """Whether the oldest waiting group has waited long enough, or nothing runs meanwhile."""
+        """Whether the oldest waiting group has waited long enough, or nothing is running."""
         if self.prev_prompt:
             self.last_prompt_latency = now - self.prev_time
         self.prev_time, self.prev_prompt = now, False

@@ -1,6 +1,6 @@
-"""Sequences and the groups they come in: which tokens there are, and how far they are computed.
+"""Sequences and their groups: the tokens, and how many of them are computed.
 
-Source: vLLM 0.6.4.post1, ``vllm/sequence.py``, as far as blocks and scheduling need it.
+Source: vLLM 0.6.4.post1, ``vllm/sequence.py``: only what blocks and scheduling need.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pagesim.v0.block.common import cdiv
 
 @dataclass(frozen=True, slots=True)
 class Logprob:
-    """How likely a sampled token was. The simulator carries it along and never reads it."""
+    """How likely a sampled token was. The simulator passes it on and never reads it."""
 
     logprob: float
     rank: int | None = None
@@ -43,14 +43,14 @@ class SequenceStatus(enum.IntEnum):
 
 
 class SequenceStage(enum.Enum):
-    """Whether the tokens so far are still being computed, or one new token at a time is."""
+    """Whether the present tokens are still being computed, or one new token at a time."""
 
     PREFILL = enum.auto()
     DECODE = enum.auto()
 
 
 class SequenceData:
-    """The tokens of a sequence, prompt first, and how many of them have their keys and values."""
+    """The tokens of a sequence, prompt first, and how many have their keys and values cached."""
 
     __slots__ = ("_num_prompt_tokens", "num_computed_tokens", "stage", "token_ids")
 
@@ -65,7 +65,7 @@ class SequenceData:
 
     @property
     def prompt_token_ids(self) -> tuple[int, ...]:
-        """The tokens that were asked."""
+        """The tokens of the prompt."""
         return tuple(self.token_ids[: self._num_prompt_tokens])
 
     @property
@@ -74,15 +74,15 @@ class SequenceData:
         return tuple(self.token_ids[self._num_prompt_tokens :])
 
     def get_len(self) -> int:
-        """Tokens in all."""
+        """The number of tokens, prompt and output."""
         return len(self.token_ids)
 
     def get_prompt_len(self) -> int:
-        """Tokens of the prompt."""
+        """The number of tokens in the prompt."""
         return self._num_prompt_tokens
 
     def get_output_len(self) -> int:
-        """Tokens generated."""
+        """The number of tokens generated."""
         return len(self.token_ids) - self._num_prompt_tokens
 
     def get_token_ids(self) -> list[int]:
@@ -102,12 +102,12 @@ class SequenceData:
         self.token_ids.append(token_id)
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
-        """So many tokens more are computed; UsageError if the sequence has not that many."""
+        """Count tokens as computed; UsageError if fewer are uncomputed."""
         if num_new_computed_tokens != 1 or type(num_new_computed_tokens) is not int:
             check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         computed, length = self.num_computed_tokens + num_new_computed_tokens, len(self.token_ids)
         if computed > length:
-            raise UsageError(f"{computed} tokens cannot be computed of only {length}")
+            raise UsageError(f"{computed} tokens cannot be computed: there are only {length}")
         self.num_computed_tokens = computed
         if computed == length:
             self.stage = SequenceStage.DECODE
@@ -117,12 +117,12 @@ class SequenceData:
         self.restore_progress(0, SequenceStage.PREFILL)
 
     def restore_progress(self, num_computed_tokens: int, stage: SequenceStage) -> None:
-        """Go back to a progress that was read before."""
+        """Restore the progress of an earlier moment."""
         self.num_computed_tokens = num_computed_tokens
         self.stage = stage
 
     def copy(self) -> SequenceData:
-        """The same tokens and progress, to go on separately."""
+        """A copy with the same tokens and progress, which continues independently."""
         data = SequenceData(self.token_ids.copy())
         data._num_prompt_tokens = self._num_prompt_tokens
         data.num_computed_tokens = self.num_computed_tokens
@@ -153,7 +153,7 @@ class Sequence:
 
     @property
     def prompt_token_ids(self) -> tuple[int, ...]:
-        """The tokens that were asked."""
+        """The tokens of the prompt."""
         return self.data.prompt_token_ids
 
     @property
@@ -162,7 +162,7 @@ class Sequence:
         return cdiv(self.get_len(), self.block_size)
 
     def append_token_id(self, token_id: int, logprobs: Mapping[int, Logprob]) -> None:
-        """Add a generated token; ``logprobs`` must name it, as the sampler's answer does."""
+        """Add a generated token; ``logprobs`` must name it, as the sampler's output does."""
         if type(token_id) is not int:
             raise TypeError(f"token_id must be an int, not {token_id!r}")
         if not isinstance(logprobs, Mapping):
@@ -172,15 +172,15 @@ class Sequence:
         self.data.token_ids.append(token_id)
 
     def get_len(self) -> int:
-        """Tokens in all."""
+        """The number of tokens, prompt and output."""
         return len(self.data.token_ids)
 
     def get_prompt_len(self) -> int:
-        """Tokens of the prompt."""
+        """The number of tokens in the prompt."""
         return self.data.get_prompt_len()
 
     def get_output_len(self) -> int:
-        """Tokens generated."""
+        """The number of tokens generated."""
         return self.data.get_output_len()
 
     def get_token_ids(self) -> list[int]:
@@ -202,7 +202,7 @@ class Sequence:
         return self.data.get_num_computed_tokens()
 
     def get_num_new_tokens(self) -> int:
-        """Tokens that the next step computes: 1 when decoding, all that is left in prefill."""
+        """Tokens that the next step computes: 1 when decoding, all that remain in prefill."""
         if self.data.stage is SequenceStage.DECODE:
             return 1
         return self.data.get_num_uncomputed_tokens()
@@ -212,11 +212,11 @@ class Sequence:
         return SequenceStatus.is_finished(self.status)
 
     def is_prefill(self) -> bool:
-        """Whether some of its tokens still wait to be computed for the first time."""
+        """Whether some of its tokens have yet to be computed."""
         return self.data.stage is SequenceStage.PREFILL
 
     def fork(self, new_seq_id: int) -> Sequence:
-        """A sequence with the same tokens, progress and status, and an id of its own."""
+        """A sequence with the same tokens, progress and status under another id."""
         child = Sequence(new_seq_id, (), self.block_size)
         child.inputs = self.inputs
         child.data = self.data.copy()
@@ -224,7 +224,7 @@ class Sequence:
         return child
 
     def reset_state_for_recompute(self) -> None:
-        """Forget what was computed, keep the tokens: what preemption by recomputation does."""
+        """Forget what was computed but keep the tokens, as preemption by recomputation does."""
         self.data.reset_state_for_recompute()
 
     def __repr__(self) -> str:
@@ -232,12 +232,12 @@ class Sequence:
 
 
 class SequenceGroup:
-    """The sequences of one request; since vLLM 0.6.4 one in practice, more only by forking.
+    """The sequences of one request; in practice one since vLLM 0.6.4, and more only by forking.
 
-    Several questions (status, prefill, finished) are answered by the first sequence alone, as in
-    vLLM. So an engine frees a member when it ends (`Scheduler.free_seq`) and takes it out with
-    :meth:`remove`, unless it is the last. Of two groups the one with the smaller ``priority``, then
-    ``arrival_time`` is the more urgent. Encoder/decoder groups are not simulated.
+    As in vLLM, the first sequence alone decides the group's status, and whether it is prefilling
+    or finished. So an engine frees a member that finishes (`Scheduler.free_seq`) and, unless it is
+    the last, takes it out with :meth:`remove`. The group with the smaller ``priority``, then the
+    smaller ``arrival_time``, is more urgent. Encoder/decoder groups are not simulated.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class SequenceGroup:
         if encoder_seq is not None:
             raise NotImplementedError(
                 "pagesim simulates decoder-only models: a group with an encoder_seq "
-                "(cross-attention block tables) is outside of it"
+                "(cross-attention block tables) is outside its scope"
             )
         if not seqs:
             raise UsageError(f"seqs of group {request_id!r} is empty: it needs a sequence")
@@ -273,34 +273,34 @@ class SequenceGroup:
         self.is_single_seq = len(self.seqs) == 1
 
     def add(self, seq: Sequence) -> None:
-        """Let a fork join the group. UsageError if the group has a sequence of its id."""
+        """Add a fork. UsageError if the group already has a sequence with its id."""
         if not isinstance(seq, Sequence):
             raise TypeError(f"seq must be a Sequence, not {seq!r}")
         if seq.seq_id in self.seqs_dict:
-            raise UsageError(f"group {self.request_id!r} has a sequence {seq.seq_id} already")
+            raise UsageError(f"group {self.request_id!r} already has a sequence {seq.seq_id}")
         self.seqs_dict[seq.seq_id] = seq
         self.seqs.append(seq)
         self.is_single_seq = False
 
     def remove(self, seq_id: int) -> None:
-        """Take a member out that ended before the others; the last one stays for good."""
+        """Take out a member that finished before the others; the last one always stays."""
         if seq_id not in self.seqs_dict:
             raise UsageError(f"group {self.request_id!r} has no sequence {seq_id!r}")
         if len(self.seqs) == 1:
             raise UsageError(
-                f"sequence {seq_id} is the last of group {self.request_id!r}: it stays, and says "
-                f"when the group is finished"
+                f"sequence {seq_id} is the last of group {self.request_id!r}: it stays, because "
+                f"it decides whether the group is finished"
             )
         self.seqs.remove(self.seqs_dict.pop(seq_id))
         self.is_single_seq = len(self.seqs) == 1
 
     @property
     def first_seq(self) -> Sequence:
-        """The sequence that answers for the group."""
+        """The sequence that decides the group's status."""
         return self.seqs[0]
 
     def get_seqs(self, status: SequenceStatus | None = None) -> list[Sequence]:
-        """All sequences if ``status`` is None or the **first** one's status, otherwise none.
+        """All sequences if ``status`` is None or the **first** one's status, otherwise [].
 
         The list is the group's own: read it only.
         """
@@ -309,7 +309,7 @@ class SequenceGroup:
         return []
 
     def num_seqs(self, status: SequenceStatus | None = None) -> int:
-        """How many :meth:`get_seqs` gives."""
+        """How many :meth:`get_seqs` returns."""
         return len(self.get_seqs(status))
 
     def get_unfinished_seqs(self) -> list[Sequence]:
@@ -329,13 +329,13 @@ class SequenceGroup:
         return sum(seq.data.get_num_uncomputed_tokens() for seq in self.get_unfinished_seqs())
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
-        """So many tokens more are computed in each unfinished sequence; all of them or none."""
+        """Count tokens as computed in every unfinished sequence or, on an error, in none."""
         check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         for seq in self.get_unfinished_seqs():
             if num_new_computed_tokens > seq.data.get_num_uncomputed_tokens():
                 raise UsageError(
-                    f"{num_new_computed_tokens} tokens more cannot be computed of sequence "
-                    f"{seq.seq_id}: {seq.data.get_num_uncomputed_tokens()} are left"
+                    f"{num_new_computed_tokens} more tokens of sequence {seq.seq_id} cannot be "
+                    f"computed: {seq.data.get_num_uncomputed_tokens()} are left"
                 )
         for seq in self.get_unfinished_seqs():
             seq.data.update_num_computed_tokens(num_new_computed_tokens)

@@ -1,4 +1,4 @@
-"""What pools, tables and queues look like now, as a `State` of a timeline."""
+"""The present state of pools, tables and queues, as the `State` of a timeline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pagesim.journal.state import Queues, State, TableState
 def read_pools(
     pools: Sequence[Any], tables: Mapping[Name, Any] | None = None, null_block: int | None = None
 ) -> State:
-    """The state of the allocators of one device each, and of the tables on them.
+    """The state of allocators, one per device, and of the tables on them.
 
-    UsageError for more blocks than a timeline may have: a state names them all.
+    UsageError for more blocks than a timeline may have: a state lists them all.
     """
     num_blocks = sum(pool.get_num_total_blocks() for pool in pools)
     if num_blocks > MAX_BLOCKS:

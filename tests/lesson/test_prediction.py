@@ -42,7 +42,7 @@ def test_without_a_prediction_nothing_is_told_or_kept(mine: Any, beside: Path) -
 
 def test_a_wrong_prediction_does_not_learn_the_truth() -> None:
     prediction = pagesim.predict("ch02 growth", [2, 5], lambda: [1, 5, 9])
-    assert "Not so" in repr(prediction) and "[2, 5]" in repr(prediction)
+    assert "Wrong" in repr(prediction) and "[2, 5]" in repr(prediction)
     assert "9" not in everything_but_the_answer(prediction)
     assert "[1, 5, 9]" in prediction.reveal()._repr_mimebundle_()["text/html"]
 
@@ -56,7 +56,7 @@ def test_of_several_parts_the_right_ones_are_named() -> None:
     truth = {"token": 15, "free": 0, "external": 16}
     mine = {"token": 15, "free": 0, "external": 7}
     said = repr(pagesim.predict("ch01 words", mine, lambda: truth))
-    assert "Right are 2 of 3: token, free." in said and "16" not in said
+    assert "2 of 3 are right: token, free." in said and "16" not in said
 
 
 def test_the_truth_is_asked_for_each_time() -> None:
@@ -174,4 +174,4 @@ def test_a_folder_that_cannot_be_written_is_told(
 ) -> None:
     monkeypatch.setenv("PAGESIM_PROGRESS", str(beside / "missing" / "file.json"))
     said = repr(pagesim.predict("ch02 growth", [1], lambda: [1]))
-    assert "Right" in said and "The score is not kept" in said
+    assert "Right" in said and "The score was not saved" in said

@@ -44,5 +44,5 @@ def test_the_source_of_a_kernel_or_a_part_of_it() -> None:
 
 
 def test_a_line_that_is_not_there_is_named() -> None:
-    with pytest.raises(ValueError, match="no line has 'for page in'"):
+    with pytest.raises(ValueError, match="no line contains 'for page in'"):
         source(V1, "for page in")

@@ -65,7 +65,9 @@ def test_nothing_finished_has_no_latency() -> None:
 
 
 def test_an_unknown_latency_is_named() -> None:
-    with pytest.raises(UsageError, match="'ttft' is no latency: queueing, time_to_first_token"):
+    with pytest.raises(
+        UsageError, match="no such latency: 'ttft'; there are queueing, time_to_first_token"
+    ):
         two_done_and_one_ignored().latency("ttft")
 
 

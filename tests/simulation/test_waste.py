@@ -108,7 +108,7 @@ def test_time_does_not_run_backwards() -> None:
 
 
 def test_unknown_columns_and_empty_pools_are_refused() -> None:
-    with pytest.raises(UsageError, match="'tokens' is no column: token, reserved"):
+    with pytest.raises(UsageError, match="no such column: 'tokens'; there are token, reserved"):
         WasteLog(10).column("tokens")
     with pytest.raises(UsageError, match="pool must be at least 1, not 0"):
         WasteLog(0)

@@ -291,8 +291,12 @@ def test_calls_out_of_order(kind: str) -> None:
         UsageError, "'1' must be WAITING, not RUNNING", lambda: manager.allocate(group), manager
     )
     again = new_group(new_seq(5, 4), new_seq(1, 4))
-    refused(UsageError, "sequence 1 has a block table", lambda: manager.allocate(again), manager)
-    refused(UsageError, "sequence 1 has a block table", lambda: manager.fork(seq, seq), manager)
+    refused(
+        UsageError, "sequence 1 already has a block table", lambda: manager.allocate(again), manager
+    )
+    refused(
+        UsageError, "sequence 1 already has a block table", lambda: manager.fork(seq, seq), manager
+    )
     for call in (
         lambda: manager.append_slots(strange_seq, 0),
         lambda: manager.can_append_slots(stranger, 0),

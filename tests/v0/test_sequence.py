@@ -96,7 +96,7 @@ def test_a_group_computes_with_all_unfinished_members_or_none() -> None:
     done.status = SequenceStatus.FINISHED_ABORTED
     group = SequenceGroup("request", [long, short, done])
     assert group.get_num_uncomputed_tokens() == 7
-    with pytest.raises(UsageError, match=r"3 tokens more.*sequence 2: 2 are left"):
+    with pytest.raises(UsageError, match=r"3 more tokens of sequence 2 .*: 2 are left"):
         group.update_num_computed_tokens(3)
     assert [seq.get_num_computed_tokens() for seq in group.seqs] == [0, 0, 0]
     group.update_num_computed_tokens(2)

@@ -1,5 +1,6 @@
-"""What paging is compared with: three ways to reserve contiguous memory, static batching, and
-token attention. All speak the same few words, those of :class:`MemoryPolicy`.
+"""What paging is compared with: contiguous memory, static batching and token attention.
+
+All of them implement :class:`MemoryPolicy`.
 """
 
 from pagesim.simulation.baselines.buddy import BuddyAllocator, FirstFitAllocator

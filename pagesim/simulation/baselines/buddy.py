@@ -20,10 +20,10 @@ def power_of_two_from(n: int) -> int:
 
 
 class Allocator(Protocol):
-    """Gives contiguous stretches of slots away, and takes them back."""
+    """Grants contiguous stretches of slots, and takes them back."""
 
     largest: int
-    """The longest stretch that could ever be given."""
+    """The longest stretch that could ever be granted."""
 
     def allocate(self, size: int) -> tuple[int, int] | None:
         """First slot and granted size (at least ``size``) of a stretch; None if there is none."""
@@ -35,9 +35,9 @@ class Allocator(Protocol):
 class BuddyAllocator:
     """Stretches of powers of two, the largest ``root`` slots.
 
-    A pool that is no multiple of ``root`` ends in smaller roots: 15,728 slots are seven roots of
-    2,048 and one each of 1,024, 256, 64, 32 and 16. Of the smallest stretches that fit, the one at
-    the lowest address is taken, and halved until it is no longer twice too large.
+    If the pool is not a multiple of ``root``, it ends in smaller roots: 15,728 slots are seven
+    roots of 2,048 and one each of 1,024, 256, 64, 32 and 16. Of the smallest stretches that fit,
+    the one at the lowest address is taken, and halved as long as the half fits.
     """
 
     def __init__(self, pool: int, root: int) -> None:
@@ -48,7 +48,7 @@ class BuddyAllocator:
         self._free: dict[int, set[int]] = {1 << n: set() for n in range(root.bit_length())}
         self._given: dict[int, int] = {}
         self._fresh = range(0, pool // root * root, root)
-        """The roots of full size that were never divided or given away: not listed in ``_free``."""
+        """The roots of full size that were never divided or granted: not listed in ``_free``."""
         start = self._fresh.stop
         for size in sorted(self._free, reverse=True):
             if pool % root & size:
@@ -78,9 +78,9 @@ class BuddyAllocator:
     def free(self, start: int) -> None:
         """See :meth:`Allocator.free`; free buddies are merged up to their root."""
         if start not in self._given:
-            raise UsageError(f"no stretch that was given away begins at slot {start}")
+            raise UsageError(f"no granted stretch begins at slot {start}")
         size = self._given.pop(start)
-        # A root begins at a multiple of its size, so that one bit tells two buddies apart.
+        # A root begins at a multiple of its size, so one bit tells two buddies apart.
         while size < self._root and start ^ size in self._free[size]:
             self._free[size].remove(start ^ size)
             start &= ~size
@@ -114,7 +114,7 @@ class FirstFitAllocator:
     def free(self, start: int) -> None:
         """See :meth:`Allocator.free`; the hole merges with the holes beside it."""
         if start not in self._given:
-            raise UsageError(f"no stretch that was given away begins at slot {start}")
+            raise UsageError(f"no granted stretch begins at slot {start}")
         end = start + self._given.pop(start)
         i = bisect_left(self._holes, (start, 0))
         first = last = i

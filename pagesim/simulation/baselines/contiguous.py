@@ -1,9 +1,9 @@
 """Contiguous memory, reserved on admission: the three Orca baselines of the paper.
 
-They differ in how long a stretch a request asks for, not knowing its output (section 6.1):
+They differ in the length that a request asks for without knowing its output (section 6.1):
 
 * "max": the longest that the model allows;
-* "pow2": its prompt, and the output rounded up to a power of two (so at most twice too much);
+* "pow2": its prompt, and the output rounded up to a power of two (at most doubled);
 * "oracle": its prompt and output, which no server can know.
 """
 
@@ -21,7 +21,7 @@ Sizing = Callable[[Request, int], int]
 
 
 def ask_max(request: Request, max_model_len: int) -> int:
-    """The longest sequence there can be."""
+    """The longest sequence that the model allows."""
     return max_model_len
 
 
@@ -31,7 +31,7 @@ def ask_pow2(request: Request, max_model_len: int) -> int:
 
 
 def ask_oracle(request: Request, max_model_len: int) -> int:
-    """What the request will need, exactly."""
+    """Exactly what the request will need."""
     return request.prompt_tokens + request.output_tokens
 
 
@@ -40,12 +40,12 @@ SIZINGS: dict[str, Sizing] = {"max": ask_max, "pow2": ask_pow2, "oracle": ask_or
 
 
 class ContiguousPolicy:
-    """One contiguous stretch a request, from admission to the end.
+    """One contiguous stretch per request, from admission to the end.
 
     ``sizing`` says how much is asked for, ``allocator`` what is granted: buddies of at most the
     power of two above ``max_model_len``, unless another is given. What is granted beyond what was
-    asked is external: no request can name it. ``rounding_is_internal`` counts it wrongly, to show
-    what comes out then. UsageError if ``sizing`` is unknown.
+    asked is external: no request can name it. ``rounding_is_internal`` counts it, wrongly, as
+    internal, to show the result. UsageError if ``sizing`` is unknown.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ContiguousPolicy:
         self._token = self._reserved = self._asked = self._granted = 0
 
     def can_ever_admit(self, request: Request) -> bool:
-        """Whether the longest stretch of the empty pool would do."""
+        """Whether the longest stretch of the empty pool would be long enough."""
         return self._sizing(request, self._max_model_len) <= self._allocator.largest
 
     def admit(self, request: Request) -> bool:
@@ -93,7 +93,7 @@ class ContiguousPolicy:
         self._reserved -= len(self._held)
 
     def release(self, request: Request) -> None:
-        """Give the stretch back; the last token was sampled, its slot never used."""
+        """Free the stretch; the last token was sampled, and its slot never used."""
         start, asked, granted = self._held.pop(request.request_id)
         self._allocator.free(start)
         self._token -= request.prompt_tokens + request.output_tokens - 1
@@ -107,7 +107,7 @@ class ContiguousPolicy:
         return range(start, start + granted)
 
     def why_refused(self, request: Request) -> str:
-        """What it asks for, and what there is."""
+        """What it asks for, and what is free."""
         asked, free = self._sizing(request, self._max_model_len), self.pool - self._granted
         return (
             f"it asks for {asked} slots in a row because it may become that long; "

@@ -1,4 +1,4 @@
-"""What a memory policy must answer, so that one engine and one accounting serve them all."""
+"""The interface of a memory policy, so that one server and one accounting fit all of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pagesim.workload.request import Request
 class MemoryPolicy(Protocol):
     """Keeps the cache of running requests in a pool of ``pool`` slots.
 
-    The engine calls :meth:`step` once an iteration, then :meth:`admit` for the head of the queue
+    The server calls :meth:`step` once per iteration, then :meth:`admit` for the head of the queue
     until it is refused, reads :meth:`usage`, and calls :meth:`release` for each that has finished.
-    None of these may take longer the more requests run, as far as the policy allows: sums are kept,
-    not taken again.
+    As far as the policy allows, none of these takes longer when more requests run: sums are
+    maintained, not recomputed.
     """
 
     pool: int
@@ -23,16 +23,16 @@ class MemoryPolicy(Protocol):
         """Whether the request would fit if it were alone."""
 
     def admit(self, request: Request) -> bool:
-        """Take memory for a request and store its prompt; False, and nothing is taken, if it waits.
+        """Take memory for a request and store its prompt; False, taking nothing, if it must wait.
 
         A request that :meth:`can_ever_admit` must be admitted when no other is running.
         """
 
     def step(self) -> None:
-        """Every running request stores one token more."""
+        """Every running request stores one more token."""
 
     def release(self, request: Request) -> None:
-        """The request has its last token: what it held can be given to others."""
+        """The request has its last token: free what it held."""
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
         """Slots that are token, reserved, internal and external now; the rest of the pool is free.

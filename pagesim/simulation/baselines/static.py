@@ -13,9 +13,8 @@ from pagesim.workload.request import Request
 class StaticPolicy:
     """As many rows of ``max_model_len`` slots as the pool has room for, all or nothing.
 
-    A finished request's tokens are of no use, so its whole row counts as internal. Slots
-    that are no row (the rest of the pool, rows that a running batch began without) are external
-    while someone waits.
+    A finished request's tokens are of no use, so its whole row counts as internal. Slots outside
+    the batch (the rest of the pool, rows that it began without) are external while a request waits.
     """
 
     def __init__(self, pool: int, max_model_len: int) -> None:
@@ -43,7 +42,7 @@ class StaticPolicy:
         return True
 
     def step(self) -> None:
-        """Each running request stores one token more; a batch with members has begun."""
+        """Each running request stores one more token; a batch with members has begun."""
         self._begun = self._in_batch > 0
         self._token += self._running
         self._reserved -= self._running

@@ -3,7 +3,7 @@
 LightLLM's answer to paging is a page of one token. Nothing is reserved and nothing is rounded, so a
 slot is a token or it is free. What remains is to know when a newcomer fits: LightLLM forecasts the
 peak of the batch from the length that each request may reach, and admits a request only if the pool
-will never be too small. So nothing is ever taken back.
+will never be too small. So no request is ever preempted.
 
 Source: LightLLM, ``docs/TokenAttention.md`` and ``lightllm/server/router/req_queue.py`` (its first
 releases; later ones can also pause requests). There the length a request may reach is the one its
@@ -23,7 +23,7 @@ def peak_tokens(requests: list[tuple[int, int]]) -> int:
     """The most tokens ever held at once by requests of (tokens held, tokens to come).
 
     Usage peaks just before a request leaves. When the one with ``k`` tokens to come has them all,
-    those with fewer to come have theirs, and are gone; the others have grown by ``k``.
+    those with fewer to come have finished, and the others have grown by ``k``.
     """
     peak = staying = 0
     for size, (held, to_come) in enumerate(sorted(requests, key=lambda r: -r[1]), start=1):
@@ -46,7 +46,7 @@ class TokenPolicy:
         return request.prompt_tokens + request.output_tokens - 1 <= self.pool
 
     def admit(self, request: Request) -> bool:
-        """Take slots for the prompt, if the forecast says that none will ever be lacking."""
+        """Take slots for the prompt, if the forecast says that they will always suffice."""
         newcomer = (request.prompt_tokens, request.output_tokens - 1)
         batch = [(len(held), self._final[name] - len(held)) for name, held in self.tables.items()]
         if peak_tokens([*batch, newcomer]) > self.pool:
@@ -56,11 +56,11 @@ class TokenPolicy:
         return True
 
     def step(self) -> None:
-        """One slot more for every table."""
+        """One more slot for every table."""
         if len(self.tables) > len(self._free):
             raise UsageError(
                 f"{len(self.tables)} requests need a slot and {len(self._free)} are free: one of "
-                "them ran on after its last token; release it"
+                "them continued after its last token; release it"
             )
         for table, slot in zip(
             self.tables.values(), self._free.take(len(self.tables)), strict=True
@@ -77,7 +77,7 @@ class TokenPolicy:
         return self.tables.get(request_id, [])
 
     def why_refused(self, request: Request) -> str:
-        """What the forecast has found."""
+        """The result of the forecast."""
         return f"with it the pool of {self.pool} slots would be too small before one of them ends"
 
     def usage(self, head_waits: bool) -> tuple[int, int, int, int]:

@@ -1,4 +1,4 @@
-"""The ids of a pool, and those that are free: both cost what is used, however large the pool is."""
+"""The ids of a pool and its free ids, in memory that grows with use, not with the pool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 
 
 class BlockIds:
-    """The ids that a pool has. A range stays a range: it costs the same however long it is."""
+    """The ids of a pool. A range stays a range, which costs the same at any length."""
 
     __slots__ = ("_ascending",)
 
@@ -34,14 +34,14 @@ class BlockIds:
         return self._find(block_id) is not None
 
     def rank(self, block_id: int) -> int:
-        """How many ids are smaller. UsageError if this is no id of the pool."""
+        """How many ids are smaller. UsageError if the pool does not have this id."""
         rank = self._find(block_id)
         if rank is None:
             raise UsageError(f"block {block_id!r} does not belong to this pool")
         return rank
 
     def first_shared(self, other: BlockIds) -> int | None:
-        """The smallest id that ``other`` has as well; None if there is none."""
+        """The smallest id that ``other`` also has; None if there is none."""
         few, many = sorted((self._ascending, other._ascending), key=len)
         start = bisect_left(few, many[0]) if many else 0
         within = takewhile(lambda block_id: block_id <= many[-1], few[start:])
@@ -57,10 +57,10 @@ class BlockIds:
 
 
 class FreeBlockIds:
-    """The free ids of a pool: vLLM's deque, of which only the ids that were taken once take room.
+    """The free ids of a pool: vLLM's deque, but only ids that were taken once use memory.
 
-    Ids are taken at the left and given back at the left, so those that were never taken are always
-    the last ones, in the order of ``block_ids``.
+    Ids are taken and returned at the left, so those never taken always come last, in the order of
+    ``block_ids``.
     """
 
     __slots__ = ("_block_ids", "num_fresh", "returned")
@@ -68,9 +68,9 @@ class FreeBlockIds:
     def __init__(self, block_ids: Sequence[int]) -> None:
         self._block_ids = block_ids
         self.num_fresh = len(block_ids)
-        """How many were never taken: the last ones of ``block_ids``."""
+        """How many ids were never taken: the last ones of ``block_ids``."""
         self.returned: list[int] = []
-        """Those given back, the last one in front."""
+        """The ids given back; the last one is taken first."""
 
     def __len__(self) -> int:
         return len(self.returned) + self.num_fresh
@@ -88,7 +88,7 @@ class FreeBlockIds:
         return block_id
 
     def take(self, count: int) -> list[int]:
-        """What ``count`` calls of :meth:`popleft` give."""
+        """What ``count`` calls of :meth:`popleft` return."""
         if not 0 < count <= len(self.returned):
             return [self.popleft() for _ in range(count)]
         taken = self.returned[: -count - 1 : -1]
@@ -96,12 +96,12 @@ class FreeBlockIds:
         return taken
 
     def appendleft(self, block_id: int) -> None:
-        """Give an id back: it is the first one now."""
+        """Give an id back: it is now the first one."""
         self.returned.append(block_id)
 
 
 def check_block_ids(num_blocks: int, block_ids: Iterable[int] | None) -> Sequence[int]:
-    """The ids of a pool: as many as it has blocks, each once, none below 0."""
+    """The ids of a pool, checked: one per block, distinct, none below 0."""
     check_count("num_blocks", num_blocks, 0)
     ids = range(num_blocks) if block_ids is None else block_ids
     if not isinstance(ids, range):  # a range is not unrolled: the pool may be large

@@ -20,7 +20,7 @@ from pagesim.v0.block.interfaces import Block, Device
 
 
 def itself(table: BlockTable, *_: Any) -> BlockTable:
-    """Whom the calls of a table concern."""
+    """The subject of a table's events: the table itself."""
     return table
 
 
@@ -56,11 +56,11 @@ class BlockTable:
         self.num_full_slots = sum(len(block.token_ids) for block in self._blocks.blocks)
         """How many tokens the table holds."""
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     @property
     def blocks(self) -> list[Block]:
-        """The handles, first to last, in a list of their own."""
+        """The handles, first to last, as a new list."""
         return list(self._blocks.blocks)
 
     @property
@@ -80,14 +80,14 @@ class BlockTable:
         return self._block_size
 
     def get_unseen_token_ids(self, sequence_token_ids: list[int]) -> list[int]:
-        """The tail of a sequence that the table has not been told about."""
+        """The tokens at the end of a sequence that the table does not yet hold."""
         return sequence_token_ids[self.num_full_slots :]
 
     @staticmethod
     def get_num_required_blocks(
         token_ids: Sequence[int], block_size: int, num_lookahead_slots: int = 0
     ) -> int:
-        """Blocks for ``token_ids`` and some slots more. Cache hits give no discount."""
+        """Blocks for ``token_ids`` and the lookahead slots. Cache hits do not count."""
         check_int("block_size", block_size, 1)
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         return cdiv(len(token_ids) + num_lookahead_slots, block_size)
@@ -95,7 +95,7 @@ class BlockTable:
     def get_num_blocks_touched_by_append_slots(
         self, token_ids: Sequence[int], num_lookahead_slots: int
     ) -> int:
-        """Blocks that appending would write to, at worst: the partial last one always counts."""
+        """Blocks that appending writes to at worst: the partial last one always counts."""
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         num_slots = self.num_full_slots + len(token_ids) + num_lookahead_slots
         return cdiv(num_slots, self._block_size) - self.num_full_slots // self._block_size
@@ -104,13 +104,13 @@ class BlockTable:
 
     @event(itself)
     def allocate(self, token_ids: Sequence[int], device: Device = Device.GPU) -> None:
-        """Give the tokens of a prompt their blocks: full ones immutable, the rest mutable.
+        """Allocate the blocks of a prompt: full ones are immutable, a partial one mutable.
 
-        UsageError if the table has blocks already or there are no tokens; NoFreeBlocksError if
+        UsageError if the table already has blocks or there are no tokens; NoFreeBlocksError if
         ``device`` has too few blocks.
         """
         if self._blocks.blocks:
-            raise UsageError(f"the table is allocated: it holds {len(self._blocks)} blocks")
+            raise UsageError(f"the table is already allocated: it holds {len(self._blocks)} blocks")
         tokens = check_token_ids("token_ids", token_ids)
         if not tokens:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
@@ -135,10 +135,10 @@ class BlockTable:
         num_lookahead_slots: int = 0,
         num_computed_slots: int | None = None,
     ) -> None:
-        """Write tokens behind those the table holds, and reserve some slots for the next ones.
+        """Append tokens, and reserve lookahead slots for the next ones.
 
-        ``num_computed_slots`` tells a table with a sliding window how many tokens are done with.
-        NoFreeBlocksError if a new block, or the copy of a shared one, finds no room.
+        ``num_computed_slots`` tells a table with a sliding window how many tokens are computed.
+        NoFreeBlocksError if there is no room for a new block or the copy of a shared one.
         """
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         tokens = check_token_ids("token_ids", token_ids)
@@ -157,14 +157,14 @@ class BlockTable:
                 self._write(chunk)
 
     def _chunk_token_blocks_for_append(self, tokens: list[int]) -> list[list[int]]:
-        """The tokens that go into the partial last block, and those of each block behind it."""
+        """The tokens that go into the partial last block, and those of each block after it."""
         room = self._block_size - self.num_full_slots % self._block_size
         starts = range(room, len(tokens), self._block_size)
         chunks = [tokens[:room], *(tokens[i : i + self._block_size] for i in starts)]
         return chunks if tokens else []
 
     def _write(self, tokens: list[int]) -> None:
-        """Write into the partial last block, or the next one; all tokens fit into it."""
+        """Write into the partial last block, or into the next one; all tokens fit there."""
         full, ids, journal = self.num_full_slots, self._blocks.ids, self.journal
         index = full // self._block_size
         if index == len(ids):
@@ -204,20 +204,20 @@ class BlockTable:
             self._add_blocks(num_empty_slots)
 
     def _num_blocks_outside_window(self, num_computed_slots: int | None) -> int:
-        """How many blocks at the front no later token looks back to."""
+        """How many blocks at the front are outside the window of every later token."""
         if num_computed_slots is None:
             raise UsageError("num_computed_slots must be given: the table has a sliding window")
         check_int("num_computed_slots", num_computed_slots, 0)
         end = num_computed_slots // self._block_size - (self._num_window_blocks or 0)
         if end > self.num_full_slots // self._block_size:
             raise UsageError(
-                f"num_computed_slots is {num_computed_slots}, and the table holds "
-                f"{self.num_full_slots} tokens: the next one would be outside of its own window"
+                f"num_computed_slots is {num_computed_slots}, but the table holds "
+                f"{self.num_full_slots} tokens: the next one would be outside its own window"
             )
         return end
 
     def _drop_blocks(self, end: int) -> None:
-        """Put the null block in the place of the blocks before ``end``."""
+        """Replace the blocks before ``end`` with the null block."""
         null_block = self._allocator.allocate_or_get_null_block()
         before = self._num_dropped_blocks
         if end <= before:
@@ -231,7 +231,7 @@ class BlockTable:
         self._num_dropped_blocks = end
         self._tell_entries(before)
 
-    # -- sharing, moving, giving back ------------------------------------------------------------
+    # -- sharing, moving, freeing ----------------------------------------------------------------
 
     @event(lambda table, child: child or table)
     def fork(self) -> BlockTable:
@@ -251,14 +251,14 @@ class BlockTable:
 
     @event(itself)
     def update(self, blocks: Sequence[Block]) -> None:
-        """Hold ``blocks`` instead, or read their ids again after a swap."""
+        """Hold other blocks, or read the ids again after a swap."""
         self._tell_unless_known()
         self._blocks.update(blocks)
         self._tell_entries(0)
 
     @event(itself)
     def free(self) -> None:
-        """Give all blocks back, first to last; the table is empty then and may be used again."""
+        """Free all blocks, first to last; the table is then empty and may be used again."""
         self._check_allocated()
         blocks = self._blocks.blocks
         self._blocks.check(blocks)
@@ -273,7 +273,7 @@ class BlockTable:
     def _unfree(self, num_full_slots: int, num_dropped_blocks: int) -> None:
         self.num_full_slots, self._num_dropped_blocks = num_full_slots, num_dropped_blocks
 
-    # -- steps of the above ----------------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------
 
     def _check_allocated(self) -> None:
         if not self._blocks.blocks:

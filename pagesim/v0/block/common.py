@@ -16,7 +16,7 @@ from pagesim.v0.block.interfaces import Block, Device
 
 
 class RefCounter:
-    """How many handles carry each physical block; 0 is a free block.
+    """How many handles have each physical block; 0 for a free block.
 
     ``all_block_indices`` are the ids that exist. An unknown id or a count below 0 is a UsageError.
     """
@@ -29,17 +29,17 @@ class RefCounter:
         """By id; an id that was never taken is missing. Live: read it only."""
 
     def incr(self, block_id: int) -> int:
-        """One owner more; returns the new count."""
+        """Add an owner; returns the new count."""
         count = self.get(block_id) + 1
         self.counts[block_id] = count
         return count
 
     def decr(self, block_id: int) -> int:
-        """One owner less; returns the new count."""
+        """Remove an owner; returns the new count."""
         count = self.counts.get(block_id, 0) - 1
         if count < 0:
             self.all_block_indices.rank(block_id)  # an unknown id is an error
-            raise UsageError(f"block {block_id} has no owner: {block_id} is free already")
+            raise UsageError(f"block {block_id} is free: it has no owner to remove")
         self.counts[block_id] = count
         return count
 
@@ -52,12 +52,12 @@ class RefCounter:
         return count
 
     def as_readonly(self) -> ReadOnlyRefCounter:
-        """A view that counts along but refuses to be changed."""
+        """A live view that cannot be changed."""
         return ReadOnlyRefCounter(self)
 
 
 class ReadOnlyRefCounter:
-    """A RefCounter that can be read only: ``incr`` and ``decr`` raise ValueError."""
+    """A view of a RefCounter: ``incr`` and ``decr`` raise ValueError."""
 
     __slots__ = ("_counter",)
 
@@ -78,14 +78,14 @@ class ReadOnlyRefCounter:
 class CopyOnWriteTracker:
     """Remembers which block must be copied where before the next step runs.
 
-    ``refcounter`` tells who shares a block: only a block with a single owner may be written to.
+    ``refcounter`` counts the owners: only a block with a single owner may be written to.
     """
 
     __slots__ = ("_refcounter", "copies")
 
     def __init__(self, refcounter: RefCounter | ReadOnlyRefCounter) -> None:
         self.copies: list[tuple[int, int]] = []
-        """What :meth:`clear_cows` will hand out. Live: read it only."""
+        """What :meth:`clear_cows` will return. Live: read it only."""
         self._refcounter = refcounter
 
     def is_appendable(self, block: Block) -> bool:
@@ -103,7 +103,7 @@ class CopyOnWriteTracker:
 
 
 class BlockList:
-    """The blocks of one table beside their ids, kept in step.
+    """The blocks of one table and their ids, kept in sync.
 
     ``ids`` is the live list that a table shows as its ``physical_block_ids``.
     """
@@ -123,7 +123,7 @@ class BlockList:
         return self.blocks[index]
 
     def update(self, blocks: Iterable[Block]) -> None:
-        """Hold ``blocks`` instead. UsageError if one of them was freed."""
+        """Hold other blocks. UsageError if one of them was freed."""
         blocks = list(blocks)
         ids = self.check(blocks)
         if self.journal.active:
@@ -146,7 +146,7 @@ class BlockList:
             self.journal.note(None, self._drop_last)
 
     def replace(self, index: int, block: Block) -> None:
-        """Put ``block`` in the place of another, or see that the block there changed its id."""
+        """Replace a block, or read the id of the same block again."""
         if self.journal.active:
             self.journal.note(None, self._put_at, index, self.blocks[index], self.ids[index])
         self.blocks[index] = block
@@ -176,31 +176,31 @@ def get_all_blocks(last_block: Block) -> list[Block]:
 
 
 def block_id_of(block: Block) -> int:
-    """The id of a block. UsageError if it was freed, TypeError if it is no block."""
+    """The id of a block. UsageError if it was freed, TypeError if it is not a block."""
     try:
         block_id = block.block_id
     except AttributeError:
         raise TypeError(f"block must be a Block, not {block!r}") from None
     if block_id is None:
-        raise UsageError("the block was freed already: it has no id")
+        raise UsageError("the block was already freed: it has no id")
     return block_id
 
 
 def check_no_device(device: Device | None) -> None:
-    """UsageError if a device is named: the allocator of a single device has no choice."""
+    """UsageError if a device is given: the allocator serves only one."""
     if device is not None:
         raise UsageError(f"this allocator serves a single device: omit device={device}")
 
 
 def check_swapped_out(block: Block) -> Block:
-    """The block; UsageError if it has an id, TypeError if it is no block."""
+    """The block; UsageError if it has an id, TypeError if it is not a block."""
     if not hasattr(block, "block_id") or block.block_id is not None:
         raise UsageError(f"block {block_id_of(block)} is in use: swap it out before swapping it in")
     return block
 
 
 def check_tokens_of_block(token_ids: Any, block_size: int) -> list[int]:
-    """A list of the tokens; UsageError if there are more than a block has slots, or TypeError."""
+    """The tokens as a list; UsageError if they exceed a block, TypeError unless they are ints."""
     if type(token_ids) is tuple and not token_ids:  # as most blocks begin
         return []
     tokens = check_token_ids("token_ids", token_ids)

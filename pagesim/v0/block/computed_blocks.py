@@ -1,4 +1,4 @@
-"""What the block manager remembers of each sequence for the sake of prefix caching.
+"""What the block manager remembers about each sequence for prefix caching.
 
 Source: the two trackers in vLLM 0.6.4.post1's ``vllm/core/block/prefix_caching_block.py``.
 """
@@ -12,9 +12,9 @@ from pagesim.v0.block.interfaces import Device
 
 
 class ComputedBlocksTracker:
-    """Which leading blocks of each sequence are computed, asked again only as they grow.
+    """Which leading blocks of each sequence are computed; asked again only when it has grown.
 
-    A sequence's answer freezes at its first hole, and a swap does not refresh it.
+    A sequence's answer freezes at its first gap, and a swap does not refresh it.
     """
 
     def __init__(self, allocator: CpuGpuBlockAllocator) -> None:
@@ -37,7 +37,7 @@ class ComputedBlocksTracker:
     def get_cached_computed_blocks_and_update(
         self, seq_id: int, block_ids: Sequence[int]
     ) -> list[int]:
-        """The computed blocks of a sequence whose table is ``block_ids``, its last one left out."""
+        """The computed blocks of a sequence whose table is ``block_ids``, without the last one."""
         computed, has_gap = self._known[seq_id]
         to_know = len(block_ids) - 1
         if not has_gap and len(computed) < to_know:
@@ -50,7 +50,7 @@ class ComputedBlocksTracker:
 
 
 class LastAccessBlocksTracker:
-    """When each sequence was scheduled last; written to its blocks when it is freed."""
+    """When each sequence was last scheduled; passed on to its blocks when it is freed."""
 
     def __init__(self, allocator: CpuGpuBlockAllocator) -> None:
         self._allocator = allocator
@@ -58,7 +58,7 @@ class LastAccessBlocksTracker:
         self._last_access: dict[int, float | None] = {}
 
     def add_seq(self, seq_id: int) -> None:
-        """Begin with no access."""
+        """Begin without an access."""
         self._last_access[seq_id] = None
         if self._journal.active:
             self._journal.note(None, self._last_access.pop, seq_id)
@@ -77,7 +77,7 @@ class LastAccessBlocksTracker:
         self._last_access[seq_id] = when
 
     def update_seq_blocks_last_access(self, seq_id: int, block_ids: Sequence[int]) -> None:
-        """Write the sequence's last access, if there was one, to its blocks, wherever they are."""
+        """Pass the sequence's last access, if any, on to its blocks on either device."""
         when = self._last_access[seq_id]
         if when is None:
             return

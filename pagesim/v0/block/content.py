@@ -1,4 +1,4 @@
-"""What a cached block holds, its tokens and all before them; and the handle on such a block.
+"""The content of a cached block (its tokens and all before them), and a handle that knows it.
 
 Source: vLLM 0.6.4.post1, the handles of ``vllm/core/block/prefix_caching_block.py``.
 """
@@ -19,7 +19,7 @@ NEVER_ACCESSED = -1.0
 class BlockContent:
     """The tokens of a full block at the end of a chain of full blocks.
 
-    Equal tokens behind different prefixes are different contents, since attention gives them
+    Equal tokens after different prefixes are different contents, because attention gives them
     different keys and values. ``hash`` finds an entry of a dict fast; equality is decided by the
     tokens of the whole chain, so two contents that happen to share a hash never share a block.
     """
@@ -47,7 +47,7 @@ class BlockContent:
 
 
 def hash_tokens(prev_hash: int | None, token_ids: tuple[int, ...]) -> int:
-    """The hash of a block behind a prefix: of ints only, hence the same in every process."""
+    """The hash of a block after a prefix: of ints only, hence the same in every process."""
     return hash((prev_hash is None, prev_hash or 0, token_ids))
 
 
@@ -71,19 +71,19 @@ class PrefixCachingBlock(NaiveBlock):
 
     @property
     def computed(self) -> bool:
-        """Whether this handle was given a block whose content was cached already."""
+        """Whether this handle was given a block whose content was already cached."""
         return self._computed
 
     @property
     def last_accessed(self) -> float:
-        """When the block was used last, as its pool knows; -1 if never."""
+        """When the block was last used, according to its pool; -1 if never."""
         if self.block_id is None:
             return NEVER_ACCESSED
         return self.allocator.get_last_accessed(self.block_id)  # type: ignore[no-any-return]
 
     @property
     def content(self) -> BlockContent | None:
-        """What the block is cached under; None unless it and all before it are full."""
+        """What the block is cached under; None unless it and all its predecessors are full."""
         if self._content is None and self.is_full:
             self._find_content()
         return self._content
@@ -104,7 +104,7 @@ class PrefixCachingBlock(NaiveBlock):
     def hash_block_tokens(
         is_first_block: bool, prev_block_hash: int | None, cur_block_token_ids: Sequence[int]
     ) -> int:
-        """The hash of a full block behind a prefix (no prefix: ``is_first_block``, hash None)."""
+        """The hash of a full block after a prefix (no prefix: ``is_first_block``, hash None)."""
         if is_first_block != (prev_block_hash is None):
             raise UsageError(
                 f"prev_block_hash must be None for the first block and only for it, "
@@ -132,7 +132,7 @@ class PrefixCachingBlock(NaiveBlock):
         self._content = None
 
     def set_hit(self, content: BlockContent | None, computed: bool) -> None:
-        """Whether the block was found by its content: then it is the one that the cache has."""
+        """Set the content, which is the cache's own after a hit, and whether it was cached."""
         self._content, self._computed = content, computed
 
     def _find_content(self) -> None:

@@ -26,14 +26,14 @@ ALLOCATORS: dict[str, Callable[..., BlockAllocator]] = {
 
 
 class NullBlock(NaiveBlock):
-    """Stands in a table where a block fell out of the sliding window; nothing may be written.
+    """Takes the place of blocks that fell out of the sliding window; it cannot be written to.
 
-    All tables share one, whose single GPU block is never given back.
+    All tables share one, whose single GPU block is never freed.
     """
 
     __slots__ = ()
     _content = None
-    """What blocks behind it look up, to learn whether their prefix is cached."""
+    """Read by the blocks after it, to learn whether their prefix is cached."""
 
     def __init__(self, block: Block) -> None:
         super().__init__(None, (), block.block_size, block.allocator, block.block_id)
@@ -45,7 +45,7 @@ class NullBlock(NaiveBlock):
 
     @property
     def num_empty_slots(self) -> int:
-        """0: there is no room for anything."""
+        """0: it has no room for tokens."""
         return 0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
@@ -57,14 +57,14 @@ class CpuGpuBlockAllocator:
     """The allocator of both devices. GPU ids are 0 … G-1, CPU ids G … G+C-1.
 
     A call that names no device finds it from the block's id; ``clear_copy_on_writes``, ``mark_*``
-    and ``get_*computed*`` are the GPU's.
+    and ``get_*computed*`` concern the GPU.
     """
 
     @staticmethod
     def create(
         allocator_type: str, num_gpu_blocks: int, num_cpu_blocks: int, block_size: int
     ) -> CpuGpuBlockAllocator:
-        """Two pools of one kind: "naive" or "prefix_caching"; anything else is a ValueError."""
+        """Two pools of one kind: "naive" or "prefix_caching"; UsageError for anything else."""
         if allocator_type not in tuple(ALLOCATORS):
             known = " or ".join(repr(name) for name in ALLOCATORS)
             raise UsageError(f"allocator_type must be {known}, not {allocator_type!r}")
@@ -106,11 +106,11 @@ class CpuGpuBlockAllocator:
         self._swap_mapping: dict[int, int] = {}
         self._null_block: NullBlock | None = None
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     def state(self, tables: Mapping[Name, Any] | None = None) -> State:
-        """What both pools look like now, and ``tables`` on them."""
-        return read_pools([self._gpu, self._allocators[Device.CPU]], tables, self.null_block_id)
+        """The present state of both pools, and of ``tables`` on them."""
+        return read_pools([self._gpu, self._cpu], tables, self.null_block_id)
 
     @property
     def all_block_ids(self) -> frozenset[int]:
@@ -119,7 +119,7 @@ class CpuGpuBlockAllocator:
 
     @property
     def null_block_id(self) -> int | None:
-        """The id of the null block, None as long as no sliding window needed one."""
+        """The id of the null block, None until a sliding window needs it."""
         return None if self._null_block is None else self._null_block.block_id
 
     def allocator_on(self, device: Device) -> BlockAllocator:
@@ -146,14 +146,14 @@ class CpuGpuBlockAllocator:
         return self.allocator_on(device).free_block_ids
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles carry a block, on whichever device."""
+        """How many handles have a block, on either device."""
         return self._owner(block_id).get_ref_count(block_id)
 
     def get_physical_block_id(self, device: Device, absolute_id: int) -> int:
-        """The index of a block into the cache tensor of ``device``."""
+        """The index of a block in the cache tensor of ``device``."""
         return self.allocator_on(device).get_physical_block_id(absolute_id)
 
-    # -- taking, sharing, giving back ------------------------------------------------------------
+    # -- allocating, sharing, freeing ------------------------------------------------------------
 
     @event()
     def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
@@ -171,12 +171,12 @@ class CpuGpuBlockAllocator:
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
     ) -> list[Block]:
-        """One block on ``device`` for each list of tokens; all of them or none."""
+        """One block on ``device`` for each list of tokens; all or none."""
         return self.allocator_on(device).allocate_immutable_blocks(prev_block, block_token_ids)
 
     @event()
     def allocate_or_get_null_block(self) -> NullBlock:
-        """The block that stands for whatever fell out of a sliding window; taken once and kept."""
+        """The block that replaces those outside a sliding window; allocated once and kept."""
         if self._null_block is None:
             null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
             if self.journal.active:
@@ -188,13 +188,13 @@ class CpuGpuBlockAllocator:
     def free(self, block: Block) -> None:
         """Give up a handle's share of its block; the null block stays.
 
-        UsageError if it was freed already.
+        UsageError if it was already freed.
         """
         if block is not self._null_block or block is None:
             self._owner_of(block).free(block)
 
     def _free_blocks(self, blocks: Sequence[Block]) -> None:
-        """Give up the blocks of a table, first to last."""
+        """Free the blocks of a table, first to last."""
         for block in self._without_null(blocks):
             self._owner_of(block)._free_block_id(block)
 
@@ -222,7 +222,7 @@ class CpuGpuBlockAllocator:
         """Move ``blocks`` to ``dst_device``; the handles get new ids. Returns {old id: new id}.
 
         All ids of the source are released before the first one of the destination is taken. The
-        table they stand in must be refreshed: ``table.update(blocks)``. NoFreeBlocksError if the
+        table that holds them must be refreshed: ``table.update(blocks)``. NoFreeBlocksError if the
         destination has no room, UsageError if a block does not live on ``src_device``.
         """
         source, target = self.allocator_on(src_device), self.allocator_on(dst_device)
@@ -253,10 +253,10 @@ class CpuGpuBlockAllocator:
         """How many blocks of ``device`` it would take to hold the full ones among ``blocks``."""
         return self.allocator_on(device).get_num_full_blocks_touched(blocks)
 
-    # -- copy-on-write and prefix caching: the GPU's ---------------------------------------------
+    # -- copy-on-write and prefix caching, on the GPU --------------------------------------------
 
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id that ``block`` may be written at, a copy's if others share it."""
+        """The id at which ``block`` may be written: a copy's if the block is shared."""
         return self._owner_of(block).cow_block_if_not_appendable(block)
 
     def promote_to_immutable_block(self, block: Block) -> int:
@@ -268,11 +268,11 @@ class CpuGpuBlockAllocator:
         return self._gpu.clear_copy_on_writes()
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Write the time of last use of GPU blocks."""
+        """Set the time of last use of GPU blocks."""
         self._gpu.mark_blocks_as_accessed(block_ids, now)
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """What was registered on the GPU since the last call now holds its values."""
+        """Blocks cached on the GPU since the last call now hold their values."""
         self._gpu.mark_blocks_as_computed(block_ids)
 
     def get_computed_block_ids(
@@ -289,7 +289,7 @@ class CpuGpuBlockAllocator:
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The prefix that all of the non-empty lists have in common."""
+        """The longest common prefix of the non-empty lists."""
         return self._gpu.get_common_computed_block_ids(computed_seq_block_ids)
 
     def get_prefix_cache_hit_rate(self, device: Device) -> float:
@@ -298,7 +298,7 @@ class CpuGpuBlockAllocator:
 
     def _owner_of(self, block: Block) -> BlockAllocator:
         owner: Any = getattr(block, "allocator", None)
-        return owner if owner is self._cpu else self._gpu  # which says what is wrong, if it is
+        return owner if owner is self._cpu else self._gpu  # which reports a bad block
 
     def _owner(self, block_id: int) -> BlockAllocator:
         for allocator in self._allocators.values():

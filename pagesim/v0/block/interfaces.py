@@ -24,7 +24,7 @@ class Device(enum.Enum):
 class Block(Protocol):
     """A handle on a physical block: the tokens of one logical block, and the id they live at.
 
-    Several handles may carry one ``block_id`` (a fork, a prefix hit). A freed handle has None.
+    Several handles may have the same ``block_id`` (a fork, a prefix hit). A freed one has None.
     """
 
     prev_block: Block | None

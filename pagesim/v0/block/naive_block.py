@@ -28,10 +28,10 @@ from pagesim.v0.state import read_pools
 
 
 class NaiveBlock:
-    """A handle on one physical block: which tokens it holds and under which id.
+    """A handle on one physical block: its tokens, and the id under which they are stored.
 
     ``token_ids`` holds at most ``block_size`` tokens; ``block_id`` is None once it was freed.
-    Writing to a block that another handle shares moves this handle to a block of its own first.
+    Writing to a block that another handle shares first moves this handle to a new block.
     """
 
     __slots__ = ("allocator", "block_id", "block_size", "prev_block", "token_ids")
@@ -86,7 +86,7 @@ class NaiveBlock:
         """Write ``token_ids`` into the next empty slots; an empty list still copies a shared block.
 
         UsageError if they do not fit, NoFreeBlocksError if the block is shared and there is no room
-        for a copy. Nothing is written then.
+        for a copy. In both cases nothing is written.
         """
         if len(token_ids) > self.block_size - len(self.token_ids):
             raise UsageError(
@@ -134,20 +134,20 @@ class NaiveBlockAllocator:
         self.block_size = check_int("block_size", block_size, 1)
         self.journal = journal or Journal()
         self.parent: Any = None
-        """The allocator of both devices that this one belongs to, if it belongs to one."""
+        """The allocator of both devices that this one belongs to, if any."""
         self._free_block_indices = FreeBlockIds(ids)
         self._refcounter = RefCounter(ids)
         self.ref_counts = self._refcounter.counts
         self.cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
         self.pool, self._free_list = pool, f"{pool} free list"
 
-    # -- taking, sharing, giving back ------------------------------------------------------------
+    # -- allocating, sharing, freeing ------------------------------------------------------------
 
     @event()
     def allocate_mutable_block(
         self, prev_block: Block | None, device: Device | None = None
     ) -> Block:
-        """An empty block after ``prev_block``. NoFreeBlocksError if there is none to take."""
+        """An empty block after ``prev_block``. NoFreeBlocksError if none is free."""
         check_no_device(device)
         block_id = self._allocate_block_id()
         return self.block_class(prev_block, (), self.block_size, self, block_id)
@@ -156,7 +156,7 @@ class NaiveBlockAllocator:
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device | None = None
     ) -> Block:
-        """A block that holds ``token_ids`` from the start. NoFreeBlocksError if there is none."""
+        """A block that already holds ``token_ids``. NoFreeBlocksError if none is free."""
         check_no_device(device)
         tokens = check_tokens_of_block(token_ids, self.block_size)
         return self._allocate_immutable_block(prev_block, tokens)
@@ -168,7 +168,7 @@ class NaiveBlockAllocator:
         block_token_ids: Sequence[Sequence[int]],
         device: Device | None = None,
     ) -> list[Block]:
-        """One block for each list of tokens, chained; all of them or, on an error, none."""
+        """One block for each list of tokens, chained; on an error none."""
         check_no_device(device)
         tokens = [check_tokens_of_block(each, self.block_size) for each in block_token_ids]
         return self._allocate_immutable_blocks(prev_block, tokens)
@@ -208,7 +208,7 @@ class NaiveBlockAllocator:
 
     @event()
     def free(self, block: Block) -> None:
-        """Give up this handle's share of its block; UsageError if it was freed before."""
+        """Give up this handle's share of its block; UsageError if it was already freed."""
         self._free_block_id(block)
 
     def _free_block_id(self, block: Block) -> None:
@@ -236,8 +236,8 @@ class NaiveBlockAllocator:
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
         """New handles on ``blocks``, chained to each other, with the same ids and tokens.
 
-        The first follows what the first of ``blocks`` does: it has a predecessor where older blocks
-        fell out of a sliding window.
+        The first has the same predecessor as the first of ``blocks``: there is one where older
+        blocks fell out of a sliding window.
         """
         forked_blocks: list[Block] = []
         prev_block = blocks[0].prev_block if blocks else None
@@ -262,9 +262,9 @@ class NaiveBlockAllocator:
 
     @event()
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id that ``block`` may be written at: its own, or a fresh one if others share it.
+        """The id at which ``block`` may be written: its own, or a new one if it is shared.
 
-        The copy is recorded for :meth:`clear_copy_on_writes`. NoFreeBlocksError changes nothing.
+        The copy is recorded for :meth:`clear_copy_on_writes`.
         """
         src_block_id = block_id_of(block)
         owners = self._refcounter.get(src_block_id)
@@ -322,13 +322,13 @@ class NaiveBlockAllocator:
         block.block_id, block.allocator = None, allocator
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
-        """How many distinct full handles there are: each needs a block where it is swapped to."""
+        """How many distinct full handles there are: each needs a block on the other device."""
         return len({id(block) for block in blocks if block.is_full})
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """What the pool looks like now; together with the other device's if there is one."""
+        """The present state of the pool, with that of the other device if there is one."""
         return read_pools([self]) if self.parent is None else self.parent.state()
 
     @property
@@ -343,16 +343,16 @@ class NaiveBlockAllocator:
 
     @property
     def refcounter(self) -> RefCounter:
-        """How many handles carry each block."""
+        """How many handles have each block."""
         return self._refcounter
 
     @property
     def pending_copies(self) -> tuple[tuple[int, int], ...]:
-        """What :meth:`clear_copy_on_writes` would hand out, without clearing it."""
+        """What :meth:`clear_copy_on_writes` would return."""
         return tuple(self.cow_tracker.copies)
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles carry ``block_id``; 0 when it is free."""
+        """How many handles have ``block_id``; 0 when it is free."""
         return self._refcounter.get(block_id)
 
     def get_num_free_blocks(self) -> int:
@@ -365,16 +365,16 @@ class NaiveBlockAllocator:
         return len(self.block_ids)
 
     def get_physical_block_id(self, absolute_id: int) -> int:
-        """The rank of an id among this device's ids: the index into a cache tensor."""
+        """The rank of an id among this device's ids: the index in a cache tensor."""
         return self.block_ids.rank(absolute_id)
 
-    # -- what only prefix caching knows ----------------------------------------------------------
+    # -- what only prefix caching does -----------------------------------------------------------
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Nothing: without caching it does not matter when a block was used last."""
+        """Does nothing: without caching it does not matter when a block was last used."""
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Nothing: without caching no block is used a second time."""
+        """Does nothing: without caching no block is used a second time."""
 
     def get_computed_block_ids(
         self,
@@ -382,17 +382,17 @@ class NaiveBlockAllocator:
         block_ids: Sequence[int],
         skip_last_block_id: bool = True,
     ) -> list[int]:
-        """No block is known to be computed: always []."""
+        """[]: no block is known to be computed."""
         return []
 
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
-        """No block is known to be computed: always []."""
+        """[]: no block is known to be computed."""
         return []
 
     def promote_to_immutable_block(self, block: Block) -> int:
-        """There is no cache to promote a block to: UsageError."""
+        """UsageError: there is no cache."""
         raise UsageError(f"a naive allocator has no cache: block {block.block_id} stays mutable")
 
     def get_prefix_cache_hit_rate(self) -> float:

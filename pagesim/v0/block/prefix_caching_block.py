@@ -1,4 +1,4 @@
-"""The allocator with prefix caching: full blocks are found again by what they hold.
+"""The allocator with prefix caching: full blocks are found again by their content.
 
 An id is in exactly one place: free, in use, or waiting in the evictor with its content still
 cached. Free ids are taken first; only then does the evictor give one up.
@@ -25,16 +25,16 @@ from pagesim.v0.evictor import IndexedLRUEvictor
 
 @dataclass(slots=True)
 class BlockTracker:
-    """What is known of a block in use: whether it is computed, and when it was used last."""
+    """What is known about a block in use: whether it is computed, and when it was last used."""
 
     computed: bool
     last_accessed: float = NEVER_ACCESSED
 
 
 class PrefixCachingBlockAllocator(NaiveBlockAllocator):
-    """A naive allocator with a memory: full blocks are handed out again where the same is needed.
+    """A naive allocator that remembers contents: a full block is reused where its content recurs.
 
-    vLLM's holds a naive allocator for the blocks without a hash; here it is one.
+    vLLM's holds a naive allocator for the blocks without a hash; this one is a naive allocator.
     """
 
     block_class = PrefixCachingBlock
@@ -58,10 +58,10 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._lookups = 0
         self._hits = 0
 
-    # -- taking ----------------------------------------------------------------------------------
+    # -- allocating ------------------------------------------------------------------------------
 
     def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
-        """A cached block that holds ``token_ids`` behind ``prev_block``, or else a fresh one.
+        """A cached block that holds ``token_ids`` after ``prev_block``, or else a new one.
 
         UsageError unless the block and its predecessors are full.
         """
@@ -69,7 +69,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         block.token_ids = token_ids
         if block.content is None:
             raise UsageError(
-                f"an immutable block holds {self.block_size} tokens behind full blocks: "
+                f"an immutable block holds {self.block_size} tokens after full blocks: "
                 f"these {len(block.token_ids)} do not make one"
             )
         self._allocate_full_block(block, block.content, self.block_size)
@@ -78,7 +78,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def _allocate_full_block(
         self, block: PrefixCachingBlock, content: BlockContent, num_written: int
     ) -> None:
-        """Find a cached block for a full handle, or take a fresh one and cache it."""
+        """Find a cached block for a full handle, or take a new one and cache it."""
         cached_id = self._cached_blocks.get(content)
         if cached_id is None:
             block.block_id = self._allocate_block_id()
@@ -127,7 +127,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def _incr_refcount_cached_block(
         self, block: PrefixCachingBlock, cached_id: int, num_written: int
     ) -> None:
-        """Point a handle to a cached block, which leaves the evictor if it waited there."""
+        """Point a handle at a cached block, which leaves the evictor if it is there."""
         refcount, entry = self._refcounter.incr(cached_id), None
         if refcount == 1:
             entry = self.evictor.remove(cached_id)
@@ -159,9 +159,9 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     @event()
     def promote_to_immutable_block(self, block: Any) -> int:
-        """Cache a block that has become full; returns its id, another one if it was cached already.
+        """Cache a block that has become full; returns its id.
 
-        Its own id is free again in that case.
+        If the content was already cached, the handle gets that block, and its own is freed.
         """
         block_id, content = block_id_of(block), block.content
         if not self._refcounter.get(block_id):
@@ -200,7 +200,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def _set_metric(self, lookups: int, hits: int) -> None:
         self._lookups, self._hits = lookups, hits
 
-    # -- giving back -----------------------------------------------------------------------------
+    # -- freeing ---------------------------------------------------------------------------------
 
     def _free_block_id(self, block: Block) -> None:
         block_id = block_id_of(block)
@@ -215,7 +215,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             self._untrack_block_id(block_id)
 
     def _decr_refcount_cached_block(self, block: Block, block_id: int) -> None:
-        """Without owners the block waits in the evictor, at its end, with its content."""
+        """A block without owners goes to the end of the evictor, with its content."""
         refcount = self._refcounter.decr(block_id)
         block.block_id = None
         if refcount == 0:
@@ -225,7 +225,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             row = (UNSHARE, block_id) if refcount else (FREE, block_id, self._evictor_list, BACK)
             self.journal.note(row, self._unfree_cached_block, block, block_id)
             if refcount == 0 and not tracker.computed:
-                self.journal.tell((COMPUTED, block_id))  # as vLLM takes for granted
+                self.journal.tell((COMPUTED, block_id))  # as vLLM assumes
 
     def _unfree_cached_block(self, block: Block, block_id: int) -> None:
         block.block_id = block_id
@@ -235,7 +235,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     # -- swapping --------------------------------------------------------------------------------
 
     def _swap_in_block(self, block: Any) -> None:
-        """Full blocks are looked up first: what was shared before meets again at one id."""
+        """Look a full block up first: handles that shared a block share one again."""
         if block.content is None:
             super()._swap_in_block(block)
             return
@@ -246,7 +246,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def get_num_full_blocks_touched(self, blocks: Sequence[Any]) -> int:
         """How many of ``blocks`` would need a block of this pool if they were swapped to it.
 
-        Full ones whose content is not cached here, or is cached but waits in the evictor.
+        These are full blocks whose content is not cached here, or waits in the evictor.
         """
         touched = 0
         for block in blocks:
@@ -260,12 +260,12 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         forked.set_hit(block._content, False)
         return forked
 
-    # -- when blocks were used, and whether their values exist yet -------------------------------
+    # -- when blocks were used, and whether they are computed -------------------------------------
 
     def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Write ``now`` as the time of last use of ``block_ids``.
+        """Set the time of last use of ``block_ids`` to ``now``.
 
-        UsageError, and nothing written, if one of them is neither in use nor in the evictor.
+        UsageError, and nothing is set, if one of them is neither in use nor in the evictor.
         """
         check_time("now", now)
         for block_id in block_ids:
@@ -284,16 +284,16 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             self.evictor.update(block_id, when)
 
     def get_last_accessed(self, block_id: int) -> float:
-        """When a block was used last, -1 if never since it was taken."""
+        """When a block was last used; -1 if not since it was taken."""
         if self.get_ref_count(block_id):
             return self._block_tracker[block_id].last_accessed
         entry = self.evictor.free_table.get(block_id)
         return NEVER_ACCESSED if entry is None else entry.last_accessed
 
     def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Every block cached since the last call now holds its values.
+        """Blocks cached since the last call now hold their values.
 
-        As in vLLM the argument is not looked at.
+        As in vLLM, the argument is ignored.
         """
         if self._touched_blocks:
             self._mark_touched_blocks()
@@ -311,7 +311,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._touched_blocks.clear()
 
     def block_is_computed(self, block_id: int) -> bool:
-        """Whether the block's keys and values exist: marked while in use, or kept since."""
+        """Whether the block's keys and values exist: it is marked, or waits in the evictor."""
         if self.get_ref_count(block_id):
             return self._block_tracker[block_id].computed
         return block_id in self.evictor
@@ -325,7 +325,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         """``prev_computed_block_ids``, extended in place by the computed ones of the rest.
 
         ``block_ids`` is a whole table whose first ``len(prev_computed_block_ids)`` are known. As in
-        vLLM it does not stop at a hole: what follows a block that is not computed counts too.
+        vLLM, it does not stop at a gap: computed blocks after an uncomputed one count as well.
         """
         end = len(block_ids) - bool(skip_last_block_id)
         start = len(prev_computed_block_ids)
@@ -338,7 +338,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The prefix that all of the non-empty lists have in common."""
+        """The longest common prefix of the non-empty lists."""
         common: list[int] = []
         for ids in zip(*(ids for ids in computed_seq_block_ids if ids), strict=False):
             if len(set(ids)) > 1:
@@ -357,7 +357,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             self.journal.note(None, self._block_tracker.__setitem__, block_id, tracker)
         return tracker
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now: the free ones and those that can be evicted."""

@@ -140,7 +140,7 @@ def test_reference_counts() -> None:
         with pytest.raises(ValueError, match="read-only: block 3"):
             change(3)
     for call, shown in [
-        (lambda: counter.decr(5), "block 5 has no owner"),
+        (lambda: counter.decr(5), "block 5 is free: it has no owner"),
         (lambda: counter.incr(4), "block 4 does not"),
         (lambda: counter.get("a"), "block 'a' does not"),  # type: ignore[arg-type]
     ]:

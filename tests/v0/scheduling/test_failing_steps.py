@@ -87,14 +87,14 @@ def test_a_step_that_the_caller_left_half_done_is_named() -> None:
     e.add("a", 4)
     e.scheduler.schedule()  # and nobody computes it
     before = e.everything()
-    with pytest.raises(pagesim.UsageError, match=r"'a' was scheduled and not computed"):
+    with pytest.raises(pagesim.UsageError, match=r"'a' was scheduled but not computed"):
         e.scheduler.schedule()
     assert e.everything() == before
     e = Engine()
     group = e.add("a", 4)
     e.step()
     group.first_seq.status = pagesim.SequenceStatus.FINISHED_STOPPED
-    with pytest.raises(pagesim.UsageError, match=r"'a' is FINISHED_STOPPED among the running"):
+    with pytest.raises(pagesim.UsageError, match=r"'a' is FINISHED_STOPPED in the running queue"):
         e.step()
     assert e.queues == ("", "a", "")
 

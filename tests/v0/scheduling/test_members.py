@@ -39,7 +39,7 @@ def test_add_and_remove() -> None:
 
 def test_what_cannot_be_added_or_removed() -> None:
     group = group_of(2).groups["a"]
-    with pytest.raises(pagesim.UsageError, match="group 'a' has a sequence 1 already"):
+    with pytest.raises(pagesim.UsageError, match="group 'a' already has a sequence 1"):
         group.add(group.first_seq.fork(1))
     with pytest.raises(TypeError, match="must be a Sequence, not 7"):
         group.add(7)  # type: ignore[arg-type]

@@ -128,7 +128,7 @@ def test_whoever_reaches_it_in_the_queue_stops_and_nothing_has_changed() -> None
     e.step()
     before = e.everything()  # b fits; then it is a's turn in the same step
     for _ in range(2):
-        with pytest.raises(AssertionError, match="'a' is SWAPPED among the waiting"):
+        with pytest.raises(AssertionError, match="'a' is SWAPPED in the waiting queue"):
             e.step()
         assert e.everything() == before
     e.scheduler.abort_seq_group("a")
@@ -157,7 +157,7 @@ def test_it_stops_the_step_even_where_nobody_would_make_room_for_it() -> None:
     assert (e.queues, e.status("b")) == (("ub", "a", ""), "SWAPPED")
     e.scheduler.abort_seq_group("u")
     before = e.everything()
-    with pytest.raises(AssertionError, match="'b' is SWAPPED among the waiting"):
+    with pytest.raises(AssertionError, match="'b' is SWAPPED in the waiting queue"):
         e.step()
     assert e.everything() == before
 
