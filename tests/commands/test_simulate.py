@@ -171,9 +171,9 @@ def test_simulate_says_no_when_nothing_fits(
         (["simulate", "BAD", "--policy", "max"], "bad.csv:2"),
         (
             ["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"],
-            "num_cpu_blocks=3 does not go with",
+            "num_cpu_blocks=3 does not apply to",
         ),
-        (["waste", "TRACE", "--policy", "max", "--block-size", "8"], "block_size=8 does not go"),
+        (["waste", "TRACE", "--policy", "max", "--block-size", "8"], "block_size=8 does not apply to"),
         (["waste", "TRACE", "--samples", "3", "--slots", "1000"], "no CPU swap space"),
         (["waste", "TRACE", "--watermark", "2"], "watermark must be between 0 and 1, not 2.0"),
         (["simulate", "nowhere.csv"], "nowhere.csv"),
@@ -312,7 +312,7 @@ def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert len(out.read_text().splitlines()) == 3
     grid.write_text(json.dumps({"workload": [workload], "policy": ["max"], "block_size": [8]}))
     assert run("sweep", grid, "-o", tmp_path / "other.jsonl") == 1
-    assert "block_size=8 does not go with Contiguous" in capsys.readouterr().out
+    assert "block_size=8 does not apply to Contiguous" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
