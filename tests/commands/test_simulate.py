@@ -173,7 +173,10 @@ def test_simulate_says_no_when_nothing_fits(
             ["simulate", "TRACE", "--policy", "max", "--cpu-blocks", "3"],
             "num_cpu_blocks=3 does not apply to",
         ),
-        (["waste", "TRACE", "--policy", "max", "--block-size", "8"], "block_size=8 does not apply to"),
+        (
+            ["waste", "TRACE", "--policy", "max", "--block-size", "8"],
+            "block_size=8 does not apply to",
+        ),
         (["waste", "TRACE", "--samples", "3", "--slots", "1000"], "no CPU swap space"),
         (["waste", "TRACE", "--watermark", "2"], "watermark must be between 0 and 1, not 2.0"),
         (["simulate", "nowhere.csv"], "nowhere.csv"),

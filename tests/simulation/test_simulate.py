@@ -234,13 +234,19 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
             {"fast_forward": True},
             "fast_forward=True does not apply to Contiguous.*: it takes sizing",
         ),
-        ({"policy": Static(), "samples": 2}, r"samples=2 does not apply to Static\(\): it takes no"),
+        (
+            {"policy": Static(), "samples": 2},
+            r"samples=2 does not apply to Static\(\): it takes",
+        ),
         (
             {"policy": "paged", "block": 4},
             "block=4 does not apply to Paged.* takes block_size, enab",
         ),
         ({"policy": "paged", "block_size": 0}, "block_size must be at least 1, not 0"),
-        ({"policy": "paged", "record": True, "fast_forward": True}, "record=True records every step"),
+        (
+            {"policy": "paged", "record": True, "fast_forward": True},
+            "record=True records every",
+        ),
         (
             {"policy": "paged", "enable_prefix_caching": True, "fast_forward": True},
             "with prefix caching",
