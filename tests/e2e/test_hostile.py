@@ -122,4 +122,4 @@ def test_a_made_up_file_cannot_either(page: Page, tmp_path: Path) -> None:
     page.open(tmp_path / "made.html").click("next")
     assert page.js(OWNED) is None
     assert PAYLOADS[2] in page.text(".ps-caption")
-    assert "is not known" in page.text(".ps-problem") and "line 3" in page.text(".ps-problem")
+    assert "unknown effect" in page.text(".ps-problem") and "line 3" in page.text(".ps-problem")

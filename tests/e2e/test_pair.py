@@ -78,7 +78,7 @@ def test_the_same_run_twice_has_no_difference(page: Page, tmp_path: Path) -> Non
     opened(page, tmp_path, scenes.small(), scenes.small())
     for step in range(9):
         page.js("pagesimPair.goto(arguments[0])", step)
-        assert page.text(".ps-differences") == "No difference between the two."
+        assert page.text(".ps-differences") == "The two do not differ."
 
 
 @pytest.mark.parametrize("width", [400, 1000, 1920])

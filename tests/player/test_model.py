@@ -72,10 +72,10 @@ def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
         (["unshare", 0], "block 0 is unshared, but has 0 owners"),
         (["hit", 0, 1, 0, 2], "block 0 is hit, but it is not cached"),
         (["evict", 0], "block 0 is evicted, but it is not cached"),
-        (["constructor", 0], 'the effect "constructor" is not known'),
+        (["constructor", 0], 'unknown effect "constructor"'),
         (["copy", 0, -1, 1], "block -1 does not exist"),
         (["write", 0, 1, 0, 2], "there is no table 1"),
-        (["write", 0, None, -1, 2], "a position is no number"),
+        (["write", 0, None, -1, 2], "a position is not a number"),
     ],
 )
 def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
@@ -91,7 +91,7 @@ def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
         ({"block_size": 0}, "line 1: block_size is 0"),
         ({"pools": [["GPU", 10**9]]}, "the player shows at most 65536"),
         ({"pools": [["CPU", -1]]}, "line 1: pool CPU has -1 blocks"),
-        ({"pools": None}, "line 1: pools is no list"),
+        ({"pools": None}, "line 1: pools is not a list"),
         ({"lists": [[5, "linked"]]}, "line 1: lists have no names"),
         ({"queues": [5]}, "line 1: queues have no names"),
         ({"state": None}, "line 1: no state"),
@@ -168,7 +168,7 @@ def test_a_run_of_v1(node: Any) -> None:
         "Block 7 (GPU): free since before the recording; number 2 in the free list.",
         "Block 4 (GPU): unused since step 15; number 3 in the free list. "
         "Its content is cached, its values are computed.",
-        "Block 0 (GPU): the null block; it stands where a block left the sliding window.",
+        "Block 0 (GPU): the null block; it replaces blocks that left the sliding window.",
     ]
     evicts = "const run = await begin(given.data); return player.questionFor(run, run.at(21), 21);"
     assert node(evicts, V1.read_text())["answers"] == [5]
@@ -197,11 +197,11 @@ def test_blocks_of_one_slot_are_read(node: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "line 3 is no JSON"),
-        ("[]", "line 3 is no JSON object"),
-        ('{"of": 1}', 'line 3: "event" is no string'),
-        ('{"event": "free", "effects": [7]}', "line 3: an effect is no list"),
-        ('{"event": "free", "closed": {}}', 'line 3: "closed" is no list'),
+        ("{", "line 3 is not JSON"),
+        ("[]", "line 3 is not a JSON object"),
+        ('{"of": 1}', 'line 3: "event" is not a string'),
+        ('{"event": "free", "effects": [7]}', "line 3: an effect is not a list"),
+        ('{"event": "free", "closed": {}}', 'line 3: "closed" is not a list'),
     ],
 )
 def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) -> None:

@@ -38,9 +38,9 @@ def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
     [
         ([["leave", "waiting", 0, "r0"]], "r0 leaves waiting, but it is not there"),
         ([["enter", "running", 5, "r9"]], "the queue running has no place 5"),
-        ([["enter", "constructor", 0, "r9"]], "a queue changes that does not exist"),
-        ([["enter", "running", 0, {}]], "a queue changes that does not exist"),
-        (["enter"], '"queues" is no list'),
+        ([["enter", "constructor", 0, "r9"]], "a queue that does not exist changes"),
+        ([["enter", "running", 0, {}]], "a queue that does not exist changes"),
+        (["enter"], '"queues" is not a list'),
     ],
 )
 def test_a_change_that_cannot_be_ends_the_run_and_is_told(

@@ -1,4 +1,4 @@
-// The pools: a cell for each block, painted again only where it looks different.
+// The pools: one cell per block, repainted only when its look changes.
 
 import { Recycler, svg } from "./svg.js";
 import { isSelected } from "./tables.js";
@@ -7,7 +7,7 @@ import { nameText, short } from "./text.js";
 const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
 
 export class Cells {
-  /** The cells stand in `parent`; `at` has them by block. */
+  /** The cells are children of `parent`; `at` has them by block. */
   constructor(stage, parent) {
     const { layout, run } = stage, { cell, pools } = layout, gpu = run.header.num_gpu_blocks;
     Object.assign(this, { stage, at: [] });
@@ -33,7 +33,7 @@ export class Cells {
     for (const cell of this.at) this.paint(cell, state, owners[cell.id] ?? none, view);
   }
 
-  /** What a cell looks like, as a text: the cell is painted when it changes. */
+  /** What a cell looks like, as a string: the cell is painted when it changes. */
   paint(cell, state, owners, { selected, slots }) {
     const { id } = cell, { layout, label } = this.stage, { detail } = layout.cell;
     const refs = state.refs[id], waiting = state.isIdle(id), isNull = id === state.nullBlock;
@@ -64,7 +64,7 @@ export class Cells {
     const { w, h, detail } = this.stage.layout.cell, across = detail === 3;
     const filled = ((across ? w : h) * fill) / state.blockSize;
     const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
-    if (this.stage.layout.contiguous && refs && !fill) { // a row that waits for its tokens
+    if (this.stage.layout.contiguous && refs && !fill) { // a row without tokens yet
       fills.next({ d: box(0, 0, w, h), class: "reserved", fill: owners[0]?.color ?? "none" });
       fills.next({ d: box(0, 0, w, h), class: "hatched", fill: "url(#ps-hatch)" });
     } else if ((refs || waiting) && (filled || isNull || owners.length === 0)) {
@@ -104,7 +104,7 @@ export class Cells {
     return refs ? "held" : waiting ? "unused" : "";
   }
 
-  /** A strip: the id before it, a word in each slot, the owners behind it. */
+  /** A strip: the id before it, a word in each slot, the owners after it. */
   strip(cell, state, owners, look) {
     const { fits, cell: { w, h, slot, behind } } = this.stage.layout, { id } = cell, { refs } = look;
     const middle = h / 2 + 4;

@@ -13,7 +13,7 @@ import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./
 import { follow, wayOf as wayOfWord, wordAt } from "./trace.js";
 import { Stage } from "./view.js";
 
-const SPEEDS = [900, 300, 80]; // milliseconds a step
+const SPEEDS = [900, 300, 80]; // milliseconds per step
 const SPEED_NAMES = ["slow", "normal", "fast"];
 const PLAY = "\u25b6 Play", PAUSE = "\u25ae\u25ae Pause";
 const JUMP = 50; // steps of PageUp and PageDown
@@ -43,7 +43,7 @@ export class Player {
     this.untouched = true;
   }
 
-  /** Draw the picture for the width that there is. */
+  /** Draw the picture for the available width. */
   layOut() {
     const { run, root } = this, units = unitsFor(root);
     root.dataset.units = units;
@@ -64,7 +64,7 @@ export class Player {
     this.playButton = button("play", PLAY, "play (Space)", () => this.play());
     this.speeds = SPEED_NAMES.map((name, i) => button(`speed-${i + 1}`, name, `play ${name}`,
       () => this.setSpeed(i)));
-    this.slotsButton = button("slots", "Slots", "the number of every slot instead of its word (s)",
+    this.slotsButton = button("slots", "Slots", "show slot numbers instead of words (s)",
       () => this.showSlots(!this.slots));
     this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
       placeholder: "block 7, a name, evict \u2026", input: () => { this.found = null; },
@@ -74,9 +74,9 @@ export class Player {
     this.changes = html("p", { class: "ps-changes" });
     this.detail = html("span", { class: "ps-detail" });
     this.jumps = html("span", { class: "ps-jumps", hidden: true },
-      button("sel-prev", "\u25c0 its event", "previous event of what is selected", () => this.jumpSelected(-1)),
-      button("sel-next", "its event \u25b6", "next event of what is selected", () => this.jumpSelected(1)),
-      button("sel-clear", "\u2715", "select nothing (Escape)", () => this.select(null)));
+      button("sel-prev", "\u25c0 its event", "previous event of the selection", () => this.jumpSelected(-1)),
+      button("sel-next", "its event \u25b6", "next event of the selection", () => this.jumpSelected(1)),
+      button("sel-clear", "\u2715", "clear the selection (Escape)", () => this.select(null)));
     this.share = html("span", {});
     const title = typeof run.header.title === "string" ? run.header.title : "";
     if (title) this.root.append(html("h1", {}, title));
@@ -87,7 +87,7 @@ export class Player {
     this.schedules = run.schedules;
     const group = { class: "ps-group", role: "group", "aria-label": "schedule()" };
     const steps = this.schedules.length ? [html("span", group,
-      button("prev-schedule", "\u25c0", "back to the schedule() before (Shift+\u2190)", () => this.jumpSchedule(-1)),
+      button("prev-schedule", "\u25c0", "back to the previous schedule() (Shift+\u2190)", () => this.jumpSchedule(-1)),
       html("span", { class: "ps-named" }, "schedule()"),
       button("next-schedule", "\u25b6", "on to the next schedule() (Shift+\u2192)", () => this.jumpSchedule(1)))] : [];
     const keys = steps.length ? "Shift+\u2190 \u2192 one schedule(), " : "";
@@ -97,7 +97,7 @@ export class Player {
         button("first", "\u21e4", "first step (Home)", () => this.go(0)),
         button("prev", "\u2190", "one step back (\u2190)", () => this.go(this.step - 1)),
         this.playButton,
-        button("next", "\u2192", "one step on (\u2192)", () => this.next()),
+        button("next", "\u2192", "one step forward (\u2192)", () => this.next()),
         button("last", "\u21e5", "last step (End)", () => this.go(n)),
         this.slider,
         html("label", {}, "step ", this.number, ` of ${n}`),
@@ -120,7 +120,7 @@ export class Player {
         ...["SVG", "PNG"].map((kind) => button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`,
           () => save(kind.toLowerCase(), this.stage.node, this.step))))),
       html("p", { class: "ps-keys" }, `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
-        + "Space plays, f fills the screen. Tab reaches the blocks, arrows walk among them, Enter selects."),
+        + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects."),
     );
     this.setSpeed(this.speed);
   }
@@ -139,7 +139,7 @@ export class Player {
       return word ? { ...hit, word } : hit;
     };
     stage.addEventListener("mousedown", (event) => {
-      event.preventDefault(); // a click shall not move the focus: the arrow keys go on stepping
+      event.preventDefault(); // a click must not move the focus, so that the arrow keys still step
       this.root.focus({ preventScroll: true });
     });
     stage.addEventListener("click", (event) => this.choose(hitOf(event)));
@@ -168,7 +168,7 @@ export class Player {
 
   // -- moving ------------------------------------------------------------------------------------
 
-  /** Show a step without asking anything. */
+  /** Show a step without asking a question. */
   go(step) {
     this.stop();
     this.predict.close();
@@ -176,7 +176,7 @@ export class Player {
     this.predict.open();
   }
 
-  /** One step on, unless a question about it is open. Whether the step was made. */
+  /** One step forward, unless a question about it is open; returns whether the step was made. */
   next() {
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
@@ -304,7 +304,7 @@ export class Player {
     moves[event.key]();
   }
 
-  /** Arrow keys walk among the blocks once one has the focus; Enter or Space chooses it. */
+  /** Arrow keys move among the blocks once one has the focus; Enter or Space selects it. */
   walk(event, id) {
     const row = this.stage.layout.pools[+(id >= this.run.header.num_gpu_blocks)].columns;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row }[event.key];

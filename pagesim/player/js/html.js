@@ -1,4 +1,4 @@
-// Elements of the page.
+// HTML elements.
 
 /** An HTML element; strings among the children become text nodes, never markup. */
 export function html(tag, attributes = {}, ...children) {

@@ -1,4 +1,4 @@
-// Where everything stands, in units of the picture: decided once for a run and a width, so that
+// Where everything is, in units of the picture: decided once for a run and a width, so that
 // nothing jumps from step to step.
 
 export const WIDE = 1000, NARROW = 400; // a page, and a phone held upright: one unit is a pixel there
@@ -7,10 +7,10 @@ export const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
 export const LINE = 22; // a table drawn in one line
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32; // a list of blocks
-const STAGE = 456; // as high as the picture may be beside the controls on a laptop's screen
-const TALL = 900; // on a phone one scrolls
+const STAGE = 456; // the greatest height that fits a laptop's screen together with the controls
+const TALL = 900; // phones scroll
 
-// Sizes of a cell, largest first: width, height, gaps; which texts it has room for.
+// Sizes of a cell, largest first: width, height, gaps; the texts that fit.
 const CELLS = [
   { w: 84, h: 52, gx: 9, gy: 25, detail: 2 }, { w: 62, h: 48, gx: 7, gy: 24, detail: 2 },
   { w: 50, h: 38, gx: 6, gy: 16, detail: 2 },
@@ -20,10 +20,10 @@ const CELLS = [
   { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 }, { w: 6, h: 6, gx: 1, gy: 1, detail: 0 },
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
-/** A block as a row of slots with their words; its id stands before it, its owners behind it. */
+/** A block as a row of slots with their words, its id before it and its owners after it. */
 const STRIP = { h: 20, gy: 5, before: 22, behind: 72, detail: 3 };
 
-/** Rows of cells in two pools of so many columns each. */
+/** Rows of cells in two pools with these numbers of columns. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
 
 function strips({ gpu, cpu, size, room, height, narrow }) {
@@ -35,7 +35,7 @@ function strips({ gpu, cpu, size, room, height, narrow }) {
   return { ...STRIP, slot, w: slot * size, gx: STRIP.before + STRIP.behind, g, c: c || 1, rows };
 }
 
-/** Contiguous memory: units without gaps, in rows as long as a round number of them. */
+/** Contiguous memory: units without gaps, a round number of them per row. */
 function stretch({ gpu, room, height }) {
   for (const h of [22, 16, 11, 8]) {
     const rows = Math.max(Math.floor(height / (h + 12)), 1);
@@ -65,7 +65,7 @@ function boxes({ gpu, cpu, full, room, height, between, narrow }) {
   return found ?? { ...CELLS.at(-1), g: 1, c: 1, rows: gpu + cpu };
 }
 
-/** How large a text may be written into a width: normal "", small " tiny", or not at all null. */
+/** The size at which a text fits a width: "" is normal, " tiny" is small, null does not fit. */
 const fits = (narrow) => (text, width) => {
   const [normal, tiny] = narrow ? [7.6, 7.6] : [6.7, 5.5];
   return text.length * normal <= width ? "" : text.length * tiny <= width ? " tiny" : null;

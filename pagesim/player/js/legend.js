@@ -1,4 +1,4 @@
-// The legend: every sign that the picture can show here, and those of this step.
+// The legend: every sign that the picture can show here, with those of this step marked.
 
 import { MARGIN } from "./layout.js";
 import { CHANGES } from "./text.js";
@@ -33,7 +33,7 @@ export function drawLegend(stage, state, event, changed) {
   if (state.nullBlock !== null) entry("crossed: null block", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
   if (!event?.effects.length) return;
   entry("dashed: this step", box("frame"));
-  if (layout.cell.h < 14) return; // the signs have no room either
+  if (layout.cell.h < 14) return; // no room for the signs either
   for (const kind of new Set([...changed.values()].flatMap((kinds) => [...kinds]))) {
     const [sign, word] = CHANGES.get(kind);
     entry(word, (bx, by) => {

@@ -1,9 +1,9 @@
 /*
- * The player: steps through a timeline file, forwards and backwards. Without a dependency.
+ * The player: steps through a timeline file, forwards and backwards, without dependencies.
  *
- * This is where it starts, with its theme, its memory and its hooks. read.js and model.js know the file,
- * layout.js where things stand, view.js, queues.js and occupancy.js draw, controls.js listens. A page
- * carries all of them as one script: bundle/player.js, made by `make web`.
+ * It starts here, with its theme, its memory and its hooks. read.js and model.js understand the file,
+ * layout.js places things, view.js, queues.js and occupancy.js draw, and controls.js handles input. A page
+ * contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -12,7 +12,7 @@
  * Hooks for tests (they change only together with the tests):
  *   .pagesim-player          the root: data-step, data-steps, data-theme (light | dark), data-ready
  *                            (true | error), data-predict (on | off), data-asking (index of the event
- *                            that the open question is about: the step at which the player stands)
+ *                            that the open question is about: the step that is shown)
  *   [data-action="…"]        first prev play next last goto speed-1 speed-2 speed-3 predict skip none done
  *                            prev-schedule next-schedule (only where a scheduler was recorded)
  *                            search search-prev search-next sel-prev sel-next sel-clear
@@ -34,7 +34,7 @@ import { Pair } from "./pair.js";
 import { message, parse, unpack } from "./read.js";
 
 /**
- * Where the step is kept, because an iframe that scrolls out of view is reloaded; and the score of the
+ * Where the step is kept, because an iframe that scrolls out of view is reloaded, and the score of the
  * answers, which outlives the window. Both belong to this file alone.
  */
 function keeper(text) {
@@ -52,7 +52,7 @@ function keeper(text) {
   return { ...within("sessionStorage", key), score: within("localStorage", `${key}:score`) };
 }
 
-/** Light or dark, as the notebook around it, or else as the system. Follows both. */
+/** Light or dark, like the notebook around it, or else like the system; follows both. */
 function follow(root) {
   const system = matchMedia("(prefers-color-scheme: dark)");
   let host = null;
@@ -79,7 +79,7 @@ function fit(root) {
   } catch { /* another origin: it scrolls */ }
 }
 
-/** The player of one file in its place; null, and the reason on the page, if it cannot be shown. */
+/** Mount the player of one file; null, with the reason on the page, if it cannot be shown. */
 async function mount(root, text, begun, linked) {
   follow(root);
   root.tabIndex = -1;

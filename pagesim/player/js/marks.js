@@ -5,13 +5,13 @@ import { isCount } from "./read.js";
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const brief = (value) => `${+value.toPrecision(3)}`;
 
-/** The marks of an event as [{name, on, numbers: Map(id → number)}, …]; what is none is passed over. */
+/** The marks of an event as [{name, on, numbers: Map(id → number)}, …]; invalid ones are skipped. */
 export const marksOf = (event) => (event?.marks ?? []).map(([name, on, pairs]) => ({
   name: String(name), on: on === "slots" ? "slots" : "blocks",
   numbers: new Map(pairs.filter((pair) => isCount(pair?.[0]) && isNumber(pair[1]))),
 }));
 
-/** Block → what an event's first mark says of it: the sum over its slots, or its own number. */
+/** Block → what an event's first mark says about it: the sum over its slots, or its own number. */
 export function marked(event, blockSize) {
   const [mark] = marksOf(event), sums = new Map();
   for (const [id, number] of mark?.numbers ?? []) {
@@ -44,7 +44,7 @@ export function dials(event, events) {
   });
 }
 
-/** What the marks of an event say of one block: " attention: 0.25, 0.5." */
+/** What the marks of an event say about one block: " attention: 0.25, 0.5." */
 export function markText(event, block, blockSize) {
   const slots = [...Array(blockSize).keys()].map((i) => block * blockSize + i);
   return marksOf(event).map(({ name, on, numbers }) => {

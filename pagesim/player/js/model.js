@@ -26,7 +26,7 @@ export class State {
     s.total = total;
     for (const name of ["refs", "fill", "taken", "freed"]) s[name] = new Int32Array(total);
     s.flags = new Uint8Array(total);
-    s.content = new Array(total); // {tokens, first, name}: what was written into a block, by whom
+    s.content = new Array(total); // {tokens, first, name}: what was written into a block, and by which table
     s.tables = new Map();
     s.slots = { token: 0, internal: 0, reserved: 0 };
     const lists = list(given.lists ?? [], "lists");
@@ -87,7 +87,7 @@ export class State {
     return tokens.slice(first, Math.min(first + this.fill[id], known));
   }
 
-  /** From its entry k on a table's blocks hold its tokens. */
+  /** From entry k on, a table's blocks hold its tokens. */
   holds(table, k) {
     for (let i = k; i < table.ids.length; i++) {
       this.content[table.ids[i]] = { tokens: table.tokens, first: i * this.blockSize, name: table.name };
@@ -111,7 +111,7 @@ export class State {
     return at >= 0;
   }
 
-  /** What a table says about its blocks: at the start, and when it was not seen before. */
+  /** What a table says about its blocks, at the start and when it first appears. */
   fillFrom(table, sign = 1) {
     table.ids.forEach((id, k) => {
       const here = Math.min(Math.max(table.filled - k * this.blockSize, 0), this.blockSize);
@@ -143,7 +143,7 @@ export class State {
 
   /** Positions of a table are written into a block, or found in it. */
   write(b, name, first, count) {
-    if (!isCount(first) || !isCount(count)) wrong("a position is no number");
+    if (!isCount(first) || !isCount(count)) wrong("a position is not a number");
     const held = name === null ? this.fill[b] + count : first % this.blockSize + count;
     this.fill[b] = Math.max(this.fill[b], Math.min(held, this.blockSize));
     if (name === null) return;
@@ -152,7 +152,7 @@ export class State {
     if (first + count > table.filled) this.put(table, { filled: first + count });
   }
 
-  /** From its entry k on the table holds `ids`. */
+  /** From entry k on, the table holds `ids`. */
   retable(name, k, ids) {
     const table = this.table(name);
     for (const id of list(ids, "a table's ids")) this.block(id);
@@ -163,7 +163,7 @@ export class State {
 
   /** A request leaves a queue, or enters it at a place. */
   move([what, queue, place, request, first]) {
-    if (!this.queues.has(queue) || !isName(request)) wrong("a queue changes that does not exist");
+    if (!this.queues.has(queue) || !isName(request)) wrong("a queue that does not exist changes");
     const names = this.queues.get(queue).slice();
     if (what === "leave") {
       if (names[place] !== request) wrong(`${nameText(request)} leaves ${queue}, but it is not there`);
@@ -176,7 +176,7 @@ export class State {
     this.queues = new Map(this.queues).set(queue, names);
   }
 
-  /** Whether a sequence has blocks outside of the first pool. */
+  /** Whether a sequence has blocks outside the first pool. */
   isAway(name) { return this.tables.get(name)?.ids.some((id) => id >= this.numGpu) ?? false; }
 
   /** The sequence that stands for a request: its first one, if that is known. */
@@ -207,7 +207,7 @@ function carry(s, a, [b]) {
   s.content[b] = s.content[a];
 }
 
-// One function an effect: (state, block, rest of the effect, number of the step).
+// One function per effect: (state, block, rest of the effect, number of the step).
 const EFFECTS = new Map(Object.entries({
   take(s, b, [name], step) {
     if (!s.leave(s.listNames.indexOf(name), b)) wrong(`block ${b} is taken, but it is not in the ${name}`);
@@ -268,7 +268,7 @@ function apply(s, event, step) {
   for (const [name, first, tokens] of event.tokens) s.know(name, first, tokens);
   for (const effect of event.effects) {
     const [kind, b, ...rest] = effect;
-    const doing = EFFECTS.get(kind) ?? wrong(`the effect ${JSON.stringify(kind)} is not known`);
+    const doing = EFFECTS.get(kind) ?? wrong(`unknown effect ${JSON.stringify(kind)}`);
     const touched = blocksOf(effect);
     for (const id of touched) s.count(s.block(id), -1);
     doing(s, b, rest, step);
@@ -288,7 +288,7 @@ export class Run {
     this.requests = new Map();
     this.most = { tables: 0, rows: 0, length: 0, queued: 0 };
     this.share = [];
-    this.inUse = new Set(); // the lists that a block ever waits in
+    this.inUse = new Set(); // the lists in which a block ever waits
     const known = Array.isArray(header.sequences) ? header.sequences.filter(isName) : [];
     for (const name of known) this.place(name);
     const state = State.begin(header);
@@ -318,7 +318,7 @@ export class Run {
     return [...this.events.keys()].filter((i) => ends(this.events[i]));
   }
 
-  /** Where there is something to look at first: the first step that leaves tokens in a block. */
+  /** The step to open at: the first one that leaves tokens in a block. */
   get opening() {
     const step = this.share.findIndex(([token]) => token > 0);
     return Math.max(step, 0);
@@ -379,7 +379,7 @@ export const namesIn = (event) => [
   ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
 ];
 
-/** What the search box says → the indices of the events it means. */
+/** A query from the search box → the indices of the events it matches. */
 export function search(run, query) {
   const text = query.trim(), low = text.toLowerCase();
   const number = /^(?:block\s*|#)(\d+)$/i.exec(text);

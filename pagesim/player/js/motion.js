@@ -1,5 +1,5 @@
-// Motion: what one step moves is seen on its way. The picture underneath is finished already; what
-// moves are ghosts over it, run by the browser, and gone as soon as anything else is asked for.
+// Motion: what a step moves is seen on its way. The picture underneath is already finished; ghosts
+// move over it, animated by the browser, and disappear as soon as the reader does something else.
 
 import { svg } from "./svg.js";
 
@@ -7,13 +7,13 @@ export const DURATION = 380; // milliseconds
 const MOST = 24; // ghosts at once
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** Where things stand in a picture that has been drawn: [x, y, width, height] each. */
+/** Where things are in a picture that has been drawn: [x, y, width, height] each. */
 export class Spots {
   constructor() {
     this.clear();
   }
 
-  /** Before the picture is drawn again. */
+  /** Call this before the picture is drawn again. */
   clear() {
     Object.assign(this, { lists: new Map(), entries: new Map(), chips: new Map(), rows: new Map(), of: new Map() });
     return this;
@@ -22,7 +22,7 @@ export class Spots {
   keep() { return Object.assign(new Spots(), this); }
 }
 
-/** The ghosts of an event's effects, from where things stood to where they stand now. */
+/** The ghosts of an event's effects, from where things were to where they are now. */
 export class Motion {
   constructor(stage) {
     this.stage = stage;
@@ -31,7 +31,7 @@ export class Motion {
 
   stop() { this.node.replaceChildren(); }
 
-  /** Show how an event went: `before` and `after` are the spots of the two pictures. */
+  /** Animate an event: `before` and `after` are the spots of the two pictures. */
   play(event, before, after, most = DURATION) {
     this.stop();
     if (still.matches || !event) return;
@@ -75,7 +75,7 @@ export class Motion {
     return g;
   }
 
-  /** From spot to spot; nothing where either is out of the picture. */
+  /** From spot to spot; nothing if either is outside the picture. */
   carry(ghost, from, to) {
     if (!from || !to || this.left-- <= 0) return;
     this.node.append(ghost);
@@ -86,12 +86,12 @@ export class Motion {
       { duration: this.duration, easing: "ease-in-out" }).finished.then(() => ghost.remove(), () => {});
   }
 
-  /** A cell comes up as what is carried arrives. */
+  /** A cell appears when its content arrives. */
   rise(id) {
     this.stage.cells.at[id].g.animate({ opacity: [0.1, 0.25, 1] }, { duration: this.duration, easing: "ease-in" });
   }
 
-  /** Tokens appear in their slots, one after the other. */
+  /** Tokens appear in their slots one after another. */
   write(block, first, count) {
     const { layout: { cell }, run: { header: { block_size: size } } } = this.stage;
     const [x, y, w, h] = this.cellSpot(block), across = cell.detail === 3;

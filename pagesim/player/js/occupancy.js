@@ -7,7 +7,7 @@ import { plural } from "./text.js";
 const SHARES = new Map([["token", "token"], ["internal", "internal (partly filled)"],
   ["reserved", "reserved (no token yet)"], ["free", "free"]]);
 
-/** The occupancy of the GPU pool over the whole run, to read and to click on. */
+/** The occupancy of the GPU pool over the whole run; a click selects a step. */
 export class Curve {
   constructor(run, go, all = WIDE) {
     Object.assign(this, { run, left: 92, top: 4, width: all - 92 - MARGIN, height: 62 });

@@ -1,4 +1,4 @@
-// What lies over the pools: what this step did, from where to where, and the numbers it put on blocks.
+// The layer over the pools: what this step did, from where to where, and the numbers on blocks.
 
 import { litSlots, marked } from "./marks.js";
 import { TWO_BLOCKS } from "./model.js";
@@ -28,7 +28,7 @@ export function outline(stage, changed, { selected, picks }) {
   }
 }
 
-/** Slots that the step marks light up: the brighter, the larger the number. */
+/** Slots that the step marks light up: the larger the number, the brighter. */
 function light(stage, event, { blockSize }) {
   const { w, h, slot, detail } = stage.layout.cell;
   for (const [id, part] of litSlots(event, blockSize)) {
@@ -40,11 +40,11 @@ function light(stage, event, { blockSize }) {
   }
 }
 
-/** What the step's first mark says of each block, in its lower left corner. */
+/** What the step's first mark says about each block, in its lower left corner. */
 export function drawMarks(stage, event, state) {
   light(stage, event, state);
   const { h } = stage.layout.cell;
-  if (h < 14) return; // no room: the line under the picture tells it
+  if (h < 14) return; // no room: the line under the picture says it
   for (const [id, text] of marked(event, state.blockSize)) {
     const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
     if (!cell) continue;

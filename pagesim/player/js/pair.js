@@ -1,20 +1,20 @@
-// Two runs beside each other, stepped together: by calls of schedule() where both have them, else by
-// events. What differs between the two states is marked in both pictures, and told above them.
+// Two runs side by side, stepped together: by calls of schedule() where both have them, else by
+// events. What differs between the two states is marked in both pictures and listed above them.
 
 import { button, html } from "./html.js";
 import { nameText, plural } from "./text.js";
 
-const PACE = 700; // milliseconds a step
-const TOLD = 6; // differences in words
+const PACE = 700; // milliseconds per step
+const TOLD = 6; // differences listed in words
 
-/** The steps at which a run is looked at. */
+/** The steps of a run at which it is compared. */
 function stopsOf(run, bySchedule) {
   if (!bySchedule) return [...Array(run.steps + 1).keys()];
   const stops = [0, ...run.schedules.map((event) => event + 1)];
   return stops.at(-1) < run.steps ? [...stops, run.steps] : stops;
 }
 
-/** Where a request stands: the name of its queue, or null. */
+/** Where a request is: the name of its queue, or null. */
 const queueOf = (state, name) => [...state.queues.keys()].find((queue) =>
   state.queues.get(queue).some((request) => state.first(request) === name)) ?? null;
 
@@ -64,13 +64,13 @@ export class Pair {
         button("pair-first", "\u21e4", "to the beginning (Home)", () => this.go(0)),
         button("pair-prev", "\u2190", "one back (\u2190)", () => this.go(this.step - 1)),
         this.playButton,
-        button("pair-next", "\u2192", "one on (\u2192)", () => this.go(this.step + 1)),
+        button("pair-next", "\u2192", "one forward (\u2192)", () => this.go(this.step + 1)),
         button("pair-last", "\u21e5", "to the end (End)", () => this.go(this.steps)),
         this.slider, this.place),
       this.told);
   }
 
-  /** Both at one place; a run that is over stays at its end. */
+  /** Move both to one place; a run that is over stays at its end. */
   go(step) {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
@@ -83,7 +83,7 @@ export class Pair {
     this.words = words;
     this.root.dataset.step = this.slider.value = this.step;
     this.place.textContent = `${this.unit} ${this.step} of ${this.steps}`;
-    const same = html("span", {}, "No difference between the two.");
+    const same = html("span", {}, "The two do not differ.");
     this.told.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }
 

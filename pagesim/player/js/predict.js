@@ -1,4 +1,4 @@
-// Predict: a question before each step that there is something to ask about.
+// Predict: a question before each step about which there is something to ask.
 
 import { button, html } from "./html.js";
 import { isRight, questionFor, solution, wantsMany, whereIs } from "./questions.js";
@@ -21,7 +21,7 @@ export class Predict {
     this.done = button("done", "Done", "these are all of them", () => this.reply(this.picks));
     this.none = button("none", "None", "no block at all", () => this.reply([]));
     this.node = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask, " ", this.hint, " ",
-      this.input, this.done, this.none, button("skip", "Skip", "see it without an answer", () => this.skip()));
+      this.input, this.done, this.none, button("skip", "Skip", "see it without answering", () => this.skip()));
   }
 
   set(on) {
@@ -38,7 +38,7 @@ export class Predict {
     player.keep();
   }
 
-  /** Ask about the step that comes next, if there is something to ask. */
+  /** Ask about the next step, if there is something to ask. */
   open() {
     const { player } = this, { run, state, step } = player;
     const question = this.on ? questionFor(run, state, step) : null;
@@ -68,7 +68,7 @@ export class Predict {
     return this.question !== null;
   }
 
-  /** The blocks chosen so far; they are framed. */
+  /** Frame the blocks chosen so far. */
   pick(ids) {
     this.picks = [...new Set(ids)];
     this.player.redraw();
@@ -83,7 +83,7 @@ export class Predict {
   reply(ids) {
     const { question, player: { state } } = this;
     if (ids.some((id) => id >= state.total)) {
-      this.hint.textContent = `There are the blocks 0 to ${state.total - 1}:`;
+      this.hint.textContent = `The blocks are 0 to ${state.total - 1}:`;
       return;
     }
     const right = isRight(question, ids), what = solution(question);
@@ -98,7 +98,7 @@ export class Predict {
 
   skip() { this.leave("", `It is ${solution(this.question)}.`); }
 
-  /** Make the step, say how the answer was, and ask about the one that follows. */
+  /** Make the step, say whether the answer was right, and ask about the next one. */
   leave(result, said) {
     const { player, question: { why } } = this;
     player.go(player.step + 1);

@@ -4,7 +4,7 @@ import { blocksOf } from "./model.js";
 import { isCount } from "./read.js";
 import { listWord, nameText, plural } from "./text.js";
 
-// What can be asked for → the blocks of the event that answer it: pagesim/timeline/questions.py.
+// What can be asked → the blocks of the event that answer it: pagesim/timeline/questions.py.
 const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
 const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
 const ANSWERS = new Map(Object.entries({
@@ -15,18 +15,18 @@ const ANSWERS = new Map(Object.entries({
 }));
 const MANY = 6; // more blocks than this need not be named
 
-// What the player asks by itself: which block a call takes, which ones a leaving sequence returns.
+// The player's own questions: which block a call takes, which ones a leaving sequence returns.
 const TAKES = ["append_slots", "append_token_ids", "ensure_num_empty_slots", "allocate", "admit", "resume",
   "swap_out", "swap_in"];
 const RETURNS = ["free", "finish", "abort"];
-const DECISIONS = ["admit", "preempt", "resume", "ignore"]; // whom they concern is half of the answer
+const DECISIONS = ["admit", "preempt", "resume", "ignore"]; // the request concerned is half the answer
 
 const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
 
 /**
  * The question before event i, in state s, or null: {ask, answers, which, none, why}. The answers are
- * those blocks of the event that fit; `which` is all, in order, or any one of them; `none`: no block
- * may be the answer.
+ * the blocks of the event that fit; `which` is all, in order, or any one of them; `none`: the answer
+ * may be no block.
  */
 export function questionFor(run, s, i) {
   const event = run.events[i];
@@ -49,7 +49,7 @@ export function questionFor(run, s, i) {
     answers: returns, which: few ? "all" : "any", none: true, why: returns.length ? whyReturned(returns) : "" };
 }
 
-/** An author's question: a word and the event give its answer. A list of ids is as good as the event. */
+/** An author's question: a word and the event give its answer; a list of ids may replace the event. */
 function answersTo(question, event, s) {
   const word = question.answer, given = Array.isArray(word);
   const touched = new Set(event.effects.flatMap(blocksOf));
@@ -73,7 +73,7 @@ function blocksText(ids) {
   return words.length < 2 ? `block ${words[0]}` : `blocks ${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** Whether the blocks that a reader chose answer a question. */
+/** Whether the chosen blocks answer a question. */
 export function isRight({ answers, which }, chosen) {
   if (which === "any" && answers.length) return chosen.length === 1 && answers.includes(chosen[0]);
   if (chosen.length !== answers.length) return false;
@@ -83,7 +83,7 @@ export function isRight({ answers, which }, chosen) {
 /** Whether a reader must say when all blocks are chosen. */
 export const wantsMany = ({ answers, which, none }) => which !== "any" && (none || answers.length > 1);
 
-/** The answer, as it is told after a wrong guess. */
+/** The answer, as shown after a wrong guess. */
 export function solution({ answers, which }) {
   if (!answers.length) return "no block";
   const order = which === "in order" && answers.length > 1 ? ", in this order" : "";
@@ -101,27 +101,27 @@ function whyTaken(s, event, b) {
   const copy = event.effects.find((effect) => effect[0] === "copy" && effect[2] === b);
   if (copy) {
     const owners = isCount(copy[3]) ? ` by ${copy[3]}` : "";
-    return `Block ${copy[1]} is shared${owners}: its writer gets a copy of its own, and block ${b} is taken for it.`;
+    return `Block ${copy[1]} is shared${owners}: its writer gets its own copy, and block ${b} is taken for it.`;
   }
   const before = event.effects.findIndex((effect) => effect[0] === "take");
   const earlier = event.effects.slice(0, before);
   const [, , list] = event.effects[before], word = listWord(s, list), { rank } = s.placeOf(b) ?? { rank: 0 };
   if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
-    const who = list === s.listNames[0] ? `Block ${b} stands at the front of the ${word}: it`
+    const who = list === s.listNames[0] ? `Block ${b} is at the front of the ${word}: it`
       : `No block is free, so the ${word} gives up ${b} and`;
     return `${who} forgets what it held${rank === 1 ? "; it has waited longest" : ""}.`;
   }
   if (earlier.some((effect) => effect[0] === "free" && effect[1] === b)) {
-    return `Block ${b} is given back in this very step, so it is taken first.`;
+    return `Block ${b} is freed in this very step, so it is taken first.`;
   }
   const last = s.freed[b] && s.freed[b] === Math.max(...s.idsIn(s.listNames.indexOf(list)).map((id) => s.freed[id]));
-  if (last) return `Block ${b} was freed last (step ${s.freed[b]}), so it stands at the front of the ${word}.`;
-  return `Block ${b} stands at ${rank === 1 ? "the front" : `place ${rank}`} of the ${word}.`;
+  if (last) return `Block ${b} was freed last (step ${s.freed[b]}), so it is at the front of the ${word}.`;
+  return `Block ${b} is at ${rank === 1 ? "the front" : `place ${rank}`} of the ${word}.`;
 }
 
-/** Why a wrong choice could not be it. */
+/** Why a wrong choice was not possible. */
 export function whereIs(s, id) {
   if (s.refs[id]) return `block ${id} ${s.refs[id] > 1 ? `has ${s.refs[id]} owners` : "is in use"}`;
   const place = s.placeOf(id);
-  return place ? `block ${id} is number ${place.rank} in the ${place.name}` : `block ${id} waits in no list`;
+  return place ? `block ${id} is number ${place.rank} in the ${place.name}` : `block ${id} is in no list`;
 }

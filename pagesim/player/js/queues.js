@@ -11,7 +11,7 @@ export function drawQueues(stage, state, event, view, top) {
   const { under, over, run } = stage, left = MARGIN + 92;
   const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
   const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
-  const brief = run.most.queued > 10; // many: sequences alone; the chosen one is told with its request
+  const brief = run.most.queued > 10; // many: sequences only; the selected one is shown with its request
   [...state.queues].forEach(([key, names], row) => {
     const y = top + row * QUEUE;
     under.text(MARGIN, y + 12, key, "strong");
@@ -47,6 +47,6 @@ export function wayOf(event) {
   const queuesOf = (what) => [...new Set(movesOf(event).filter((move) => move[0] === what).map((move) => move[1]))];
   const from = queuesOf("leave").join(", "), to = queuesOf("enter").join(", ");
   if (!from && !to) return "";
-  if (from === to) return `\u21c5 ${from}: in another order`;
+  if (from === to) return `\u21c5 ${from}: reordered`;
   return `\u21c5 ${from || "new"} \u2192 ${to || "gone"}`;
 }

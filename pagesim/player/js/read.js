@@ -1,7 +1,7 @@
-// Reading the file: its text becomes a header and events, or a message.
+// Reads the file: its text becomes a header and events, or a message.
 
 const FORMAT = "pagesim-timeline/2";
-const MAX_BYTES = 256 * 1024 * 1024; // more is a bomb, or no notebook output
+const MAX_BYTES = 256 * 1024 * 1024; // more is a bomb, or too large for a notebook
 const MAX_BLOCKS = 65536;
 
 export class TimelineError extends Error {}
@@ -9,13 +9,13 @@ export class TimelineError extends Error {}
 export const wrong = (text) => { throw new TimelineError(text); };
 export const isCount = (x) => Number.isSafeInteger(x) && x >= 0;
 export const isName = (x) => Number.isSafeInteger(x) || typeof x === "string";
-export const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is no list`));
+export const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is not a list`));
 export const message = (error) => (error instanceof Error ? error.message : String(error));
 
 /** A gzipped file in base64 → its text. */
 export async function unpack(base64) {
   const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const stream = new DecompressionStream("gzip"); // fed by hand: a Blob would take a detour
+  const stream = new DecompressionStream("gzip"); // fed by hand: simpler than through a Blob
   const writer = stream.writable.getWriter(), reader = stream.readable.getReader();
   const written = Promise.all([writer.write(packed), writer.close()]);
   const chunks = [];
@@ -55,9 +55,9 @@ export function parse(text) {
 
 function parseLine(line, number) {
   let value;
-  try { value = JSON.parse(line); } catch { wrong(`line ${number} is no JSON`); }
+  try { value = JSON.parse(line); } catch { wrong(`line ${number} is not JSON`); }
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    wrong(`line ${number} is no JSON object`);
+    wrong(`line ${number} is not a JSON object`);
   }
   return value;
 }
@@ -85,7 +85,7 @@ function checkHeader(header) {
 }
 
 function checkEvent(event, number) {
-  if (typeof event.event !== "string") wrong(`line ${number}: "event" is no string`);
+  if (typeof event.event !== "string") wrong(`line ${number}: "event" is not a string`);
   event.of = isName(event.of) ? event.of : null;
   event.caption = typeof event.caption === "string" ? event.caption : "";
   for (const key of ["effects", "tables", "opened", "tokens", "closed", "queues", "scheduled", "marks"]) {

@@ -1,8 +1,8 @@
-// A step as a picture of its own: an SVG that needs no style from outside, or a PNG of it.
+// A step as a separate picture: an SVG that needs no outside style, or a PNG of it.
 
-const SCALE = 2; // pixels a unit
+const SCALE = 2; // pixels per unit
 
-/** The picture with the style that it has here, as text. */
+/** The picture with its present style, as text. */
 export function standalone(node) {
   const picture = node.cloneNode(true), root = node.closest(".pagesim-player"), looks = getComputedStyle(root);
   const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];

@@ -1,27 +1,27 @@
-// The player and what it is shown on: a wide page, a phone, a projector; and the address of a step.
+// Where the player is shown: a wide page, a phone, a projector; and the address of a step.
 
 import { button } from "./html.js";
 import { NARROW, WIDE } from "./layout.js";
 import { isCount } from "./read.js";
 import { nameText } from "./text.js";
 
-const PHONE = 600, LINKED = 900; // pixels below which the picture stands upright
+const PHONE = 600, LINKED = 900; // pixels below which the picture is upright
 const SWIPE = 40; // pixels
 
-/** How many units wide the picture is drawn. */
+/** The width of the picture in units. */
 export const unitsFor = (root) => {
   const least = root.dataset.linked ? LINKED : PHONE;
   return (root.clientWidth || least) < least ? NARROW : WIDE;
 };
 
-/** A phone that is turned, a window that is drawn smaller: the picture is laid out again. */
+/** When a phone is turned or a window resized, the picture is laid out again. */
 export function watchWidth(player) {
   new ResizeObserver(() => {
     if (unitsFor(player.root) !== player.stage.layout.width) player.layOut();
   }).observe(player.root);
 }
 
-/** The button for a projector: the whole screen, the type doubled, the caption as a subtitle. */
+/** The button for a projector: full screen, type twice as large, the caption as a subtitle. */
 export function fullScreenButton(root) {
   const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
   const node = button("fullscreen", "Full screen", "for a projector (f)",
@@ -30,7 +30,7 @@ export function fullScreenButton(root) {
   return node;
 }
 
-/** A swipe to the left is a step on, to the right a step back. */
+/** A swipe to the left is a step forward, to the right a step back. */
 export function listenForSwipes(player, node) {
   let start = null;
   node.addEventListener("touchstart", (event) => {
@@ -47,7 +47,7 @@ export function listenForSwipes(player, node) {
   }, { passive: true });
 }
 
-/** What `#step=14&follow=s1` asks for: {step, follow}, each null if it is not said. */
+/** What `#step=14&follow=s1` asks for: {step, follow}, each null if missing. */
 export function fromAddress(run) {
   const said = new URLSearchParams(location.hash.slice(1));
   const step = said.get("step"), follow = said.get("follow");
@@ -60,7 +60,7 @@ export function fromAddress(run) {
   };
 }
 
-/** The address of what is shown now; a page of its own carries it, an iframe does not. */
+/** The address of what is shown now; a page has it in its URL, an iframe does not. */
 export function toAddress(step, selected) {
   if (window !== parent || location.protocol === "about:") return;
   const { kind, value } = selected ?? {};

@@ -1,4 +1,4 @@
-// Drawing tools: nodes that are used again from step to step.
+// Drawing tools that reuse their nodes from step to step.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -9,8 +9,8 @@ export function svg(tag, attributes = {}) {
 }
 
 /**
- * Nodes of one kind that are used again from step to step. An attribute is written only when it
- * changes, surplus nodes leave the page: the same step always gives the same markup.
+ * Nodes of one kind, reused from step to step. An attribute is written only when it changes, and
+ * surplus nodes leave the page: the same step always gives the same markup.
  */
 export class Recycler {
   constructor(parent, tag, anchor = null) {
@@ -41,7 +41,7 @@ export class Recycler {
   }
 }
 
-/** A sheet that is drawn again at each step: rectangles below paths below texts. */
+/** A sheet that is redrawn at each step: rectangles below paths below texts. */
 export class Layer {
   constructor(parent, className) {
     const group = (name) => parent.appendChild(svg("g", { class: `${className} ${name}` }));
@@ -66,14 +66,14 @@ export class Layer {
     if (node.now.text !== text) node.textContent = node.now.text = text;
   }
 
-  /** Text on a ground of paper, readable on fills and hatches. */
+  /** Text on a background of paper, readable on fills and hatches. */
   pill(x, y, text, className = "", hit = null) {
     const width = 6.4 * text.length + 5;
     this.ground(x - width / 2, y - 9.5, width, 12.5, "pill", hit);
     this.text(x, y, text, `mid ${className}`, hit);
   }
 
-  /** A ground for a text: above the paths, unlike `rect`. */
+  /** A background for text: above the paths, unlike `rect`. */
   ground(x, y, width, height, className, hit = null) {
     this.kinds.ground.next({ x, y, width, height, class: className }, hit);
   }

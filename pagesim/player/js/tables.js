@@ -1,16 +1,16 @@
-// The block tables, left of the pools: in full as in the figures, or a line each.
+// The block tables, left of the pools: in full as in the figures, or one line each.
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
 import { namesIn } from "./model.js";
 import { nameText, plural, short } from "./text.js";
 
-/** Whether a block, or one of its owners, is what the reader follows. */
+/** Whether the reader follows a block or one of its owners. */
 export function isSelected(selected, id, owners) {
   if (selected.kind === "block") return selected.value === id;
   return owners.some((owner) => owner.name === selected.value);
 }
 
-/** The sign of a sequence that is not the same in the run beside this one. */
+/** The sign of a sequence that differs in the run beside this one. */
 const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 
 export function drawTables(stage, state, event, changed, view) {
@@ -81,7 +81,7 @@ function tablesInFull(stage, state, changed, view) {
     });
     y += table.ids.length ? GAP : GAP + ROW;
   }
-  if (!state.tables.size) layer.text(MARGIN, HEAD + 14, "no sequence holds a block", "muted");
+  if (!state.tables.size) layer.text(MARGIN, HEAD + 14, "no sequence holds any blocks", "muted");
   return plugs;
 }
 
@@ -111,7 +111,7 @@ function wires(stage, plugs, view) {
   });
 }
 
-/** Many sequences: a line each; those that this step concerns are always among them. */
+/** Many sequences: one line each; those that this step concerns are always among them. */
 function tablesInLines(stage, state, event, changed, view) {
   const { lines } = stage.layout, tables = [...state.tables.values()];
   const wanted = new Set(event ? namesIn(event) : []);
@@ -128,13 +128,13 @@ function tablesInLines(stage, state, event, changed, view) {
   }
   const rest = tables.length - shown.length;
   const count = rest > 0 ? `and ${plural(rest, "more sequence")}; those of this step are always shown`
-    : tables.length ? "" : "no sequence holds a block";
+    : tables.length ? "" : "no sequence holds any blocks";
   y = HEAD + Math.max(shown.length, 1) * LINE + 12;
   stage.under.text(MARGIN, y, count, "muted");
   if (!stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
 }
 
-/** Under the lines, one logical block with its tokens: what this step wrote, or what is chosen. */
+/** Under the lines, one logical block with its tokens: what this step wrote, or what is selected. */
 function slots(stage, state, event, view, y) {
   const { under: layer, run } = stage, size = state.blockSize;
   const wrote = event?.effects.findLast((e) => (e[0] === "write" || e[0] === "hit") && e[2] !== null);
@@ -160,7 +160,7 @@ function slots(stage, state, event, view, y) {
   }
 }
 
-/** A request in contiguous memory: its row, filled as far as it has tokens, and where it lies. */
+/** A request in contiguous memory: its row, filled as far as it has tokens, and its addresses. */
 function stretch(stage, table, y, view) {
   const { under: layer, over, run, cells, layout: { left: end, cell } } = stage, look = run.look(table.name);
   const hit = { seq: table.name }, left = MARGIN + 78, unit = Math.min((end - left - 80) / run.most.length, 26);
@@ -220,7 +220,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");
   layer.path(thin, "thin");
   layer.path(thick, "thick");
-  // One place to click for the whole line: which block it is, the pointer's x says.
+  // One place to click for the whole line: the pointer's x says which block it is.
   const at = (x) => kept[Math.floor((x - left) / (width + 1))];
   layer.rect(left, y, kept.length * (width + 1), 17, "", "transparent", { at });
 }

@@ -1,6 +1,6 @@
-// Words: what a block is, and what happened to it.
+// Texts: what a block is, and what happened to it.
 
-// How a change is called, and the sign that stands for it where there is no room for the word.
+// The name of each change, and the sign for it where there is no room for the name.
 export const CHANGES = new Map(Object.entries({
   take: ["+", "taken"], free: ["\u2212", "returned"], share: ["&", "shared"],
   unshare: ["~", "given up by one"], write: ["\u270e", "written"], copy: ["\u21d2", "copied"],
@@ -11,7 +11,7 @@ export const CHANGES = new Map(Object.entries({
 
 export const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 export const nameText = (name) => (typeof name === "number" ? `s${name}` : name);
-/** A request beside its first sequence; its name alone where they are called alike. */
+/** A request and its first sequence; a single name where they have the same one. */
 export function requestText(request, first) {
   const name = nameText(first);
   return `${request}` === `${first}` || nameText(request) === name || `${request}` === name
@@ -26,7 +26,7 @@ export function listWord(s, name) {
   return pool ? name.slice(pool.length + 1) : name;
 }
 
-/** The owners of a block, which tokens it holds, since when: the line under the picture. */
+/** The owners of a block, its tokens, and since when: the line under the picture. */
 export function describeBlock(run, s, id, label) {
   const where = `Block ${id} (${s.poolNames[s.pool(id)]})`;
   const since = (step) => (step ? `since step ${step}` : "since before the recording");
@@ -34,7 +34,7 @@ export function describeBlock(run, s, id, label) {
   if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
   const said = marks.join(", "), tail = said && ` ${said[0].toUpperCase()}${said.slice(1)}.`;
-  if (id === s.nullBlock) return `${where}: the null block; it stands where a block left the sliding window.`;
+  if (id === s.nullBlock) return `${where}: the null block; it replaces blocks that left the sliding window.`;
   if (s.refs[id] === 0) {
     const place = s.placeOf(id), stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
     return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;
@@ -47,7 +47,7 @@ export function describeBlock(run, s, id, label) {
     owners.push(`${nameText(table.name)} (logical block ${k})`);
     tokens ??= table.tokens.slice(k * s.blockSize, Math.min((k + 1) * s.blockSize, table.known));
   }
-  const who = owners.length ? owners.join(", ") : "a handle in no table";
+  const who = owners.length ? owners.join(", ") : "a handle outside any table";
   const what = tokens?.length ? `: ${tokens.map(label).join(" ")}` : "";
   const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${(id + 1) * s.blockSize - 1}` : "";
   return `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `

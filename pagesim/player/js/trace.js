@@ -5,7 +5,7 @@ import { ROW } from "./layout.js";
 import { marksOf } from "./marks.js";
 import { nameText } from "./text.js";
 
-/** Where a word lies: {name, position, block, offset, slot, k}; null if its block is not known. */
+/** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. */
 export function follow(state, { name, position }) {
   const k = Math.floor(position / state.blockSize), block = state.tables.get(name)?.ids[k];
   if (block === undefined || block === state.nullBlock) return null;
@@ -20,7 +20,7 @@ export function wordAt(state, block, offset) {
     ? null : { name, position: first + offset };
 }
 
-/** The way in words. */
+/** The path in words. */
 export function wayOf(state, event, found, label) {
   const { name, position, k, block, offset } = found, size = state.blockSize;
   const table = state.tables.get(name), known = position < table.known;

@@ -12,7 +12,7 @@ import { drawTables } from "./tables.js";
 import { drawTrace } from "./trace.js";
 import { short } from "./text.js";
 
-/** Block → the kinds of what an event did to it. */
+/** Block → the kinds of an event's effects on it. */
 function changesOf(event) {
   const changed = new Map();
   for (const effect of event?.effects ?? []) {
@@ -113,7 +113,7 @@ export class Stage {
     return state;
   }
 
-  /** Show the way of a word, as trace.js found it; null ends it. */
+  /** Show the path of a word, as trace.js found it; null hides it. */
   trace(found) { drawTrace(this, this.traced, found); }
 
   swatch(x, y, w, h, className, { color, pattern }, hit) {
@@ -121,7 +121,7 @@ export class Stage {
     if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);
   }
 
-  /** The lists of blocks, front first; those that stay in order of their ids as ranges. */
+  /** The lists of blocks, front first; those kept in the order of their ids as ranges. */
   drawLists(state, event, changed, view) {
     const { layout, run } = this, layer = this.under, label = 92;
     let y = HEAD + layout.body + 14;
