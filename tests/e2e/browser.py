@@ -187,6 +187,11 @@ class Page:
         """Click a block in its pool."""
         self.one(f'.ps-stage [data-block="{block}"] .edge').click()
 
+    def still(self) -> None:
+        """As for people who want no motion: what has moved is painted a hair differently."""
+        wanted = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [wanted]})
+
     def forget(self) -> None:
         """Empty what files on the disk have stored: scores of other tests."""
         clear = {"origin": "file://", "storageTypes": "local_storage"}

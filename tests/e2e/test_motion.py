@@ -111,8 +111,7 @@ def test_keys_skip_it_and_it_ends_by_itself(moving: Page) -> None:
 
 
 def test_reduced_motion_is_none(moving: Page) -> None:
-    reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
-    moving.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": reduced})
+    moving.still()
     moving.key("ARROW_RIGHT")
     assert moving.js(GHOSTS) == 0
     assert moving.step == 1
