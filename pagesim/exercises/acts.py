@@ -21,9 +21,9 @@ _WORDS = {"arrive": 3, "fork": 3, "write": 3, "leave": 2}
 
 
 def perform(acts: Iterable[Act], story: Story) -> dict[int, Writer]:
-    """Let it happen in ``story``; the sequences that are left, by their numbers.
+    """Perform the acts in ``story``; returns the remaining sequences by number.
 
-    UsageError for an act that is none, or that no sequence can do at that moment.
+    UsageError for an invalid act, or one that no sequence can perform at that moment.
     """
     here: dict[int, Writer] = {}
     for act in acts:

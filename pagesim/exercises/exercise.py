@@ -156,7 +156,7 @@ class Exercise:
             prefix += f"{difference(yours, expected)} "
         try:
             return prefix + self.why(case, yours, expected)
-        except UsageError as error:  # a story that cannot happen, a layout that is none
+        except UsageError as error:  # an impossible story, an invalid layout
             return f"{prefix}That cannot be: {error}."
         except Exception:  # written for answers of the right shape
             return prefix + "The answer does not have the shape that was asked for."

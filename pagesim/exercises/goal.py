@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Goal:
-    """An ``expected`` that is no single value.
+    """An ``expected`` that is not a single value.
 
     ``accepts(yours)`` measures an answer; it is asked about anything, and must refuse nonsense in
     little time. ``like`` is a value of the kind that is asked for, and ``words`` are what a student

@@ -1,7 +1,7 @@
 """One call of a student's function: whatever happens in it is an answer.
 
 An exception, an exit, a changed argument and a loop without end are named; only Ctrl-C goes
-through, for it is the student's own.
+through, because it is the student's own.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def attempt(
         raise
     except TooSlow:
         problem = f"No answer after {seconds:g} s: is there a loop that never ends?"
-    except BaseException as error:  # SystemExit, too
+    except BaseException as error:  # also SystemExit
         problem = named(error, function)
     return Answer(value, problem, printed.text)
 

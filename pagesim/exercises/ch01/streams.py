@@ -39,7 +39,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
 
 
 def call(function: Callable[..., Any], case: Case) -> Any:
-    """The student's stream, by name: that there is none is an answer, too."""
+    """The student's stream, by name: a missing one is also an answer."""
     return {"stream": function(*case.args)}
 
 

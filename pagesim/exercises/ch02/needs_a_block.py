@@ -97,7 +97,7 @@ goes into the last one. One line is enough, if it is right for every block size.
         ),
         "one_early": Wrong(
             variant(needs_a_block, "length %", "(length + 1) %"),
-            "The token that fills a block takes the next one too.",
+            "The token that fills a block also takes the next one.",
             "there is room",
         ),
         "wrong_for_one": Wrong(

@@ -80,7 +80,7 @@ be loaded.""",
     mistakes={
         "the_query_not_counted": Wrong(
             variant(windowed_decode, _SEEN, "(position >= length - 1 - window)"),
-            "A window of w shows the query w keys besides its own.",
+            "A window of w shows the query w keys in addition to its own.",
             "an expired token in the page",
         ),
         "one_too_few": Wrong(

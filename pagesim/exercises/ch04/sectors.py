@@ -63,7 +63,7 @@ def _is_worse(head_size: int, block_size: int, axes: Any) -> bool:
 
 def _checked(axes: Any) -> tuple[str, ...]:
     if tuple(axes) not in set(permutations(AXES)):
-        raise UsageError(f"{axes!r} is no order of the axes {', '.join(AXES)}")
+        raise UsageError(f"{axes!r} is not an order of the axes {', '.join(AXES)}")
     return tuple(axes)
 
 

@@ -134,7 +134,7 @@ the cause, one of
 * `"a shared block is freed with its first owner"`
 * `"a fork does not raise the count"`
 * `"the copy is made after the write"`
-* `"a full block is copied, too"`
+* `"a full block is also copied"`
 * `"a freed block goes to the back of the free list"`
 
 Find it by playing. The file gives the faults away; a bug report would not.""",

@@ -118,4 +118,4 @@ CAUSES = {
 }
 """What is wrong with each. The others that can be chosen are wrong for all."""
 
-DECOYS = ("a full block is copied, too", "a freed block goes to the back of the free list")
+DECOYS = ("a full block is also copied", "a freed block goes to the back of the free list")

@@ -140,12 +140,12 @@ def play(case: Case) -> Timeline:
         for number, length in enumerate(case.args[0]):
             add(scheduler, number, length)
         scheduler.schedule()
-    return run.annotate(title="The next step: who is admitted?")
+    return run.annotate(title="The next step: which requests are admitted?")
 
 
 EXERCISE = Exercise(
     number="7.1",
-    title="Who is admitted",
+    title="Which requests are admitted",
     stars=1,
     statement=STATEMENT,
     reference=admit,

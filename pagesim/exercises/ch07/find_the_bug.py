@@ -49,11 +49,11 @@ it.
 def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str]:
     """At most three (prompt, answer) that show the fault of the scheduler "A", "B" or "C"."""
     ### BEGIN SOLUTION
-    if scheduler == "A":  # s1 is preempted, and s2 waits: who comes first?
+    if scheduler == "A":  # s1 is preempted, and s2 waits: which comes first?
         return [(4 * num_blocks - 8, 5), (8, 3), (4, 3)], "back"
     if scheduler == "B":  # s1 does not fit, s2 would
         return [(4 * num_blocks - 8, 3), (12, 3), (4, 3)], "overtake"
-    return [(4 * num_blocks - 16, 3), (5, 3), (5, 3)], "oldest"  # s0 grows: who gives way?
+    return [(4 * num_blocks - 16, 3), (5, 3), (5, 3)], "oldest"  # s0 grows: which gives way?
     ### END SOLUTION
 
 

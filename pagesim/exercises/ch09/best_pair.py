@@ -171,7 +171,7 @@ EXERCISE = Exercise(
     hints=(
         "Everything but the second prompt's last block may be found. What should be in that block?",
         "As much as possible before it, as little as possible in it.",
-        "first fills all blocks but one; second is first and one token more.",
+        "first fills all blocks but one; second is first and one more token.",
     ),
     vllm=(
         "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.get_common_computed_block_ids",

@@ -175,7 +175,7 @@ EXERCISE = Exercise(
         ),
         "partial_blocks": Wrong(
             variant(chain, "len(tokens) - block_size + 1", "len(tokens)"),
-            "Every block has a hash, the last one too.",
+            "Every block has a hash, even the last one.",
             "a block that is not full",
         ),
         "digits_run_together": Wrong(

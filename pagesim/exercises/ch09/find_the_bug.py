@@ -184,7 +184,7 @@ EXERCISE = Exercise(
     },
     hints=(
         "An evictor is asked when no block is free. Its choice shows when a prompt comes back.",
-        "Fill the pool, let one block more be needed, and bring back the prompt that lost a block.",
+        "Fill the pool, require one more block, and bring back the prompt that lost a block.",
         "A: two equally old blocks, one of which must go. B: an old and a new prompt. C: a prompt "
         "in block 0 that was used again before the newcomer arrives.",
     ),

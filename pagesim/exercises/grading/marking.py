@@ -19,7 +19,7 @@ from pagesim.exercises.guard import Answer, attempt, call_plainly
 
 CELL_SECONDS, LOAD_SECONDS, GRACE = 10.0, 30.0, 2.0
 PATIENCE = 5
-"""An exercise may take as long as so many of its cases at their limit."""
+"""An exercise may take as long as this number of its cases at their time limit."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -164,7 +164,7 @@ def _objections(exercise: Exercise, running: Running, seed: int) -> Iterator[str
             answer = running.answer(exercise, case)
         except EndedError as error:
             answer = Answer(problem=str(error))
-        # The oracle runs on what a stranger sent: it has a limit, too.
+        # The oracle runs on what a stranger sent: it also has a limit.
         judged = attempt(lambda: exercise.judge(case, answer), Case(()), seconds=10.0)  # noqa: B023
         if judged.problem:
             yield f"The answer cannot be compared: {judged.problem}"

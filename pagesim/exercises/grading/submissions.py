@@ -1,7 +1,7 @@
 """The files of a class: who handed in what, and the cells in it that are to be run.
 
-A folder is not trusted: a link, a pipe, a file too large, one that is no UTF-8, JSON or notebook
-has a reason in place of cells, and nothing of it is followed or run here.
+A folder is not trusted: a link, a pipe, a file too large, one that is not UTF-8, JSON or a
+notebook has a reason in place of cells, and nothing of it is followed or run here.
 """
 
 from __future__ import annotations

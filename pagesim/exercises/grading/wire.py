@@ -49,7 +49,7 @@ def receive(stream: BinaryIO) -> dict[str, Any]:
     try:
         message = json.loads(data)
         if type(message) is not dict:
-            raise WireError("a frame that is no object")
+            raise WireError("a frame that is not an object")
         return {key: decode(value) for key, value in message.items()}
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise WireError(f"a frame that cannot be read ({type(error).__name__})") from None
