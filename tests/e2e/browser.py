@@ -78,6 +78,7 @@ class Page:
 
     def __init__(self, driver: WebDriver, screenshots: Path) -> None:
         self.driver, self.screenshots = driver, screenshots
+        self._preferred: dict[str, str] = {}
 
     # -- getting there ---------------------------------------------------------------------------
 
@@ -154,6 +155,7 @@ class Page:
 
     def picture(self) -> tuple[str, str, bytes]:
         """All there is to see of a step, when nothing moves: markup, what is said, and pixels."""
+        self.still()
         self.until("return document.getAnimations().length === 0")
         stage = self.js("return document.querySelector('.ps-stage').outerHTML")
         said = self.js("return document.querySelector('.ps-said').outerHTML")
@@ -189,8 +191,16 @@ class Page:
 
     def still(self) -> None:
         """As for people who want no motion: what has moved is painted a hair differently."""
-        wanted = {"name": "prefers-reduced-motion", "value": "reduce"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [wanted]})
+        self._prefer("prefers-reduced-motion", "reduce")
+
+    def moving(self) -> None:
+        """As for everyone else."""
+        self._prefer("prefers-reduced-motion", "no-preference")
+
+    def _prefer(self, name: str, value: str) -> None:
+        self._preferred[name] = value
+        features = [{"name": name, "value": value} for name, value in self._preferred.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def forget(self) -> None:
         """Empty what files on the disk have stored: scores of other tests."""
@@ -204,8 +214,7 @@ class Page:
 
     def dark(self, on: bool = True) -> None:
         """What the system prefers, as the page is told."""
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if on else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self._prefer("prefers-color-scheme", "dark" if on else "light")
 
     # -- what happened behind the page -----------------------------------------------------------
 

@@ -62,7 +62,15 @@ def rows() -> pagesim.Timeline:
     return run.timeline
 
 
+def of_one_slot() -> pagesim.Timeline:
+    """Blocks of one slot: the narrowest logical blocks there are."""
+    story = pagesim.Story(gpu_blocks=8, block_size=1)
+    story.arrive("one two").write("three")
+    return story.run
+
+
 RUNS = {
+    "one slot": of_one_slot,
     "small": scenes.small,
     "figure 8": shared,
     "caching": lambda: scenes.by_chance(3, True, 200),

@@ -60,7 +60,6 @@ def test_every_step_says_what_happened(player: Page) -> None:
 
 
 def test_stepping_back_restores_the_very_picture(player: Page) -> None:
-    player.still()
     there = []
     for step in range(9):
         there.append(player.picture())

@@ -83,7 +83,8 @@ export function plan(run, width = WIDE) {
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !contiguous && height <= room && most.length <= 16 && gpu <= 64 && cpu <= 64;
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
-  const left = full ? MARGIN + 18 + slot * size + 26 + 34 + 32 : Math.min(408, width - MARGIN);
+  const table = 26 + 34 + 32; // an arrow's room, and the two columns of a block table
+  const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(408, width - MARGIN);
   const slotRows = Math.min(Math.ceil(size / 8), 4), under = contiguous ? 20 : 44 + slotRows * ROW;
   const beside = Math.min(narrow ? 260 : room, Math.max(most.tables, 4) * LINE + under);
   const lines = Math.max(Math.floor((beside - under) / LINE), 1);

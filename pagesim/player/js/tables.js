@@ -81,7 +81,7 @@ function tablesInFull(stage, state, changed, view) {
     });
     y += table.ids.length ? GAP : GAP + ROW;
   }
-  if (!state.tables.size) layer.text(MARGIN, HEAD + 14, "no sequence holds any blocks", "muted");
+  if (!state.tables.size) layer.text(MARGIN, HEAD + 34, "no sequence holds any blocks", "muted");
   return plugs;
 }
 
