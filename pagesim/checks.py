@@ -34,6 +34,21 @@ def check_bool(name: str, value: Any, *others: Any) -> None:
         raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
 
 
+def check_number(name: str, value: Any) -> None:
+    """TypeError unless ``value`` is an int or a float, UsageError if it is NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if value != value:
+        raise UsageError(f"{name} must be a number, not {value}")
+
+
+def check_fraction(name: str, value: Any) -> None:
+    """:func:`check_number`, and UsageError unless it is between 0 and 1."""
+    check_number(name, value)
+    if not 0.0 <= value <= 1.0:
+        raise UsageError(f"{name} must be between 0 and 1, not {value}")
+
+
 def check_time(name: str, value: Any) -> float:
     """``value`` if it is a number other than NaN; TypeError or UsageError if not."""
     if isinstance(value, bool) or not isinstance(value, int | float):

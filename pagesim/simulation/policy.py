@@ -82,7 +82,7 @@ class Paged:
     preemption_mode: str | None = option(
         None, "How a victim gives up its blocks.", choices=("recompute", "swap")
     )
-    num_cpu_blocks: int = option(0, "CPU blocks for swapping.", "--cpu-blocks", minimum=0)
+    num_cpu_blocks: int = option(0, "Blocks on the CPU for swapping.", "--cpu-blocks", minimum=0)
     watermark: float = option(0.01, "Fraction of the pool that admission leaves free.")
     fast_forward: bool | None = field(default=None)
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import Any
 
-from pagesim.checks import check_int, check_time
+from pagesim.checks import check_bool, check_fraction, check_int, check_time
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.state import State
@@ -31,7 +30,8 @@ class AllocStatus(enum.Enum):
     NEVER = enum.auto()
 
 
-def _group(manager: Any, result: Any, seq_group: SequenceGroup, *_: Any) -> int:
+def first_seq_id(_: object, result: object, seq_group: SequenceGroup, *more: object) -> int:
+    """The subject of an event about a group: its first sequence."""
     return seq_group.first_seq.seq_id
 
 
@@ -52,12 +52,8 @@ class SelfAttnBlockSpaceManager:
         sliding_window: int | None = None,
         enable_caching: bool = False,
     ) -> None:
-        if isinstance(watermark, bool) or not isinstance(watermark, int | float):
-            raise TypeError(f"watermark must be a number, not {watermark!r}")
-        if not 0.0 <= watermark <= 1.0:
-            raise UsageError(f"watermark must be between 0 and 1, not {watermark}")
-        if not isinstance(enable_caching, bool):
-            raise TypeError(f"enable_caching must be True or False, not {enable_caching!r}")
+        check_fraction("watermark", watermark)
+        check_bool("enable_caching", enable_caching)
         self.block_size = check_int("block_size", block_size, 1)
         self.num_total_gpu_blocks = check_int("num_gpu_blocks", num_gpu_blocks, 0)
         self.num_total_cpu_blocks = check_int("num_cpu_blocks", num_cpu_blocks, 0)
@@ -119,7 +115,7 @@ class SelfAttnBlockSpaceManager:
             return AllocStatus.OK
         return AllocStatus.LATER
 
-    @event(_group)
+    @event(first_seq_id)
     def allocate(self, seq_group: SequenceGroup) -> None:
         """Allocate blocks for the first waiting sequence; the others of the group share them.
 
@@ -233,12 +229,12 @@ class SelfAttnBlockSpaceManager:
         status = self._can_swap(seq_group, Device.CPU, SequenceStatus.RUNNING, 0, 0)
         return status is AllocStatus.OK
 
-    @event(_group)
+    @event(first_seq_id)
     def swap_in(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a swapped group's blocks to the GPU; returns (CPU, GPU) pairs of cache indices."""
         return self._swap(seq_group, SequenceStatus.SWAPPED, Device.CPU, Device.GPU)
 
-    @event(_group)
+    @event(first_seq_id)
     def swap_out(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a running group's blocks to the CPU; returns (GPU, CPU) pairs of cache indices."""
         return self._swap(seq_group, SequenceStatus.RUNNING, Device.GPU, Device.CPU)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from pagesim.checks import check_bool, check_count, check_int
+from pagesim.checks import check_bool, check_count, check_fraction, check_int, check_number
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -32,9 +32,7 @@ class CacheConfig:
         check_count("num_gpu_blocks", self.num_gpu_blocks, 0)
         check_count("num_cpu_blocks", self.num_cpu_blocks, 0)
         check_bool("enable_prefix_caching", self.enable_prefix_caching)
-        _check_number("watermark", self.watermark)
-        if not 0.0 <= self.watermark <= 1.0:
-            raise UsageError(f"watermark must be between 0 and 1, not {self.watermark}")
+        check_fraction("watermark", self.watermark)
         if self.sliding_window is not None:
             check_int("sliding_window", self.sliding_window, 1)
             if self.enable_prefix_caching:
@@ -78,7 +76,7 @@ class SchedulerConfig:
             )
         if self.policy not in ("fcfs", "priority"):
             raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
-        _check_number("delay_factor", self.delay_factor)
+        check_number("delay_factor", self.delay_factor)
         tokens, longest = self.max_num_batched_tokens, self.max_model_len
         if tokens < longest and not self.enable_chunked_prefill:
             raise UsageError(
@@ -86,15 +84,8 @@ class SchedulerConfig:
                 f"prompt is computed in one step. Raise it, lower max_model_len, or set "
                 f"enable_chunked_prefill"
             )
-        if self.max_num_batched_tokens < self.max_num_seqs:
+        if tokens < self.max_num_seqs:
             raise UsageError(
-                f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
-                f"max_num_seqs ({self.max_num_seqs}): each sequence takes a token a step"
+                f"max_num_batched_tokens ({tokens}) must be at least max_num_seqs "
+                f"({self.max_num_seqs}): each sequence takes one token per step"
             )
-
-
-def _check_number(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if value != value:
-        raise UsageError(f"{name} must be a number, not {value}")

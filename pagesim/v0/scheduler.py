@@ -19,15 +19,10 @@ from pagesim.journal import event
 from pagesim.journal.effects import BACK, FRONT
 from pagesim.journal.state import State
 from pagesim.v0.block.interfaces import Device
-from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager
+from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager, first_seq_id
 from pagesim.v0.config import CacheConfig, SchedulerConfig
-from pagesim.v0.scheduler_guards import (
-    check_chunk_size,
-    check_new,
-    check_running,
-    check_waiting,
-)
-from pagesim.v0.scheduler_metadata import first_seq_id, metadata_of, tell_step, who
+from pagesim.v0.scheduler_guards import check_chunk_size, check_new, check_running, check_waiting
+from pagesim.v0.scheduler_metadata import metadata_of, tell_step, who
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,

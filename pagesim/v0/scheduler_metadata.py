@@ -55,11 +55,6 @@ def who(seq_group: SequenceGroup) -> tuple[str, int]:
     return seq_group.request_id, seq_group.seqs[0].seq_id
 
 
-def first_seq_id(_: object, result: object, seq_group: SequenceGroup, *more: object) -> int:
-    """The subject of a decision about a group: its first sequence."""
-    return seq_group.first_seq.seq_id
-
-
 def tell_step(
     journal: Journal, outputs: SchedulerOutputs, queues: Mapping[str, Iterable[SequenceGroup]]
 ) -> None:

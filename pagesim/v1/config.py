@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from pagesim.checks import check_bool, check_count, check_int
+from pagesim.checks import check_bool, check_count, check_fraction, check_int
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -74,20 +74,12 @@ class SchedulerConfig:
             check_bool(name, getattr(self, name))
         if self.policy not in ("fcfs", "priority"):
             raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
-        check_watermark(self.watermark)
+        check_fraction("watermark", self.watermark)
         if self.max_num_batched_tokens < self.max_num_seqs:
             raise UsageError(
                 f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "
                 f"max_num_seqs ({self.max_num_seqs}): each request takes a token a step"
             )
-
-
-def check_watermark(watermark: Any) -> None:
-    """TypeError or UsageError unless it is a part of the pool."""
-    if isinstance(watermark, bool) or not isinstance(watermark, int | float):
-        raise TypeError(f"watermark must be a number, not {watermark!r}")
-    if not 0.0 <= watermark <= 1.0:
-        raise UsageError(f"watermark must be between 0 and 1, not {watermark}")
 
 
 def check_window(sliding_window: Any, retention_interval: Any, block_size: int) -> None:

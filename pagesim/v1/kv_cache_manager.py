@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pagesim.checks import check_bool, check_int
+from pagesim.checks import check_bool, check_fraction, check_int
 from pagesim.errors import UsageError
 from pagesim.v1.block_pool import BlockPool
-from pagesim.v1.config import check_watermark, check_window
+from pagesim.v1.config import check_window
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.single_type_kv_cache_manager import (
@@ -83,7 +83,7 @@ class KVCacheManager:
         self.block_size = check_int("block_size", block_size, 1)
         self.max_model_len = check_int("max_model_len", max_model_len, 1)
         check_bool("enable_caching", enable_caching)
-        check_watermark(watermark)
+        check_fraction("watermark", watermark)
         check_window(sliding_window, retention_interval, block_size)
         if max_in_flight_tokens is not None:
             check_int("max_in_flight_tokens", max_in_flight_tokens, 1)

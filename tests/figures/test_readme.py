@@ -1,4 +1,4 @@
-"""The lines of README that draw are run as they stand, on a trace and a run of a reader's own."""
+"""The Python of README is run as it stands, on a trace and a run of a reader's own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
-    own, taken = (block for block in blocks if "figures." in block)
+    simulating, own, taken = blocks
     assert (
         len([line for line in own.splitlines() if line]) == 2
         and "memory_waste" in own
@@ -32,8 +32,10 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
     assert run is not None
     run.save("run.jsonl.gz")
-    here = {"pagesim": pagesim}
-    for block in (own, taken):
-        exec(compile(block, "README.md", "exec"), here)
+    alone, _, sweeping = simulating.partition("\nstudy =")
+    assert "run.compare(" in alone and "pagesim.sweep" not in alone and sweeping
+    for block in (alone, own, taken):
+        exec(compile(block, "README.md", "exec"), {})  # each block on its own
+    assert len(Path("requests.csv").read_text("utf-8").splitlines()) == 501
     assert Path("waste.pdf").read_bytes().startswith(b"%PDF")
     assert Path("step-12.png").read_bytes().startswith(b"\x89PNG")
