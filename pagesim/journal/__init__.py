@@ -51,8 +51,11 @@ class Recorder(Protocol):
     def tables(self) -> Container[Any]:
         """The tables whose contents it knows."""
 
-    def begin_step(self) -> None:
-        """The events from here on belong to the next step of a scheduler."""
+    step: int
+    """How many steps of a scheduler have begun."""
+
+    def begin_step(self, number: int | None = None) -> None:
+        """The events from here on belong to the next step of a scheduler, or to an earlier one."""
 
     def event(
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
@@ -237,12 +240,14 @@ def event(
     kind: str | None = None,
     called: str | None = None,
     queues: bool = False,
+    if_changed: bool = False,
 ) -> Callable[[Callable[Concatenate[Owner, P], R]], Callable[Concatenate[Owner, P], R]]:
     """While a recorder listens, make each outermost call of a method an event and a transaction.
 
     ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
-    marks a scheduler's decision: not an event where only its block manager is recorded.
+    marks a scheduler's decision: not an event where only its block manager is recorded. ``if_changed``: a call that
+    noted nothing is not an event.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
@@ -262,7 +267,8 @@ def event(
                     args = (*args, *kwargs.values())  # type: ignore[assignment]
                 else:
                     result = method(self, *args)  # type: ignore[call-arg]
-                journal.close(what, subject(self, result, *args))
+                if journal._rows or not if_changed:
+                    journal.close(what, subject(self, result, *args))
                 marks.pop()
                 if not marks:
                     journal._inverses.clear()

@@ -62,8 +62,9 @@ EFFECTS = (
 TAKE, FREE, SHARE, UNSHARE, WRITE, COPY, MOVE, CACHE, HIT, EVICT, COMPUTED, NULL = range(12)
 # Rows of a log that are not effects on blocks: changes of tables and queues, tokens, marks.
 PATCH, OPEN, CLOSE, TOKENS, LEAVE, ENTER, SCHEDULED, MARK = range(12, 20)
-# Rows of journals only: a table begins to write tokens; the order of a queue.
-APPEND, QUEUE = 20, 21
+# Rows of journals only: a table begins to write tokens; the order of a queue; what a table's tokens
+# are by now.
+APPEND, QUEUE, KNOWN = 20, 21, 22
 
 FRONT, BACK = 0, -1
 """The place in its list where a freed block goes."""
@@ -93,6 +94,16 @@ CALLS = (
     "fork_blocks",
     "cow_block_if_not_appendable",
     "promote_to_immutable_block",
+    "allocate_slots",
+    "update_from_output",
+    "cache_blocks",
+    "remove_skipped_blocks",
+    "evict_blocks",
+    "reset_prefix_cache",
+    "get_new_blocks",
+    "touch",
+    "free_blocks",
+    "cache_full_blocks",
 )
 """Kinds of events that are public calls of a scheduler, a manager, a table or an allocator."""
 

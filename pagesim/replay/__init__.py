@@ -82,6 +82,8 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     header = next(lines, (1, {}))[1]
     players = _chosen(PLAYERS, header, "format", name)
     kind, player = header["kind"], _chosen(players, header, "kind", name)()
+    if record_runs and not player.has_pages:
+        raise TraceError(f"{name}: a {kind} alone has no pages to play: omit -o")
     equal = total = 0
     mismatch: str | None = None
     runs: list[Timeline] = []

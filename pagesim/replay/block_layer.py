@@ -54,6 +54,8 @@ class Player:
     pools: ClassVar[tuple[str, ...]] = ("num_gpu_blocks", "num_cpu_blocks")
     max_blocks: ClassVar[int] = 10_000_000
     state_after_error: ClassVar[bool] = False
+    has_pages: ClassVar[bool] = True
+    """Whether the subject can be recorded."""
 
     def start(self, config: dict[str, Any]) -> None:
         raise NotImplementedError

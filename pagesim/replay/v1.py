@@ -94,6 +94,7 @@ class FreeQueuePlayer(V1Player):
     """The queue of free blocks alone."""
 
     pools: ClassVar[tuple[str, ...]] = ("num_blocks",)
+    has_pages: ClassVar[bool] = False
 
     def start(self, config: dict[str, Any]) -> None:
         super().start(config)

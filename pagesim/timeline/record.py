@@ -85,7 +85,7 @@ class Recording:
         self.tables: dict[Any, TableLog] = {}
         self._labels: WeakKeyDictionary[Any, Label] = WeakKeyDictionary()
         self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
-        self._unnamed = self._step = 0
+        self._unnamed = self.step = 0
         self._begin(state)
         known = self._live_tables()
         for name, table in state.tables.items():
@@ -132,10 +132,11 @@ class Recording:
 
     # -- what the journal reports ----------------------------------------------------------------
 
-    def begin_step(self) -> None:
-        """The following events belong to the next step of a scheduler."""
-        self._step += 1
-        self.log.begin_step(self._step)
+    def begin_step(self, number: int | None = None) -> None:
+        """The following events belong to the next step of a scheduler, or to an earlier one."""
+        if number is None:
+            number = self.step = self.step + 1
+        self.log.begin_step(number)
 
     def event(
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
@@ -156,6 +157,11 @@ class Recording:
                 history.tokens.fromlist(tokens)
                 if tokens:
                     add((fx.TOKENS, -1, table, position, len(tokens)))
+            elif what == fx.KNOWN:
+                history, known = self.tables[row[1]], len(self.tables[row[1]].tokens)
+                if new := row[2][known : row[3]]:
+                    history.tokens.fromlist(new)
+                    add((fx.TOKENS, -1, history.number, known, len(new)))
             elif what == fx.PATCH:
                 log.patch(self.tables[row[1]], row[2], row[3])
             elif what == fx.TAKE:

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Sequence
 
 from pagesim.checks import check_bool, check_count, check_int, check_token_ids
 from pagesim.errors import UnsupportedError, UsageError
-from pagesim.journal import Journal
-from pagesim.journal.effects import TAKE
+from pagesim.journal import Journal, event
+from pagesim.journal.effects import BACK, CACHE, EVICT, FREE, FRONT, HIT, TAKE, UNSHARE
+from pagesim.journal.state import State
 from pagesim.v1.kv_cache_utils import BlockHash, FreeKVCacheBlockQueue, KVCacheBlock
 from pagesim.v1.request import Request
+from pagesim.v1.state import read_pool
 
-FREE_QUEUE = "free queue"
+FREE_LIST = "free list"
 """What the queue is called in a timeline."""
 
 
@@ -78,6 +80,7 @@ class BlockPool:
 
     # -- taking, sharing, giving back ------------------------------------------------------------
 
+    @event()
     def get_new_blocks(self, num_blocks: int) -> list[KVCacheBlock]:
         """The first ``num_blocks`` of the queue; what they cached is evicted.
 
@@ -92,9 +95,10 @@ class BlockPool:
             self._maybe_evict_cached_block(block)
             block.ref_cnt = 1
             if self.journal.recording:
-                self.journal.tell((TAKE, block.block_id, FREE_QUEUE))
+                self.journal.tell((TAKE, block.block_id, FREE_LIST))
         return blocks
 
+    @event()
     def touch(self, blocks: Sequence[KVCacheBlock]) -> None:
         """One more owner for each block; a free one leaves the queue from wherever it stands."""
         for block in blocks:
@@ -103,7 +107,10 @@ class BlockPool:
             if block.ref_cnt == 0:
                 self.free_block_queue.remove(block)
             block.ref_cnt += 1
+            if self.journal.recording:
+                self.journal.tell((HIT, block.block_id, self.hash_block_size))
 
+    @event()
     def free_blocks(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:
         """One owner fewer for each block, in the order in which they are to be taken again.
 
@@ -122,6 +129,14 @@ class BlockPool:
         to_back = [block for block in unowned if block.block_hash is not None]
         self.free_block_queue.prepend_n(to_front)
         self.free_block_queue.append_n(to_back)
+        if self.journal.recording:
+            for block in ordered:
+                if block.ref_cnt:
+                    self.journal.tell((UNSHARE, block.block_id))
+            for block in reversed(to_front):
+                self.journal.tell((FREE, block.block_id, FREE_LIST, FRONT))
+            for block in to_back:
+                self.journal.tell((FREE, block.block_id, FREE_LIST, BACK))
 
     # -- content ---------------------------------------------------------------------------------
 
@@ -137,6 +152,7 @@ class BlockPool:
         block = self.cached_block_hash_to_block.get_one_block(block_hash)
         return None if block is None else [block]
 
+    @event()
     def cache_full_blocks(
         self,
         request: Request,
@@ -174,6 +190,8 @@ class BlockPool:
         for index in chosen:
             blocks[index].set_block_hash(hashes[index])
             self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
+            if self.journal.recording:
+                self.journal.tell((CACHE, blocks[index].block_id))
 
     def _maybe_evict_cached_block(self, block: KVCacheBlock) -> bool:
         """Forget what a block caches; False if that is nothing."""
@@ -181,8 +199,11 @@ class BlockPool:
             return False
         self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
         block.reset_hash()
+        if self.journal.recording:
+            self.journal.tell((EVICT, block.block_id))
         return True
 
+    @event()
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Forget what these blocks cache; owners and places in the queue stay as they are."""
         ids = check_token_ids("block_ids", block_ids)
@@ -192,6 +213,7 @@ class BlockPool:
         for block_id in ids:
             self._maybe_evict_cached_block(self.blocks[block_id])
 
+    @event()
     def reset_prefix_cache(self) -> bool:
         """Forget everything that is cached; False, and nothing forgotten, while a block is owned.
 
@@ -213,3 +235,7 @@ class BlockPool:
         """The part of the blocks that is owned; the null block does not count."""
         usable = self.num_gpu_blocks - 1
         return 1.0 - self.get_num_free_blocks() / usable if usable else 0.0
+
+    def state(self) -> State:
+        """What the pool looks like now."""
+        return read_pool(self, FREE_LIST)

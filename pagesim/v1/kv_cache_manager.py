@@ -7,21 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pagesim.checks import check_bool, check_fraction, check_int
 from pagesim.errors import UsageError
-from pagesim.v1.block_pool import BlockPool
+from pagesim.journal import event
+from pagesim.journal.effects import KNOWN, Name
+from pagesim.journal.state import State, TableState
+from pagesim.v1.block_pool import FREE_LIST, BlockPool
 from pagesim.v1.config import check_window
 from pagesim.v1.kv_cache_utils import KVCacheBlock
-from pagesim.v1.request import Request, RequestStatus
+from pagesim.v1.request import Request, RequestStatus, check_bits
 from pagesim.v1.single_type_kv_cache_manager import (
     FullAttentionManager,
     SingleTypeKVCacheManager,
     SlidingWindowManager,
 )
+from pagesim.v1.state import read_pool, tell_hits, tell_skipped, tell_written
 
 RUNNING = RequestStatus.RUNNING
+
+
+def _request_id(_: object, result: object, request: Request, *more: object) -> str:
+    """Whom a call concerns."""
+    return request.request_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,8 @@ class KVCacheManager:
                 retention_interval,
             )
         self._has_window = sliding_window is not None
+        self._num_slots: dict[str, int] = {}
+        """Positions of each table that are written, or will be by the steps in flight."""
 
     # -- looking up and allocating ---------------------------------------------------------------
 
@@ -122,6 +132,7 @@ class KVCacheManager:
         found = self.single_type_manager.find_longest_cache_hit(request.block_hashes, limit)
         return KVCacheBlocks((found,)), len(found) * self.block_size, 0
 
+    @event(_request_id, if_changed=True)
     def allocate_slots(
         self,
         request: Request,
@@ -146,6 +157,8 @@ class KVCacheManager:
         if num_lookahead_tokens or reserved_blocks:
             check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
             check_int("reserved_blocks", reserved_blocks, 0)
+        if self.journal.recording:
+            check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
         tables, request_id = self.single_type_manager, request.request_id
         computed = request.num_computed_tokens + num_new_computed_tokens
         total_computed = min(computed, self.max_model_len)
@@ -160,21 +173,49 @@ class KVCacheManager:
         if self._has_window:
             in_flight = request.num_in_flight_tokens
             before = self.block_pool.get_num_free_blocks()
-            tables.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
+            gone = tables.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
+            if self.journal.recording:
+                tell_skipped(self.journal, request, self.get_blocks(request_id).blocks[0], gone)
             free += self.block_pool.get_num_free_blocks() - before
         need = min(total_computed + num_new_tokens + num_lookahead_tokens, self.max_model_len)
         num_blocks = tables.get_num_blocks_to_allocate(request_id, need, hits, computed)
         if num_blocks > free - reserved_blocks:
             return None
 
+        if request_id not in tables.req_to_blocks:
+            self.journal.opened(request, request_id)
         if hits:
+            if self.journal.recording:
+                tell_hits(self.journal, request, hits, self.block_size, self._num_skipped(computed))
             tables.allocate_new_computed_blocks(request_id, hits, computed)
-        new_blocks = tables.allocate_new_blocks(request_id, need)
+        new_blocks = tables.allocate_new_blocks(request_id, need) if num_blocks else []
+        end = min(total_computed + num_new_tokens, self.max_model_len)
+        if end > self._num_slots.get(request_id, -1):
+            self._num_slots[request_id] = end
+        if self.journal.recording:
+            tell_written(
+                self.journal,
+                request,
+                tables.req_to_blocks[request_id],
+                self.block_size,
+                total_computed,
+                end,
+                len(hits) + len(new_blocks),
+            )
         if self.enable_caching:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
             tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
         return KVCacheBlocks((new_blocks,)) if new_blocks else self.empty_kv_cache_blocks
+
+    def tell_known(self, request: Request) -> None:
+        """Tell a recording the tokens whose slots were written before they were sampled."""
+        if written := self._num_slots.get(request.request_id):
+            self.journal.tell((KNOWN, request, request.all_token_ids, written))
+
+    def _num_skipped(self, num_computed_tokens: int) -> int:
+        skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
+        return skipped // self.block_size
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, hits: Sequence[KVCacheBlock]
@@ -194,27 +235,37 @@ class KVCacheManager:
 
     # -- what else happens to blocks -------------------------------------------------------------
 
+    @event(_request_id, if_changed=True)
     def cache_blocks(self, request: Request, num_computed_tokens: int) -> None:
         """Make the full blocks of a request's first tokens findable."""
         if self.enable_caching:
             self.single_type_manager.cache_blocks(request, num_computed_tokens)
 
+    @event(lambda manager, _, request_id, *__: request_id, if_changed=True)
     def remove_skipped_blocks(self, request_id: str, total_computed_tokens: int) -> None:
         """Give back the blocks behind the window."""
-        self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
+        gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
+        if self.journal.recording and gone:
+            request = next(r for r, name in self.journal.names.items() if name == request_id)
+            tell_skipped(self.journal, request, self.get_blocks(request_id).blocks[0], gone)
 
+    @event(_request_id, if_changed=True)
     def free(self, request: Request) -> None:
         """Give a request's blocks back, last first; one without a table is ignored."""
-        self.single_type_manager.free(request.request_id)
+        self.block_pool.free_blocks(self.pop_blocks_for_free(request))
 
     def pop_blocks_for_free(self, request: Request) -> list[KVCacheBlock]:
         """Forget a request's table; its blocks stay owned until they are freed in this order."""
+        if self._num_slots.pop(request.request_id, None) is not None:
+            self.journal.closed(request)
         return self.single_type_manager.pop_blocks_for_free(request.request_id)
 
+    @event()
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Forget what these blocks cache."""
         self.block_pool.evict_blocks(block_ids)
 
+    @event()
     def reset_prefix_cache(self) -> bool:
         """Forget all that is cached; False, and nothing forgotten, while a block is owned."""
         return self.block_pool.reset_prefix_cache()
@@ -243,6 +294,12 @@ class KVCacheManager:
         stats, self.prefix_cache_stats = self.prefix_cache_stats, PrefixCacheStats()
         return stats
 
-    def state(self) -> Any:
-        """What tables and pool look like now."""
-        raise NotImplementedError
+    def state(self) -> State:
+        """What tables and pool look like now: a token is part of a table once its slot is."""
+        tables: dict[Name, TableState] = {}
+        for request in self.journal.names:
+            name = request.request_id
+            table, written = self.get_block_ids(name)[0], self._num_slots[name]
+            tokens = tuple(request.all_token_ids[:written])
+            tables[name] = TableState.of(tuple(table), tokens, self.block_size, 0, written)
+        return read_pool(self.block_pool, FREE_LIST, tables)

@@ -18,16 +18,17 @@ BlockHash = bytes
 NONE_HASH: BlockHash = sha256(b"pagesim.v1").digest()
 """What stands in front of a first block: a fixed seed, so that hashes are the same everywhere."""
 
+
 MARSHAL_VERSION = 2  # the last one whose bytes depend on the values alone
 
 
 def hash_block_tokens(
     parent_block_hash: BlockHash | None,
-    curr_block_token_ids: Sequence[int],
+    curr_block_token_ids: list[int],
     extra_keys: tuple[Any, ...] | None = None,
 ) -> BlockHash:
     """The hash of a full block: equal if and only if the tokens up to its end are, and the keys."""
-    content = (parent_block_hash or NONE_HASH, tuple(curr_block_token_ids), extra_keys)
+    content = (parent_block_hash or NONE_HASH, curr_block_token_ids, extra_keys)
     return sha256(dumps(content, MARSHAL_VERSION)).digest()
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 from pagesim.checks import check_bool, check_int, check_time, check_token_ids
 from pagesim.errors import UsageError
+from pagesim.journal.effects import is_text, show
 from pagesim.v1.engine import FinishReason
 from pagesim.v1.kv_cache_utils import BlockHash, hash_block_tokens
 
@@ -52,6 +54,20 @@ _REASONS = {
 }
 
 
+def check_tokens(name: str, token_ids: Any) -> list[int]:
+    """`check_token_ids`, and UsageError for one beyond the 64 bits of a timeline."""
+    tokens = check_token_ids(name, token_ids)
+    check_bits(name, tokens)
+    return tokens
+
+
+def check_bits(name: str, tokens: list[int]) -> None:
+    """UsageError for a token beyond the 64 bits of a timeline."""
+    for token in tokens:
+        if not -(1 << 63) <= token < 1 << 63:
+            raise UsageError(f"{name} must be ints of at most 64 bits, not {token}")
+
+
 class Request:
     """One prompt and what is generated behind it, at most ``max_tokens`` tokens.
 
@@ -61,6 +77,7 @@ class Request:
     """
 
     __slots__ = (
+        "__weakref__",
         "_next_block_end",
         "all_token_ids",
         "arrival_time",
@@ -98,6 +115,10 @@ class Request:
     ) -> None:
         if not isinstance(request_id, str):
             raise TypeError(f"request_id must be a string, not {request_id!r}")
+        if not is_text(request_id):
+            raise UsageError(
+                f"request_id must be text that a file can hold, not {show(request_id)}"
+            )
         if not isinstance(cache_salt, str | None):
             raise TypeError(f"cache_salt must be a string or None, not {cache_salt!r}")
         check_bool("skip_reading_prefix_cache", skip_reading_prefix_cache)
@@ -155,11 +176,12 @@ class Request:
 
     def append_output_token_ids(self, token_ids: int | Iterable[int]) -> None:
         """Add a generated token, or several."""
+        tokens = self.all_token_ids
         if type(token_ids) is int:
-            self.all_token_ids.append(token_ids)
+            tokens.append(token_ids)
         else:
-            self.all_token_ids += check_token_ids("token_ids", token_ids)
-        if len(self.all_token_ids) >= self._next_block_end:
+            tokens += check_token_ids("token_ids", token_ids)
+        if len(tokens) >= self._next_block_end:
             self._update_block_hashes()
 
     def _update_block_hashes(self) -> None:

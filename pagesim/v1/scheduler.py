@@ -11,18 +11,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pagesim.checks import check_bool, check_token_ids
+from pagesim.checks import check_bool
 from pagesim.errors import UsageError
+from pagesim.journal import event
+from pagesim.journal.effects import BACK, SCHEDULED
+from pagesim.journal.state import State
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
-from pagesim.v1.request import Request, RequestStatus
+from pagesim.v1.request import Request, RequestStatus, check_tokens
 from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
+from pagesim.v1.state import with_queues
 
 WAITING, RUNNING = RequestStatus.WAITING, RequestStatus.RUNNING
 PREEMPTED = RequestStatus.PREEMPTED
 Blocks = tuple[list[int], ...] | None
+
+
+def _request_id(_: object, result: object, request: Request, *more: object) -> str:
+    """Whom a decision concerns; a call may be given something else than a request."""
+    return request.request_id
 
 
 @dataclass(slots=True)
@@ -92,10 +101,12 @@ class Scheduler:
         self.running: list[Request] = []
         self.finished_req_ids: set[str] = set()
         self.preempted_req_ids: set[str] = set()
-        self._in_flight: list[SchedulerOutput] = []
+        self._in_flight: dict[SchedulerOutput, int] = {}
+        """The steps whose output is not known yet, and their numbers in a recording."""
 
     # -- requests come and go --------------------------------------------------------------------
 
+    @event(_request_id, kind="arrive", called="add_request", queues=True)
     def add_request(self, request: Request) -> None:
         """Let a new request wait. UsageError names what is wrong with it."""
         if not isinstance(request, Request):
@@ -115,8 +126,10 @@ class Scheduler:
                 f"{name} has hashes of blocks of {request.block_size} tokens, and the cache has "
                 f"blocks of {self.cache_config.block_size}"
             )
+        check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request
         self.waiting.add_request(request)
+        self._tell_move(request, None, "waiting")
 
     def finish_requests(
         self, request_ids: str | Iterable[str], finished_status: RequestStatus
@@ -128,15 +141,26 @@ class Scheduler:
         ended = [self.requests[request_id] for request_id in ids if request_id in self.requests]
         for request in ended:
             request.status = finished_status
-            self._free_request(request)
+            self._abort(request)
         self._remove_finished(ended)
         return ended
+
+    @event(_request_id, kind="abort", queues=True)
+    def _abort(self, request: Request) -> None:
+        self._free_request(request)
+
+    @event(_request_id, kind="finish", queues=True)
+    def _finish(self, request: Request) -> None:
+        self._free_request(request)
 
     def _free_request(self, request: Request) -> None:
         """A finished request gives its blocks back at once; workers hear of it in the next step."""
         self.kv_cache_manager.free(request)
         self.finished_req_ids.add(request.request_id)
         del self.requests[request.request_id]
+        if self.journal.recording:
+            queue = "running" if request in self.running else "waiting"
+            self._tell_move(request, queue, None)
 
     def _remove_finished(self, finished: Sequence[Request]) -> None:
         if finished:
@@ -150,6 +174,12 @@ class Scheduler:
 
         A step may be empty while requests wait: a request that never fits waits forever.
         """
+        if not self.journal.active:
+            return self._step()
+        with self.journal.step("schedule"):
+            return self._step()
+
+    def _step(self) -> SchedulerOutput:
         config, count = self.scheduler_config, len(self.running) + len(self.waiting)
         budget, threshold = config.max_num_batched_tokens, config.long_prefill_token_threshold
         if threshold and config.long_prefill_token_threshold_adaptive:
@@ -161,7 +191,8 @@ class Scheduler:
         output = self._output_of(step)
         self._update_after_schedule(step)
         if step.num_tokens:
-            self._in_flight.append(output)
+            recorder = self.journal.recorder
+            self._in_flight[output] = recorder.step if recorder else 0
         return output
 
     def _schedule_running(self, step: Step) -> None:
@@ -206,6 +237,7 @@ class Scheduler:
         urgency = [(request.priority, request.arrival_time) for request in self.running]
         return urgency.index(max(urgency))
 
+    @event(_request_id, kind="preempt", queues=True)
     def _preempt_request(self, request: Request, discard_stale_output: bool = False) -> None:
         """Take all blocks of a request that has left ``running``: it will begin again."""
         self.kv_cache_manager.free(request)
@@ -218,42 +250,61 @@ class Scheduler:
         request.num_preemptions += 1
         self.waiting.prepend_request(request)
         self.preempted_req_ids.add(request.request_id)
+        self._tell_move(request, "running", "waiting")
 
     def _schedule_waiting(self, step: Step) -> None:
         """Admit waiting requests in their order, up to the first for which there is no room."""
-        config, manager = self.scheduler_config, self.kv_cache_manager
         passed_over: list[Request] = []
-        while step.budget > 0 and self.waiting and len(self.running) < config.max_num_seqs:
+        max_num_seqs = self.scheduler_config.max_num_seqs
+        while step.budget > 0 and self.waiting and len(self.running) < max_num_seqs:
             request = self.waiting.peek_request()
             if request.num_stale_output_tokens and not request.discard_stale_output:
                 passed_over.append(self.waiting.pop_request())
                 continue
-            hits, num_hits, _ = manager.get_computed_blocks(request)
-            num_new_tokens = request.num_tokens - num_hits
-            if 0 < step.threshold < num_new_tokens:
-                num_new_tokens = step.threshold
-            if not config.enable_chunked_prefill and num_new_tokens > step.budget:
+            admit = self._admit if request.status is WAITING else self._resume
+            if not admit(request, step):
                 break
-            num_new_tokens = min(num_new_tokens, step.budget)
-            new_blocks = manager.allocate_slots(
-                request,
-                num_new_tokens,
-                num_hits,
-                hits,
-                full_sequence_must_fit=config.scheduler_reserve_full_isl,
-                has_scheduled_reqs=bool(self.running),
-            )
-            if new_blocks is None:
-                break
-            self.running.append(self.waiting.pop_request())
-            is_new = request.status is WAITING
-            manager.prefix_cache_stats.record(request.num_tokens, num_hits, not is_new)
-            (step.new if is_new else step.resumed).append(request)
-            request.status = RUNNING
-            request.num_computed_tokens = num_hits
-            step.add(request, num_new_tokens, manager.get_block_ids(request.request_id))
         self.waiting.prepend_requests(passed_over)
 
+    @event(_request_id, kind="admit", queues=True, if_changed=True)
+    def _admit(self, request: Request, step: Step) -> bool:
+        return self._start(request, step, step.new)
+
+    @event(_request_id, kind="resume", queues=True, if_changed=True)
+    def _resume(self, request: Request, step: Step) -> bool:
+        return self._start(request, step, step.resumed)
+
+    def _start(self, request: Request, step: Step, started: list[Request]) -> bool:
+        """Let the request at the head of ``waiting`` run; False if there is no room for it."""
+        config, manager = self.scheduler_config, self.kv_cache_manager
+        hits, num_hits, _ = manager.get_computed_blocks(request)
+        num_new_tokens = request.num_tokens - num_hits
+        if 0 < step.threshold < num_new_tokens:
+            num_new_tokens = step.threshold
+        if not config.enable_chunked_prefill and num_new_tokens > step.budget:
+            return False
+        num_new_tokens = min(num_new_tokens, step.budget)
+        new_blocks = manager.allocate_slots(
+            request,
+            num_new_tokens,
+            num_hits,
+            hits,
+            full_sequence_must_fit=config.scheduler_reserve_full_isl,
+            has_scheduled_reqs=bool(self.running),
+        )
+        if new_blocks is None:
+            return False
+        was_preempted = request.status is PREEMPTED
+        manager.prefix_cache_stats.record(request.num_tokens, num_hits, was_preempted)
+        self.running.append(self.waiting.pop_request())
+        started.append(request)
+        request.status = RUNNING
+        request.num_computed_tokens = num_hits
+        step.add(request, num_new_tokens, manager.get_block_ids(request.request_id))
+        self._tell_move(request, "waiting", "running")
+        return True
+
+    @event(kind="schedule", queues=True)
     def _output_of(self, step: Step) -> SchedulerOutput:
         new = [
             NewRequestData(
@@ -281,6 +332,8 @@ class Scheduler:
             self.finished_req_ids,
         )
         self.preempted_req_ids, self.finished_req_ids = set(), set()
+        if self.journal.recording:
+            self._tell_scheduled(step)
         return output
 
     def _update_after_schedule(self, step: Step) -> None:
@@ -309,27 +362,37 @@ class Scheduler:
             if scheduler_output.num_scheduled_tokens:
                 raise UsageError("this step is not in flight: update_from_output() saw it before")
             return {}
-        sampled = {
-            request_id: check_token_ids(f"the tokens of request {request_id!r}", tokens)
-            for request_id, tokens in sampled_token_ids.items()
-        }
-        self._in_flight.remove(scheduler_output)
+        _check_sampled(sampled_token_ids)
+        recorder, number = self.journal.recorder, self._in_flight.pop(scheduler_output)
+        if number and recorder and self.journal.tells_queues:
+            recorder.begin_step(number)
+        outputs, finished = self._add_sampled(scheduler_output, sampled_token_ids)
+        for request in finished:
+            self._finish(request)
+        self._remove_finished(finished)
+        return {0: EngineCoreOutputs(outputs)} if outputs else {}
+
+    @event(kind="update_from_output", queues=True)
+    def _add_sampled(
+        self, scheduler_output: SchedulerOutput, sampled: Mapping[str, Sequence[int]]
+    ) -> tuple[list[EngineCoreOutput], list[Request]]:
+        """Add the tokens of a step; returns what is answered, and the requests that end."""
         outputs, finished = [], []
         for request_id, num_tokens in scheduler_output.num_scheduled_tokens.items():
             request = self.requests.get(request_id)
             if request is None:
                 continue
-            new = self._update_request(request, num_tokens, sampled.get(request_id, []))
+            new = self._update_request(request, num_tokens, sampled.get(request_id, ()))
             if request.is_finished():
                 finished.append(request)
-                self._free_request(request)
             if new:
                 outputs.append(EngineCoreOutput(request_id, new, request.get_finished_reason()))
-        self._remove_finished(finished)
-        return {0: EngineCoreOutputs(outputs)} if outputs else {}
+                if self.journal.recording:
+                    self.kv_cache_manager.tell_known(request)
+        return outputs, finished
 
     def _update_request(
-        self, request: Request, num_scheduled: int, sampled: list[int]
+        self, request: Request, num_scheduled: int, sampled: Sequence[int]
     ) -> list[int]:
         """Add what a step of ``num_scheduled`` tokens has sampled; returns what was added."""
         request.num_in_flight_tokens -= num_scheduled
@@ -386,6 +449,38 @@ class Scheduler:
     def get_num_unfinished_requests(self) -> int:
         """How many requests run or wait."""
         return len(self.running) + len(self.waiting)
+
+    # -- what a recording is told ----------------------------------------------------------------
+
+    def state(self) -> State:
+        """What queues, tables and pool look like now."""
+        queues: dict[str, Iterable[Request]] = {"waiting": self.waiting, "running": self.running}
+        return with_queues(self.kv_cache_manager.state(), queues)
+
+    def _tell_move(self, request: Request, source: str | None, target: str | None) -> None:
+        if self.journal.recording:
+            place = BACK if target != "waiting" else list(self.waiting).index(request)
+            self.journal.move((request.request_id, request.request_id), source, target, place)
+
+    def _tell_scheduled(self, step: Step) -> None:
+        decoding = {
+            request.request_id
+            for request in step.running
+            if request.num_computed_tokens + 1
+            == request.num_tokens + request.num_output_placeholders
+        }
+        for name, num_tokens in step.num_tokens.items():
+            self.journal.tell((SCHEDULED, name, name, num_tokens, name not in decoding))
+
+
+def _check_sampled(sampled_token_ids: Mapping[str, Sequence[int]]) -> None:
+    """TypeError or UsageError names the request whose tokens are none."""
+    try:
+        check_tokens("token ids", [t for tokens in sampled_token_ids.values() for t in tokens])
+    except (TypeError, UsageError):
+        for request_id, tokens in sampled_token_ids.items():
+            check_tokens(f"the tokens of request {request_id!r}", tokens)
+        raise
 
 
 def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:

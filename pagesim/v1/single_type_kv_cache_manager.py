@@ -62,7 +62,7 @@ class SingleTypeKVCacheManager:
         apply_admission_cap: bool = False,
     ) -> int:
         """Free blocks that it takes to hold ``num_tokens`` tokens, hits in the queue included."""
-        required = cdiv(num_tokens, self.block_size)
+        required = -(-num_tokens // self.block_size)
         if apply_admission_cap:
             required = min(required, self.max_admission_blocks)
         held = len(self.req_to_blocks.get(request_id, ()))
@@ -111,27 +111,23 @@ class SingleTypeKVCacheManager:
         )
         self.num_cached_block[request.request_id] = num_full
 
-    def remove_skipped_blocks(self, request_id: str, num_computed_tokens: int) -> None:
-        """Free the blocks that the next token does not look at, last first."""
+    def remove_skipped_blocks(self, request_id: str, num_computed_tokens: int) -> range:
+        """Free the blocks that the next token does not look at, last first; returns where."""
         table = self.req_to_blocks.get(request_id, [])
         skipped = self.get_num_skipped_tokens(num_computed_tokens) // self.block_size
-        removed = []
-        for index in range(min(skipped, len(table)) - 1, -1, -1):
-            if table[index].is_null:
-                break
-            removed.append(table[index])
-            table[index] = self._null_block
-        self.block_pool.free_blocks(removed)
+        end = start = min(skipped, len(table))
+        while start and not table[start - 1].is_null:
+            start -= 1
+        removed = table[start:end]
+        table[start:end] = [self._null_block] * len(removed)
+        self.block_pool.free_blocks(reversed(removed))
+        return range(start, end)
 
     def pop_blocks_for_free(self, request_id: str) -> list[KVCacheBlock]:
         """Forget a table; returns its blocks, last first, so that tails are taken before heads."""
         self.num_cached_block.pop(request_id, None)
         table = self.req_to_blocks.pop(request_id, [])
         return [block for block in reversed(table) if not block.is_null]
-
-    def free(self, request_id: str) -> None:
-        """Give a request's blocks back; an unknown id is ignored."""
-        self.block_pool.free_blocks(self.pop_blocks_for_free(request_id))
 
 
 class FullAttentionManager(SingleTypeKVCacheManager):

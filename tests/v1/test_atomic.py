@@ -347,7 +347,7 @@ SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
         "must be a finished one",
     ),
     "tokens that are none": (
-        lambda s: s.update_from_output(s._in_flight[0], {"a": [1], "b": ["x"]}),
+        lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
         TypeError,
         "the tokens of request 'b'",
     ),
@@ -381,7 +381,7 @@ def test_a_scheduler_call_that_raises_changes_nothing(name: str) -> None:
 
 def test_an_output_is_taken_once() -> None:
     its = with_two()
-    output = its._in_flight[0]
+    output = next(iter(its._in_flight))
     its.update_from_output(output, {"a": [7]})
     before = everything(its)
     with pytest.raises(UsageError, match="this step is not in flight"):

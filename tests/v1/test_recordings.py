@@ -145,3 +145,13 @@ def test_the_command_takes_them() -> None:
     done = CliRunner().invoke(cli.cli, ["replay", "--json", *files])
     answer = json.loads(done.output)
     assert (done.exit_code, answer["ok"], len(answer["files"])) == (0, True, 20)
+
+
+def test_the_command_plays_a_run_of_pages_and_no_queue_alone(tmp_path: Path) -> None:
+    out = tmp_path / "run.html"
+    run, queue = DATA / "scheduler-async_bs4-138.jsonl.gz", DATA / "free_queue-queue-101.jsonl.gz"
+    done = CliRunner().invoke(cli.cli, ["replay", str(run), "-o", str(out)])
+    assert done.exit_code == 0 and "part 1 of 1" in done.output
+    assert "scheduler-async_bs4-138.jsonl.gz, part 1 of 1" in out.read_text()
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["replay", str(queue), "-o", str(out)])

@@ -1,0 +1,62 @@
+"""Steps in flight: a preempted request whose output from before is still to come."""
+
+from __future__ import annotations
+
+import pytest
+
+from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+from tests.v1.world import check
+
+pytestmark = pytest.mark.ch07
+
+
+def preempted_in_flight() -> tuple[Scheduler, list[object]]:
+    """After three steps without an output, b is preempted and waits for the output of two."""
+    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 6))
+    scheduler.add_request(Request("a", range(8), block_size=4))
+    scheduler.add_request(Request("b", range(50, 57), block_size=4))
+    outputs: list[object] = [scheduler.schedule() for _ in range(3)]
+    b = scheduler.requests["b"]
+    assert b.status is RequestStatus.PREEMPTED and b.num_stale_output_tokens == 8
+    return scheduler, outputs
+
+
+def test_a_request_with_stale_output_is_passed_over_and_keeps_its_place() -> None:
+    scheduler, _ = preempted_in_flight()
+    scheduler.finish_requests("a", RequestStatus.FINISHED_ABORTED)
+    for name in ("c", "d", "e"):
+        scheduler.add_request(Request(name, range(3), block_size=4))
+    assert list(scheduler.schedule().num_scheduled_tokens) == ["c", "d"]
+    assert [request.request_id for request in scheduler.waiting] == ["b", "e"]
+    check(scheduler.kv_cache_manager)
+
+
+def test_its_stale_output_is_appended_and_then_it_comes_back() -> None:
+    scheduler, outputs = preempted_in_flight()
+    b = scheduler.requests["b"]
+    for step, output in enumerate(outputs[:2]):
+        scheduler.update_from_output(output, {"a": [1], "b": [900 + step]})  # type: ignore[arg-type]
+    assert b.output_token_ids == [900, 901]
+    assert (b.num_stale_output_tokens, b.num_in_flight_tokens, b.num_output_placeholders) == (
+        0,
+    ) * 3
+    scheduler.finish_requests("a", RequestStatus.FINISHED_ABORTED)
+    output = scheduler.schedule()
+    assert output.scheduled_cached_reqs.resumed_req_ids == {"b"}
+    assert output.num_scheduled_tokens == {"b": 9 - 4}
+
+
+def test_after_a_reset_its_stale_output_is_discarded_and_it_may_come_back_before() -> None:
+    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 8))
+    b = Request("b", range(50, 57), block_size=4)
+    scheduler.add_request(b)
+    outputs = [scheduler.schedule(), scheduler.schedule()]
+    assert scheduler.reset_prefix_cache(reset_running_requests=True)
+    assert (b.num_stale_output_tokens, b.discard_stale_output) == (8, True)
+    outputs.append(scheduler.schedule())
+    assert outputs[-1].num_scheduled_tokens == {"b": 7}
+    scheduler._preempt_request(scheduler.running.pop())  # it is still true of what was in flight
+    assert (b.num_stale_output_tokens, b.discard_stale_output) == (15, True)
+    for output in outputs:
+        assert scheduler.update_from_output(output, {"b": [7]}) == {}
+    assert b.num_tokens == 7 and b.num_stale_output_tokens == 0

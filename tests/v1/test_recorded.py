@@ -1,0 +1,177 @@
+"""What happens to V1's pages is recorded: every state is what the objects themselves say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim.errors import UsageError
+from pagesim.replay import PLAYERS
+from pagesim.timeline import State, Timeline, Tokens
+from pagesim.v1 import CacheConfig, KVCacheManager, Request, Scheduler, SchedulerConfig
+from tests.v1.test_recordings import RECORDINGS, lines_of
+from tests.v1.world import everything
+
+pytestmark = pytest.mark.ch07
+
+PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")]
+FILES = pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.name.split(".")[0])
+
+
+def recorded(path: Path, skip: int = 0) -> list[tuple[Timeline, list[tuple[int, State]]]]:
+    """The runs of a recording, with the state that the subject had at each of their steps."""
+    header, *lines = lines_of(path)
+    player = PLAYERS[header["format"]][header["kind"]]()
+    player.config = header["config"]
+    parts: list[list[dict[str, Any]]] = [[{"op": "reset", "args": {}}]]
+    for line in lines:
+        if line["op"] == "reset":
+            parts.append([])
+        parts[-1].append(line)
+    runs = []
+    for begin, *operations in parts:
+        player.config = begin["args"].get("config") or player.config
+        player.start(player.config)
+        for line in operations[:skip]:
+            apply(player, line)
+        with pagesim.record(player.subject) as run:
+            states = [(0, player.subject.state())]
+            for line in operations[skip:]:
+                apply(player, line)
+                states.append((len(run), player.subject.state()))
+        runs.append((run, states))
+    return runs
+
+
+def apply(player: Any, line: dict[str, Any]) -> None:
+    try:
+        getattr(player, f"op_{line['op']}")(**line["args"])
+    except Exception as error:
+        if type(error).__name__ != line.get("error"):
+            raise
+
+
+@FILES
+@pytest.mark.parametrize("skip", [0, 40])
+def test_every_state_is_the_subjects(path: Path, skip: int) -> None:
+    for run, states in recorded(path, skip):
+        for step, state in states:
+            assert run.at(step) == state, (step, run[step - 1])
+
+
+@FILES
+def test_a_file_has_the_same_states(path: Path, tmp_path: Path) -> None:
+    run, states = max(recorded(path), key=lambda part: len(part[0]))
+    run.save(tmp_path / "run.jsonl.gz")
+    loaded = pagesim.load(tmp_path / "run.jsonl.gz")
+    assert len(loaded) == len(run) > 5
+    for step, state in states[:: max(1, len(states) // 20)]:
+        assert loaded.at(step) == state
+    assert [event.caption for event in loaded] == [event.caption for event in run]
+
+
+# -- what a reader sees ------------------------------------------------------------------------
+
+
+def story(scheduler: Scheduler, arrivals: dict[int, Request], num_steps: int) -> Timeline:
+    """A run in which requests arrive before some steps; each step samples its own number."""
+    late = scheduler.scheduler_config.async_scheduling
+    in_flight = []
+    with pagesim.record(scheduler) as run:
+        for step in range(1, num_steps + 1):
+            if step in arrivals:
+                scheduler.add_request(arrivals[step])
+            output = scheduler.schedule()
+            tokens = output.num_scheduled_tokens
+            samples = [name for name in tokens if not scheduler.requests[name].is_prefill_chunk]
+            in_flight.append((output, {name: [900 + step] for name in samples}))
+            if len(in_flight) > late:
+                scheduler.update_from_output(*in_flight.pop(0))
+    return run
+
+
+def kinds(run: Timeline, step: int) -> list[tuple[str, Any]]:
+    return [(event.kind, event.subject) for event in run if event.step == step]
+
+
+def test_a_victim_goes_to_the_front_and_finds_its_blocks_again() -> None:
+    a = Request("a", range(7), block_size=4, max_tokens=4)
+    b = Request("b", range(50, 58), block_size=4, max_tokens=3)
+    run = story(Scheduler(SchedulerConfig(32, 4, 64), CacheConfig(4, 6)), {1: a, 2: b}, 5)
+    assert kinds(run, 1)[:3] == [("admit", "a"), ("schedule", None), ("update_from_output", None)]
+    assert kinds(run, 3) == [
+        ("allocate_slots", "a"),
+        ("preempt", "b"),
+        ("schedule", None),
+        ("update_from_output", None),
+    ]
+    (preempt,) = run.find(kind="preempt")
+    assert run.at(preempt + 1).queues == {"waiting": ("b",), "running": ("a",)}
+    assert run.at(preempt + 1).lists["free list"] == (4, 3)
+    (resume,) = run.find(kind="resume")
+    effects = [(effect.kind, effect.block) for effect in run[resume].effects]
+    assert effects[:3] == [("hit", 3), ("hit", 4), ("take", 5)], effects
+    assert run.at(resume + 1).queues == {"waiting": (), "running": ("b",)}
+    assert run[resume].caption.startswith("b resumes: there is room again")
+
+
+def test_asynchronously_a_token_is_known_after_its_slot_is_written() -> None:
+    config = SchedulerConfig(32, 4, 64, async_scheduling=True)
+    a = Request("a", range(7), block_size=4, max_tokens=4)
+    run = story(Scheduler(config, CacheConfig(4, 8)), {1: a}, 4)
+    updates = run.find(kind="update_from_output")
+    steps = [event.step for event in run if event.kind in ("schedule", "update_from_output")]
+    assert steps[:5] == [1, 2, 1, 3, 2]
+    before, after = run.at(updates[0]).tables["a"], run.at(updates[0] + 1).tables["a"]
+    assert (before.num_slots, before.num_tokens) == (8, 7)
+    assert (after.num_slots, after.num_tokens) == (8, 8)
+    assert run[updates[0]].tokens == (Tokens("a", 7, (901,)),)
+
+
+def test_a_window_leaves_null_blocks() -> None:
+    cache = CacheConfig(4, 12, sliding_window=5, retention_interval=None)
+    a = Request("a", range(16), block_size=4, max_tokens=9)
+    b = Request("b", range(17), block_size=4, max_tokens=9)
+    run = story(Scheduler(SchedulerConfig(32, 4, 64), cache), {1: a, 3: b}, 3)
+    (dropped,) = run.find(kind="null", sequence="a")
+    assert [effect.index for effect in run[dropped].effects if effect.kind == "null"] == [0, 1, 2]
+    assert run.at(dropped + 1).tables["a"].block_ids == (0, 0, 0, 4, 5)
+    (admit,) = run.find(kind="admit", sequence="b")
+    assert [e.first for e in run[admit].effects if e.kind == "hit"] == [12]
+    assert run.at(admit + 1).tables["b"].block_ids == (0, 0, 0, 4, 6)
+
+
+def test_a_manager_alone_is_recorded_without_queues() -> None:
+    manager = KVCacheManager(8, 4, 64)
+    its = Request("its", range(7), block_size=4)
+    with pagesim.record(manager) as run:
+        assert manager.allocate_slots(its, 7) is not None
+        assert manager.allocate_slots(Request("big", range(40)), 40) is None
+        manager.free(its)
+        manager.free(its)
+    assert [(event.kind, event.subject) for event in run] == [
+        ("allocate_slots", "its"),
+        ("free", "its"),
+    ]
+    assert run.at(1).queues == {} and run.at(1).tables["its"].token_ids == tuple(range(7))
+
+
+@pytest.mark.parametrize("recording", [False, True])
+def test_a_call_that_fails_while_it_is_recorded_changes_nothing(recording: bool) -> None:
+    manager = KVCacheManager(8, 4, 64)
+    its = Request("its", [1, 2**63, 3], block_size=4)
+    if not recording:
+        assert manager.allocate_slots(its, 3) is not None
+        return
+    with pagesim.record(manager) as run:
+        before = everything(manager)
+        with pytest.raises(UsageError, match="64 bits, not 9223372036854775808"):
+            manager.allocate_slots(its, 3)
+        assert everything(manager) == before
+        with pytest.raises(ValueError, match="at least one token"):
+            manager.allocate_slots(its, 0)
+        assert manager.state() == run.at(-1)
+    assert [(event.kind, event.called) for event in run] == [("failed", "allocate_slots")] * 2
