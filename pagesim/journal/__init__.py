@@ -246,8 +246,8 @@ def event(
 
     ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
-    marks a scheduler's decision: not an event where only its block manager is recorded. ``if_changed``: a call that
-    noted nothing is not an event.
+    marks a scheduler's decision: not an event where only its block manager is recorded. With
+    ``if_changed``, a call that noted nothing is not an event.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:

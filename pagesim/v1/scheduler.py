@@ -474,7 +474,7 @@ class Scheduler:
 
 
 def _check_sampled(sampled_token_ids: Mapping[str, Sequence[int]]) -> None:
-    """TypeError or UsageError names the request whose tokens are none."""
+    """TypeError or UsageError names a request with something else than tokens."""
     try:
         check_tokens("token ids", [t for tokens in sampled_token_ids.values() for t in tokens])
     except (TypeError, UsageError):
