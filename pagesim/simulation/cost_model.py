@@ -1,4 +1,4 @@
-"""How long an iteration takes: a clock for the simulation, from a few numbers easy to check.
+"""How long an iteration takes: a clock made of a few numbers that are easy to check.
 
 The machine is ideal, without kernel launches or sampling. An iteration reads the weights once or
 does the arithmetic, whichever takes longer; in addition, it reads the cached keys and values and
@@ -63,7 +63,7 @@ class Roofline:
     def for_model(cls, model: str, gpu: str = "a100-40gb", tp: int = 1) -> Roofline:
         """A preset on ``tp`` cards that share all work and memory, without communication costs.
 
-        Of a model with experts, all weights are read, because a large batch needs them.
+        For a model with experts, all weights are read, because a large batch needs them.
         UsageError names an unknown model or card, and lists the known ones.
         """
         spec, on = ModelSpec.preset(model), card(gpu)

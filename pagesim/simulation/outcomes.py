@@ -1,4 +1,4 @@
-"""What became of every request: when it arrived, started, answered and finished; latencies.
+"""What became of every request: its times, latencies and preemptions.
 
 Servers write the columns; ``requests[i]`` is row ``i`` of each.
 """

@@ -1,4 +1,4 @@
-"""What the paged servers make of a workload's requests, and which of these can be served."""
+"""Turns a workload's requests into those of the paged servers, and refuses hopeless ones."""
 
 from __future__ import annotations
 

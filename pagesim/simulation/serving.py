@@ -105,7 +105,7 @@ def steps(
     cost_model: CostModel,
     progress: Told = untold,
 ) -> Iterator[None]:
-    """Serve ``requests`` in order of arrival; yields after each iteration.
+    """Serve ``requests`` in order of arrival; pause after each iteration.
 
     RuntimeError if swapping finds no room on the CPU.
     """

@@ -150,8 +150,8 @@ def simulate(
     """Run a workload, or the file that a path names, and see where the memory goes.
 
     ``policy`` is a value: ``Paged(block_size=16, …)``, ``Contiguous("max")``, ``Static()``,
-    ``Token()`` (see :mod:`pagesim.simulation.policy`), or an object of yours (a
-    :class:`pagesim.simulation.baselines.MemoryPolicy`, which brings its own pool). A name ("paged",
+    ``Token()`` (see :mod:`pagesim.simulation.policy`), or your own object (a
+    :class:`pagesim.simulation.baselines.MemoryPolicy`, which has its own pool). A name ("paged",
     "max", "pow2", "oracle", "static" or "token") stands for its defaults. ``options`` are fields of
     the policy or of ``limits``, changed for this run: ``simulate(w, policy="paged",
     block_size=32)``. ``pool`` is in slots, one per token. ``saturated`` lets all requests arrive at

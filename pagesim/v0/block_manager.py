@@ -150,7 +150,7 @@ class SelfAttnBlockSpaceManager:
         return touched <= self._gpu.get_num_free_blocks()
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
-        """Write a sequence's new tokens and reserve lookahead slots; returns (from, to) copies."""
+        """Write a sequence's new tokens and reserve lookahead slots; returns copies (from, to)."""
         if self.journal.wants_events:  # instead of @event: this runs once per token
             return self._append_slots(seq, num_lookahead_slots)
         table = self.block_tables.get(seq.seq_id) or self._table(seq)

@@ -51,7 +51,7 @@ def metadata_of(
 
 
 def who(seq_group: SequenceGroup) -> tuple[str, int]:
-    """A request as a recording names it: by its id and its first sequence's."""
+    """A request's name in a recording: its id, and that of its first sequence."""
     return seq_group.request_id, seq_group.seqs[0].seq_id
 
 

@@ -26,7 +26,7 @@ class Logprob:
 
 
 class SequenceStatus(enum.IntEnum):
-    """Where a sequence stands; everything after SWAPPED is finished."""
+    """The status of a sequence; everything after SWAPPED is finished."""
 
     WAITING = 0
     RUNNING = 1
@@ -102,7 +102,7 @@ class SequenceData:
         self.token_ids.append(token_id)
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
-        """Count tokens as computed; UsageError if fewer are uncomputed."""
+        """Mark the next tokens as computed; UsageError if fewer remain."""
         if num_new_computed_tokens != 1 or type(num_new_computed_tokens) is not int:
             check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         computed, length = self.num_computed_tokens + num_new_computed_tokens, len(self.token_ids)
@@ -158,7 +158,7 @@ class Sequence:
 
     @property
     def n_blocks(self) -> int:
-        """Blocks that the tokens so far fill or begin."""
+        """Blocks that the present tokens need; the last may be partly filled."""
         return cdiv(self.get_len(), self.block_size)
 
     def append_token_id(self, token_id: int, logprobs: Mapping[int, Logprob]) -> None:
@@ -329,7 +329,7 @@ class SequenceGroup:
         return sum(seq.data.get_num_uncomputed_tokens() for seq in self.get_unfinished_seqs())
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
-        """Count tokens as computed in every unfinished sequence or, on an error, in none."""
+        """Mark the next tokens of every unfinished sequence as computed; on an error, of none."""
         check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         for seq in self.get_unfinished_seqs():
             if num_new_computed_tokens > seq.data.get_num_uncomputed_tokens():

@@ -16,7 +16,7 @@ from pagesim.v0.block.interfaces import Block, Device
 
 
 class RefCounter:
-    """How many handles have each physical block; 0 for a free block.
+    """How many handles refer to each physical block; 0 for a free one.
 
     ``all_block_indices`` are the ids that exist. An unknown id or a count below 0 is a UsageError.
     """

@@ -12,7 +12,7 @@ from pagesim.v0.block.interfaces import Device
 
 
 class ComputedBlocksTracker:
-    """Which leading blocks of each sequence are computed; asked again only when it has grown.
+    """Which leading blocks of each sequence are computed; looked up again only as it grows.
 
     A sequence's answer freezes at its first gap, and a swap does not refresh it.
     """

@@ -1,4 +1,4 @@
-"""Two pools side by side: the GPU's, which kernels read, and the CPU's, to swap to.
+"""Two pools side by side: the GPU's, which kernels read, and the CPU's, for swapping.
 
 Source: vLLM 0.6.4.post1, ``vllm/core/block/cpu_gpu_block_allocator.py``.
 """
@@ -146,7 +146,7 @@ class CpuGpuBlockAllocator:
         return self.allocator_on(device).free_block_ids
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles have a block, on either device."""
+        """How many handles refer to a block, on either device."""
         return self._owner(block_id).get_ref_count(block_id)
 
     def get_physical_block_id(self, device: Device, absolute_id: int) -> int:

@@ -343,7 +343,7 @@ class NaiveBlockAllocator:
 
     @property
     def refcounter(self) -> RefCounter:
-        """How many handles have each block."""
+        """How many handles refer to each block."""
         return self._refcounter
 
     @property
@@ -352,7 +352,7 @@ class NaiveBlockAllocator:
         return tuple(self.cow_tracker.copies)
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles have ``block_id``; 0 when it is free."""
+        """How many handles refer to ``block_id``; 0 when it is free."""
         return self._refcounter.get(block_id)
 
     def get_num_free_blocks(self) -> int:
