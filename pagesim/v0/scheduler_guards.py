@@ -16,7 +16,7 @@ RUNNING, WAITING = SequenceStatus.RUNNING, SequenceStatus.WAITING
 
 
 def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
-    """UsageError for a token budget that cuts a block, where chunks must end at block boundaries."""
+    """UsageError for a token budget that cuts a block where chunks must end at block boundaries."""
     budget, block_size = scheduler.max_num_batched_tokens, cache.block_size
     if scheduler.enable_chunked_prefill and cache.enable_prefix_caching and budget % block_size:
         raise UsageError(

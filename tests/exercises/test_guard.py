@@ -170,14 +170,14 @@ def test_an_answer_that_is_slow_on_every_case_is_given_up(monkeypatch: pytest.Mo
 
 
 def test_an_exception_that_cannot_be_printed_is_named() -> None:
-    class Odd(Exception):
+    class OddError(Exception):
         def __str__(self) -> str:
             raise RuntimeError
 
     def raises(_: list[int]) -> None:
-        raise Odd
+        raise OddError
 
-    assert tried(raises).problem.startswith("Odd (line ")
+    assert tried(raises).problem.startswith("OddError (line ")
 
 
 @pytest.mark.parametrize(
