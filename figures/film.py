@@ -1,4 +1,4 @@
-"""A run as a moving picture: a GIF for a slide or a chat, a frame a step."""
+"""A run as a moving picture: a GIF for a slide or a chat, one frame per step."""
 
 from collections.abc import Iterable
 from io import BytesIO

@@ -9,7 +9,7 @@ _DECIMALS, _WIDTH = 4, 9
 
 
 def side_by_side(rows: Mapping[str, Any], numbers: int = 6) -> str:
-    """The first numbers of each row, a line a row, under each other; to be printed.
+    """The first numbers of each row, one line per row, aligned; to be printed.
 
     rows: a name and a vector each, tensors on any device or what NumPy takes, of one length. Raises
     ValueError where the lengths differ: then the rows are not two answers to one question.

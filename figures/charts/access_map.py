@@ -111,7 +111,7 @@ def _words(
     called: Sequence[str],
 ) -> str:
     """For each row the blocks that were touched; then what is wrong."""
-    sentences = [f"What {trace['name']} touched, one row a program."]
+    sentences = [f"What {trace['name']} touched, one row per program."]
     for row in rows[:MAX_ROWS]:
         blocks = list(dict.fromkeys(block for block, _ in row.slots))
         many = len(row.indices)

@@ -11,7 +11,7 @@ from pagesim.commands.common import Answer, BadInput, answering, blaming, exampl
 CHAPTER = click.option(
     "--chapter", "wanted", type=int, multiple=True, help="Only this chapter; may be repeated."
 )
-FORCE = click.option("--force", is_flag=True, help="Overwrite notebooks that are there already.")
+FORCE = click.option("--force", is_flag=True, help="Overwrite notebooks that already exist.")
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 FIELDS = ("number", "title", "chapter", "stars", "points", "needs_triton", "vllm")
 
@@ -39,7 +39,7 @@ def show() -> Answer:
 def release(folder: Path, wanted: tuple[int, ...], force: bool) -> Answer:
     """Write the students' notebooks into DIR.
 
-    Exit code 2, and nothing written, when a notebook is there already with another text.
+    Exit code 2, and nothing written, when a notebook already exists with another text.
     """
     return _write(folder, wanted, solutions=False, force=force)
 

@@ -73,7 +73,7 @@ def notebook(chapter: int, *, solutions: bool = False) -> str:
 def write(
     folder: Path, wanted: Iterable[int], *, solutions: bool = False, force: bool = False
 ) -> list[Path]:
-    """Write notebooks into a folder; UsageError for one that is there already with another text.
+    """Write notebooks into a folder; UsageError if one already exists with another text.
 
     ``force`` overwrites those. Nothing is written unless all can be.
     """
@@ -83,7 +83,7 @@ def write(
     for path, text in texts.items():
         if path.exists() and not force and path.read_bytes() != text.encode():
             raise UsageError(
-                f"{path} is there already and may hold someone's work: name another folder, "
+                f"{path} already exists and may hold someone's work: name another folder, "
                 "or overwrite it with --force"
             )
     folder.mkdir(parents=True, exist_ok=True)

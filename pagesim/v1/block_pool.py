@@ -122,7 +122,7 @@ class BlockPool:
             if block.ref_cnt == 0:
                 for counted in ordered[:position]:
                     counted.ref_cnt += 1
-                raise UsageError(f"block {block.block_id} is free already")
+                raise UsageError(f"block {block.block_id} is already free")
             block.ref_cnt -= 1
         unowned = [block for block in ordered if block.ref_cnt == 0]
         to_front = [block for block in unowned if block.block_hash is None]
@@ -182,7 +182,7 @@ class BlockPool:
         hashes = request.block_hashes
         for index in chosen:
             if index >= len(hashes) or blocks[index].block_hash is not None:
-                why = "is cached already" if index < len(hashes) else "is not full"
+                why = "is already cached" if index < len(hashes) else "is not full"
                 raise UsageError(
                     f"block {blocks[index].block_id}, entry {index} of the table of request "
                     f"{request.request_id!r}, {why}"
@@ -225,7 +225,7 @@ class BlockPool:
             self._maybe_evict_cached_block(block)
         return True
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now, cached or not."""

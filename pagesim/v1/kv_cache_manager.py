@@ -270,7 +270,7 @@ class KVCacheManager:
         """Forget all that is cached; False, and nothing forgotten, while a block is owned."""
         return self.block_pool.reset_prefix_cache()
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------
 
     @property
     def usage(self) -> float:
@@ -295,7 +295,7 @@ class KVCacheManager:
         return stats
 
     def state(self) -> State:
-        """What tables and pool look like now: a token is part of a table once its slot is."""
+        """The present state of tables and pool; a token is part of a table once its slot is."""
         tables: dict[Name, TableState] = {}
         for request in self.journal.names:
             name = request.request_id

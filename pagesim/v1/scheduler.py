@@ -113,7 +113,7 @@ class Scheduler:
             raise TypeError(f"request must be a Request, not {request!r}")
         name, longest = f"request {request.request_id!r}", self.scheduler_config.max_model_len
         if request.request_id in self.requests:
-            raise UsageError(f"{name} is here already: give each request an id of its own")
+            raise UsageError(f"{name} is already here: give each request a unique id")
         if request.status is not WAITING:
             raise UsageError(f"{name} must be WAITING, not {request.status.name}")
         if request.num_tokens >= longest:

@@ -121,7 +121,7 @@ def test_work_that_is_there_is_not_overwritten(
     capsys.readouterr()
     assert run("exercises", "release", tmp_path) == 2
     told, err = capsys.readouterr()
-    assert told == "" and err.count("\n") == 1 and f"{last} is there already" in err
+    assert told == "" and err.count("\n") == 1 and f"{last} already exists" in err
     assert last.read_text() == "an hour's work" and not first.exists()
     assert run("exercises", "release", tmp_path, "--force") == 0
     assert first.exists() and last.read_text() != "an hour's work"

@@ -154,8 +154,8 @@ def test_writers_without_sequences_are_grey() -> None:
 
 def test_the_alt_text_tells_the_same() -> None:
     assert alt_text(access_map(good(), names=["one", "two"])) == (
-        "What some_launcher touched, one row a program. 2 programs for one read 6 slots in blocks "
-        "5, 1. 2 programs for two read 6 slots in blocks 5, 3. No program touches a slot of "
+        "What some_launcher touched, one row per program. 2 programs for one read 6 slots in "
+        "blocks 5, 1. 2 programs for two read 6 slots in blocks 5, 3. No program touches a slot of "
         "another sequence."
     )
 

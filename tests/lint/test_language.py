@@ -105,6 +105,22 @@ PATTERNS = {
         "A call that fails takes itself back.",
         "A call that fails is rolled back.",
     ),
+    "already at the end": (
+        r"\b(?:is|are|was|were) (?:in )?(?:there|here|free|cached|full|taken) already\b",
+        "The notebook is there already.",
+        "The notebook already exists.",
+    ),
+    "one a one": (
+        r"\b(?:a|one) (?:row|line|frame|page|program|notebook|folder) an?"
+        r" (?:row|line|program|student|step|chapter|token|request|sequence)\b",
+        "The table has a row a request.",
+        "The table has one row per request.",
+    ),
+    "what there is": (
+        r"\bwhat there is\b|\blooks? like now\b",
+        "It says what the pool looks like now.",
+        "It returns the present state of the pool.",
+    ),
     "mend": (
         r"\bmend(?:s|ed|ing)?\b",
         "It names the command that mends it.",

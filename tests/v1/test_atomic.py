@@ -229,19 +229,19 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
     "free twice in one call": (
         lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (2, 1, 2)]),
         UsageError,
-        "block 2 is free already",
+        "block 2 is already free",
     ),
     "free what is free": (
         lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (1, 4)]),
         UsageError,
-        "block 4 is free already",
+        "block 4 is already free",
     ),
     "cached twice": (
         lambda m, its, new: m.block_pool.cache_full_blocks(
             new, m.block_pool.blocks[4:0:-1], 0, 2, 4
         ),
         UsageError,
-        "block 3, entry 1 of the table of request 'new', is cached already",
+        "block 3, entry 1 of the table of request 'new', is already cached",
     ),
     "cached before it is full": (
         lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:9], 0, 3, 4),
@@ -333,7 +333,7 @@ def with_two() -> Scheduler:
 
 SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
     "no request": (lambda s: s.add_request("a"), TypeError, "request must be a Request"),
-    "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is here already"),
+    "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is already here"),
     "too long": (lambda s: s.add_request(request("c", 64)), UsageError, "max_model_len is 64"),
     "other blocks": (
         lambda s: s.add_request(Request("c", [1], block_size=8)),

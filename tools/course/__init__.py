@@ -2,7 +2,7 @@
 
 python -m tools.course.execute                        run all chapters, exit 1 on a difference
 python -m tools.course.execute --write 02_*.ipynb     run and write the outputs
-python -m tools.course.site                           write site/index.html and a page a chapter
+python -m tools.course.site                           write site/index.html and one page per chapter
 """
 
 from pathlib import Path

@@ -145,7 +145,7 @@ Then try sentences of your own, and compare with `pagesim.Story`.""",
                 "(num_tokens + block_size - 1) // block_size",
                 "num_tokens // block_size + 1",
             ),
-            "A sequence whose last block is full already has the next one.",
+            "A sequence with a full last block already has the next one.",
             "the second sentence fills its blocks",
         ),
         "last_block_shared": Wrong(

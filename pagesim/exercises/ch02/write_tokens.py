@@ -158,8 +158,8 @@ piece, row after row, so that row `i` begins at element `i * N`. `slot_mapping` 
 `[num_tokens]`; a token with slot -1 is padding and must not be written anywhere.
 
 `tl.load(pointer + offsets)` reads, `tl.store(pointer + offsets, numbers)` writes; a pointer plus
-`number` means N neighbours. Complete `write_tokens`. The checker launches one program a token, with
-N = {N}, in a cache full of NaN.""",
+`number` means N neighbours. Complete `write_tokens`. The checker launches one program per token,
+with N = {N}, in a cache full of NaN.""",
     reference=write_tokens,
     cases=cases,
     expected=expected,

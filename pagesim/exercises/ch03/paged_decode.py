@@ -74,7 +74,7 @@ four gaps of `paged_decode`.
 `q` and `out` are `[num_seqs, DIM]`, the caches `[num_blocks, BLOCK, DIM]`, float32; `block_tables`
 is int32 `[num_seqs, TABLE]`, `seq_lens` int32 `[num_seqs]`. All lie in one piece, row after row:
 row `i` of the table begins at `block_tables + i * TABLE`. The offsets `at` of a page's keys and
-values, `[BLOCK, DIM]`, are there already; `tl.load(pointer, mask=…, other=0.0)` does not touch what
+values, `[BLOCK, DIM]`, are given; `tl.load(pointer, mask=…, other=0.0)` does not touch what
 is masked.
 
 The checker launches it in a cache that is NaN wherever there is no token. If you read a wrong slot,

@@ -20,8 +20,8 @@ def may_return(needed, free, total, watermark_blocks):
     return vllm, right
 ```
 
-All four arguments count blocks of the GPU: what the sequence needs, what is free now, what there
-is in all, and what must stay free after its return.
+All four arguments count blocks of the GPU: what the sequence needs, what is free now, what the
+pool has in all, and what must stay free after its return.
 
 * `vllm` is the answer of vLLM 0.6.4. Chapter 6, section 2, shows what it overlooks.
 * `right` is the answer as it should be: `"LATER"` only if the sequence may return once all others

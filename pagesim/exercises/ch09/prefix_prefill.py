@@ -25,8 +25,8 @@ in three places.
   sequence. Those of sequence s are the rows `query_start[s]` to `query_start[s + 1] - 1`;
 * `seq_lens[s]`: the length of the whole sequence, cached tokens included. Its new tokens are its
   *last* ones;
-* `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are in
-  there already.
+* `k_cache`, `v_cache`: `[blocks, BLOCK, 1, DIM]`. The keys and values of the new tokens are
+  already in them.
 
 One program takes all new tokens of one sequence, at most ROWS = {MOST_NEW}, and walks over its
 pages, with the softmax of chapter 3 in every row.

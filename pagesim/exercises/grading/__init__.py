@@ -36,7 +36,7 @@ def grade(
 ) -> Report:
     """Grade what a class handed in; the same files and seed give the same report.
 
-    ``folder`` has a notebook or .py file a student, or a folder a student with several.
+    ``folder`` has one notebook or .py file per student, or one folder per student with several.
     """
     handed = list(find(Path(folder)))
     bar = Progress(progress, len(handed), "file", title="grading")

@@ -107,7 +107,7 @@ class Report:
         return "\n".join(lines)
 
     def csv(self) -> str:
-        """A row a student; a spreadsheet takes none of it for a formula."""
+        """One row per student; a spreadsheet takes none of it for a formula."""
         out = io.StringIO()
         writer = csv.writer(out)
         numbers = [exercise.number for exercise in self.exercises]
@@ -121,7 +121,7 @@ class Report:
 
 
 def make(marked: Iterable[Marked], exercises: Sequence[Exercise], seed: int) -> Report:
-    """One row a student; where two files answer the same exercise, the better one counts."""
+    """One row per student; where two files answer the same exercise, the better one counts."""
     listed = sorted(marked, key=lambda m: (clean(m.handed.student), str(m.handed.path)))
     students = tuple(
         _student(name, list(files))
