@@ -237,5 +237,5 @@ class BlockPool:
         return 1.0 - self.get_num_free_blocks() / usable if usable else 0.0
 
     def state(self) -> State:
-        """What the pool looks like now."""
+        """The present state of the pool."""
         return read_pool(self, FREE_LIST)

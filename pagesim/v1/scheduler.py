@@ -453,7 +453,7 @@ class Scheduler:
     # -- what a recording is told ----------------------------------------------------------------
 
     def state(self) -> State:
-        """What queues, tables and pool look like now."""
+        """The present state of queues, tables and pool."""
         queues: dict[str, Iterable[Request]] = {"waiting": self.waiting, "running": self.running}
         return with_queues(self.kv_cache_manager.state(), queues)
 

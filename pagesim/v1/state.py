@@ -1,4 +1,4 @@
-"""What pool, tables and queues look like now, as a `State` of a timeline, and how they change."""
+"""The present state of pool, tables and queues, as a `State` of a timeline, and how they change."""
 
 from __future__ import annotations
 
