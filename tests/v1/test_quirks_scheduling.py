@@ -1,0 +1,152 @@
+"""What surprises in V1's steps; the answers are those of the real release 0.33.0.
+
+The requests of w08 to w10 wait forever; here that is a number of steps in which nothing happens.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pagesim.v1 import RequestStatus
+from tests.v1.scenes import Engine, text
+
+pytestmark = pytest.mark.ch07
+
+
+def test_w08_a_prompt_that_never_fits_waits_forever_and_so_does_all_behind_it() -> None:
+    engine = Engine(4)
+    engine.add("big", text(13))
+    engine.add("small", text(2, 50))
+    assert engine.steps(3) == [{}, {}, {}]
+    assert engine.waiting == ["big", "small"]
+    assert engine.scheduler.get_num_unfinished_requests() == 2
+
+
+def test_w09_a_request_that_outgrows_the_pool_preempts_itself_and_waits_forever() -> None:
+    engine = Engine(3)
+    engine.add("a", text(6), max_tokens=20)
+    assert engine.steps(6) == [{"a": 6}, {"a": 1}, {"a": 1}, {}, {}, {}]
+    a = engine.requests["a"]
+    assert (engine.waiting, a.num_preemptions, a.num_tokens) == (["a"], 1, 9)
+
+
+@pytest.mark.parametrize(("caching", "preemptions"), [(False, 3), (True, 1)])
+def test_w10_a_prompt_admitted_by_its_first_chunk_alone(caching: bool, preemptions: int) -> None:
+    engine = Engine(
+        4,
+        scheduler_reserve_full_isl=False,
+        max_num_batched_tokens=8,
+        enable_prefix_caching=caching,
+    )
+    engine.add("a", text(14))
+    again = {} if caching else {"a": 8}
+    assert engine.steps(6) == [{"a": 8}, {}, again, {}, again, {}]
+    assert engine.requests["a"].num_preemptions == preemptions
+
+
+def test_w11_a_victim_finds_its_own_blocks_again() -> None:
+    engine = Engine(6)
+    engine.add("a", text(7))
+    engine.add("b", text(8, 50))
+    assert engine.steps(5) == [{"a": 7, "b": 8}, {"a": 1, "b": 1}, {"a": 1}, {"a": 1}, {"a": 1}]
+    assert (engine.running, engine.waiting) == (["a"], ["b"])
+    engine.scheduler.finish_requests(["a"], RequestStatus.FINISHED_ABORTED)
+    assert (engine.step(), engine.requests["b"].num_tokens) == ({"b": 2}, 11)
+
+
+def test_w12_a_step_that_preempts_admits_nothing() -> None:
+    engine = Engine(7)
+    engine.add("a", text(8))
+    engine.add("b", text(12, 50))
+    engine.step()
+    engine.add("c", text(2, 90))
+    assert (engine.step(), engine.waiting) == ({"a": 1}, ["b", "c"])
+    assert (engine.step(), engine.waiting) == ({"a": 1}, ["b", "c"])
+
+
+def test_w13_the_watermark_holds_only_while_something_runs() -> None:
+    engine = Engine(8, watermark=0.5)
+    engine.add("a", text(16))
+    engine.add("b", text(4, 50))
+    assert (engine.step(), engine.waiting, len(engine.queue)) == ({"a": 16}, ["b"], 3)
+
+
+def test_w14_prefills_and_decodes_share_a_step() -> None:
+    engine = Engine(20, max_num_batched_tokens=8)
+    engine.add("a", text(3))
+    engine.add("b", text(20, 50))
+    shared = {"a": 1, "b": 7}
+    assert engine.steps(4) == [{"a": 3, "b": 5}, shared, shared, {"a": 1, "b": 1}]
+
+
+@pytest.mark.parametrize(("names", "tokens"), [("a", 10), ("ab", 4)])
+def test_w15_the_threshold_does_not_bind_a_request_that_is_alone(names: str, tokens: int) -> None:
+    engine = Engine(20, long_prefill_token_threshold=4)
+    for at, name in enumerate(names):
+        engine.add(name, text(10, 50 * at))
+    assert engine.step() == dict.fromkeys(names, tokens)
+
+
+def test_the_adaptive_threshold_is_at_least_an_equal_share() -> None:
+    engine = Engine(20, long_prefill_token_threshold=4, long_prefill_token_threshold_adaptive=True)
+    engine.add("a", text(20))
+    engine.add("b", text(20, 50))
+    assert engine.step() == {"a": 16, "b": 16}
+
+
+def test_w25_a_victim_may_be_one_that_this_step_has_scheduled() -> None:
+    engine = Engine(6, policy="priority")
+    engine.add("low", text(7), priority=5, arrival_time=0.0)
+    engine.step()
+    engine.add("high", text(8, 50), priority=1, arrival_time=1.0)
+    assert engine.steps(3) == [{"low": 1, "high": 8}, {"high": 1}, {"high": 1}]
+    assert (engine.running, engine.waiting) == (["high"], ["low"])
+
+
+def test_w26_blocks_are_free_again_before_the_workers_hear_of_the_end() -> None:
+    engine = Engine(4)
+    engine.add("a", text(12), max_tokens=1)
+    engine.add("b", text(12, 50), max_tokens=1)
+    assert engine.step() == {"a": 12}
+    output = engine.scheduler.schedule()
+    assert (output.num_scheduled_tokens, output.finished_req_ids) == ({"b": 12}, {"a"})
+    assert output.scheduled_new_reqs[0].block_ids == ([3, 2, 1],)
+
+
+def test_w27_asynchronously_a_stop_token_wastes_a_step_and_the_length_does_not() -> None:
+    engine = Engine(async_scheduling=True)
+    engine.add("stop", text(3), stop_token_ids=[903])
+    engine.add("len", text(3, 20), max_tokens=2)
+    assert engine.steps(5) == [{"stop": 3, "len": 3}, {"stop": 1, "len": 1}, {"stop": 1}, {}, {}]
+    assert engine.requests["stop"].output_token_ids == [901, 903]
+
+
+def test_w28_with_a_window_a_prompt_longer_than_the_pool_is_admitted() -> None:
+    engine = Engine(8, sliding_window=5, max_num_batched_tokens=8)
+    engine.add("a", text(40))
+    assert engine.steps(6) == [{"a": 8}] * 5 + [{"a": 1}]
+    assert engine.table("a") == [0] * 9 + [2, 5]
+
+
+def test_w29_a_token_that_fits_its_block_preempts_nothing() -> None:
+    engine = Engine(5)
+    engine.add("a", text(6))
+    engine.add("b", text(6, 50))
+    engine.step()
+    assert engine.queue == []
+    both = {"a": 1, "b": 1}
+    assert engine.steps(3) == [both, both, {"a": 1}]
+    assert engine.requests["b"].num_preemptions == 1
+
+
+def test_hits_are_counted_when_a_request_is_admitted_and_victims_apart() -> None:
+    engine = Engine(6)
+    engine.add("a", text(7))
+    engine.add("b", text(8, 50))
+    engine.steps(5)
+    engine.scheduler.finish_requests("a", RequestStatus.FINISHED_ABORTED)
+    engine.step()
+    stats = engine.manager.make_prefix_cache_stats()
+    assert (stats.requests, stats.queries, stats.hits) == (2, 15, 0)
+    assert (stats.preempted_requests, stats.preempted_queries, stats.preempted_hits) == (1, 10, 8)
+    assert engine.manager.make_prefix_cache_stats().requests == 0
