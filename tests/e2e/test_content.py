@@ -67,7 +67,7 @@ def test_slot_numbers_on_demand(page: Page, tmp_path: Path) -> None:
 def test_contiguous_memory_is_a_strip(page: Page, tmp_path: Path) -> None:
     run = rows()
     opened(page, tmp_path, run).go(10)
-    assert page.text(".ps-stage").count("GPU memory, slot by slot") == 1
+    assert page.text(".ps-stage").count("GPU memory, in slots") == 1
     gaps = page.js("""
         const boxes = [...document.querySelectorAll('.ps-cell .edge')]
           .map((e) => e.getBoundingClientRect());
@@ -77,6 +77,22 @@ def test_contiguous_memory_is_a_strip(page: Page, tmp_path: Path) -> None:
     reserved = page.js("return document.querySelectorAll('.ps-cell .reserved').length")
     state = run.at(10)
     assert reserved == sum(len(t.block_ids) - len(t.token_ids) for t in state.tables.values())
+
+
+def test_a_row_of_larger_units_counts_slots_as_well(page: Page, tmp_path: Path) -> None:
+    run = rows(unit=4)
+    opened(page, tmp_path, run).go(10)
+    (_, table), *_ = run.at(10).tables.items()
+    first, last = 4 * table.block_ids[0], 4 * table.block_ids[-1] + 3
+    assert f"slots {first}\u2013{last}" in page.text(".ps-stage")
+    filled = page.js("""
+        const rects = [...document.querySelectorAll('.ps-stage .under rect')]
+          .filter((r) => r.getAttribute('height') === '15');
+        const [whole] = rects.filter((r) => r.getAttribute('class') === 'thin');
+        const [tokens] = rects.filter((r) => r.getAttribute('fill') === '#56B4E9'
+          && r.getAttribute('class') !== 'reserved');
+        return tokens.getAttribute('width') / whole.getAttribute('width');""")
+    assert abs(filled - len(table.token_ids) / (last - first + 1)) < 0.01
 
 
 def test_it_opens_where_there_is_something_to_see(page: Page, tmp_path: Path) -> None:

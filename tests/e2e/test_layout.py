@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
+from pagesim.simulation.rows import record_max
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_geometry import shared, simulated
@@ -52,13 +53,11 @@ return found;
 """
 
 
-def rows() -> pagesim.Timeline:
+def rows(unit: int = 1) -> pagesim.Timeline:
     """Contiguous memory: five requests, each in a row for the longest answer."""
     requests = [pagesim.workload.Request(f"r{i}", 0.0, 6 + i, 5 + 2 * i) for i in range(5)]
-    run = pagesim.simulate(
-        requests, policy="max", max_model_len=20, pool=80, record=True, progress=False
-    )
-    assert isinstance(run, pagesim.Simulation) and run.timeline is not None
+    run = record_max(requests, pool=80, max_model_len=20, unit=unit)
+    assert run.timeline is not None
     return run.timeline
 
 
@@ -79,6 +78,7 @@ RUNS = {
     "many": lambda: scenes.scheduled(40),
     "simulated": simulated,
     "rows": rows,
+    "rows of units": lambda: rows(4),
 }
 
 

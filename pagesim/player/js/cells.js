@@ -55,19 +55,24 @@ export class Cells {
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
     if (detail === 3) this.strip(cell, state, owners, look);
     else if (detail) this.texts(cell, owners, look);
-    else if (cell.first && h >= 9) this.put(cell, -4, h - 3, "end tiny muted", `${id}`);
+    else if (cell.first && h >= 9) {
+      this.put(cell, -4, h - 3, "end tiny muted", `${layout.contiguous ? id * state.blockSize : id}`);
+    }
     cell.texts.done();
   }
 
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box. */
   fill({ id, fills }, state, owners, { refs, waiting, isNull, fill }) {
-    const { w, h, detail } = this.stage.layout.cell, across = detail === 3;
+    const { contiguous, cell: { w, h, detail } } = this.stage.layout, across = detail === 3 || contiguous;
     const filled = ((across ? w : h) * fill) / state.blockSize;
     const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
-    if (this.stage.layout.contiguous && refs && !fill) { // a row without tokens yet
-      fills.next({ d: box(0, 0, w, h), class: "reserved", fill: owners[0]?.color ?? "none" });
-      fills.next({ d: box(0, 0, w, h), class: "hatched", fill: "url(#ps-hatch)" });
-    } else if ((refs || waiting) && (filled || isNull || owners.length === 0)) {
+    if (contiguous && refs && filled < w) { // the part of a row that is still without tokens
+      const d = box(filled, 0, w - filled, h);
+      fills.next({ d, class: "reserved", fill: owners[0]?.color ?? "none" });
+      fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
+    }
+    if (contiguous && !filled) return;
+    if ((refs || waiting) && (filled || isNull || owners.length === 0)) {
       const each = (across ? h : w) / colors.length, whole = isNull || !filled;
       colors.forEach((owner, i) => {
         const d = across ? box(0, i * each, whole ? w : filled, each)
@@ -80,7 +85,7 @@ export class Cells {
       const d = across ? box(0, 0, filled, h) : box(0, h - filled, w, filled);
       fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
     }
-    if (!across) return;
+    if (detail !== 3) return;
     const { slot } = this.stage.layout.cell;
     let ticks = "";
     for (let i = 1; i < state.blockSize; i++) ticks += `M${i * slot} 0v${h}`;

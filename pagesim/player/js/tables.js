@@ -165,14 +165,14 @@ function stretch(stage, table, y, view) {
   const { under: layer, over, run, cells, layout: { left: end, cell } } = stage, look = run.look(table.name);
   const hit = { seq: table.name }, left = MARGIN + 78, unit = Math.min((end - left - 80) / run.most.length, 26);
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
-  const width = unit * table.ids.length, filled = unit * table.filled;
+  const width = unit * table.ids.length, size = run.header.block_size, filled = (unit * table.filled) / size;
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 6), "strong name", hit);
   layer.rect(left, y + 1, filled, 15, faded, look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
-  const [first, last] = [table.ids[0], table.ids.at(-1)];
+  const first = table.ids[0] * size, last = (table.ids.at(-1) + 1) * size - 1;
   layer.text(left + width + 6, y + 12, `slots ${first}\u2013${last}`, "muted small");
   for (let from = 0; from < table.ids.length;) { // around it in memory, line by line
     const start = cells.at[table.ids[from]];

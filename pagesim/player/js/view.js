@@ -67,7 +67,7 @@ export class Stage {
       put(left - 66 + 17, HEAD + 13, "mid small muted", "block");
       put(left - 66 + 50, HEAD + 13, "mid small muted", "filled");
     }
-    const { header } = run, what = contiguous ? "memory, slot by slot" : "pool";
+    const { header } = run, what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
       if (!count) return;
       const x = pools[i].x - (cell.before ?? 0), y = pools[i].y - 23;
