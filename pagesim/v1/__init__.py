@@ -13,6 +13,7 @@ from pagesim.v1.kv_cache_utils import FreeKVCacheBlockQueue, KVCacheBlock, hash_
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
 from pagesim.v1.request import Request, RequestStatus
 from pagesim.v1.scheduler import Scheduler
+from pagesim.v1.starvation import why_it_waits_forever
 
 __all__ = [
     "BlockPool",
@@ -32,4 +33,5 @@ __all__ = [
     "SchedulerConfig",
     "SchedulerOutput",
     "hash_block_tokens",
+    "why_it_waits_forever",
 ]

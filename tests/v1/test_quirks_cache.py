@@ -1,4 +1,4 @@
-"""What surprises in V1's blocks and prefix cache; the answers are those of the real release 0.33.0."""
+"""What surprises in V1's blocks and prefix cache; the answers are those of release 0.33.0."""
 
 from __future__ import annotations
 

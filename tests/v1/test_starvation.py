@@ -1,0 +1,73 @@
+"""A request that waits forever is named, and one that does not is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pagesim.v1 import Request
+from pagesim.v1.starvation import why_it_waits_forever
+from tests.v1.scenes import Engine, text
+
+pytestmark = pytest.mark.ch07
+
+
+@pytest.mark.parametrize(
+    ("blocks", "prompt", "options", "steps", "why"),
+    [
+        (4, 13, {}, 0, "'a' needs 4 blocks for its 13 tokens, and the pool has 3"),
+        (3, 6, {}, 4, "'a' needs 3 blocks for its 9 tokens, and the pool has 2"),
+        (
+            4,
+            14,
+            {"scheduler_reserve_full_isl": False, "max_num_batched_tokens": 8},
+            2,
+            "'a' needs 4 blocks for its 14 tokens, and the pool has 3",
+        ),
+        (
+            12,
+            9,
+            {"enable_chunked_prefill": False, "max_num_batched_tokens": 8},
+            0,
+            "'a' computes 9 tokens at once, because chunked prefill is off, and a step has 8",
+        ),
+    ],
+)
+def test_it_is_named_and_its_steps_are_empty(
+    blocks: int, prompt: int, options: dict[str, Any], steps: int, why: str
+) -> None:
+    engine = Engine(blocks, **options)
+    engine.add("a", text(prompt), max_tokens=20)
+    engine.steps(steps)
+    assert why_it_waits_forever(engine.scheduler, engine.requests["a"]) == f"request {why}"
+    assert engine.requests["a"].num_output_tokens == (3 if steps == 4 else 0)
+    assert engine.steps(5) == [{}] * 5
+
+
+@pytest.mark.parametrize(
+    ("blocks", "prompt", "options"),
+    [
+        (5, 13, {}),
+        (8, 40, {"sliding_window": 5, "max_num_batched_tokens": 8}),
+        (12, 8, {"enable_chunked_prefill": False, "max_num_batched_tokens": 8}),
+        (
+            12,
+            9,
+            {
+                "enable_chunked_prefill": False,
+                "max_num_batched_tokens": 8,
+                "long_prefill_token_threshold": 4,
+            },
+        ),
+    ],
+)
+def test_it_is_not_named_and_it_ends(blocks: int, prompt: int, options: dict[str, Any]) -> None:
+    engine = Engine(blocks, **options)
+    engine.add("a", text(prompt), max_tokens=1)
+    engine.add("z", text(1, 90), max_tokens=1)
+    its: Request = engine.requests["a"]
+    for _ in range(20):
+        assert why_it_waits_forever(engine.scheduler, its) is None
+        engine.step()
+    assert its.is_finished() and not engine.scheduler.requests
