@@ -79,7 +79,9 @@ class _Told:
     @property
     def was_last_resort(self) -> bool:
         """Whether the evicted blocks came from another list than the free blocks do."""
-        first = next(iter(self.state.lists), None)
+        if len(self.state.lists) < 2:
+            return False
+        first = next(iter(self.state.lists))
         return not self.evicted or self.source.get(self.evicted[0], "") != first
 
 

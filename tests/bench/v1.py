@@ -1,9 +1,9 @@
 """How fast are V1's manager, requests and scheduler? Prints operations per second, and what
 recording costs; run by `make bench`.
 
-The work: 64 requests with prompts of 512 tokens and 256 more, one a step, on 4,097 blocks of 16; and
-96 requests (256 prompt, 128 output tokens) through a scheduler with 2,000 blocks, so that some are
-preempted. The medians of several runs.
+The work: 64 requests with prompts of 512 tokens and 256 more, one a step, on 4,097 blocks of 16;
+and 96 requests (256 prompt, 128 output tokens) through a scheduler with 2,000 blocks, so that some
+are preempted. The medians of several runs.
 """
 
 from __future__ import annotations

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
+import pagesim
 from pagesim.errors import UnsupportedError, UsageError
 from pagesim.v1 import (
     BlockPool,
@@ -266,15 +268,21 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
 }
 
 
+@pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("name", FAILING)
-def test_a_call_that_raises_changes_nothing(name: str) -> None:
+def test_a_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
     manager, its, new = scene()
     before, fields = everything(manager), (vars_of(its), vars_of(new))
     call, error, message = FAILING[name]
-    with pytest.raises(error, match=message):
-        call(manager, its, new)
-    assert everything(manager) == before
-    assert (vars_of(its), vars_of(new)) == fields
+    with pagesim.record(manager) if recorded else nullcontext() as run:
+        with pytest.raises(error, match=message):
+            call(manager, its, new)
+        assert everything(manager) == before
+        assert (vars_of(its), vars_of(new)) == fields
+        assert run is None or run.at(-1) == manager.state()
+        manager.free(its)
+        assert run is None or run.at(-1) == manager.state()
+    assert run is None or {event.kind for event in run} <= {"failed", "free"}
 
 
 @pytest.mark.parametrize(
@@ -366,17 +374,20 @@ def ended() -> Request:
     return its
 
 
+@pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("name", SCHEDULER_CALLS)
-def test_a_scheduler_call_that_raises_changes_nothing(name: str) -> None:
+def test_a_scheduler_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
     its = with_two()
     pool = its.kv_cache_manager.block_pool
     pool.free_block_queue.remove(pool.blocks[11])
     pool.blocks[11].ref_cnt = 1
     before = everything(its)
     call, error, message = SCHEDULER_CALLS[name]
-    with pytest.raises(error, match=message):
-        call(its)
-    assert everything(its) == before
+    with pagesim.record(its) if recorded else nullcontext() as run:
+        with pytest.raises(error, match=message):
+            call(its)
+        assert everything(its) == before
+        assert run is None or run.at(-1) == its.state()
 
 
 def test_an_output_is_taken_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,11 @@ def test_a_file_has_the_same_states(path: Path, tmp_path: Path) -> None:
     assert len(loaded) == len(run) > 5
     for step, state in states[:: max(1, len(states) // 20)]:
         assert loaded.at(step) == state
-    assert [event.caption for event in loaded] == [event.caption for event in run]
+    captions = [event.caption for event in run]
+    assert [event.caption for event in loaded] == captions
+    for caption in captions:
+        assert re.fullmatch(r"\S.*[^.]\.", caption), caption
+        assert not re.search(r"None|  |CPU|evictor|swap|no block was free", caption), caption
 
 
 # -- what a reader sees ------------------------------------------------------------------------
