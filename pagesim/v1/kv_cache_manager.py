@@ -173,9 +173,7 @@ class KVCacheManager:
         if self._has_window:
             in_flight = request.num_in_flight_tokens
             before = self.block_pool.get_num_free_blocks()
-            gone = tables.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
-            if self.journal.recording:
-                tell_skipped(self.journal, request, self.get_blocks(request_id).blocks[0], gone)
+            self.remove_skipped_blocks(request_id, max(total_computed - in_flight, 0))
             free += self.block_pool.get_num_free_blocks() - before
         need = min(total_computed + num_new_tokens + num_lookahead_tokens, self.max_model_len)
         num_blocks = tables.get_num_blocks_to_allocate(request_id, need, hits, computed)
@@ -183,39 +181,46 @@ class KVCacheManager:
             return None
 
         if request_id not in tables.req_to_blocks:
-            self.journal.opened(request, request_id)
+            self._open(request, hits, computed)
         if hits:
-            if self.journal.recording:
-                tell_hits(self.journal, request, hits, self.block_size, self._num_skipped(computed))
             tables.allocate_new_computed_blocks(request_id, hits, computed)
         new_blocks = tables.allocate_new_blocks(request_id, need) if num_blocks else []
         end = min(total_computed + num_new_tokens, self.max_model_len)
-        if end > self._num_slots.get(request_id, -1):
-            self._num_slots[request_id] = end
-        if self.journal.recording:
-            tell_written(
-                self.journal,
-                request,
-                tables.req_to_blocks[request_id],
-                self.block_size,
-                total_computed,
-                end,
-                len(hits) + len(new_blocks),
-            )
+        self._written(request, total_computed, end, len(hits) + len(new_blocks))
         if self.enable_caching:
             # Before they are computed: a step is atomic, so no other request can read them earlier.
             # Slots ahead of the known tokens hold nothing yet.
             tables.cache_blocks(request, min(total_computed + num_new_tokens, request.num_tokens))
         return KVCacheBlocks((new_blocks,)) if new_blocks else self.empty_kv_cache_blocks
 
+    def _open(
+        self, request: Request, hits: Sequence[KVCacheBlock], num_computed_tokens: int
+    ) -> None:
+        """A table begins, with these hits if there are any."""
+        if request.block_size not in (None, self.block_size):
+            raise UsageError(
+                f"request {request.request_id!r} has hashes of blocks of {request.block_size} "
+                f"tokens, and the cache has blocks of {self.block_size}"
+            )
+        self.journal.opened(request, request.request_id)
+        if hits and self.journal.recording:
+            skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
+            num_gone = skipped // self.block_size
+            tell_hits(self.journal, request, hits, self.block_size, num_gone)
+
+    def _written(self, request: Request, start: int, end: int, num_new_blocks: int) -> None:
+        """These positions have slots now, in a table that has grown by so many blocks."""
+        request_id = request.request_id
+        if end > self._num_slots.get(request_id, -1):
+            self._num_slots[request_id] = end
+        if self.journal.recording:
+            table = self.single_type_manager.req_to_blocks[request_id]
+            tell_written(self.journal, request, table, self.block_size, start, end, num_new_blocks)
+
     def tell_known(self, request: Request) -> None:
         """Tell a recording the tokens whose slots were written before they were sampled."""
         if written := self._num_slots.get(request.request_id):
             self.journal.tell((KNOWN, request, request.all_token_ids, written))
-
-    def _num_skipped(self, num_computed_tokens: int) -> int:
-        skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
-        return skipped // self.block_size
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, hits: Sequence[KVCacheBlock]

@@ -206,6 +206,11 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
         UsageError,
         "4 computed tokens do not fill the 0 blocks",
     ),
+    "other blocks": (
+        lambda m, its, new: m.allocate_slots(Request("x", [1], block_size=8), 1),
+        UsageError,
+        "request 'x' has hashes of blocks of 8 tokens, and the cache has blocks of 4",
+    ),
     "caching without a table": (
         lambda m, its, new: m.cache_blocks(new, 8),
         UsageError,
