@@ -194,7 +194,7 @@ def test_from_a_word_to_its_bytes(page: Page, tmp_path: Path) -> None:
     )
     for place in (".ps-stage .under text", '.ps-cell[data-block="2"] text'):
         page.js(point, place, "fathers")
-        assert page.text(".ps-detail") == said, place
+        assert page.text(".ps-detail").startswith(said + " Block 2 (GPU)"), place
         assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 3
     page.js("document.querySelector('.ps-picture').dispatchEvent(new PointerEvent('pointerleave'))")
     assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 0

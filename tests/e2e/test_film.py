@@ -43,4 +43,4 @@ def test_a_word_names_the_program_that_reads_it(page: Page, tmp_path: Path) -> N
         const at = { clientX: box.left + 5, clientY: (box.top + box.bottom) / 2, bubbles: true };
         document.elementFromPoint(at.clientX, at.clientY)
           .dispatchEvent(new PointerEvent('pointermove', at));""")
-    assert page.text(".ps-detail").endswith("; program (0, 0), head 1 reads it (1.0).")
+    assert "; program (0, 0), head 1 reads it (1.0). Block 0" in page.text(".ps-detail")

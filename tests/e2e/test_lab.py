@@ -29,12 +29,13 @@ def test_a_chapter_runs_and_its_players_step(lab: Lab, page: Page, name: str) ->
         page.driver.switch_to.frame(frame)
         page.ready()
         assert page.data("ready") == "true"
-        before, step = page.picture(), page.step
+        # Without the pixels: a frame that grows may move by a part of one.
+        before, step = page.picture()[:2], page.step
         page.click("next")
         assert page.step == step + 1
-        assert page.picture() != before
+        assert page.picture()[:2] != before
         page.click("prev")
-        assert page.picture() == before
+        assert page.picture()[:2] == before
         page.top()
     page.shot(f"lab-{name.removesuffix('.ipynb')}")
 
@@ -78,7 +79,7 @@ story = pagesim.Story(gpu_blocks=8, block_size=4)
 s0 = story.arrive("a b c d e")
 pagesim.predict("ch02 first", GUESS, truth=lambda: s0.block_ids)
 """
-    for guess, verdict in (("[1, 0]", "Not so"), ("[0, 1]", "Right")):
+    for guess, verdict in (("[1, 0]", "Wrong"), ("[0, 1]", "Right")):
         lab.open(page, lab.notebook("predict.ipynb", source.replace("GUESS", guess)))
         lab.run_all(page)
         page.wait(".jp-OutputArea-output")
@@ -92,7 +93,9 @@ def player(lab: Lab, page: Page) -> Page:
     """A notebook with one run, shown; the tab is inside the player."""
     lab.open(page, lab.notebook("player.ipynb", SHOW))
     lab.run_all(page)
-    return page.frame("iframe.pagesim-frame").ready()
+    player = page.frame("iframe.pagesim-frame").ready()
+    player.js("pagesimPlayer.goto(0)")
+    return player
 
 
 def test_buttons_keys_go_to_and_predict(player: Page) -> None:

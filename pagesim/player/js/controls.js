@@ -326,7 +326,7 @@ export class Player {
     }
     if (what && !("block" in what)) text = this.describeTable(what.seq);
     const found = hit?.word ? follow(this.state, hit.word) : null;
-    if (found) text = wayOfWord(this.state, this.run.events[this.step - 1], found, this.label);
+    if (found) text = `${wayOfWord(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
     this.stage.trace(found);
     if (this.detail.textContent !== text) this.detail.textContent = text;
   }
