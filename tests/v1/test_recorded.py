@@ -10,7 +10,7 @@ import pytest
 
 import pagesim
 from pagesim.errors import UsageError
-from pagesim.replay import PLAYERS
+from pagesim.replay import PLAYERS, replay_file
 from pagesim.timeline import State, Timeline, Tokens
 from pagesim.v1 import CacheConfig, KVCacheManager, Request, Scheduler, SchedulerConfig
 from tests.v1.test_recordings import RECORDINGS, lines_of
@@ -61,6 +61,14 @@ def test_every_state_is_the_subjects(path: Path, skip: int) -> None:
     for run, states in recorded(path, skip):
         for step, state in states:
             assert run.at(step) == state, (step, run[step - 1])
+
+
+@FILES
+def test_recording_changes_no_answer(path: Path) -> None:
+    result = replay_file(path, record_runs=True)
+    assert result.mismatch is None, result.mismatch
+    resets = sum(line.get("op") == "reset" for line in lines_of(path))
+    assert len(result.runs) == 1 + resets and sum(map(len, result.runs)) > 50
 
 
 @FILES
