@@ -48,6 +48,19 @@ def test_a_cell_that_shows_nothing_or_asks_is_no_slide() -> None:
     assert len(column) == 1
 
 
+def test_a_folded_answer_is_no_slide_of_its_own() -> None:
+    def showing(html: str) -> NotebookNode:
+        shown = new_output("display_data", {"text/html": html, "text/plain": ""})
+        return new_code_cell(html[:9], outputs=[shown])
+
+    why = new_markdown_cell("<details><summary>Why?</summary>\n\nSo.\n\n</details>")
+    answer = showing('<details class="answer">3</details>')
+    (column,) = columns(new_markdown_cell("What?"), answer, why)
+    assert [(slide.text, len(slide.below)) for slide in column] == [("# 1 · A", 0), ("What?", 2)]
+    (column,) = columns(showing('<iframe class="pagesim-frame"></iframe>'), answer, why)
+    assert [len(slide.below) for slide in column] == [0, 0, 1], "a player fills its slide"
+
+
 def test_a_long_text_is_cut_between_paragraphs_but_not_within_an_answer() -> None:
     folded = "<details><summary>Why?</summary>\n\n" + "why. " * 100 + "\n\nmore\n\n</details>"
     texts = list(slides.parts("\n\n".join(["one. " * 150, "two. " * 150, folded])))

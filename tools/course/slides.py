@@ -33,6 +33,13 @@ class Slide:
     text: str = ""
     code: str = ""
     outputs: list[NotebookNode] = field(default_factory=list)
+    below: list["Slide"] = field(default_factory=list)
+    """Folded answers that belong to it."""
+
+    def shows(self, what: str) -> bool:
+        """Whether all that it shows begins with ``what``, in HTML."""
+        texts = [output.get("data", {}).get("text/html", "") for output in self.outputs]
+        return all(text.startswith(what) for text in [*([self.text] * bool(self.text)), *texts])
 
 
 def stacks(chapter: site.Chapter) -> list[list[Slide]]:
@@ -63,9 +70,15 @@ def parts(text: str, most: int = 900) -> Iterator[str]:
 
 
 def joined(slides: list[Slide]) -> Iterator[Slide]:
-    """A short text and the lines that the cell below it printed are one slide."""
+    """A short text and the lines that the cell below it printed are one slide.
+
+    A folded answer stands on the slide of its question, or with other answers behind a player.
+    """
     before: Slide | None = None
     for slide in slides:
+        if before and slide.shows("<details") and "<iframe" not in str(before.outputs):
+            before.below.append(slide)
+            continue
         if before and not before.code and slide.code and len(before.text) < SHORT:
             lines = sum(len(output.get("text", LONG).splitlines()) for output in slide.outputs)
             if lines <= 12:
