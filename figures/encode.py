@@ -6,6 +6,7 @@ Every kind of file includes the figure's words: an SVG as title and desc, PNG an
 import base64
 import html
 import io
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ FOLLOW_LAB = (
     '<style>[data-jp-theme-light="true"] .pagesim-figure { color-scheme: light; } '
     '[data-jp-theme-light="false"] .pagesim-figure { color-scheme: dark; }</style>'
 )
+SPOTS = "<style>.pagesim-spot:hover { outline: 2px solid #0b5fff; }</style>"
 KINDS = (".svg", ".png", ".pdf")
 
 
@@ -84,7 +86,24 @@ def img_tag(figure: Figure, alt: str | None = None) -> str:
     words = " ".join((alt or words_of(figure)).split())
     data = base64.b64encode(image_bytes(figure, ".svg", words)).decode("ascii")
     follow = FOLLOW_LAB if getattr(figure, "theme", None) is None else ""
-    return (
-        f'{follow}<img class="pagesim-figure" alt="{html.escape(words)}" '
+    image = (
+        f'<img class="pagesim-figure" alt="{html.escape(words)}" '
         f'src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
+    )
+    spots = "".join(_spot(figure, *spot) for spot in getattr(figure, "spots", ()))
+    if spots:
+        image = f'<div style="position: relative; display: inline-block">{image}{spots}</div>'
+    return f"{SPOTS if spots else ''}{follow}{image}"
+
+
+def _spot(figure: Figure, box: Any, words: str) -> str:
+    """A place over the image, in parts of its size, so that it scales with it."""
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    style = (
+        f"left: {box.x / width:.3%}; top: {box.y / height:.3%}; "
+        f"width: {box.w / width:.3%}; height: {box.h / height:.3%}"
+    )
+    return (
+        f'<span class="pagesim-spot" title="{html.escape(words)}" '
+        f'style="position: absolute; {style}"></span>'
     )

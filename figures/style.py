@@ -132,6 +132,11 @@ class Picture(Figure):
     heading = ""
     theme: Theme | None = None
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.spots: list[tuple[Box, str]] = []
+        """Places that say something when they are pointed at in a notebook."""
+
     def _repr_html_(self) -> str | None:
         return img_tag(self) if self.alt else None
 

@@ -85,7 +85,30 @@ def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
     for place, (key, name) in enumerate(FOOTPRINTS.items()):
         _draw_lines(axes, moved + SECTION + place * LINE_ROW, name, data["footprints"][key])
     _draw_legend(axes, legend, max(group, per_row))
+    for y, rows, loads, what in (
+        (keys, key_rows, data["k"], "vec"),
+        (values, value_rows, data["v"], "row"),
+    ):
+        height = 2 * HEADER + len(rows) * ROW
+        for lane in range(LANES):
+            box = Box(LEFT + lane * CELL, y + SECTION, CELL, height)
+            figure.spots.append((box, _told(lane, loads, what)))
     return figure
+
+
+def _told(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
+    """What is said of a lane that is pointed at: all of its loads."""
+    read = [(load[what][lane], load["token"][lane]) for load in loads]
+    read = [(value, token) for value, token in read if value is not None]
+    if not read:
+        return f"Lane {lane} reads nothing here."
+    numbers, tokens = [value for value, _ in read], sorted({token for _, token in read})
+    whose = "key" if what == "vec" else "value"
+    return (
+        f"Lane {lane}, {_count(len(read), 'load')}: {what}{'s' * (len(numbers) > 1)} "
+        f"{_some(numbers)}; {whose}{'s' * (len(tokens) > 1)} of "
+        f"token{'s' * (len(tokens) > 1)} {_some(tokens)}."
+    )
 
 
 def _subtitle(c: Mapping[str, int]) -> str:

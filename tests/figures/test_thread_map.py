@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from matplotlib.text import Text
 from figures import alt_text, style
 from figures.charts.thread_map import FOLLOWED, LEFT, thread_map
 from figures.display import image_bytes
+from figures.encode import img_tag
 from tests.figures.test_block_layout import overlapping
 
 DATA = Path(__file__).parents[2] / "figures" / "data" / "thread_map.json"
@@ -165,3 +167,22 @@ def test_the_same_bytes_each_time(data: dict[str, Any]) -> None:
     first = image_bytes(thread_map(data), ".svg")
     assert first == image_bytes(thread_map(data), ".svg")
     assert len(first) < 400_000
+
+
+def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any]) -> None:
+    figure = thread_map(data)
+    keys, values = (figure.spots[:32], figure.spots[32:])
+    assert len(keys) == len(values) == 32
+    a, b, c, *_, last = (load["vec"][0] for load in data["k"])
+    loads, token = len(data["k"]), data["k"][0]["token"][0]
+    said = f"Lane 0, {loads} loads: vecs {a}, {b}, {c}, \N{HORIZONTAL ELLIPSIS}, {last}; "
+    assert keys[0][1] == f"{said}key of token {token}."
+    for lane, (box, _) in enumerate(keys):
+        assert box.x == LEFT + lane * box.w
+    tag = img_tag(figure)
+    assert tag.count('class="pagesim-spot"') == 64
+    assert all(0 <= float(part) <= 100 for part in re.findall(r"(?:left|top): ([\d.]+)%", tag))
+
+
+def test_other_figures_have_no_spots(data: dict[str, Any]) -> None:
+    assert "pagesim-spot" not in img_tag(style.picture(lambda: (style.sheet(9, 9)[0], "words"))())
