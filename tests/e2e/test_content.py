@@ -198,3 +198,14 @@ def test_from_a_word_to_its_bytes(page: Page, tmp_path: Path) -> None:
         assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 3
     page.js("document.querySelector('.ps-picture').dispatchEvent(new PointerEvent('pointerleave'))")
     assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 0
+
+
+def test_a_printed_step_has_no_controls(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.small()).go(4)
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = """
+        return [...document.querySelectorAll('button, input')]
+          .filter((n) => n.offsetParent).length;"""
+    assert page.js(shown) == 0
+    assert page.one(".ps-stage").is_displayed() and page.one(".ps-caption").is_displayed()
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

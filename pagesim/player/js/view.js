@@ -73,7 +73,7 @@ export class Stage {
       const x = pools[i].x - (cell.before ?? 0), y = pools[i].y - 23;
       put(x, y, "heading", `${header.pool_names[i]} ${what}`);
       if (cell.detail !== 3) return;
-      put(pools[i].x - 7, y + 16, "end small muted", "block");
+      if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
       put(pools[i].x, y + 16, "small muted", "slots");
       put(pools[i].x + cell.w + cell.behind - 12, y + 16, "end small muted", "owners");
     });
