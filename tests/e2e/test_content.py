@@ -48,6 +48,18 @@ def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page, tmp_
                 assert said[1 : 1 + len(tokens)] == tokens, (step, block)
 
 
+def test_the_words_are_those_of_the_last_writer(page: Page, tmp_path: Path) -> None:
+    """The child's table was the last to name the block; then it left it to its parent."""
+    story = pagesim.Story(gpu_blocks=4, block_size=4)
+    parent = story.arrive("one two")
+    child = parent.fork()
+    child.write("hers")
+    parent.write("his")
+    opened(page, tmp_path, story.run).go(len(story.run))
+    assert page.js(WORDS, 0) == ["0", "one", "two", "his", "s0"]
+    assert page.js(WORDS, 1) == ["1", "one", "two", "hers", "s1"]
+
+
 def test_cached_blocks_without_owners_keep_theirs(page: Page, tmp_path: Path) -> None:
     story = pagesim.Story(gpu_blocks=8, block_size=2, caching=True)
     story.arrive("one two three four").leave()

@@ -26,6 +26,8 @@ def test_a_film(page: Page, tmp_path: Path) -> None:
     run.to_html(tmp_path / "film.html")
     page.open(tmp_path / "film.html").go(1)
     assert (page.js(LIT, 0), page.js(LIT, 1)) == (2, 0)
+    classes = "return [...document.querySelectorAll('.lit')].map((r) => r.getAttribute('class'))"
+    assert page.js(classes) == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
     assert page.js(DIALS) == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
     page.key("ARROW_RIGHT")
     assert (page.js(LIT, 0), page.js(LIT, 1)) == (0, 1)

@@ -101,7 +101,7 @@ def test_the_sandbox_stops_it(name: str, sandboxed: Process, victim: dict[str, A
 @pytest.mark.parametrize("name", [n for n in attacks.OUTSIDE if n != SECRET])
 def test_without_the_sandbox_it_works(name: str, weakened: Process, victim: dict[str, Any]) -> None:
     if name == "become root" and os.getuid() != 0:
-        pytest.skip("nobody here is root")
+        pytest.skip("this process is not root")
     assert weakened.taken == []
     assert tried(weakened, attacks.OUTSIDE[name], victim)["value"] == "done"
 
