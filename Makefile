@@ -40,10 +40,11 @@ lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes f
 test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)
 
-nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels, every wrong answer graded, V1
+nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels, every wrong answer graded, V1, a run of 200,000 events
 	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
 	PAGESIM_GRADE_ALL=1 $(PY) -m pytest tests/exercises/grading/test_exercises.py
+	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_machine_scheduler.py
 
 notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
