@@ -32,6 +32,7 @@ manager.allocate(pagesim.SequenceGroup("r0", [sequence]))
 assert manager.get_block_table(sequence) == [0, 1]
 assert "site-packages" in pagesim.__file__, pagesim.__file__
 run = pagesim.simulate(pagesim.workload.sharegpt_like(9, seed=0))  # its lengths are in the wheel
+assert len(pagesim.workload.mooncake_conversation()) == 1000  # and so is this
 assert run.requests.num_finished == 9
 assert not {"torch", "triton"} & set(sys.modules)
 print("simulated")

@@ -1,10 +1,11 @@
-"""Request streams: generated from a seed, drawn from fitted summaries, or read from files."""
+"""Request streams: generated from a seed, drawn from fitted summaries, published, or from files."""
 
 from pagesim.workload.files import load
 from pagesim.workload.fitted import azure_conv_like, mooncake_like, sharegpt_like
 from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import WorkloadError
 from pagesim.workload.synthetic import gamma, lognormal, paper_alpaca, paper_sharegpt
+from pagesim.workload.traces import mooncake_conversation
 
 __all__ = [
     "Request",
@@ -14,6 +15,7 @@ __all__ = [
     "gamma",
     "load",
     "lognormal",
+    "mooncake_conversation",
     "mooncake_like",
     "paper_alpaca",
     "paper_sharegpt",
