@@ -18,6 +18,7 @@ _HOMES = {
     "copy_blocks": "kernels.block_copy",
     "from_cuda_layout": "kernels.layouts",
     "fused_decode": "kernels.attention.fused_decode",
+    "kv_pool": "kernels.pool",
     "online_softmax": "kernels.softmax",
     "paged_attention_v1": "kernels.attention.v1",
     "paged_attention_v2": "kernels.attention.v2",

@@ -96,7 +96,7 @@ class Story:
         A sequence with one such token decodes, one with more prefills; prefills come first.
         Afterwards these tokens count as computed. See `pagesim.cache.AttentionMetadata`.
         """
-        from pagesim.cache.attention_metadata import build_attention_metadata
+        from pagesim.cache.metadata_v0 import build_attention_metadata
 
         running = [writer for writer in self.writers if writer.seq.status is RUNNING]
         parts = [writer.metadata() for writer in running if writer.num_uncomputed]

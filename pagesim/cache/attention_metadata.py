@@ -1,60 +1,43 @@
 """One step's batch as attention kernels take it: all tokens in a row, and where each belongs.
 
-Prefills come before decodes, and the tokens of a sequence are adjacent. For example, two prompts of
-5 and 3 tokens, the first with 2 tokens already computed, and a sequence of 9 that decodes:
+Prefills come before decodes, and the tokens of a sequence are adjacent. For example, a prompt of 5
+tokens of which 2 are computed, the first 3 tokens of a longer one, and a 9th token that decodes:
 
     tokens             2  3  4 | 0  1  2 | 8          (their positions)
     query_start_loc    0         3         6   7
     context_lens       2         0         8          computed before
     seq_lens           5         3         9          seen by the last token, itself included
+    sample_rows              2             6          the rows whose output is sampled from
 
-Source: vLLM 0.6.4.post1, ``ModelInputForGPUBuilder`` in ``vllm/worker/model_runner.py`` and
-``FlashAttentionMetadataBuilder`` in ``vllm/attention/backends/flash_attn.py``.
+It is one ragged batch: ``kernels.paged_prefill`` serves all of it, because a decode is a sequence
+with one query. Kernels for decodes alone take the rows from ``num_prefill_tokens`` on.
+
+:func:`pagesim.cache.build_attention_metadata` makes it from a step of V0, and
+:func:`pagesim.cache.build_v1_metadata` from one of V1.
+
+Source: vLLM 0.6.4.post1, ``FlashAttentionMetadataBuilder`` in
+``vllm/attention/backends/flash_attn.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.cache.slot_mapping import pad_block_tables, prompt_slots, slots_of
-from pagesim.checks import check_int
-from pagesim.errors import UsageError
-from pagesim.v0.sequence import SequenceData
 
-
-class ScheduledGroup(Protocol):
-    """The part of a group's ``SequenceGroupMetadata`` that is read here."""
-
-    @property
-    def request_id(self) -> str: ...
-
-    @property
-    def is_prompt(self) -> bool: ...
-
-    @property
-    def seq_data(self) -> Mapping[int, SequenceData]: ...
-
-    @property
-    def block_tables(self) -> Mapping[int, Sequence[int]]: ...
-
-    @property
-    def token_chunk_size(self) -> int: ...
-
-    @property
-    def computed_block_nums(self) -> Sequence[int]: ...
+SeqId = int | str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMetadata:
     """A batch of T tokens of S sequences; the names are vLLM's."""
 
-    seq_ids: list[int]
-    """[S]"""
+    seq_ids: list[SeqId]
+    """[S]; in V1, ids of requests."""
     input_tokens: NDArray[np.int64]
     """[T], what the model computes in this step."""
     input_positions: NDArray[np.int64]
@@ -62,13 +45,18 @@ class AttentionMetadata:
     slot_mapping: NDArray[np.int64]
     """[T], where each token's key and value are written; -1: nowhere."""
     block_tables: NDArray[np.int32]
-    """[S, longest table], filled up with -1."""
+    """[S, longest table]; -1 fills it up, and stands for blocks behind a sliding window."""
     query_start_loc: NDArray[np.int32]
     """[S + 1]; the tokens of sequence i begin at ``query_start_loc[i]`` and end before the next."""
     context_lens: NDArray[np.int32]
     """[S], tokens with keys and values in the cache before the step."""
     seq_lens: NDArray[np.int32]
     """[S], the same after the step."""
+    sample_rows: NDArray[np.int64]
+    """[n], the tokens after which a new one is sampled, in batch order; of a sequence, its last.
+
+    A chunk that does not complete its prompt has none. vLLM: ``selected_token_indices``.
+    """
     num_prefills: int
     """The number of sequences that prefill; they come first."""
     num_prefill_tokens: int
@@ -83,43 +71,40 @@ class AttentionMetadata:
         """The longest sequence of the batch."""
         return max(self.max_prefill_seq_len, self.max_decode_seq_len)
 
+    @property
+    def sample_ids(self) -> list[SeqId]:
+        """[n], the sequences that ``sample_rows`` belong to."""
+        sequences = np.searchsorted(self.query_start_loc, self.sample_rows, side="right") - 1
+        return [self.seq_ids[i] for i in sequences]
+
+    def gather_tables(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Tables that are safe to index with, and which of their entries are blocks.
+
+        Both are [S, longest table]. An index of -1 would name the last block of the cache without a
+        word, so here it is 0. What is read there must be masked: the scores with -inf, and since
+        0 · NaN is NaN, the values with 0 unless the cache began as zeros (``kernels.kv_pool``).
+        """
+        present = self.block_tables >= 0
+        return np.where(present, self.block_tables, np.int32(0)), present
+
 
 @dataclass(frozen=True, slots=True)
-class _Span:
-    """One sequence's part of the batch."""
+class Span:
+    """One sequence's part of a batch."""
 
-    seq_id: int
+    seq_id: SeqId
     is_prompt: bool
     table: Sequence[int]
     tokens: list[int]
     context_len: int
     seq_len: int
+    samples: bool
 
 
-def build_attention_metadata(
-    groups: Iterable[ScheduledGroup], block_size: int, sliding_window: int | None = None
+def assemble(
+    spans: Sequence[Span], block_size: int, sliding_window: int | None = None
 ) -> AttentionMetadata:
-    """The batch of a step, from the first value returned by ``Scheduler.schedule()``.
-
-    It omits tokens in leading blocks that are already computed, but never a sequence's last token.
-    With a ``sliding_window``, nothing is omitted.
-
-    Give a ``sliding_window`` only for kernels that have a prompt's own keys at hand: then the keys
-    that no later step sees are not written (:func:`pagesim.cache.prompt_slots`). A kernel that
-    reads them from the cache, as ``kernels.paged_prefill`` does, must find them there.
-
-    UsageError for a prefill after a decode, or a block table that is missing or too short.
-    """
-    check_int("block_size", block_size, 1)
-    spans: list[_Span] = []
-    for group in groups:
-        if group.is_prompt and spans and not spans[-1].is_prompt:
-            raise UsageError(f"group {group.request_id!r} prefills: it must come before decodes")
-        skips = sliding_window is None
-        cached = len(group.computed_block_nums or ()) * block_size if skips else 0
-        for seq_id in group.seq_data:
-            spans.append(_span(group, seq_id, cached, block_size))
-
+    """The batch of these sequences, prefills first; `prompt_slots` uses the ``sliding_window``."""
     slots = [
         prompt_slots(s.table, s.context_len, s.seq_len, block_size, sliding_window=sliding_window)
         if s.is_prompt
@@ -127,6 +112,8 @@ def build_attention_metadata(
         for s in spans
     ]
     query_lens = [s.seq_len - s.context_len for s in spans]
+    starts = np.cumsum([0, *query_lens], dtype=np.int32)
+    last_rows = [end - 1 for end, s in zip(starts[1:], spans, strict=True) if s.samples]
     positions = [i for s in spans for i in range(s.context_len, s.seq_len)]
     num_prefill_tokens = sum(n for n, s in zip(query_lens, spans, strict=True) if s.is_prompt)
     return AttentionMetadata(
@@ -135,9 +122,10 @@ def build_attention_metadata(
         input_positions=np.array(positions, dtype=np.int64),
         slot_mapping=np.concatenate([np.zeros(0, dtype=np.int64), *slots]),
         block_tables=pad_block_tables([s.table for s in spans]),
-        query_start_loc=np.cumsum([0, *query_lens], dtype=np.int32),
+        query_start_loc=starts,
         context_lens=np.array([s.context_len for s in spans], dtype=np.int32),
         seq_lens=np.array([s.seq_len for s in spans], dtype=np.int32),
+        sample_rows=np.array(last_rows, dtype=np.int64),
         num_prefills=sum(s.is_prompt for s in spans),
         num_prefill_tokens=num_prefill_tokens,
         num_decode_tokens=sum(query_lens) - num_prefill_tokens,
@@ -145,17 +133,3 @@ def build_attention_metadata(
         max_prefill_seq_len=max((s.seq_len for s in spans if s.is_prompt), default=0),
         max_decode_seq_len=max((s.seq_len for s in spans if not s.is_prompt), default=0),
     )
-
-
-def _span(group: ScheduledGroup, seq_id: int, cached: int, block_size: int) -> _Span:
-    data, table = group.seq_data[seq_id], group.block_tables.get(seq_id, ())
-    context_len = data.get_num_computed_tokens()
-    seq_len = min(data.get_len(), context_len + group.token_chunk_size)
-    if len(table) * block_size < seq_len:
-        raise UsageError(
-            f"group {group.request_id!r}: sequence {seq_id} has {len(table)} blocks of "
-            f"{block_size} slots, too few for its {seq_len} tokens"
-        )
-    context_len = max(context_len, min(cached, seq_len - 1))
-    tokens = data.token_ids[context_len:seq_len]
-    return _Span(seq_id, group.is_prompt, table, tokens, context_len, seq_len)

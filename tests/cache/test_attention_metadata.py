@@ -27,6 +27,7 @@ class Group:
     block_tables: dict[int, list[int]]
     token_chunk_size: int
     computed_block_nums: list[int] = field(default_factory=list)
+    do_sample: bool = True
 
 
 def data(length: int, computed: int, first: int = 100) -> SequenceData:
@@ -43,7 +44,7 @@ def test_the_batch_drawn_in_the_module() -> None:
     batch = build_attention_metadata(
         [
             Group("a", True, {7: data(5, 2)}, {7: [3, 0]}, 3),
-            Group("b", True, {8: data(3, 0, 200)}, {8: [2]}, 3),
+            Group("b", True, {8: data(4, 0, 200)}, {8: [2]}, 3, do_sample=False),
             Group("c", False, {9: data(9, 8, 300)}, {9: [4, 1, 5]}, 1),
         ],
         block_size=4,
@@ -63,7 +64,9 @@ def test_the_batch_drawn_in_the_module() -> None:
     assert (batch.num_prefills, batch.num_prefill_tokens, batch.num_decode_tokens) == (2, 6, 1)
     assert (batch.max_query_len, batch.max_prefill_seq_len, batch.max_decode_seq_len) == (3, 5, 9)
     assert batch.max_seq_len == 9
-    types = {name: getattr(batch, name).dtype for name in ("slot_mapping", "input_tokens")}
+    assert (batch.sample_rows.tolist(), batch.sample_ids) == ([2, 6], [7, 9])
+    int64 = ("slot_mapping", "input_tokens", "sample_rows")
+    types = {name: getattr(batch, name).dtype for name in int64}
     assert set(types.values()) == {np.dtype(np.int64)}
     for name in ("block_tables", "query_start_loc", "context_lens", "seq_lens"):
         assert getattr(batch, name).dtype == np.int32
@@ -83,6 +86,7 @@ def test_both_members_of_a_forked_group() -> None:
     )
     assert lists(batch, "slot_mapping", "seq_lens") == [[5, 13], [6, 6]]
     assert (batch.num_prefills, batch.num_decode_tokens) == (0, 2)
+    assert (batch.sample_rows.tolist(), batch.sample_ids) == ([0, 1], [1, 2])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""The cache itself, for torch: K and V of every layer in one tensor.
+
+    pool   [2, L, num_blocks, block_size, Hkv, D]       L layers
+            K   layer 0   [num_blocks, block_size, Hkv, D]      what one kernel call is given
+                layer 1   …
+            V   layer 0   …
+
+One allocation, because the pool takes all memory that the weights leave: many tensors would
+fragment it. A view a layer, because a block id names the same place in every layer.
+
+Zeros, because a gather of whole pages reads slots that were never written. Their scores are
+masked to a weight of 0; but 0 · NaN is NaN, and unwritten memory may hold NaN.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from kernels import backend
+
+
+class KVTensors(NamedTuple):
+    """A view a layer of each half: what ``pagesim.cache.KVPool(*tensors)`` is made of."""
+
+    keys: list[torch.Tensor]
+    values: list[torch.Tensor]
+
+
+def kv_pool(
+    layers: int,
+    blocks: int,
+    block_size: int,
+    num_kv_heads: int,
+    head_dim: int,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str | None = None,
+) -> KVTensors:
+    """Zeros for ``blocks`` blocks, each view [blocks, block_size, num_kv_heads, head_dim].
+
+    ``device`` is by default the one where the kernels run. ValueError for a size below 1 (blocks
+    may be 0).
+    """
+    sizes = {
+        "layers": layers,
+        "blocks": blocks,
+        "block_size": block_size,
+        "num_kv_heads": num_kv_heads,
+        "head_dim": head_dim,
+    }
+    for name, size in sizes.items():
+        if type(size) is not int:
+            raise TypeError(f"{name} must be an int, got {size!r}")
+        if size < (least := 0 if name == "blocks" else 1):
+            raise ValueError(f"{name} = {size}: it must be at least {least}")
+    where = backend.device() if device is None else device
+    keys, values = torch.zeros(2, *sizes.values(), dtype=dtype, device=where)
+    return KVTensors(list(keys), list(values))

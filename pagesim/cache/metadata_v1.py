@@ -1,0 +1,79 @@
+"""The batch of a step of V1, in which prompts, chunks and decodes come in any mixture.
+
+V1 knows no phases: each request has tokens to catch up with. Here a request decodes if its only
+token is the one that was sampled last, and otherwise prefills; the prefills are put first, as in
+V0. (vLLM's workers also keep an order of their own, and some attention backends sort it.)
+
+Source: vLLM 0.33.0, ``GPUModelRunner`` in ``vllm/v1/worker/gpu_model_runner.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
+from pagesim.errors import UsageError
+from pagesim.v1.output import SchedulerOutput
+from pagesim.v1.request import Request
+from pagesim.v1.scheduler import Scheduler
+
+
+def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> AttentionMetadata:
+    """The batch of a step that ``scheduler.schedule()`` has just returned.
+
+    The null block is -1 in its tables. A kernel must be given the ``sliding_window`` of the cache,
+    then it does not follow such an entry; otherwise it is refused, where vLLM's 0 would be read.
+
+    Asynchronously, a step is scheduled before the last one has sampled: build its batch after
+    ``update_from_output`` of the step before, and before the next ``schedule()``. A request that
+    has ended by then is left out: vLLM computes it all the same, and the result is thrown away.
+
+    UsageError for a token that is not sampled yet, for a step whose output is known already, and
+    for blocks that a later step has taken away.
+    """
+    manager = scheduler.kv_cache_manager
+    spans = []
+    for request_id, context_len, length in _before(output, scheduler):
+        if (request := scheduler.requests.get(request_id)) is None:
+            continue
+        num_scheduled = output.num_scheduled_tokens[request_id]
+        if request.num_in_flight_tokens < num_scheduled:
+            raise UsageError(
+                f"the step of request {request_id!r} is over: build a step's batch before "
+                f"update_from_output() is called for it"
+            )
+        seq_len = context_len + num_scheduled
+        (ids,) = manager.get_block_ids(request_id)
+        if len(ids) * manager.block_size < seq_len:
+            raise UsageError(
+                f"request {request_id!r} has {len(ids)} blocks of {manager.block_size} slots, too "
+                f"few for its {seq_len} tokens: build a step's batch before the next is scheduled"
+            )
+        null = manager.block_pool.null_block.block_id
+        table = [-1 if block_id == null else block_id for block_id in ids]
+        spans.append(_span(request, table, context_len, seq_len, length))
+    return assemble(sorted(spans, key=lambda span: not span.is_prompt), manager.block_size)
+
+
+def _before(output: SchedulerOutput, scheduler: Scheduler) -> Iterator[tuple[str, int, int]]:
+    """Each request, its computed tokens before the step, and all that it has, sampled or not."""
+    known = output.scheduled_cached_reqs
+    parts = (known.req_ids, known.num_computed_tokens, known.num_output_tokens)
+    for request_id, computed, num_output in zip(*parts, strict=True):
+        if request := scheduler.requests.get(request_id):
+            yield request_id, computed, request.num_prompt_tokens + num_output
+    for new in output.scheduled_new_reqs:
+        if request := scheduler.requests.get(new.req_id):
+            yield new.req_id, new.num_computed_tokens, request.num_tokens
+
+
+def _span(request: Request, table: list[int], context_len: int, seq_len: int, length: int) -> Span:
+    if seq_len > request.num_tokens:
+        raise UsageError(
+            f"token {request.num_tokens} of request {request.request_id!r} is not sampled yet: "
+            f"call update_from_output() for the step before, then build this batch"
+        )
+    samples = seq_len == length
+    decodes = samples and seq_len - context_len == 1 and context_len >= request.num_prompt_tokens
+    tokens = request.all_token_ids[context_len:seq_len]
+    return Span(request.request_id, not decodes, table, tokens, context_len, seq_len, samples)

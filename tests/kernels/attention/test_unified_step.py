@@ -1,0 +1,122 @@
+"""V1's step: prompts, chunks and decodes in one launch of `paged_prefill`, through V1's tables.
+
+Checked against attention in NumPy over contiguous keys and values, which knows no pages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from kernels import backend, kv_pool, paged_prefill, reshape_and_cache
+from pagesim.cache import AttentionMetadata, build_v1_metadata
+from tests.v1.scenes import SIZE, Engine, text
+
+pytestmark = pytest.mark.ch11
+
+HEADS, KV_HEADS, DIM = 4, 2, 16
+NAN = float("nan")
+Array = NDArray[np.float32]
+
+
+def numbers(kind: int, heads: int, tokens: list[int]) -> Array:
+    """A row for each token, which depends on all tokens before it, as a model's would."""
+    rows = [np.random.default_rng([kind, *tokens[: i + 1]]) for i in range(len(tokens))]
+    return np.stack([rng.standard_normal((heads, DIM), dtype=np.float32) for rng in rows])
+
+
+def expected(tokens: list[int], context: int, window: int) -> Array:
+    """The textbook's answer for the tokens behind ``context``, without pages."""
+    q = numbers(0, HEADS, tokens)
+    k, v = (np.repeat(numbers(kind, KV_HEADS, tokens), HEADS // KV_HEADS, 1) for kind in (1, 2))
+    scores = np.einsum("qhd,khd->hqk", q, k) / np.sqrt(DIM)
+    distance = np.arange(len(tokens))[:, None] - np.arange(len(tokens))
+    visible = (distance >= 0) & (distance < (window or len(tokens)))
+    weights = np.where(visible, np.exp(scores), 0)
+    return np.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v)[context:]
+
+
+class Model:
+    """One layer whose keys and values are in pages; NaN where no token was written."""
+
+    def __init__(self, num_blocks: int, window: int) -> None:
+        (self.keys,), (self.values,) = kv_pool(1, num_blocks, SIZE, KV_HEADS, DIM)
+        for cache in (self.keys, self.values):
+            cache.fill_(NAN)
+        self.window = window
+
+    def attend(self, batch: AttentionMetadata, tokens: dict[Any, list[int]], **given: int) -> Array:
+        """Write the step's keys and values, then one launch for the whole batch."""
+        parts = [tokens[i][:n] for i, n in zip(batch.seq_ids, batch.seq_lens, strict=True)]
+        q, k, v = (
+            torch.from_numpy(
+                np.concatenate(
+                    [
+                        numbers(kind, heads, part)[context:]
+                        for part, context in zip(parts, batch.context_lens, strict=True)
+                    ]
+                )
+            ).to(backend.device())
+            for kind, heads in ((0, HEADS), (1, KV_HEADS), (2, KV_HEADS))
+        )
+        slots, tables, starts, lengths = (
+            torch.from_numpy(array).to(backend.device())
+            for array in (
+                batch.slot_mapping,
+                batch.block_tables,
+                batch.query_start_loc,
+                batch.seq_lens,
+            )
+        )
+        reshape_and_cache(k, v, self.keys, self.values, slots)
+        given = {"sliding_window": self.window} | given
+        out = paged_prefill(q, self.keys, self.values, tables, starts, lengths, **given)
+        return out.cpu().numpy()
+
+
+def run(engine: Engine, window: int, steps: int) -> tuple[set[tuple[bool, bool]], int]:
+    """Step on and check every row; which mixtures of phases there were, and how many nulls."""
+    scheduler, model = engine.scheduler, Model(len(engine.manager.block_pool.blocks), window)
+    mixtures, nulls = set(), 0
+    for step in range(steps):
+        output = scheduler.schedule()
+        batch = build_v1_metadata(output, scheduler)
+        tokens = {name: list(scheduler.requests[name].all_token_ids) for name in batch.seq_ids}
+        out = model.attend(batch, tokens)
+        rows = zip(batch.seq_ids, batch.context_lens, batch.seq_lens, strict=True)
+        for i, (name, context, length) in enumerate(rows):
+            begin, end = batch.query_start_loc[i : i + 2]
+            right = expected(tokens[name][:length], context, window)
+            np.testing.assert_allclose(out[begin:end], right, rtol=0, atol=1e-5)
+        mixtures.add((batch.num_prefills > 0, batch.num_decode_tokens > 0))
+        nulls += engine.table("long").count(0)
+        scheduler.update_from_output(output, {name: [step] for name in batch.sample_ids})
+    return mixtures, nulls
+
+
+@pytest.mark.parametrize("window", [0, 6])
+def test_prompts_chunks_hits_and_decodes_in_one_launch(window: int) -> None:
+    engine = Engine(24, max_num_batched_tokens=9, sliding_window=window or None)
+    engine.add("long", text(23), max_tokens=9)
+    engine.add("again", text(21), max_tokens=6)
+    engine.add("other", text(6, 60), max_tokens=9)
+    mixtures, nulls = run(engine, window, 9)
+    assert mixtures == {(True, False), (True, True), (False, True)}
+    assert engine.manager.prefix_cache_stats.hits > 0
+    assert (nulls > 10) == bool(window)
+
+
+def test_a_forgotten_window_is_refused() -> None:
+    """The null block, entry 0, would be read in silence; the metadata's -1 is not."""
+    engine = Engine(sliding_window=5)
+    engine.add("a", text(11))
+    engine.steps(3)
+    batch = build_v1_metadata(engine.scheduler.schedule(), engine.scheduler)
+    tokens = {"a": engine.requests["a"].all_token_ids}
+    model = Model(12, 5)
+    with pytest.raises(ValueError, match=r"block_tables\[0, 0\] = -1: sequence 0 names a block"):
+        model.attend(batch, tokens, sliding_window=0)
