@@ -56,7 +56,9 @@ def tried(
     text = attacks.function(attack)
     said = process.ask(9, text=text, file="<cell>", solves={"2.1": "slots"}, limit=3.0)
     assert said["problem"] == ""
-    return process.ask(limit + 4, number="2.1", name="slots", args=(victim,), limit=limit, special=False)
+    return process.ask(
+        limit + 4, number="2.1", name="slots", args=(victim,), limit=limit, special=False
+    )
 
 
 def unharmed(victim: dict[str, Any]) -> bool:
