@@ -41,8 +41,8 @@ def test_links_lead_to_pages_that_are_there(page: Page, folder: Path) -> None:
         assert inside
         assert [link for link in inside if not (folder / link.split("#")[0]).is_file()] == []
     visit(page, folder / "index.html").shot("site-index")
-    assert len(page.all("h2 a")) == len(CHAPTERS)
-    page.all("h2 a")[0].click()
+    assert len(page.all("article h3 a")) == len(CHAPTERS)
+    page.all("article h3 a")[0].click()
     page.wait("main section")
 
 

@@ -98,7 +98,8 @@ def test_every_formula_is_mathml(pages: dict[str, Fetched]) -> None:
 
 
 def chapter(*cells: nbformat.NotebookNode, name: str = "01_a") -> site.Chapter:
-    return site.Chapter(name, "1 · A title", "It begins.", new_notebook(cells=list(cells)))
+    notebook = new_notebook(cells=list(cells))
+    return site.Chapter(name, "1 · A title", "It begins.", "about 5 minutes", notebook)
 
 
 def test_tex_becomes_mathml_and_no_command_is_left() -> None:
@@ -139,7 +140,19 @@ def test_chapters_lead_to_their_neighbours() -> None:
     assert both.count('<a rel="next" href="02_c.html">') == 2
     assert 'rel="prev"' not in site.render(a, [a, b, c])
     assert 'rel="next"' not in site.render(c, [a, b, c])
-    assert "1 · A title" in site.index([a, b, c])
+
+
+def test_the_index_has_a_card_for_each_chapter_and_the_first_player() -> None:
+    shown = [
+        new_output("execute_result", {"text/html": f'<div class="pagesim-player">{name}</div>'})
+        for name in ("first", "second")
+    ]
+    plain, playing = chapter(name="00_a"), chapter(new_code_cell("run", outputs=shown), name="01_b")
+    page = site.index([plain, playing])
+    assert page.count("<article>") == page.count("about 5 minutes") == 2
+    assert page.index(">first</div>") < page.index('<a href="00_a.html">1 · A title</a>')
+    assert "second" not in page and "Press <b>Play</b>" in page
+    assert "Press <b>Play</b>" not in site.index([plain])
 
 
 def test_a_chapter_without_title_or_outputs_is_refused(tmp_path: Path) -> None:

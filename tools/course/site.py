@@ -35,6 +35,8 @@ class Chapter:
     name: str
     title: str
     opening: str
+    time: str
+    """As its first cell says: "about 20 minutes"; empty if it does not."""
     notebook: NotebookNode
 
 
@@ -66,7 +68,9 @@ def read(path: Path) -> Chapter:
             f"{path.name} has no outputs: python -m tools.course.execute --write {path}"
         )
     after = [part.strip() for part in words[0][heading.end() :].split("\n\n") if part.strip()]
-    return Chapter(path.stem, heading[1].strip(), after[0] if after else "", notebook)
+    time = re.search(r"^\*\*Time:\*\* (about \d+ minutes)", words[0], re.MULTILINE)
+    opening = after[0] if after else ""
+    return Chapter(path.stem, heading[1].strip(), opening, time[1] if time else "", notebook)
 
 
 def render(chapter: Chapter, chapters: list[Chapter]) -> str:
@@ -117,13 +121,28 @@ def _link(chapter: Chapter, relation: str, words: str) -> str:
 
 
 def index(chapters: list[Chapter]) -> str:
-    """The page with links to all others."""
-    entries = []
+    """The page with links to all others, and the first player of the course."""
+    cards = [
+        {
+            "link": f"{chapter.name}.html",
+            "title": chapter.title,
+            "opening": LINK.sub(r"\1.html", chapter.opening),
+            "time": chapter.time,
+        }
+        for chapter in chapters
+    ]
+    return page("index.html", cards=cards, player=first_player(chapters))
+
+
+def first_player(chapters: list[Chapter]) -> str:
+    """The output of the first cell that shows a player; empty if none does."""
     for chapter in chapters:
-        opening = LINK.sub(r"\1.html", chapter.opening)
-        link = f'<h2><a href="{escape(chapter.name)}.html">{escape(chapter.title)}</a></h2>'
-        entries.append(f"{link}\n{markdown(opening)}")
-    return page("index.html", chapters="\n".join(entries))
+        for cell in chapter.notebook.cells:
+            for output in cell.get("outputs", ()):
+                shown = output.get("data", {}).get("text/html", "")
+                if "pagesim-player" in shown:
+                    return str(shown)
+    return ""
 
 
 def build(paths: list[Path], target: Path) -> list[Path]:
