@@ -8,7 +8,7 @@ where the slots are, `outcomes` what became of the requests, and `cost_model` is
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.policy import POLICIES, Contiguous, Limits, Paged, Policy, Static, Token
-from pagesim.simulation.serving import Server, serve
+from pagesim.simulation.serving import PagedServing, Server, serve
 from pagesim.simulation.simulate import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.waste import PARTS, Usage, WasteLog
 
@@ -21,6 +21,7 @@ __all__ = [
     "Limits",
     "Outcomes",
     "Paged",
+    "PagedServing",
     "Policy",
     "Roofline",
     "Server",

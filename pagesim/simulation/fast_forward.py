@@ -16,7 +16,7 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 
 from pagesim.errors import UsageError
-from pagesim.simulation.paged_requests import can_ever_serve
+from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Step
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -79,7 +79,7 @@ class FastForwardServer:
 
     def add(self, row: int, request: Request) -> bool:
         """See :meth:`pagesim.simulation.Server.add`."""
-        if not can_ever_serve(request, self.scheduler_config, self.cache_config):
+        if why_never(request, self.scheduler_config, self.cache_config) is not None:
             return False
         self._waiting.append(row)
         self._length[row], self._goal[row] = request.prompt_tokens, request.total_tokens
@@ -113,7 +113,7 @@ class FastForwardServer:
                 self._steps = step
                 self._cached += batch
             elif not moved:
-                if not preempted:  # unreachable: can_ever_serve() refuses such a request
+                if not preempted:  # unreachable: why_never() refuses such a request
                     raise RuntimeError(f"row {(swapped or waiting)[0]} can never continue")
                 return Step(preempted=preempted)
             read = self._cached if batch else 0

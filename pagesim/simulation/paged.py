@@ -1,19 +1,20 @@
 """The paged policy: the real scheduler and block manager, every token stepped.
 
 This is what vLLM's engine does around its scheduler: queue what arrives, schedule, append the
-tokens that a model would have sampled, free what is finished.
+tokens that a model has sampled, or would have, and free what is finished.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
+from pagesim.cache import AttentionMetadata, build_attention_metadata
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.simulation.paged_requests import RequestTag, can_ever_serve, prompt_of
+from pagesim.simulation.paged_requests import RequestTag, prompt_of, why_never, why_waiting
 from pagesim.simulation.serving import Step
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
@@ -25,14 +26,16 @@ from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from pagesim.v0.sequence import Sequence, SequenceGroup, SequenceStatus
 from pagesim.workload.request import Request
 
-FINISHED = SequenceStatus.FINISHED_LENGTH_CAPPED
+STOPPED = SequenceStatus.FINISHED_STOPPED
+CAPPED = SequenceStatus.FINISHED_LENGTH_CAPPED
 
 
 class PagedServer:
-    """`pagesim.Scheduler` with its block manager; see :class:`pagesim.simulation.Server`.
+    """`pagesim.Scheduler` with its block manager; see :class:`pagesim.simulation.PagedServing`.
 
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
-    did before 0.6.4; such a group can be preempted only by swapping.
+    did before 0.6.4; such a group can be preempted only by swapping. A model, which brings its own
+    tokens, forks instead: see :meth:`fork`.
 
     Cached blocks that no sequence uses count as free: they are evicted when blocks are needed.
     The blocks of the watermark are external while a request waits for them. ``record`` asks for a
@@ -42,6 +45,8 @@ class PagedServer:
     its prompt exceeds the budget: in the end it is neither finished nor ignored.
     """
 
+    can_fork = True
+
     def __init__(
         self,
         scheduler_config: SchedulerConfig,
@@ -49,20 +54,17 @@ class PagedServer:
         record: bool = False,
         samples: int = 1,
     ) -> None:
-        self._samples = check_int("samples", samples, 1)
-        if samples > 1 and scheduler_config.preemption_mode != "swap":
-            raise UsageError(
-                f"{samples} samples that share blocks cannot be recomputed: preemption_mode must "
-                f"be 'swap' (and num_cpu_blocks above 0), not {scheduler_config.preemption_mode!r}"
-            )
+        self._samples = _check_samples(samples, scheduler_config)
         self.scheduler = Scheduler(scheduler_config, cache_config, clock=lambda: self._clock)
         self.pool = cache_config.num_gpu_blocks * cache_config.block_size
         self._recorder = recorded(self.scheduler) if record else None
         self._timeline = None if self._recorder is None else self._recorder.__enter__()
         self._clock = 0.0
-        self._arrived: deque[tuple[int, Request]] = deque()
+        self._arrived: deque[tuple[RequestTag, Request]] = deque()
         """Requests that have arrived and are not yet in the scheduler's queue."""
         self._now: tuple[list[SequenceGroupMetadata], SchedulerOutputs]
+        self._why_not: dict[int, str] = {}
+        """By row: why a request was ignored."""
         caching, window = cache_config.enable_prefix_caching, cache_config.sliding_window
         self._shares = samples > 1 or caching or window is not None
         """Whether a block may be in more than one table."""
@@ -74,13 +76,31 @@ class PagedServer:
         """See :class:`pagesim.simulation.Server`: no request passes the head of the queue."""
         return bool(self.scheduler.waiting)
 
-    def add(self, row: int, request: Request) -> bool:
-        """See :meth:`pagesim.simulation.Server.add`."""
+    def add(self, row: int, request: Request, samples: int | None = None) -> bool:
+        """See :meth:`pagesim.simulation.Server.add`; it may :meth:`fork` into ``samples``.
+
+        UsageError for samples that could be preempted and never recomputed.
+        """
         config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
-        can_be = can_ever_serve(request, config, cache, self._samples)
-        if can_be:
-            self._arrived.append((row, request))
-        return can_be
+        samples = self._samples if samples is None else _check_samples(samples, config)
+        if (reason := why_never(request, config, cache, samples)) is not None:
+            self._why_not[row] = reason
+            return False
+        self._shares = self._shares or samples > 1
+        tag = RequestTag(row, request.total_tokens, -1 - row, samples)
+        self._arrived.append((tag, request))
+        return True
+
+    def why_not(self, row: int) -> str:
+        """See :meth:`pagesim.simulation.PagedServing.why_not`."""
+        if row in self._why_not:
+            return self._why_not[row]
+        scheduler, behind = self.scheduler, ""
+        for group in (*scheduler.swapped, *scheduler.waiting):
+            if group.sampling_params.row == row:
+                return behind + why_waiting(group, scheduler.scheduler_config)
+            behind = behind or f"it waits behind request {group.request_id!r}: "
+        raise UsageError(f"request {row} is neither ignored nor stuck")
 
     def schedule(self, clock: float) -> Step | None:
         """See :meth:`pagesim.simulation.Server.schedule`."""
@@ -91,7 +111,7 @@ class PagedServer:
         metadata, out, _ = scheduler.schedule()
         self._now = metadata, out
         preempted = [group.sampling_params.row for group in self._preempted(out)]
-        ignored = [group.sampling_params.row for group in out.ignored_seq_groups]
+        ignored = [self._ignored(group) for group in out.ignored_seq_groups]
         if out.is_empty():
             return Step(preempted=preempted, ignored=ignored) if preempted or ignored else None
         prefills = islice(out.scheduled_seq_groups, out.num_prefill_groups)
@@ -104,30 +124,70 @@ class PagedServer:
             ignored,
         )
 
-    def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.Server.commit`."""
+    def batch(self) -> AttentionMetadata:
+        """See :meth:`pagesim.simulation.PagedServing.batch`."""
+        return build_attention_metadata(self._now[0], self.scheduler.cache_config.block_size)
+
+    @property
+    def moves(self) -> SchedulerOutputs:
+        """See :attr:`pagesim.simulation.PagedServing.moves`."""
+        return self._now[1]
+
+    def fork(self, parent_id: int, child_id: int) -> None:
+        """Let a new sequence continue from where a scheduled one is; they share its blocks.
+
+        Call it between :meth:`schedule` and :meth:`commit`, where the child needs a token of its
+        own. UsageError, with nothing changed, for a parent that samples no token in this step, an
+        id that is taken, or more members than the ``samples`` that :meth:`add` was told.
+        """
+        group = self._sampling(parent_id)
+        if child_id in self.scheduler.block_manager.block_tables:
+            raise UsageError(f"sequence {parent_id} cannot fork: the id {child_id} is taken")
+        if len(group.seqs) >= (most := group.sampling_params.samples):
+            raise UsageError(
+                f"sequence {parent_id} cannot fork: request {group.request_id!r} already has "
+                f"{most} of {most} samples; add(…, samples={most + 1})"
+            )
+        self._fork(group, group.seqs_dict[parent_id], child_id)
+
+    def drop(self, seq_id: int) -> None:
+        """Take a member out of its group before :meth:`commit`; its own blocks are free at once.
+
+        UsageError for the last member, which only `commit` ends, and as in :meth:`fork`.
+        """
+        group = self._sampling(seq_id)
+        seq = group.seqs_dict[seq_id]
+        group.remove(seq_id)
+        self._free(seq, STOPPED)
+
+    def commit(
+        self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
+    ) -> tuple[list[int], list[int]]:
+        """See :meth:`pagesim.simulation.PagedServing.commit`."""
         metadata, out = self._now
+        if tokens is not None or ended:
+            self._check_sampled(tokens, ended)
         answered, finished = [], []
         for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
             group = scheduled.seq_group
-            tag, data = group.sampling_params, group.seqs[0].data
-            data.update_num_computed_tokens(scheduled.token_chunk_size)
+            tag, seqs = group.sampling_params, group.seqs
+            if meta.is_prompt and meta.do_sample:
+                answered.append(tag.row)
+                if tokens is None:
+                    for i in range(1, self._samples):
+                        self._fork(group, seqs[0], seqs[0].seq_id + i)
+            for seq in seqs:
+                seq.data.update_num_computed_tokens(scheduled.token_chunk_size)
             if not meta.do_sample:
                 continue
-            seqs = group.seqs
-            if meta.is_prompt:
-                answered.append(tag.row)
-                self._fork(group)
-            elif len(seqs) > 1:
-                for seq in seqs[1:]:
-                    seq.data.update_num_computed_tokens(1)
             for seq in seqs:
                 token = self._token(seq, tag) if tokens is None else tokens[seq.seq_id]
                 seq.data.token_ids.append(token)
-            if len(data.token_ids) == tag.goal:
+            if len(seqs[0].data.token_ids) == tag.goal:
                 for seq in seqs:
-                    seq.status = FINISHED
-                    self.scheduler.free_seq(seq)
+                    self._free(seq, CAPPED)
+                finished.append(tag.row)
+            elif ended and self._leave(group, ended):
                 finished.append(tag.row)
         if finished:
             self.scheduler.free_finished_seq_groups()
@@ -158,20 +218,64 @@ class PagedServer:
         while self._arrived and (
             self._recorder is not None or len(scheduler.waiting) <= config.max_num_seqs
         ):
-            row, request = self._arrived.popleft()
-            seq = Sequence(row * self._samples, prompt_of(request, row), block_size)
-            tag = RequestTag(row, request.total_tokens, -1 - row)
+            tag, request = self._arrived.popleft()
+            seq = Sequence(tag.row * self._samples, prompt_of(request, tag.row), block_size)
             scheduler.add_seq_group(
                 SequenceGroup(request.request_id, [seq], request.arrival_s, tag)
             )
 
-    def _fork(self, group: SequenceGroup) -> None:
-        """Fork the samples of a request whose prompt is computed: from here on they differ."""
-        parent = group.first_seq
-        for i in range(1, self._samples):
-            child = parent.fork(parent.seq_id + i)
-            group.add(child)
-            self.scheduler.fork_seq(parent, child)
+    def _ignored(self, group: SequenceGroup) -> int:
+        """The row of a request that the scheduler ignored; remembers why."""
+        row: int = group.sampling_params.row
+        self._why_not[row] = why_waiting(group, self.scheduler.scheduler_config)
+        return row
+
+    # -- members of a group ----------------------------------------------------------------------
+
+    def _sampling(self, seq_id: int) -> SequenceGroup:
+        """The group of a sequence that samples a token in this step."""
+        metadata, out = self._now
+        for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True):
+            if meta.do_sample and seq_id in scheduled.seq_group.seqs_dict:
+                return scheduled.seq_group
+        raise UsageError(f"sequence {seq_id} samples no token in this step")
+
+    def _check_sampled(self, tokens: Mapping[int, int] | None, ended: Collection[int]) -> None:
+        metadata, out = self._now
+        sampled = [
+            seq_id
+            for scheduled, meta in zip(out.scheduled_seq_groups, metadata, strict=True)
+            if meta.do_sample
+            for seq_id in scheduled.seq_group.seqs_dict
+        ]
+        for seq_id in ended:
+            if seq_id not in sampled:
+                raise UsageError(f"ended names {seq_id}, which samples no token in this step")
+        if tokens is None:
+            return
+        for seq_id in sampled:
+            if seq_id not in tokens:
+                raise UsageError(f"tokens has none for sequence {seq_id}, which samples one")
+            if type(tokens[seq_id]) is not int:
+                raise TypeError(f"tokens[{seq_id}] must be an int, not {tokens[seq_id]!r}")
+
+    def _fork(self, group: SequenceGroup, parent: Sequence, child_id: int) -> None:
+        child = parent.fork(child_id)
+        group.add(child)
+        self.scheduler.fork_seq(parent, child)
+
+    def _leave(self, group: SequenceGroup, ended: Collection[int]) -> bool:
+        """Free the members that end here; True if none goes on. The last to end stays in it."""
+        leaving = [seq for seq in group.seqs if seq.seq_id in ended]
+        for seq in leaving:
+            self._free(seq, STOPPED)
+            if len(group.seqs) > 1:
+                group.remove(seq.seq_id)
+        return group.is_finished()
+
+    def _free(self, seq: Sequence, status: SequenceStatus) -> None:
+        seq.status = status
+        self.scheduler.free_seq(seq)
 
     def _token(self, seq: Sequence, tag: RequestTag) -> int:
         """The next token of a sequence: samples never produce equal tokens."""
@@ -278,3 +382,13 @@ class PagedServer:
                     read += end if end < window else window
         moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
         return prompts, decodes, read, moved * cache.block_size
+
+
+def _check_samples(samples: int, config: SchedulerConfig) -> int:
+    check_int("samples", samples, 1)
+    if samples > 1 and config.preemption_mode != "swap":
+        raise UsageError(
+            f"{samples} samples that share blocks cannot be recomputed: preemption_mode must "
+            f"be 'swap' (and num_cpu_blocks above 0), not {config.preemption_mode!r}"
+        )
+    return samples

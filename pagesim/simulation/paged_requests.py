@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.sequence import SequenceGroup
 from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
 
 
@@ -20,6 +21,8 @@ class RequestTag:
     goal: int
     token: int
     """What the model samples for this request: no other request gets the same token."""
+    samples: int = 1
+    """The most sequences that it may fork into."""
 
 
 def prompt_of(request: Request, row: int) -> list[int]:
@@ -34,21 +37,47 @@ def prompt_of(request: Request, row: int) -> list[int]:
     return tokens[: request.prompt_tokens]
 
 
-def can_ever_serve(
+def why_never(
     request: Request, config: SchedulerConfig, cache: CacheConfig, samples: int = 1
-) -> bool:
-    """Whether the model allows the request's length, and the pool its blocks above the watermark.
+) -> str | None:
+    """Why a request can never be served, in words; None if it can.
 
-    vLLM would let a longer request grow, preempt it, and then ignore it; here it is refused before
-    it starts. ``samples`` share the blocks that the prompt fills, but not after a swap to the CPU
-    and back, so each needs room for all its blocks. A chunked prompt that fills the pool to its
-    last block would preempt itself again and again. A decode takes one token per sample.
+    It can if the model allows its length, and the pool its blocks above the watermark. vLLM would
+    let a longer request grow, preempt it, and then ignore it; here it is refused before it starts.
+    ``samples`` share the blocks that the prompt fills, but not after a swap to the CPU and back, so
+    each needs room for all its blocks. A chunked prompt that fills the pool to its last block would
+    preempt itself again and again. A decode takes one token per sample.
     """
     if request.output_tokens > 1 and samples > config.max_num_batched_tokens:
-        return False
+        return (
+            f"a step takes a token of each of its {samples} samples, and has "
+            f"max_num_batched_tokens = {config.max_num_batched_tokens}"
+        )
+    if request.total_tokens > config.max_model_len:
+        return (
+            f"its {request.prompt_tokens} prompt and {request.output_tokens} output tokens "
+            f"exceed max_model_len = {config.max_model_len}"
+        )
     blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
     blocks += cache.sliding_window is not None  # the null block
     kept_free = max(int(cache.watermark * cache.num_gpu_blocks), config.enable_chunked_prefill)
+    if cache.num_gpu_blocks - blocks < kept_free:
+        kept = f", of which {kept_free} stay free" if kept_free else ""
+        return f"it needs {blocks} blocks, and the pool has {cache.num_gpu_blocks}{kept}"
+    return None
+
+
+def why_waiting(seq_group: SequenceGroup, config: SchedulerConfig) -> str:
+    """Why a group that no step continues is stuck, or was ignored by the scheduler, in words."""
+    tokens, budget = seq_group.first_seq.get_num_new_tokens(), config.max_num_batched_tokens
+    if tokens <= budget:
+        return "it waits behind a request that never continues, or needs too many blocks"
+    if config.enable_chunked_prefill:
+        return (
+            f"it was swapped out during its prompt, and vLLM computes the {tokens} tokens that "
+            f"are left in one step, which has max_num_batched_tokens = {budget}"
+        )
     return (
-        request.total_tokens <= config.max_model_len and cache.num_gpu_blocks - blocks >= kept_free
+        f"it computes {tokens} tokens at once, because chunked prefill is off, and a step has "
+        f"max_num_batched_tokens = {budget}"
     )

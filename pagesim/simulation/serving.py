@@ -24,7 +24,7 @@ Policies differ in their :class:`Server`. All of them share these rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pagesim.simulation.collector import collector_paused
@@ -34,6 +34,8 @@ from pagesim.simulation.waste import WasteLog
 from pagesim.workload.request import Request
 
 if TYPE_CHECKING:
+    from pagesim.cache import AttentionMetadata
+    from pagesim.cache.cache_engine import BlockMoves
     from pagesim.timeline import Timeline
 
 Told = Callable[[int], None]
@@ -95,6 +97,36 @@ class Server(Protocol):
 
     def finish(self) -> Timeline | None:
         """The run is over: its timeline, if it was recorded."""
+
+
+class PagedServing(Server, Protocol):
+    """A server whose sequences have block tables: a language model can run on it.
+
+    A request's sequence has its row as id. A model's step is: :meth:`schedule`, carry out
+    :attr:`moves`, compute :meth:`batch`, :meth:`commit` what was sampled.
+    """
+
+    can_fork: bool
+    """Whether it has `fork`, `drop` and ``add(…, samples=…)``: see `PagedServer`."""
+
+    @property
+    def moves(self) -> BlockMoves:
+        """The blocks to move before the step computes."""
+
+    def batch(self) -> AttentionMetadata:
+        """The step that :meth:`schedule` has just decided."""
+
+    def commit(
+        self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
+    ) -> tuple[Sequence[int], Sequence[int]]:
+        """See :meth:`Server.commit`. The sequences in ``ended`` leave after this token, at once.
+
+        UsageError or TypeError, with nothing changed, unless every sequence that samples in this
+        step has a token, and every one in ``ended`` samples.
+        """
+
+    def why_not(self, row: int) -> str:
+        """Why a request was ignored, or is stuck after the last step, in words."""
 
 
 def steps(

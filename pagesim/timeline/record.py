@@ -228,9 +228,11 @@ class Recording:
     def _leave(self, queue: int, request: Request) -> None:
         requests = self._queues[queue]
         is_last = requests[-1:] == [request]
-        place = len(requests) - 1 if is_last else requests.index(request)
-        del requests[place]
-        self.log.move(fx.LEAVE, queue, self._waiter(request), place)
+        try:
+            place = len(requests) - 1 if is_last else requests.index(request)
+        except ValueError:  # its first sequence has ended, and another is the first now
+            place = [name for name, _ in requests].index(request[0])
+        self.log.move(fx.LEAVE, queue, self._waiter(requests.pop(place)), place)
 
     def _enter(self, queue: int, request: Request, place: int) -> None:
         self._queues[queue].insert(place, request)
