@@ -34,7 +34,7 @@ _HOMES = {
 }
 _WITHOUT_TORCH = ("backend", "reference", "simt")
 
-__all__ = sorted([*_HOMES, *_WITHOUT_TORCH, "xray"])
+__all__ = sorted([*_HOMES, *_WITHOUT_TORCH, "tiny_llm", "xray"])
 
 # A triton imported the wrong way is reported when a kernel is asked for, not here: the references
 # need no triton and must remain usable.

@@ -1,0 +1,80 @@
+"""What a decoder is made of: its sizes, and from them the tensors it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+LLAMA3 = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a model is made of, in the names of config.json.
+
+    attention_bias adds a bias to q, k and v, output_bias to o, mlp_bias to the MLP. qk_norm: every
+    head's q and k are normalised before they are turned (Qwen3). rope_scaling: None, or the four
+    numbers of "llama3". eos_token_id: the tokens that end an answer.
+    """
+
+    model_type: str
+    num_hidden_layers: int
+    hidden_size: int
+    intermediate_size: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    vocab_size: int
+    rms_norm_eps: float = 1e-6
+    rope_theta: float = 10000.0
+    rope_scaling: Mapping[str, float] | None = None
+    tie_word_embeddings: bool = False
+    attention_bias: bool = False
+    output_bias: bool = False
+    mlp_bias: bool = False
+    qk_norm: bool = False
+    eos_token_id: tuple[int, ...] = ()
+
+
+def shapes(config: Config) -> dict[str, tuple[int, ...]]:
+    """The shape of every tensor that a model of this config has, by name."""
+    c, hidden, inner = config, config.hidden_size, config.intermediate_size
+    q, kv = c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim
+    linear = {  # [out, in], and whether it has a bias
+        "self_attn.q_proj": (q, hidden, c.attention_bias),
+        "self_attn.k_proj": (kv, hidden, c.attention_bias),
+        "self_attn.v_proj": (kv, hidden, c.attention_bias),
+        "self_attn.o_proj": (hidden, q, c.output_bias),
+        "mlp.gate_proj": (inner, hidden, c.mlp_bias),
+        "mlp.up_proj": (inner, hidden, c.mlp_bias),
+        "mlp.down_proj": (hidden, inner, c.mlp_bias),
+    }
+    norms = {"input_layernorm": hidden, "post_attention_layernorm": hidden}
+    if c.qk_norm:
+        norms |= {"self_attn.q_norm": c.head_dim, "self_attn.k_norm": c.head_dim}
+    found: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (c.vocab_size, hidden)}
+    for layer in range(c.num_hidden_layers):
+        name = f"model.layers.{layer}."
+        found |= {f"{name}{norm}.weight": (size,) for norm, size in norms.items()}
+        found |= {f"{name}{p}.weight": (out, into) for p, (out, into, _) in linear.items()}
+        found |= {f"{name}{p}.bias": (out,) for p, (out, _, bias) in linear.items() if bias}
+    found["model.norm.weight"] = (hidden,)
+    return found if c.tie_word_embeddings else found | {"lm_head.weight": (c.vocab_size, hidden)}
+
+
+def check_weights(config: Config, weights: Mapping[str, Tensor]) -> None:
+    """ValueError names a tensor that is missing, that no part of the model reads, or misshapen."""
+    wanted = shapes(config)
+    for problem, names in (
+        ("is missing", wanted.keys() - weights.keys()),
+        (f"is in no {config.model_type} of this config", weights.keys() - wanted.keys()),
+    ):
+        if names:
+            more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+            raise ValueError(f"the tensor {min(names)!r} {problem}{more}")
+    for name, shape in wanted.items():
+        if tuple(weights[name].shape) != shape:
+            found = list(weights[name].shape)
+            raise ValueError(f"the tensor {name!r} has shape {found}, expected {list(shape)}")

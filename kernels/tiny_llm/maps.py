@@ -1,0 +1,133 @@
+"""The task of the tiny models: a map stands in the prompt, and is walked.
+
+    a>k;m>.;k>c;c>m;?a   ->   kcm.
+
+A fact `a>k;` says that the way leads from a to k; `m>.` that it ends at m. `?a` asks for the walk
+from a. A fact takes four tokens, which is one page of block size 4, and every token of the answer
+is looked up in one fact: an answer is right only if each page it needs holds what was written.
+
+62 places and 4 signs are 66 tokens. The letters are only names: `encode` and `decode` also speak of
+places in words ("cave > lake ;"). Token 0 is ">", which is never an answer, so that a model whose
+pages are blank (all logits equal: the first wins) is never right by luck.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+ARROW, END, ASK, STOP = range(4)
+LETTERS = (*">;?.", *string.ascii_letters, *string.digits)
+# fmt: off
+WORDS = (
+    *">;?.",
+    "arch", "bank", "barn", "bay", "beach", "bench", "bog", "bridge", "brook", "camp", "cape",
+    "cave", "church", "cliff", "coast", "court", "creek", "dam", "den", "dock", "dune", "farm",
+    "fen", "field", "ford", "fort", "gate", "glen", "grove", "hall", "harbour", "heath", "hill",
+    "hut", "inn", "island", "lake", "lane", "marsh", "mill", "mine", "moor", "oak", "park", "pass",
+    "peak", "pier", "pond", "port", "quay", "reef", "ridge", "river", "road", "rock", "shore",
+    "spring", "tower", "town", "vale", "well", "wood",
+)
+# fmt: on
+NUM_TOKENS, NUM_PLACES = len(LETTERS), len(LETTERS) - 4
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Facts (from, to) in the order in which the prompt states them; starts: good first places.
+
+    A place with several facts has several ways on. `to` is STOP where the way ends.
+    """
+
+    facts: tuple[tuple[int, int], ...]
+    starts: tuple[int, ...]
+
+    def ways(self, place: int) -> list[int]:
+        """Where one can go from a place; STOP is one of these answers."""
+        return [to for source, to in self.facts if source == place]
+
+
+def make_map(
+    rng: np.random.Generator, num_facts: int, chains: int = 2, places: int = NUM_PLACES
+) -> Map:
+    """A map of as many places as facts, with one way on from each, in chains of random lengths.
+
+    starts holds the first place of every chain. places: how many of the 62 may occur.
+    """
+    nodes = _places(rng, num_facts, places)
+    cuts = np.sort(rng.choice(np.arange(1, num_facts), min(chains, num_facts) - 1, replace=False))
+    parts = [part.tolist() for part in np.split(nodes, cuts)]
+    facts = [pair for part in parts for pair in zip(part, [*part[1:], STOP], strict=True)]
+    return Map(_shuffled(rng, facts), tuple(part[0] for part in parts))
+
+
+def make_branching_map(rng: np.random.Generator, num_places: int, places: int = NUM_PLACES) -> Map:
+    """A map whose places have up to three ways on, never in a circle: every walk ends.
+
+    Its facts number about one and a half times its places.
+    """
+    nodes = _places(rng, num_places, places).tolist()
+    ends = int(rng.integers(1, 3))
+    facts = []
+    for i, place in enumerate(nodes):
+        ahead = nodes[i + 1 : i + 6] if i < num_places - ends else [STOP]
+        ways = rng.permutation(ahead)[: rng.integers(1, 4)]
+        facts += [(place, int(way)) for way in ways]
+    return Map(_shuffled(rng, facts), tuple(nodes[: max(1, num_places // 3)]))
+
+
+def prompt(given: Map, start: int) -> list[int]:
+    """All facts and the question, 4 · facts + 2 tokens."""
+    facts = [token for source, to in given.facts for token in (source, ARROW, to, END)]
+    return [*facts, ASK, start]
+
+
+def answer(given: Map, start: int) -> list[int]:
+    """The walk from a start, STOP included, by the first fact of each place."""
+    way = dict(reversed(given.facts))
+    walk = [way[start]]
+    while walk[-1] != STOP:
+        walk.append(way[walk[-1]])
+    return walk
+
+
+def is_walk(given: Map, start: int, tokens: Sequence[int]) -> bool:
+    """Whether these tokens lead from a start to STOP by ways of the map."""
+    places = [start, *tokens]
+    return places[-1] == STOP and set(pairwise(places)) <= set(given.facts)
+
+
+def encode(text: str, words: bool = False) -> list[int]:
+    """Token ids of letters, or of words between blanks; ValueError names what is no token."""
+    ids = {name: token for token, name in enumerate(WORDS if words else LETTERS)}
+    names = text.split() if words else "".join(text.split())
+    for name in names:
+        if name not in ids:
+            raise ValueError(
+                f"{name!r} is no {'word' if words else 'letter'} of the maps: "
+                f"they are {' '.join(ids)}"
+            )
+    return [ids[name] for name in names]
+
+
+def decode(tokens: Iterable[int], words: bool = False) -> str:
+    """Text of token ids; with words, a blank between each two."""
+    return " ".join(WORDS[t] for t in tokens) if words else "".join(LETTERS[t] for t in tokens)
+
+
+def _places(rng: np.random.Generator, number: int, places: int) -> np.ndarray:
+    if not 1 <= number <= places <= NUM_PLACES:
+        raise ValueError(
+            f"a map of {number} places out of {places}: there are 1 to {NUM_PLACES} places"
+        )
+    return STOP + 1 + rng.permutation(places)[:number]
+
+
+def _shuffled(
+    rng: np.random.Generator, facts: list[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    return tuple(facts[i] for i in rng.permutation(len(facts)))

@@ -1,0 +1,117 @@
+"""A Llama, Qwen2 or Qwen3 decoder that leaves one thing open: where keys and values are kept.
+
+    hidden = model(tokens, positions, attend)  # T tokens of any number of sequences: [T, hidden]
+    logits = model.logits(hidden[rows])        # only where a token is sampled: [rows, vocab]
+
+All of it but attention treats a token on its own: a batch is T rows, whose sequences do not matter.
+Attention is the caller's. It alone knows which rows belong together and where the earlier tokens
+lie: in pages, in one reserved piece, or nowhere (`causal`).
+
+    attend(layer, q [T, Hq, D], k [T, Hkv, D], v [T, Hkv, D]) -> [T, Hq, D]
+
+keeps k and v, both final (positions are already turned into them), and answers every query.
+Weights have the names of Hugging Face's files. Each family's arithmetic is that of transformers:
+tests/kernels/tiny_llm compares the logits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear, rms_norm, scaled_dot_product_attention, silu
+
+from kernels.tiny_llm.config import LLAMA3, Config, check_weights
+
+Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+
+
+class Model:
+    """A decoder; weights holds what `config.shapes` lists, all of one dtype and on one device."""
+
+    def __init__(self, config: Config, weights: Mapping[str, Tensor]) -> None:
+        check_weights(config, weights)
+        self.config, self.weights = config, dict(weights)
+        self.embeddings = weights["model.embed_tokens.weight"]
+        self.head = self.embeddings if config.tie_word_embeddings else weights["lm_head.weight"]
+        self.frequencies = frequencies(config).to(self.head.device)
+
+    def __call__(self, tokens: Tensor, positions: Tensor, attend: Attend) -> Tensor:
+        """The last hidden states [T, hidden] of tokens [T], which stand at positions [T]."""
+        x = self.embeddings[tokens]
+        angles = positions[:, None, None] * self.frequencies  # [T, 1, D/2]
+        turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        for layer in range(self.config.num_hidden_layers):
+            name = f"model.layers.{layer}."
+            h = self.norm(name + "input_layernorm", x)
+            x = x + self.attention(layer, name + "self_attn.", h, turn, attend)
+            h = self.norm(name + "post_attention_layernorm", x)
+            x = x + self.mlp(name + "mlp.", h)
+        return self.norm("model.norm", x)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """[…, hidden] -> […, vocab]."""
+        return linear(hidden, self.head)
+
+    def attention(
+        self, layer: int, name: str, x: Tensor, turn: tuple[Tensor, Tensor], attend: Attend
+    ) -> Tensor:
+        head_dim = self.config.head_dim
+        q, k, v = (self.linear(name + p, x).unflatten(-1, (-1, head_dim)) for p in PROJECTIONS)
+        if self.config.qk_norm:
+            q, k = self.norm(name + "q_norm", q), self.norm(name + "k_norm", k)
+        heads = attend(layer, rotate(q, *turn), rotate(k, *turn), v)
+        return self.linear(name + "o_proj", heads.flatten(-2))
+
+    def mlp(self, name: str, x: Tensor) -> Tensor:
+        """SwiGLU: one projection opens and shuts the other."""
+        gate = silu(self.linear(name + "gate_proj", x))
+        return self.linear(name + "down_proj", gate * self.linear(name + "up_proj", x))
+
+    def linear(self, name: str, x: Tensor) -> Tensor:
+        return linear(x, self.weights[name + ".weight"], self.weights.get(name + ".bias"))
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        """RMSNorm: weight · x / √(mean of x² + eps), over the last dimension."""
+        weight = self.weights[name + ".weight"]
+        return rms_norm(x, weight.shape, weight, self.config.rms_norm_eps)
+
+
+PROJECTIONS = ("q_proj", "k_proj", "v_proj")
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """RoPE: turn each pair (i, i + D/2) of x [T, H, D] by its angle; cos and sin [T, 1, D/2]."""
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+
+
+def frequencies(config: Config) -> Tensor:
+    """How far a position turns each pair, in radians: theta^(-2i/D), float64 [D/2].
+
+    "llama3" stretches waves longer than the context of the first training by `factor`, leaves short
+    ones alone, and blends between: by how many turns a wave makes in that context.
+    """
+    pairs = torch.arange(0, config.head_dim, 2, dtype=torch.float64)
+    plain = config.rope_theta ** (-pairs / config.head_dim)
+    if config.rope_scaling is None:
+        return plain
+    factor, low, high, context = (config.rope_scaling[key] for key in LLAMA3)
+    turns = context * plain / (2 * math.pi)
+    kept = ((turns - low) / (high - low)).clamp(0, 1)
+    return kept * plain + (1 - kept) * plain / factor
+
+
+def causal(lengths: Sequence[int]) -> Attend:
+    """Attention without a cache: the batch holds whole sequences of these lengths."""
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        out = []
+        for parts in zip(*(x.split(list(lengths)) for x in (q, k, v)), strict=True):
+            heads = (part.transpose(0, 1)[None] for part in parts)  # [1, H, T, D]
+            out.append(scaled_dot_product_attention(*heads, is_causal=True, enable_gqa=True))
+        return torch.cat(out, dim=2)[0].transpose(0, 1)
+
+    return attend
