@@ -28,15 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.cache.slot_mapping import pad_block_tables, prompt_slots, slots_of
-
-SeqId = int | str
+from pagesim.journal.effects import Name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMetadata:
     """A batch of T tokens of S sequences; the names are vLLM's."""
 
-    seq_ids: list[SeqId]
+    seq_ids: list[Name]
     """[S]; in V1, ids of requests."""
     input_tokens: NDArray[np.int64]
     """[T], what the model computes in this step."""
@@ -72,7 +71,7 @@ class AttentionMetadata:
         return max(self.max_prefill_seq_len, self.max_decode_seq_len)
 
     @property
-    def sample_ids(self) -> list[SeqId]:
+    def sample_ids(self) -> list[Name]:
         """[n], the sequences that ``sample_rows`` belong to."""
         sequences = np.searchsorted(self.query_start_loc, self.sample_rows, side="right") - 1
         return [self.seq_ids[i] for i in sequences]
@@ -92,7 +91,7 @@ class AttentionMetadata:
 class Span:
     """One sequence's part of a batch."""
 
-    seq_id: SeqId
+    seq_id: Name
     is_prompt: bool
     table: Sequence[int]
     tokens: list[int]

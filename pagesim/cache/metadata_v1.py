@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
 from pagesim.errors import UsageError
+from pagesim.journal.effects import Name
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request
 from pagesim.v1.scheduler import Scheduler
@@ -55,7 +56,7 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
     return assemble(sorted(spans, key=lambda span: not span.is_prompt), manager.block_size)
 
 
-def _before(output: SchedulerOutput, scheduler: Scheduler) -> Iterator[tuple[str, int, int]]:
+def _before(output: SchedulerOutput, scheduler: Scheduler) -> Iterator[tuple[Name, int, int]]:
     """Each request, its computed tokens before the step, and all that it has, sampled or not."""
     known = output.scheduled_cached_reqs
     parts = (known.req_ids, known.num_computed_tokens, known.num_output_tokens)

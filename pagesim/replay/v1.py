@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
 from pagesim.v1 import (
     BlockPool,
@@ -286,7 +287,7 @@ class V1SchedulerPlayer(V1Player):
     def op_add(self, request: str, prompt: list[int], **options: Any) -> None:
         self.scheduler.add_request(self.new_request(request, prompt, **options))
 
-    def op_abort(self, requests: list[str]) -> list[str]:
+    def op_abort(self, requests: list[Name]) -> list[Name]:
         ended = self.scheduler.finish_requests(requests, RequestStatus.FINISHED_ABORTED)
         return [request.request_id for request in ended]
 
@@ -319,7 +320,7 @@ class V1SchedulerPlayer(V1Player):
             "finished": sorted(output.finished_req_ids),
         }
 
-    def op_update(self, tokens: dict[str, list[int]]) -> list[list[Any]]:
+    def op_update(self, tokens: dict[Name, list[int]]) -> list[list[Any]]:
         answer = self.scheduler.update_from_output(self.in_flight.pop(0), tokens)
         for request in self.requests.values():
             self.name_contents(request)

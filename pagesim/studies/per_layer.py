@@ -34,6 +34,7 @@ import numpy as np
 from pagesim import v1
 from pagesim.cache.slot_mapping import pad_block_tables
 from pagesim.checks import check_int
+from pagesim.journal.effects import Name
 from pagesim.timeline import Timeline, compare, record
 from pagesim.timeline.pair import Compared
 from pagesim.v0.block.common import cdiv
@@ -137,14 +138,14 @@ def play(
 
 def _steps(
     workload: Workload,
-) -> Iterator[tuple[list[v1.Request], list[v1.Request], dict[str, int]]]:
+) -> Iterator[tuple[list[v1.Request], list[v1.Request], dict[Name, int]]]:
     """Each step: the requests that have ended, those that run, and how many tokens are new.
 
     The last step only frees. A manager reads a request and does not change it, so all share it.
     A token's id is its position: no manager looks at it.
     """
     waiting, running = deque(workload), list[v1.Request]()
-    goals = {request.request_id: request.total_tokens for request in workload}
+    goals: dict[Name, int] = {request.request_id: request.total_tokens for request in workload}
     while True:
         ended = [each for each in running if each.num_tokens == goals[each.request_id]]
         running = [each for each in running if each not in ended]

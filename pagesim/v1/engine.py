@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from pagesim.journal.effects import Name
+
 
 class FinishReason(enum.StrEnum):
     """Why a request ended."""
@@ -23,7 +25,7 @@ class FinishReason(enum.StrEnum):
 class EngineCoreOutput:
     """The new tokens of one request, and why it ended if it did."""
 
-    request_id: str
+    request_id: Name
     new_token_ids: list[int]
     finish_reason: FinishReason | None = None
 

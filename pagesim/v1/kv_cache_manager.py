@@ -27,7 +27,7 @@ from pagesim.v1.state import read_pool, tell_hits, tell_skipped, tell_written
 RUNNING = RequestStatus.RUNNING
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> str:
+def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
     """Whom a call concerns."""
     return request.request_id
 
@@ -114,7 +114,7 @@ class KVCacheManager:
                 retention_interval,
             )
         self._has_window = sliding_window is not None
-        self._num_slots: dict[str, int] = {}
+        self._num_slots: dict[Name, int] = {}
         """Positions of each table that are written, or will be by the steps in flight."""
 
     # -- looking up and allocating ---------------------------------------------------------------
@@ -247,7 +247,7 @@ class KVCacheManager:
             self.single_type_manager.cache_blocks(request, num_computed_tokens)
 
     @event(lambda manager, _, request_id, *__: request_id, if_changed=True)
-    def remove_skipped_blocks(self, request_id: str, total_computed_tokens: int) -> None:
+    def remove_skipped_blocks(self, request_id: Name, total_computed_tokens: int) -> None:
         """Give back the blocks behind the window."""
         gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
         if self.journal.recording and gone:
@@ -282,15 +282,15 @@ class KVCacheManager:
         """The part of the pool that is owned."""
         return self.block_pool.get_usage()
 
-    def get_blocks(self, request_id: str) -> KVCacheBlocks:
+    def get_blocks(self, request_id: Name) -> KVCacheBlocks:
         """A request's table."""
         return KVCacheBlocks((self.single_type_manager.req_to_blocks.get(request_id, ()),))
 
-    def get_block_ids(self, request_id: str) -> tuple[list[int], ...]:
+    def get_block_ids(self, request_id: Name) -> tuple[list[int], ...]:
         """The ids of a request's table; an empty list for an unknown id."""
         return self.get_blocks(request_id).get_block_ids()
 
-    def get_num_common_prefix_blocks(self, running_request_id: str) -> list[int]:
+    def get_num_common_prefix_blocks(self, running_request_id: Name) -> list[int]:
         """Always [0]: the attention kernel that shared a prefix among all requests is gone."""
         return [0]
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pagesim.journal.effects import Name
+
 
 @dataclass(slots=True)
 class NewRequestData:
     """A request that the workers do not know: its tokens and its whole table."""
 
-    req_id: str
+    req_id: Name
     prompt_token_ids: list[int]
     block_ids: tuple[list[int], ...]
     num_computed_tokens: int
@@ -26,8 +28,8 @@ class CachedRequestData:
     for a request in ``resumed_req_ids``. ``num_computed_tokens`` is the count before this step.
     """
 
-    req_ids: list[str] = field(default_factory=list)
-    resumed_req_ids: set[str] = field(default_factory=set)
+    req_ids: list[Name] = field(default_factory=list)
+    resumed_req_ids: set[Name] = field(default_factory=set)
     new_block_ids: list[tuple[list[int], ...] | None] = field(default_factory=list)
     num_computed_tokens: list[int] = field(default_factory=list)
     num_output_tokens: list[int] = field(default_factory=list)
@@ -39,7 +41,7 @@ class SchedulerOutput:
 
     scheduled_new_reqs: list[NewRequestData]
     scheduled_cached_reqs: CachedRequestData
-    num_scheduled_tokens: dict[str, int]
+    num_scheduled_tokens: dict[Name, int]
     total_num_scheduled_tokens: int
-    preempted_req_ids: set[str]
-    finished_req_ids: set[str]
+    preempted_req_ids: set[Name]
+    finished_req_ids: set[Name]

@@ -12,7 +12,7 @@ from typing import Any
 
 from pagesim.checks import check_bool, check_int, check_time, check_token_ids
 from pagesim.errors import UsageError
-from pagesim.journal.effects import is_text, show
+from pagesim.journal.effects import Name, is_name, show
 from pagesim.v1.engine import FinishReason
 from pagesim.v1.kv_cache_utils import BlockHash, hash_block_tokens
 
@@ -71,6 +71,7 @@ def check_bits(name: str, tokens: list[int]) -> None:
 class Request:
     """One prompt and what is generated behind it, at most ``max_tokens`` tokens.
 
+    ``request_id`` is a text, as in vLLM, or a number: a timeline shows 0 as s0, as it does with V0.
     ``block_size`` is that of the cache: each full block of tokens, output included, has an entry in
     ``block_hashes``; None is for a cache that is not asked for prefixes. Requests with different
     ``cache_salt`` share no block. TypeError or UsageError names the argument.
@@ -102,7 +103,7 @@ class Request:
 
     def __init__(
         self,
-        request_id: str,
+        request_id: Name,
         prompt_token_ids: Iterable[int],
         *,
         block_size: int | None = None,
@@ -113,9 +114,9 @@ class Request:
         cache_salt: str | None = None,
         skip_reading_prefix_cache: bool = False,
     ) -> None:
-        if not isinstance(request_id, str):
-            raise TypeError(f"request_id must be a string, not {request_id!r}")
-        if not is_text(request_id):
+        if type(request_id) is not int and not isinstance(request_id, str):
+            raise TypeError(f"request_id must be a string or an int, not {request_id!r}")
+        if not is_name(request_id):
             raise UsageError(
                 f"request_id must be text that a file can hold, not {show(request_id)}"
             )

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Protocol
 
+from pagesim.journal.effects import Name
 from pagesim.v1.request import Request
 
 
@@ -67,11 +68,12 @@ class PriorityRequestQueue:
     """The smallest priority first, then the earliest arrival, then the smallest id."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, float, str, Request]] = []
+        self._heap: list[tuple[int, float, bool, Name, Request]] = []
 
     def add_request(self, request: Request) -> None:
-        entry = (request.priority, request.arrival_time, request.request_id, request)
-        heappush(self._heap, entry)
+        name = request.request_id
+        is_text = isinstance(name, str)  # a number is not compared with a text
+        heappush(self._heap, (request.priority, request.arrival_time, is_text, name, request))
 
     def peek_request(self) -> Request:
         return self._heap[0][-1]

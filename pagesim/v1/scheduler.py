@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pagesim.checks import check_bool
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import BACK, SCHEDULED
+from pagesim.journal.effects import BACK, SCHEDULED, Name
 from pagesim.journal.state import State
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
@@ -29,7 +29,7 @@ PREEMPTED = RequestStatus.PREEMPTED
 Blocks = tuple[list[int], ...] | None
 
 
-def _request_id(_: object, result: object, request: Request, *more: object) -> str:
+def _request_id(_: object, result: object, request: Request, *more: object) -> Name:
     """Whom a decision concerns; a call may be given something else than a request."""
     return request.request_id
 
@@ -43,8 +43,8 @@ class Step:
     running: list[Request] = field(default_factory=list)
     new: list[Request] = field(default_factory=list)
     resumed: list[Request] = field(default_factory=list)
-    num_tokens: dict[str, int] = field(default_factory=dict)
-    new_blocks: dict[str, Blocks] = field(default_factory=dict)
+    num_tokens: dict[Name, int] = field(default_factory=dict)
+    new_blocks: dict[Name, Blocks] = field(default_factory=dict)
     has_preempted: bool = False
 
     def add(self, request: Request, num_tokens: int, new_blocks: Blocks) -> None:
@@ -93,14 +93,14 @@ class Scheduler:
             cache_config.retention_interval,
         )
         self.journal = self.kv_cache_manager.journal
-        self.requests: dict[str, Request] = {}
+        self.requests: dict[Name, Request] = {}
         self._by_priority = scheduler_config.policy == "priority"
         self.waiting: RequestQueue = (
             PriorityRequestQueue() if self._by_priority else FCFSRequestQueue()
         )
         self.running: list[Request] = []
-        self.finished_req_ids: set[str] = set()
-        self.preempted_req_ids: set[str] = set()
+        self.finished_req_ids: set[Name] = set()
+        self.preempted_req_ids: set[Name] = set()
         self._in_flight: dict[SchedulerOutput, int] = {}
         """The steps whose output is not known yet, and their numbers in a recording."""
 
@@ -132,12 +132,12 @@ class Scheduler:
         self._tell_move(request, None, "waiting")
 
     def finish_requests(
-        self, request_ids: str | Iterable[str], finished_status: RequestStatus
+        self, request_ids: Name | Iterable[Name], finished_status: RequestStatus
     ) -> list[Request]:
         """End requests from outside; unknown ids are ignored. Returns those that were here."""
         if not RequestStatus.is_finished(finished_status):
             raise UsageError(f"finished_status must be a finished one, not {finished_status!r}")
-        ids = [request_ids] if isinstance(request_ids, str) else dict.fromkeys(request_ids)
+        ids = [request_ids] if isinstance(request_ids, Name) else dict.fromkeys(request_ids)
         ended = [self.requests[request_id] for request_id in ids if request_id in self.requests]
         for request in ended:
             request.status = finished_status
@@ -352,7 +352,7 @@ class Scheduler:
     # -- what a step sampled ---------------------------------------------------------------------
 
     def update_from_output(
-        self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[str, Sequence[int]]
+        self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[Name, Sequence[int]]
     ) -> dict[int, EngineCoreOutputs]:
         """Add the tokens that a step sampled, by request; what is complete ends here.
 
@@ -374,7 +374,7 @@ class Scheduler:
 
     @event(kind="update_from_output", queues=True)
     def _add_sampled(
-        self, scheduler_output: SchedulerOutput, sampled: Mapping[str, Sequence[int]]
+        self, scheduler_output: SchedulerOutput, sampled: Mapping[Name, Sequence[int]]
     ) -> tuple[list[EngineCoreOutput], list[Request]]:
         """Add the tokens of a step; returns what is answered, and the requests that end."""
         outputs, finished = [], []
@@ -473,7 +473,7 @@ class Scheduler:
             self.journal.tell((SCHEDULED, name, name, num_tokens, name not in decoding))
 
 
-def _check_sampled(sampled_token_ids: Mapping[str, Sequence[int]]) -> None:
+def _check_sampled(sampled_token_ids: Mapping[Name, Sequence[int]]) -> None:
     """TypeError or UsageError names a request with something else than tokens."""
     try:
         check_tokens("token ids", [t for tokens in sampled_token_ids.values() for t in tokens])

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from itertools import takewhile
 
+from pagesim.journal.effects import Name
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
 from pagesim.v1.request import Request
@@ -28,8 +29,8 @@ class SingleTypeKVCacheManager:
     def __init__(self, block_pool: BlockPool, block_size: int) -> None:
         self.block_pool = block_pool
         self.block_size = block_size
-        self.req_to_blocks: dict[str, list[KVCacheBlock]] = {}
-        self.num_cached_block: dict[str, int] = {}
+        self.req_to_blocks: dict[Name, list[KVCacheBlock]] = {}
+        self.num_cached_block: dict[Name, int] = {}
         self._null_block = block_pool.null_block
 
     # -- what differs between the kinds of attention ---------------------------------------------
@@ -55,7 +56,7 @@ class SingleTypeKVCacheManager:
 
     def get_num_blocks_to_allocate(
         self,
-        request_id: str,
+        request_id: Name,
         num_tokens: int,
         new_computed_blocks: Sequence[KVCacheBlock],
         total_computed_tokens: int,
@@ -74,7 +75,10 @@ class SingleTypeKVCacheManager:
         return new + sum(block.ref_cnt == 0 and not block.is_null for block in touched)
 
     def allocate_new_computed_blocks(
-        self, request_id: str, new_computed_blocks: Sequence[KVCacheBlock], num_computed_tokens: int
+        self,
+        request_id: Name,
+        new_computed_blocks: Sequence[KVCacheBlock],
+        num_computed_tokens: int,
     ) -> None:
         """Begin a table with hits; those that fell out of the window are null blocks."""
         skipped = self.get_num_skipped_tokens(num_computed_tokens) // self.block_size
@@ -84,7 +88,7 @@ class SingleTypeKVCacheManager:
         self.req_to_blocks[request_id] = [*table, *kept]
         self.num_cached_block[request_id] = len(new_computed_blocks)
 
-    def allocate_new_blocks(self, request_id: str, num_tokens: int) -> list[KVCacheBlock]:
+    def allocate_new_blocks(self, request_id: Name, num_tokens: int) -> list[KVCacheBlock]:
         """Make a table long enough for ``num_tokens``; returns what was added."""
         table = self.req_to_blocks.setdefault(request_id, [])
         num_new = cdiv(num_tokens, self.block_size) - len(table)
@@ -111,7 +115,7 @@ class SingleTypeKVCacheManager:
         )
         self.num_cached_block[request.request_id] = num_full
 
-    def remove_skipped_blocks(self, request_id: str, num_computed_tokens: int) -> range:
+    def remove_skipped_blocks(self, request_id: Name, num_computed_tokens: int) -> range:
         """Free the blocks that the next token does not look at, last first; returns where."""
         table = self.req_to_blocks.get(request_id, [])
         skipped = self.get_num_skipped_tokens(num_computed_tokens) // self.block_size
@@ -123,7 +127,7 @@ class SingleTypeKVCacheManager:
         self.block_pool.free_blocks(reversed(removed))
         return range(start, end)
 
-    def pop_blocks_for_free(self, request_id: str) -> list[KVCacheBlock]:
+    def pop_blocks_for_free(self, request_id: Name) -> list[KVCacheBlock]:
         """Forget a table; returns its blocks, last first, so that tails are taken before heads."""
         self.num_cached_block.pop(request_id, None)
         table = self.req_to_blocks.pop(request_id, [])

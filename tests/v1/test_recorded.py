@@ -131,6 +131,15 @@ def test_a_victim_goes_to_the_front_and_finds_its_blocks_again() -> None:
     assert run[resume].caption.startswith("b resumes: there is room again")
 
 
+def test_a_number_as_an_id_names_the_request_as_in_v0() -> None:
+    requests = {step: Request(step - 1, range(7), block_size=4) for step in (1, 2)}
+    run = story(Scheduler(SchedulerConfig(32, 4, 64), CacheConfig(4, 12)), requests, 4)
+    assert run.sequences == [0, 1]
+    assert kinds(run, 2)[:2] == [("allocate_slots", 0), ("admit", 1)]
+    assert run.at(-1).queues == {"waiting": (), "running": (0, 1)}
+    assert list(run.at(-1).tables) == [0, 1]
+
+
 def test_asynchronously_a_token_is_known_after_its_slot_is_written() -> None:
     config = SchedulerConfig(32, 4, 64, async_scheduling=True)
     a = Request("a", range(7), block_size=4, max_tokens=4)

@@ -14,6 +14,7 @@ from pagesim.v1.request_queue import PriorityRequestQueue
 
 pytestmark = pytest.mark.ch09
 
+EVEN = ("0", "2", "4", "6", "8")
 TOKENS = st.lists(st.integers(0, 2), min_size=1, max_size=12)
 
 
@@ -78,7 +79,8 @@ def test_the_end_of_a_request() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"request_id": 7}, TypeError, "request_id must be a string, not 7"),
+        ({"request_id": 7.5}, TypeError, "request_id must be a string or an int, not 7.5"),
+        ({"request_id": True}, TypeError, "request_id must be a string or an int, not True"),
         ({"request_id": "\ud800"}, UsageError, "request_id must be text"),
         ({"prompt_token_ids": []}, UsageError, "the prompt of request 'a' is empty"),
         ({"prompt_token_ids": [1, 2.0]}, TypeError, r"prompt_token_ids\[1\] must be an int"),
@@ -104,7 +106,7 @@ def test_what_is_wrong_is_named(arguments: dict[str, Any], error: type, message:
 )
 def test_priority_then_arrival_then_id(urgencies: list[tuple[int, int]], gone: set[int]) -> None:
     requests = [
-        Request(str(i), [1], priority=priority, arrival_time=arrival)
+        Request(i if i % 2 else str(i), [1], priority=priority, arrival_time=arrival)
         for i, (priority, arrival) in enumerate(urgencies)
     ]
     queue = PriorityRequestQueue()
@@ -112,6 +114,8 @@ def test_priority_then_arrival_then_id(urgencies: list[tuple[int, int]], gone: s
         queue.add_request(request)
     queue.remove_requests([requests[i] for i in gone if i < len(requests)])
     left = [request for i, request in enumerate(requests) if i not in gone]
-    expected = sorted(left, key=lambda r: (r.priority, r.arrival_time, r.request_id))
+    expected = sorted(
+        left, key=lambda r: (r.priority, r.arrival_time, r.request_id in EVEN, r.request_id)
+    )
     assert list(queue) == expected and len(queue) == len(expected)
     assert [queue.pop_request() for _ in expected] == expected
