@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
+from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request
 from pagesim.v1.scheduler import Scheduler
@@ -43,16 +44,7 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
                 f"the step of request {request_id!r} is over: build a step's batch before "
                 f"update_from_output() is called for it"
             )
-        seq_len = context_len + num_scheduled
-        (ids,) = manager.get_block_ids(request_id)
-        if len(ids) * manager.block_size < seq_len:
-            raise UsageError(
-                f"request {request_id!r} has {len(ids)} blocks of {manager.block_size} slots, too "
-                f"few for its {seq_len} tokens: build a step's batch before the next is scheduled"
-            )
-        null = manager.block_pool.null_block.block_id
-        table = [-1 if block_id == null else block_id for block_id in ids]
-        spans.append(_span(request, table, context_len, seq_len, length))
+        spans.append(span_of(request, manager, context_len, context_len + num_scheduled, length))
     return assemble(sorted(spans, key=lambda span: not span.is_prompt), manager.block_size)
 
 
@@ -68,13 +60,31 @@ def _before(output: SchedulerOutput, scheduler: Scheduler) -> Iterator[tuple[Nam
             yield new.req_id, new.num_computed_tokens, request.num_tokens
 
 
-def _span(request: Request, table: list[int], context_len: int, seq_len: int, length: int) -> Span:
+def span_of(
+    request: Request, manager: KVCacheManager, context_len: int, seq_len: int, length: int
+) -> Span:
+    """A request that computes its tokens from ``context_len`` to ``seq_len``, of ``length``."""
+    name, block_size = f"request {request.request_id!r}", manager.block_size
+    (ids,) = manager.get_block_ids(request.request_id)
+    null = manager.block_pool.null_block.block_id
+    oldest = manager.single_type_manager.get_num_skipped_tokens(context_len)
+    if len(ids) * block_size < seq_len:
+        raise UsageError(
+            f"{name} has {len(ids)} blocks of {block_size} slots, too few for its {seq_len} "
+            f"tokens: build a step's batch before the next is scheduled"
+        )
+    if null in ids[oldest // block_size :]:
+        raise UsageError(
+            f"{name} computes token {context_len}, which looks at token {oldest}, but that has "
+            f"left the window: build the batch of each step"
+        )
     if seq_len > request.num_tokens:
         raise UsageError(
-            f"token {request.num_tokens} of request {request.request_id!r} is not sampled yet: "
-            f"call update_from_output() for the step before, then build this batch"
+            f"token {request.num_tokens} of {name} is not sampled yet: call update_from_output() "
+            f"for the step before, then build this batch"
         )
     samples = seq_len == length
     decodes = samples and seq_len - context_len == 1 and context_len >= request.num_prompt_tokens
     tokens = request.all_token_ids[context_len:seq_len]
+    table = [-1 if block_id == null else block_id for block_id in ids]
     return Span(request.request_id, not decodes, table, tokens, context_len, seq_len, samples)

@@ -51,7 +51,7 @@ class Machine:
 
     def copy(self, copies: list[tuple[int, int]]) -> None:
         """Copy whole blocks; a slot that was never written leaves nothing."""
-        size = self.story.manager.block_size
+        size: int = self.story.manager.block_size
         for source, target in copies:
             for offset in range(size):
                 self.slots.pop(target * size + offset, None)
@@ -71,7 +71,7 @@ class Machine:
         return [self.slots.get(self._slot(number, position)) for position in range(length)]
 
     def _slot(self, number: int, position: int) -> int:
-        size = self.story.manager.block_size
+        size: int = self.story.manager.block_size
         return self.here[number].block_ids[position // size] * size + position % size
 
 

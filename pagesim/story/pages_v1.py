@@ -1,0 +1,142 @@
+"""A story on V1: requests, which share only full blocks and never leave the GPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pagesim.errors import NoFreeBlocksError, UnsupportedError, UsageError
+from pagesim.journal.effects import Name
+from pagesim.v1.kv_cache_manager import KVCacheManager
+from pagesim.v1.request import Request, RequestStatus
+
+if TYPE_CHECKING:
+    from pagesim.cache.attention_metadata import AttentionMetadata
+
+Pairs = list[tuple[int, int]]
+NO_SWAPPING = (
+    "V1 has no swapping: a preempted request is computed again, from what is left of it in the "
+    "cache. Let it leave, and arrive again with its tokens"
+)
+NO_FORKS = (
+    "V1 has no forks and copies no blocks: samples of one prompt are requests of their own. Let it "
+    "arrive again with caching=True, then its full blocks are shared"
+)
+
+
+class V1Pages:
+    """The KV cache manager of release 0.33.0; each write is a step that stores its tokens."""
+
+    takes_text_ids, swaps = True, False
+
+    def __init__(
+        self,
+        gpu_blocks: int,
+        cpu_blocks: int,
+        block_size: int,
+        caching: bool,
+        watermark: float,
+        sliding_window: int | None,
+    ) -> None:
+        if cpu_blocks != 0:
+            raise UnsupportedError(f"cpu_blocks must be 0, not {cpu_blocks!r}: {NO_SWAPPING}")
+        self.manager = KVCacheManager(
+            gpu_blocks, block_size, sys.maxsize, caching, sliding_window, watermark
+        )
+        self._computed: dict[Request, int] = {}
+        """How many tokens of each a batch has computed, or a hit has found."""
+
+    @property
+    def tables(self) -> Mapping[Name, Sequence[Any]]:
+        return self.manager.single_type_manager.req_to_blocks
+
+    def arrive(self, seq_id: Name, tokens: list[int], name: Name) -> Request:
+        if seq_id in self.tables:
+            raise UsageError(f"{name!r} is already in use: names must be unique")
+        manager = self.manager
+        request = Request(seq_id, tokens, block_size=manager.block_size, max_tokens=sys.maxsize)
+        hits, found, _ = manager.get_computed_blocks(request)
+        others = bool(self.tables)
+        blocks = manager.allocate_slots(
+            request, len(tokens) - found, found, hits, has_scheduled_reqs=others
+        )
+        if blocks is None:
+            raise self._no_room(request, len(tokens))
+        request.status, request.num_computed_tokens = RequestStatus.RUNNING, len(tokens)
+        self._computed[request] = found
+        return request
+
+    def write(self, request: Request, tokens: list[int], lookahead: int) -> Pairs:
+        if not tokens:
+            if lookahead:
+                raise UsageError("V1 reserves lookahead slots behind new tokens: write one or more")
+            return []
+        length, block_size = request.num_tokens, self.manager.block_size
+        try:
+            request.append_output_token_ids(tokens)
+            blocks = self.manager.allocate_slots(
+                request, len(tokens), num_lookahead_tokens=lookahead
+            )
+            if blocks is None:
+                raise self._no_room(request, request.num_tokens + lookahead)
+        except BaseException:
+            del request.all_token_ids[length:], request.block_hashes[length // block_size :]
+            request._next_block_end = (len(request.block_hashes) + 1) * block_size
+            raise
+        request.num_computed_tokens += len(tokens)
+        return []
+
+    def _no_room(self, request: Request, num_tokens: int) -> NoFreeBlocksError:
+        free = self.manager.block_pool.get_num_free_blocks()
+        error = NoFreeBlocksError(
+            f"no room for {num_tokens} tokens of {request.request_id!r}: {free} blocks of "
+            f"{self.manager.block_size} slots are free"
+        )
+        self.manager.journal.fail("allocate_slots", request.request_id, error)
+        return error
+
+    def leave(self, request: Request) -> None:
+        self.manager.free(request)
+        request.status = RequestStatus.FINISHED_STOPPED
+
+    def fork(self, request: Request, child_id: Name) -> NoReturn:
+        raise UnsupportedError(NO_FORKS)
+
+    def swap_out(self, request: Request) -> NoReturn:
+        raise UnsupportedError(NO_SWAPPING)
+
+    def swap_in(self, request: Request) -> NoReturn:
+        raise UnsupportedError(NO_SWAPPING)
+
+    def group(self, request: Request) -> NoReturn:
+        raise UnsupportedError("V1 has no sequence groups: a request is one sequence, writer.seq")
+
+    def batch(self, requests: Sequence[Request]) -> AttentionMetadata:
+        from pagesim.cache.attention_metadata import assemble
+        from pagesim.cache.metadata_v1 import span_of
+
+        spans = [
+            span_of(request, self.manager, computed, length, length)
+            for request in requests
+            if (computed := self._computed[request]) < (length := request.num_tokens)
+        ]
+        batch = assemble(sorted(spans, key=lambda s: not s.is_prompt), self.manager.block_size)
+        for request in requests:
+            self._computed[request] = request.num_tokens
+        return batch
+
+    def is_running(self, request: Request) -> bool:
+        return True
+
+    def token_ids(self, request: Request) -> list[int]:
+        return request.all_token_ids
+
+    def block_ids(self, request: Request) -> list[int]:
+        return self.manager.get_block_ids(request.request_id)[0]
+
+    def num_uncomputed(self, request: Request) -> int:
+        return request.num_tokens - self._computed[request]
+
+    def num_cached(self, request: Request) -> int:
+        return self._computed[request]
