@@ -37,17 +37,13 @@ def notebook_output(run: Timeline, title: str | None = None) -> str:
 def packed_for_player(
     run: Timeline, title: str | None, sequences: Sequence[Name] = ()
 ) -> tuple[bytes, str]:
-    """The file for the player, and its title; a part of a run keeps the colours of the whole.
-
-    ``sequences`` are names in another order of colours.
-    """
+    """The file for the player, and its title; ``sequences`` are names in the order of colours."""
     title = title or run.notes.title or "What happened to the pages"
     if len(run) > MAX_EVENTS:
         which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
         title = f"{title} ({which})"
     shown = run[:MAX_EVENTS]
-    colors = list(sequences) or (run.sequences if run.first else None)
-    return packed(shown, title=title, sequences=colors), title
+    return packed(shown, title=title, sequences=list(sequences)), title
 
 
 def still_picture(run: Timeline) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any, BinaryIO
@@ -51,6 +52,7 @@ def pieces(run: Timeline, **extras: Any) -> Iterator[bytes]:
 def header(run: Timeline) -> dict[str, Any]:
     """The first line of the file, as a dict."""
     state = run.at(0)
+    notes = replace(run.notes, sequences=tuple(run.sequences)) if run.first else run.notes
     return {
         "format": FORMAT,
         "block_size": state.block_size,
@@ -60,6 +62,6 @@ def header(run: Timeline) -> dict[str, Any]:
         "caching": state.caching,
         "events": len(run),
         "first": run.first,
-        **run.notes.as_dict(),
+        **notes.as_dict(),
         "state": state_as_dict(state),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pagesim.checks import check_int
@@ -54,4 +55,5 @@ def film(run: Timeline, reads: Iterable[Any], names: Sequence[Name] | None = Non
         for name, value in (("m", read.m), ("\u2113", read.l), ("|acc|", read.acc)):
             log.mark_numbers(name, False, dict.fromkeys(block, float(value)))
         log.event(log.kind_codes["read"], log.subject_codes[rows[read.row]])
-    return Timeline(log, stop=len(log), notes=run.notes.with_changes(None, None, ()))
+    notes = replace(run.notes, questions=(), sequences=tuple(run.sequences))
+    return Timeline(log, stop=len(log), notes=notes)

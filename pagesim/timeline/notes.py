@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pagesim.journal.effects import show
+from pagesim.journal.effects import Name, is_name, show
 from pagesim.timeline.questions import Question, check_text, question_from
 
 
@@ -17,6 +17,8 @@ class Notes:
     title: str | None = None
     tokens: Mapping[int, str] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
+    sequences: tuple[Name, ...] = ()
+    """The sequences of a longer run that this one continues, in the order of their colours."""
 
     def with_changes(
         self,
@@ -53,6 +55,7 @@ class Notes:
             "title": self.title,
             "tokens": {str(token): label for token, label in self.tokens.items()},
             "questions": [question.as_dict() for question in self.questions],
+            "sequences": list(self.sequences),
         }
         return {key: value for key, value in words.items() if value}
 
@@ -61,7 +64,14 @@ def notes_from(header: Mapping[str, Any]) -> Notes:
     """The notes in a file's header. TypeError, ValueError or KeyError if they are invalid."""
     questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
-    return Notes().with_changes(header.get("title"), tokens, questions)
+    notes = Notes().with_changes(header.get("title"), tokens, questions)
+    return replace(notes, sequences=tuple(_name(name) for name in header.get("sequences", ())))
+
+
+def _name(value: Any) -> Name:
+    if not is_name(value):
+        raise TypeError(f"sequences must be names, not {show(value)}")
+    return value  # type: ignore[no-any-return]
 
 
 def _token(value: Any) -> int:

@@ -84,7 +84,8 @@ class Timeline:
         log = self._log
         rows = log.rows(0, self._start + len(self))
         began = [*log.first_lives, *(row[2] for row in rows if row[0] == OPEN)]
-        return list(dict.fromkeys(log.tables[number].name for number in began))
+        names = (log.tables[number].name for number in began)
+        return list(dict.fromkeys([*self.notes.sequences, *names]))
 
     def at(self, index: int) -> State:
         """The state after ``index`` events; negative numbers count from the end, -1 is the last."""

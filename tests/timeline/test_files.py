@@ -109,6 +109,7 @@ def test_the_header(tmp_path: Path) -> None:
         "caching": True,
         "events": 23,
         "first": 7,
+        "sequences": run[7:30].sequences,
     }
     assert header["state"] == json.loads(json.dumps(state_as_dict(run.at(7))))
     assert pagesim.load(tmp_path / "run.jsonl")[3:].first == 10

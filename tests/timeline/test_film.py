@@ -58,3 +58,16 @@ def test_a_step_a_read(tmp_path: Path) -> None:
 def test_what_lies_outside(change: dict[str, object], said: str) -> None:
     with pytest.raises(pagesim.UsageError, match=said):
         story().run.film([READS[0]._replace(**change)])
+
+
+def test_colours_are_those_of_the_whole_run(tmp_path: Path) -> None:
+    """The first two left: in the film, as in a piece of the run, the third keeps its colour."""
+    found = pagesim.Story(gpu_blocks=8, block_size=2)
+    for words in ("a b", "c d"):
+        found.arrive(words).leave()
+    found.arrive("e f")
+    run = found.run
+    for one in (run.film(READS, [2]), run[4:]):
+        assert one.sequences == run.sequences == [0, 1, 2]
+        one.save(tmp_path / "one.jsonl")
+        assert pagesim.load(tmp_path / "one.jsonl").sequences == run.sequences

@@ -302,3 +302,10 @@ def test_the_error_is_a_value_error(tmp_path: Path) -> None:
     ) as info:
         pagesim.load(tmp_path / "x.jsonl")
     assert type(info.value) is TimelineError
+
+
+@pytest.mark.parametrize("sequences", [7, [1.5], [["a"]], ["\ud800"]])
+def test_sequences_are_names(tmp_path: Path, sequences: object) -> None:
+    path = write(tmp_path / "x.jsonl", small(sequences=sequences))
+    with pytest.raises(TimelineError):
+        pagesim.load(path)
