@@ -99,6 +99,8 @@ def caption(event: Event, state: State) -> str:
         parts = _PARTS.get(event.kind, _any_call)(told)
     else:
         parts = [_REQUESTED.get(event.kind, f"{event.kind} is called"), *_what_happened(told)]
+    if event.kind != "read":
+        parts += _heaviest(told)
     text = "; ".join(part for part in parts if part)
     return f"{text if told.who else text[:1].upper() + text[1:]}."
 
@@ -297,6 +299,19 @@ def _given_back(told: _Told) -> list[str]:
             f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
         )
     return parts
+
+
+def _heaviest(told: _Told) -> list[str]:
+    """Where the first mark's numbers are largest, block by block."""
+    sums: dict[int, float] = {}
+    for mark in told.event.marks[:1]:
+        size = told.state.block_size if mark.on == "slots" else 1
+        for place, number in mark.numbers:
+            sums[place // size] = sums.get(place // size, 0.0) + number
+    if not sums:
+        return []
+    block = max(sums, key=lambda each: sums[each])
+    return [f"{told.event.marks[0].name}: most of it, {sums[block]:.3g}, on block {block}"]
 
 
 def _keys(count: int) -> str:

@@ -1,16 +1,18 @@
-"""What reads the pages, as steps of a run that change nothing and put numbers on slots."""
+"""What reads the pages: numbers on slots, at the steps of a run or at steps of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import index
 from typing import Any, Protocol
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.journal.effects import Name
+from pagesim.journal.effects import Mark, Name, show
 from pagesim.timeline.captions import say
-from pagesim.timeline.log import Log
+from pagesim.timeline.log import MAX_MARK, ON, Log
+from pagesim.timeline.questions import check_text
 from pagesim.timeline.run import Timeline
 
 
@@ -39,15 +41,12 @@ def film(run: Timeline, reads: Iterable[Any], names: Sequence[Name] | None = Non
     log = Log(state)
     for name, table in state.tables.items():
         log.new_table(name).write(list(table.token_ids))
-    num_slots = next(iter(state.pools.values()), 0) * state.block_size
     for read in reads:
         if not 0 <= read.row < len(rows):
             raise UsageError(
                 f"row {read.row} has no name: the rows are {', '.join(map(say, rows))}"
             )
-        for slot in read.slots:
-            if check_int("slot", slot, 0) >= num_slots:
-                raise UsageError(f"slot {slot} is outside the pool, which has {num_slots}")
+        _check_ids(run, "slots", read.slots)
         at = ", ".join(map(str, read.program))
         weights = dict(zip(read.slots, read.weights, strict=True))
         log.mark_numbers(f"program ({at}), head {read.head}", True, weights)
@@ -57,3 +56,29 @@ def film(run: Timeline, reads: Iterable[Any], names: Sequence[Name] | None = Non
         log.event(log.kind_codes["read"], log.subject_codes[rows[read.row]])
     notes = replace(run.notes, questions=(), sequences=tuple(run.sequences))
     return Timeline(log, stop=len(log), notes=notes)
+
+
+def checked_mark(
+    run: Timeline, step: int, numbers: Mapping[int, float], what: str, on: str
+) -> Mark:
+    """Numbers on slots or blocks as a mark of a step; TypeError or UsageError if they are not."""
+    if not check_int("step", step, 0) or step > len(run):
+        raise UsageError(f"step {step} has no event: the steps of this run are 1 to {len(run)}")
+    if on not in ON:
+        raise UsageError(f"on must be {' or '.join(map(repr, ON))}, not {show(on)}")
+    pairs = tuple((index(place), float(0 + number)) for place, number in numbers.items())
+    _check_ids(run, on, (place for place, _ in pairs))
+    for place, number in pairs:
+        if not abs(number) < MAX_MARK:
+            raise UsageError(f"the number of {on[:-1]} {place} must be finite, not {number}")
+    return Mark(check_text("what", what), on, pairs)
+
+
+def _check_ids(run: Timeline, on: str, ids: Iterable[int]) -> None:
+    """UsageError names a slot, or a block, that the first pool does not have."""
+    state = run.at(0)
+    size = state.block_size if on == "slots" else 1
+    count = next(iter(state.pools.values()), 0) * size
+    for place in ids:
+        if check_int(on[:-1], place, 0) >= count:
+            raise UsageError(f"{on[:-1]} {place} is outside the pool, which has {count}")

@@ -85,7 +85,7 @@ class Lines:
         """The lines of the events ``first`` … ``last - 1``."""
         log = self._log
         for index, (kind, subject, step, rows) in enumerate(log.records(first, last), first):
-            if is_plain_write(rows) and index not in log.errors:
+            if is_plain_write(rows) and index not in log.errors and index not in log.marks:
                 _, block, table, start, count = rows[1]
                 same = kind, subject, block, table, count
                 head, middle, tail = self._writes.get(same) or self._around(index, same)

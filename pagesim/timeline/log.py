@@ -32,6 +32,8 @@ EVENT, ROW = 3, 5
 FLUSH = 16_384
 ON = ("blocks", "slots")
 """What a mark can put numbers on."""
+MAX_MARK = 1e300
+"""Beyond the largest number of a mark."""
 
 FIELDS = {
     "take": ("list",),
@@ -129,6 +131,8 @@ class Log:
         self._marked = array("q"), array("d")
         """The ids of all marks, and their numbers."""
         self.errors: dict[int, tuple[str, str]] = {}
+        self.marks: dict[int, list[Mark]] = {}
+        """Marks that were put on an event after it was recorded."""
         self._steps: tuple[list[int], list[int]] = ([], [])
         """Events at which another step of the scheduler begins, and its number, -1 for none."""
         self.subject_codes = Codes()
@@ -286,6 +290,7 @@ class Log:
         for row in self.rows(index, index + 1):
             key, value = self._value(row)
             told.setdefault(key, []).append(value)
+        told["marks"] = [*told.get("marks", ()), *self.marks.get(index, ())]
         called, error = self.errors.get(index, (None, None))
         return Event(
             kind=self.kinds[kind_code],

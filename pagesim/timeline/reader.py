@@ -17,7 +17,7 @@ from pagesim.journal.effects import Name, show
 from pagesim.timeline.checked import Checked, TimelineError
 from pagesim.timeline.edition1 import FORMAT_1, edition2
 from pagesim.timeline.header import FORMAT, read_state
-from pagesim.timeline.log import EVENT, FIELDS, ON, ROW, Log, TableLog
+from pagesim.timeline.log import EVENT, FIELDS, MAX_MARK, ON, ROW, Log, TableLog
 from pagesim.timeline.notes import notes_from
 from pagesim.timeline.run import Timeline
 from pagesim.timeline.seek import MutableState
@@ -25,7 +25,6 @@ from pagesim.timeline.seek import MutableState
 MAX_EVENTS = 10_000_000
 LIFE = 50
 """The cost of a table, counted in numbers."""
-MAX_MARK = 1e300
 
 
 def load(path: str | PathLike[str]) -> Timeline:

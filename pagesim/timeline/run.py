@@ -148,6 +148,23 @@ class Timeline:
         self.notes = notes
         return self
 
+    def mark(
+        self, step: int, numbers: Mapping[int, float], what: str, *, on: str = "slots"
+    ) -> Timeline:
+        """Put numbers on slots at a step, such as attention weights; returns the run.
+
+        ``numbers`` maps a slot, ``block * block_size + offset`` in the first pool, to its number,
+        and ``what`` names them all: "attention of request 0, layer 1". With ``on="blocks"`` they
+        are those of blocks. The step's state is ``run.at(step)``. The player shades the words by
+        the first mark of a step, and its caption names the heaviest block. Marks are saved.
+        TypeError or UsageError for a number that is not finite, or a slot or step outside the run.
+        """
+        from pagesim.timeline.film import checked_mark
+
+        mark = checked_mark(self, step, numbers, what, on)
+        self._log.marks.setdefault(self._start + step - 1, []).append(mark)
+        return self
+
     def film(self, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Timeline:
         """How a kernel reads the pages that this run ends with: a step for each load of keys.
 

@@ -221,3 +221,50 @@ def test_a_printed_step_has_no_controls(page: Page, tmp_path: Path) -> None:
     assert page.js(shown) == 0
     assert page.one(".ps-stage").is_displayed() and page.one(".ps-caption").is_displayed()
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+TRACED = "return document.querySelectorAll('.ps-stage .traced').length"
+FOCUS = "return document.activeElement.dataset.block"
+
+
+def test_a_words_way_by_the_keyboard(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, shared()).go(4)
+    page.js("document.querySelector('[data-block=\"2\"]').focus()")
+    assert (page.js(TRACED), page.one(".ps-detail").get_attribute("aria-live")) == (0, "off")
+    page.key("ENTER", '[data-block="2"]')
+    ways = {
+        "ARROW_RIGHT": ("2", "\u201cago\u201d is token 5 of s1: logical block 1, offset 1"),
+        "ARROW_DOWN": ("2", "\u201cago\u201d is token 5 of s1"),  # the text ends before token 9
+        "ARROW_UP": ("0", "\u201cscore\u201d is token 1 of s1: logical block 0, offset 1"),
+        "ARROW_LEFT": ("0", "\u201cFour\u201d is token 0 of s1"),
+    }
+    assert page.text(".ps-detail").startswith("\u201cyears\u201d is token 4 of s1")
+    for key, (block, said) in ways.items():
+        page.key(key, f'[data-block="{page.js(FOCUS)}"]')
+        assert (page.js(FOCUS), page.js(TRACED)) == (block, 3), key
+        assert page.text(".ps-detail").startswith(said), key
+        focused = page.one(f'[data-block="{block}"]')
+        assert focused.get_attribute("aria-label").startswith(said), key
+    assert page.one(".ps-detail").get_attribute("aria-live") == "polite"
+    assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "true"
+    page.key("ESCAPE", '[data-block="0"]')
+    assert (page.js(TRACED), page.step) == (0, 4)
+    assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "false"
+    assert "Enter" in page.text(".ps-keys")
+
+
+def test_a_words_way_by_a_finger(page: Page, tmp_path: Path) -> None:
+    page.size(400, 860)
+    opened(page, tmp_path, shared()).go(4)
+    x, y = page.js("""
+        const [node] = [...document.querySelectorAll('.ps-cell[data-block="2"] text')]
+          .filter((t) => t.textContent === 'fathers');
+        node.scrollIntoView({ block: 'center' });
+        const box = node.getBoundingClientRect();
+        return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];""")
+    for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        touch = {"type": kind, "touchPoints": points}
+        page.driver.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
+    page.until("return document.querySelectorAll('.ps-cell[aria-pressed=true]').length === 1")
+    assert page.js(TRACED) == 3
+    assert page.text(".ps-detail").startswith("\u201cfathers\u201d is token 7 of s1")

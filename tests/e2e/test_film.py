@@ -11,9 +11,12 @@ from tests.timeline.test_film import READS, story
 LIT = """
 const [cell] = document.querySelectorAll(`.ps-cell[data-block="${arguments[0]}"] .edge`);
 const box = cell.getBoundingClientRect();
-return [...document.querySelectorAll('.ps-stage .over .lit')].map((r) => r.getBoundingClientRect())
+return [...document.querySelectorAll('.ps-cell .lit')].map((r) => r.getBoundingClientRect())
   .filter((r) => r.left >= box.left - 1 && r.right <= box.right + 1
     && r.top >= box.top - 1 && r.bottom <= box.bottom + 1).length;
+"""
+SHADES = """
+return [...document.querySelectorAll('.ps-cell .lit')].map((r) => r.getAttribute('class'));
 """
 DIALS = """
 return [...document.querySelectorAll('.ps-dial')].map((d) =>
@@ -26,8 +29,7 @@ def test_a_film(page: Page, tmp_path: Path) -> None:
     run.to_html(tmp_path / "film.html")
     page.open(tmp_path / "film.html").go(1)
     assert (page.js(LIT, 0), page.js(LIT, 1)) == (2, 0)
-    classes = "return [...document.querySelectorAll('.lit')].map((r) => r.getAttribute('class'))"
-    assert page.js(classes) == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
+    assert page.js(SHADES) == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
     assert page.js(DIALS) == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
     page.key("ARROW_RIGHT")
     assert (page.js(LIT, 0), page.js(LIT, 1)) == (0, 1)
@@ -46,3 +48,37 @@ def test_a_word_names_the_program_that_reads_it(page: Page, tmp_path: Path) -> N
         document.elementFromPoint(at.clientX, at.clientY)
           .dispatchEvent(new PointerEvent('pointermove', at));""")
     assert "; program (0, 0), head 1 reads it (1.0). Block 0" in page.text(".ps-detail")
+
+
+def test_attention_shades_the_words(page: Page, tmp_path: Path) -> None:
+    run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention of s0, layer 1")
+    run.to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(1)
+    assert page.js(SHADES) == ["lit lit-1", "lit lit-4", "lit lit-2"]
+    assert page.text(".ps-caption").endswith(
+        "attention of s0, layer 1: most of it, 0.7, on block 0."
+    )
+    stage = page.text(".ps-stage")
+    assert "shaded: attention of s0, layer 1" in stage and "0.7" in stage
+    page.choose(0)
+    assert page.text(".ps-detail").endswith(" attention of s0, layer 1: 0.1, 0.6.")
+    below = page.js("""
+        const [word] = [...document.querySelectorAll('.ps-cell[data-block="0"] text')].slice(1);
+        const [shade] = document.querySelectorAll('.ps-cell[data-block="0"] .lit');
+        return Boolean(shade.compareDocumentPosition(word) & Node.DOCUMENT_POSITION_FOLLOWING);""")
+    assert below, "a word is written over its shade"
+    page.go(0)
+    assert page.js(SHADES) == []
+
+
+def test_a_film_has_the_colours_of_its_run(page: Page, tmp_path: Path) -> None:
+    found = pagesim.Story(gpu_blocks=8, block_size=2)
+    found.arrive("a b").leave()
+    found.arrive("c d")
+    for name, run in (("run", found.run), ("film", found.run.film([READS[0]]))):
+        run.to_html(tmp_path / f"{name}.html")
+        page.open(tmp_path / f"{name}.html").go(len(run))
+        colors = page.js("""
+            return [...document.querySelectorAll('.ps-cell path')]
+              .map((path) => path.getAttribute('fill'));""")
+        assert "#E69F00" in colors and "#56B4E9" not in colors, name

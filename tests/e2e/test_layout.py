@@ -43,7 +43,9 @@ for (const step of arguments[0]) {
     }
   }
   const stage = document.querySelector('.ps-stage').getBoundingClientRect();
-  for (const word of words) {
+  const shapes = all('.ps-stage :is(.under, .over, .ps-cell) :is(rect, path)')
+    .map((shape) => ({ ...box(shape, 0), says: shape.getAttribute('class') || 'fill' }));
+  for (const word of [...words, ...shapes]) {
     const out = word.left < stage.left - 1 || word.right > stage.right + 1
       || word.top < stage.top - 1 || word.bottom > stage.bottom + 1;
     if (out) found.push([step, 'outside', word.says]);
@@ -68,7 +70,16 @@ def of_one_slot() -> pagesim.Timeline:
     return story.run
 
 
+def hundreds() -> pagesim.Timeline:
+    """More blocks than two digits can number, and tables of nine to fourteen of them."""
+    story = pagesim.Story(gpu_blocks=1200, block_size=2)
+    for more in range(6):
+        story.arrive(range(18 + 2 * more))
+    return story.run
+
+
 RUNS = {
+    "hundreds": hundreds,
     "one slot": of_one_slot,
     "small": scenes.small,
     "figure 8": shared,
@@ -108,6 +119,18 @@ def test_on_a_phone_the_words_are_readable(page: Page, tmp_path: Path) -> None:
         assert smallest >= 12, name
         wide = page.js("return document.documentElement.scrollWidth")
         assert wide <= 400, name
+
+
+def test_headings_keep_their_distance(page: Page, tmp_path: Path) -> None:
+    page.size(400, 860)
+    scenes.small().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(1)
+    gap = page.js("""
+        const [block, filled] = [...document.querySelectorAll('.ps-stage text')]
+          .filter((t) => ['block', 'filled'].includes(t.textContent))
+          .map((t) => t.getBoundingClientRect());
+        return filled.left - block.right;""")
+    assert gap >= 5
 
 
 @pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])

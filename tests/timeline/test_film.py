@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -71,3 +71,47 @@ def test_colours_are_those_of_the_whole_run(tmp_path: Path) -> None:
         assert one.sequences == run.sequences == [0, 1, 2]
         one.save(tmp_path / "one.jsonl")
         assert pagesim.load(tmp_path / "one.jsonl").sequences == run.sequences
+
+
+def test_numbers_on_slots_of_a_step(tmp_path: Path) -> None:
+    run = story().run
+    assert run.mark(1, {0: 0.25, 1: 0.125, 2: 0.625}, "attention of s0, layer 1") is run
+    event = run[0]
+    assert event.marks[0].numbers == ((0, 0.25), (1, 0.125), (2, 0.625))
+    said = "; attention of s0, layer 1: most of it, 0.625, on block 1."
+    assert event.caption.endswith(said)
+    run.mark(1, {1: 3}, "reads", on="blocks")
+    assert event.marks + run[0].marks[1:] == run[0].marks and run[0].caption.endswith(said)
+    run.save(tmp_path / "run.jsonl")
+    loaded = pagesim.load(tmp_path / "run.jsonl")
+    assert list(loaded) == list(run) and loaded.at(-1) == run.at(-1)
+
+
+def test_an_event_that_only_writes_can_be_marked(tmp_path: Path) -> None:
+    found = story()
+    found.writers[0].write("to")
+    run = found.run.mark(2, {3: 1.0}, "attention")
+    run.save(tmp_path / "run.jsonl")
+    assert [len(event.marks) for event in pagesim.load(tmp_path / "run.jsonl")] == [0, 1]
+    assert run[1:][0].marks == run[1].marks, "a piece has the marks of its steps"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((0, {0: 1.0}, "x"), "step 0 has no event: the steps of this run are 1 to 1"),
+        ((2, {0: 1.0}, "x"), "step 2 has no event"),
+        ((1, {8: 1.0}, "x"), "slot 8 is outside the pool, which has 8"),
+        ((1, {-1: 1.0}, "x"), "slot must be at least 0"),
+        ((1, {0: float("nan")}, "x"), "the number of slot 0 must be finite, not nan"),
+    ],
+)
+def test_what_cannot_be_marked(given: tuple[Any, ...], said: str) -> None:
+    run = story().run
+    with pytest.raises(pagesim.UsageError, match=said):
+        run.mark(*given)
+    with pytest.raises(pagesim.UsageError, match="on must be 'blocks' or 'slots'"):
+        run.mark(1, {}, "x", on="rows")
+    with pytest.raises(TypeError):
+        run.mark(1, {0: "x"}, "x")  # type: ignore[dict-item]
+    assert run[0].marks == ()

@@ -87,7 +87,8 @@ def test_captions_do_not_speak_of_v0(run: Timeline) -> None:
         "of the free list; block 4 gives up its cached content and is taken."
     )
     assert run[run.find(kind="update_from_output")[0]].caption == (
-        "Update_from_output is called; 2 tokens became known; blocks 1 and 2 are computed."
+        "Update_from_output is called; 2 tokens became known; blocks 1 and 2 are computed; "
+        "attention: most of it, 0.75, on block 1."
     )
 
 

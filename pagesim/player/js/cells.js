@@ -39,13 +39,17 @@ export class Cells {
     const refs = state.refs[id], waiting = state.isIdle(id), isNull = id === state.nullBlock;
     const look = { refs, waiting, isNull, fill: refs || waiting ? state.fill[id] : 0,
       cached: state.isCached(id), computed: state.isComputed(id),
-      dim: selected !== null && !isSelected(selected, id, owners), slots: slots && detail === 3,
+      dim: selected !== null && !isSelected(selected, id, owners),
+      chosen: selected?.kind === "block" && selected.value === id, slots: slots && detail === 3,
+      lit: Array.from({ length: this.stage.lit.size && state.blockSize }, (_, i) =>
+        this.stage.lit.get(id * state.blockSize + i)),
       words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [] };
     let key = Object.values(look).join();
     for (const owner of owners) key += `,${owner.place}`;
     if (cell.key === key) return;
     cell.key = key;
     this.fill(cell, state, owners, look);
+    this.shade(cell, look.lit);
     if (look.computed) this.corner(cell, "mark", 1);
     if (look.cached) this.corner(cell, "mark hollow", 0);
     const { w, h } = layout.cell;
@@ -53,6 +57,7 @@ export class Cells {
     cell.fills.done();
     cell.edge.setAttribute("class", `edge${refs > 1 ? " shared" : ""}${layout.contiguous ? " unit" : ""}`);
     cell.g.setAttribute("class", look.dim ? "ps-cell dim" : "ps-cell");
+    cell.g.setAttribute("aria-pressed", look.chosen);
     if (detail === 3) this.strip(cell, state, owners, look);
     else if (detail) this.texts(cell, owners, look);
     else if (cell.first && h >= 9) {
@@ -92,6 +97,16 @@ export class Cells {
     if (ticks) fills.next({ d: ticks, class: "ticks", fill: "none" });
   }
 
+  /** What a mark says about each slot. */
+  shade({ fills }, lit) {
+    const { w, h, detail } = this.stage.layout.cell, high = h / lit.length;
+    lit.forEach((strong, i) => {
+      if (strong === undefined) return;
+      const d = detail === 3 ? box((i * w) / lit.length, 0, w / lit.length, h) : box(0, h - (i + 1) * high, w, high);
+      fills.next({ d, class: `lit lit-${strong}` });
+    });
+  }
+
   corner({ fills }, className, low) {
     const { w, h } = this.stage.layout.cell, mark = Math.max(Math.min(h * 0.3, 9), 2.5);
     fills.next({ d: low ? `M${w} ${h}h${-mark}l${mark} ${-mark}z` : `M${w} 0h${-mark}l${mark} ${mark}z`,
@@ -111,7 +126,7 @@ export class Cells {
 
   /** A strip: the id before it, a word in each slot, the owners after it. */
   strip(cell, state, owners, look) {
-    const { fits, cell: { w, h, slot, behind } } = this.stage.layout, { id } = cell, { refs } = look;
+    const { fits, cell: { w, h, slot, owners: behind } } = this.stage.layout, { id } = cell, { refs } = look;
     const middle = h / 2 + 4;
     this.put(cell, -7, middle, refs || look.waiting ? "id end strong" : "id end muted", `${id}`);
     for (let i = 0; i < state.blockSize; i++) {

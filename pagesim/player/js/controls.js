@@ -12,6 +12,7 @@ import { dials, isDial, marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
 import { follow, wayOf as wayOfWord, wordAt } from "./trace.js";
 import { Stage } from "./view.js";
+import { walk } from "./walk.js";
 
 const SPEEDS = [900, 300, 80]; // milliseconds per step
 const SPEED_NAMES = ["slow", "normal", "fast"];
@@ -21,7 +22,7 @@ const JUMP = 50; // steps of PageUp and PageDown
 export class Player {
   constructor(root, run, storage, linked) {
     Object.assign(this, { root, run, storage, linked, differ: new Set() });
-    Object.assign(this, { step: 0, selected: null, hovered: null, timer: 0,
+    Object.assign(this, { step: 0, selected: null, hovered: null, word: null, timer: 0,
       speed: 1, found: null, state: null, slots: false });
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
@@ -120,7 +121,8 @@ export class Player {
         ...["SVG", "PNG"].map((kind) => button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`,
           () => save(kind.toLowerCase(), this.stage.node, this.step))))),
       html("p", { class: "ps-keys" }, `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
-        + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects."),
+        + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects one: "
+        + "then they move through its words, until Escape."),
     );
     this.setSpeed(this.speed);
   }
@@ -146,13 +148,16 @@ export class Player {
     for (const kind of ["pointerover", "pointermove"]) {
       stage.addEventListener(kind, (event) => this.hover(hitOf(event)));
     }
-    stage.addEventListener("pointerleave", () => this.hover(null));
+    stage.addEventListener("pointerleave", (event) => {
+      if (event.pointerType !== "touch") this.hover(null); // what a finger has tapped stays
+    });
     stage.addEventListener("focusin", (event) => {
       const hit = hitOf(event);
       if (!hit) return;
       this.stage.cells.at[this.stage.focused].g.setAttribute("tabindex", -1);
       this.stage.focused = hit.block;
       event.target.setAttribute("tabindex", 0);
+      this.word = null;
       this.hover(hit);
       event.target.setAttribute("aria-label", this.detail.textContent);
     });
@@ -275,7 +280,12 @@ export class Player {
   key(event) {
     const { target } = event;
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
-    if (event.key === "Escape") { this.select(null); this.root.focus(); return; }
+    if (event.key === "Escape") {
+      this.hover(this.word = null);
+      this.select(null);
+      this.root.focus();
+      return;
+    }
     if (target.tagName === "INPUT" && target !== this.slider) return;
     const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (event.shiftKey && way && this.schedules.length) {
@@ -284,7 +294,7 @@ export class Player {
       this.jumpSchedule(way);
       return;
     }
-    if (target.closest?.(".ps-cell") && this.walk(event, target.hit.block)) {
+    if (target.closest?.(".ps-cell") && walk(this, event.key, target.hit.block)) {
       event.preventDefault();
       return;
     }
@@ -304,22 +314,12 @@ export class Player {
     moves[event.key]();
   }
 
-  /** Arrow keys move among the blocks once one has the focus; Enter or Space selects it. */
-  walk(event, id) {
-    const row = this.stage.layout.pools[+(id >= this.run.header.num_gpu_blocks)].columns;
-    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row }[event.key];
-    if (event.key === "Enter" || event.key === " ") this.choose({ block: id });
-    else if (by) this.stage.cells.at[id + by]?.g.focus();
-    else return false;
-    return true;
-  }
-
   // -- looking closer ----------------------------------------------------------------------------
 
   hover(hit) {
     this.hovered = hit;
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
-    let text = "Hover over a word to see where its bytes are; click a block or a sequence to follow it.";
+    let text = "Point at a word to see where its bytes are; click a block or a sequence to follow it.";
     if (what && "block" in what) {
       text = describeBlock(this.run, this.state, what.block, this.label)
         + markText(this.run.events[this.step - 1], what.block, this.state.blockSize);
@@ -328,6 +328,7 @@ export class Player {
     const found = hit?.word ? follow(this.state, hit.word) : null;
     if (found) text = `${wayOfWord(this.state, this.run.events[this.step - 1], found, this.label)} ${text}`;
     this.stage.trace(found);
+    this.detail.setAttribute("aria-live", this.word ? "polite" : "off");
     if (this.detail.textContent !== text) this.detail.textContent = text;
   }
 

@@ -7,6 +7,7 @@ export const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
 export const LINE = 22; // a table drawn in one line
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32; // a list of blocks
+const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const STAGE = 456; // the greatest height that fits a laptop's screen together with the controls
 const TALL = 900; // phones scroll
 
@@ -20,19 +21,21 @@ const CELLS = [
   { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 }, { w: 6, h: 6, gx: 1, gy: 1, detail: 0 },
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
-/** A block as a row of slots with their words, its id before it and its owners after it. */
-const STRIP = { h: 20, gy: 5, before: 22, behind: 72, detail: 3 };
+/** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
+const STRIP = { h: 20, gy: 5, before: 22, behind: 72, detail: 3 }, BADGE = 36;
 
 /** Rows of cells in two pools with these numbers of columns. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
 
-function strips({ gpu, cpu, size, room, height, narrow }) {
+function strips({ gpu, cpu, size, room, height, narrow, marks }) {
+  const behind = STRIP.behind + (marks ? BADGE : 0);
   const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1), columns = (count) => Math.ceil(count / most);
   const [g, c] = narrow ? [1, 1] : [columns(gpu), columns(cpu)];
-  const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - STRIP.before - STRIP.behind) / size);
+  const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - STRIP.before - behind) / size);
   const rows = narrow ? gpu + cpu : rowsOf(gpu, cpu, g, c || 1);
   if (size > 8 || slot < 22 || rows > most) return null;
-  return { ...STRIP, slot, w: slot * size, gx: STRIP.before + STRIP.behind, g, c: c || 1, rows };
+  const w = slot * size, gx = STRIP.before + behind;
+  return { ...STRIP, behind, owners: STRIP.behind, slot, w, gx, g, c: c || 1, rows };
 }
 
 /** Contiguous memory: units without gaps, a round number of them per row. */
@@ -65,10 +68,19 @@ function boxes({ gpu, cpu, full, room, height, between, narrow }) {
   return found ?? { ...CELLS.at(-1), g: 1, c: 1, rows: gpu + cpu };
 }
 
+const widths = new Map(); // of texts at a size of one unit
+let pen = null;
+function widthOf(text) {
+  pen ??= document.createElement("canvas").getContext("2d");
+  pen.font = `100px ${FONT}`;
+  if (!widths.has(text)) widths.set(text, pen.measureText(text).width / 100);
+  return widths.get(text);
+}
+
 /** The size at which a text fits a width: "" is normal, " tiny" is small, null does not fit. */
 const fits = (narrow) => (text, width) => {
-  const [normal, tiny] = narrow ? [7.6, 7.6] : [6.7, 5.5];
-  return text.length * normal <= width ? "" : text.length * tiny <= width ? " tiny" : null;
+  const [normal, tiny] = narrow ? [12.2, 12.2] : [11, 9], wide = widthOf(text);
+  return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
 
 export function plan(run, width = WIDE) {
@@ -83,15 +95,17 @@ export function plan(run, width = WIDE) {
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !contiguous && height <= room && most.length <= 16 && gpu <= 64 && cpu <= 64;
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
-  const table = 26 + 34 + 32; // an arrow's room, and the two columns of a block table
+  const entry = narrow ? [38, 42] : [34, 32], arrow = narrow ? 12 : 26; // two columns, and the way to them
+  const table = arrow + entry[0] + entry[1];
   const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(408, width - MARGIN);
   const slotRows = Math.min(Math.ceil(size / 8), 4), under = contiguous ? 20 : 44 + slotRows * ROW;
   const beside = Math.min(narrow ? 260 : room, Math.max(most.tables, 4) * LINE + under);
   const lines = Math.max(Math.floor((beside - under) / LINE), 1);
   const tables = full ? height : Math.min(most.tables, lines) * LINE + under;
 
-  const poolsX = narrow ? MARGIN + 10 : left + (full ? 62 : 36), between = cpu && !narrow ? 34 : 0;
-  const asked = { gpu, cpu, size, full, narrow, between, room: width - MARGIN - poolsX,
+  const last = contiguous ? gpu * size : gpu + cpu, digits = Math.max(10, `${last}`.length * 8 - 4);
+  const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36), between = cpu && !narrow ? 34 : 0;
+  const asked = { gpu, cpu, size, marks: run.marks, full, narrow, between, room: width - MARGIN - poolsX,
     height: narrow ? TALL : Math.max(room - 14, tables) };
   const cell = (contiguous && stretch(asked)) || (full && strips(asked)) || boxes(asked);
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy }, before = cell.before ?? 0;
@@ -102,7 +116,7 @@ export function plan(run, width = WIDE) {
     : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c }];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const body = Math.max(tables, bottom(0, gpu), bottom(1, cpu), 100);
-  return { width, narrow, full, contiguous, slot, slotRows, size, left, cell, pools, lists, body, lines, below, legend,
-    height: HEAD + body + below + legend, fits: fits(narrow) };
+  return { width, narrow, full, contiguous, slot, slotRows, size, left, entry, cell, pools, lists, body, lines,
+    below, legend, height: HEAD + body + below + legend, fits: fits(narrow) };
 }
 

@@ -1,7 +1,8 @@
 // The legend: every sign that the picture can show here, with those of this step marked.
 
 import { MARGIN } from "./layout.js";
-import { CHANGES } from "./text.js";
+import { isDial, marksOf } from "./marks.js";
+import { CHANGES, short } from "./text.js";
 
 const HIGH = 16;
 
@@ -31,6 +32,11 @@ export function drawLegend(stage, state, event, changed) {
     entry("grey: cached, unused", box("thin waiting"));
   }
   if (state.nullBlock !== null) entry("crossed: null block", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
+  const [mark] = marksOf(event);
+  if (mark && !isDial(mark)) {
+    entry(`shaded: ${short(mark.name, 48)}`, (bx, by) => [1, 2, 3, 4].forEach((strong, i) =>
+      layer.rect(bx + i * 4 - 2, by, 4, 11, `lit lit-${strong}`)));
+  }
   if (!event?.effects.length) return;
   entry("dashed: this step", box("frame"));
   if (layout.cell.h < 14) return; // no room for the signs either

@@ -18,16 +18,16 @@ export function marked(event, blockSize) {
     const block = mark.on === "slots" ? Math.floor(id / blockSize) : id;
     sums.set(block, (sums.get(block) ?? 0) + number);
   }
-  return new Map([...sums].map(([block, sum]) => [block, brief(sum)]));
+  return new Map([...sums].map(([block, sum]) => [block, `${+sum.toPrecision(2)}`]));
 }
 
-/** How strongly each slot was marked, 0 to 1 of the strongest: what lights up. */
+/** Slots that the step's first mark shades: slot → how strongly, 0 to 4, the largest number 4. */
 export function litSlots(event, blockSize) {
   const [mark] = marksOf(event), lit = new Map();
   const most = Math.max(...(mark?.numbers.values() ?? []), 1e-30);
   for (const [id, number] of mark?.numbers ?? []) {
     const slots = mark.on === "slots" ? [id] : [...Array(blockSize).keys()].map((i) => id * blockSize + i);
-    for (const slot of slots) lit.set(slot, Math.max(number / most, 0));
+    for (const slot of slots) lit.set(slot, Math.round(4 * Math.max(number / most, 0)));
   }
   return lit;
 }

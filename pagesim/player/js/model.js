@@ -307,6 +307,7 @@ export class Run {
       if (this.events.length % KEYFRAME === 0) this.keyframes.push(state.copy());
     }
     for (const first of this.requests.values()) this.place(first); // some never had a table
+    this.marks = this.events.some(({ marks }) => marks.length > 0);
     this.cursor = { state: this.keyframes[0].copy(), step: 0 };
   }
 

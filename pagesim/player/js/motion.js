@@ -15,7 +15,7 @@ export class Spots {
 
   /** Call this before the picture is drawn again. */
   clear() {
-    Object.assign(this, { lists: new Map(), entries: new Map(), chips: new Map(), rows: new Map(), of: new Map() });
+    for (const of of ["lists", "entries", "chips", "rows", "of"]) this[of] = new Map();
     return this;
   }
 

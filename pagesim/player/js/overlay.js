@@ -1,6 +1,6 @@
 // The layer over the pools: what this step did, from where to where, and the numbers on blocks.
 
-import { litSlots, marked } from "./marks.js";
+import { marked } from "./marks.js";
 import { TWO_BLOCKS } from "./model.js";
 import { CHANGES } from "./text.js";
 
@@ -28,28 +28,16 @@ export function outline(stage, changed, { selected, picks }) {
   }
 }
 
-/** Slots that the step marks light up: the larger the number, the brighter. */
-function light(stage, event, { blockSize }) {
-  const { w, h, slot, detail } = stage.layout.cell;
-  for (const [id, part] of litSlots(event, blockSize)) {
-    const cell = stage.cells.at[Math.floor(id / blockSize)], i = id % blockSize;
-    if (!cell) continue;
-    const strong = `lit lit-${Math.round(part * 4)}`;
-    if (detail === 3) stage.over.rect(cell.x + i * slot, cell.y, slot, h, strong);
-    else stage.over.rect(cell.x, cell.y + h - ((i + 1) * h) / blockSize, w, h / blockSize, strong);
-  }
-}
-
-/** What the step's first mark says about each block, in its lower left corner. */
+/** What the step's first mark says about each block: behind a strip, in a box's lower left corner. */
 export function drawMarks(stage, event, state) {
-  light(stage, event, state);
-  const { h } = stage.layout.cell;
+  const { w, h, detail, behind } = stage.layout.cell;
   if (h < 14) return; // no room: the line under the picture says it
   for (const [id, text] of marked(event, state.blockSize)) {
     const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
-    if (!cell) continue;
-    stage.over.ground(cell.x - 5, cell.y + h - 6, wide, 12, "badge");
-    stage.over.text(cell.x - 5 + wide / 2, cell.y + h + 3.5, text, "mid sign tiny");
+    if (!cell || (detail < 3 && wide > w + 6)) continue;
+    const [x, y] = detail === 3 ? [cell.x + w + behind - 10 - wide, cell.y + h / 2 - 6] : [cell.x - 5, cell.y + h - 6];
+    stage.over.ground(x, y, wide, 12, "badge");
+    stage.over.text(x + wide / 2, y + 9.5, text, "mid sign tiny");
   }
 }
 

@@ -21,8 +21,8 @@ export function drawTables(stage, state, event, changed, view) {
 
 /** The left side as in the figures: slots with their tokens, then the block table. */
 function tablesInFull(stage, state, changed, view) {
-  const { under: layer, run } = stage, { slot, size, left } = stage.layout;
-  const x = MARGIN + 18, tableX = left - 66, plugs = [];
+  const { under: layer, run } = stage, { slot, size, left, entry: [wide, counts] } = stage.layout;
+  const x = MARGIN + 18, tableX = left - wide - counts, plugs = [];
   let y = HEAD, rows = 0;
   for (const table of state.tables.values()) rows += table.ids.length;
   for (const table of state.tables.values()) {
@@ -43,6 +43,10 @@ function tablesInFull(stage, state, changed, view) {
       layer.text(MARGIN + 4, y + 12, `${k}`, "muted");
       if (here) layer.rect(x, y, slot * here, ROW, faded ? "dim" : "", color, pick);
       if (here && cpu) layer.rect(x, y, slot * here, ROW, "hatched", "url(#ps-hatch)", pick);
+      for (let i = 0; i < size; i++) {
+        const shade = stage.lit.get(id * size + i);
+        if (shade !== undefined) layer.rect(x + i * slot, y, slot, ROW, `lit lit-${shade}`);
+      }
       if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
       layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
       for (let i = 0; i < here && k * size + i < table.known; i++) {
@@ -55,27 +59,27 @@ function tablesInFull(stage, state, changed, view) {
       }
       if (dropped) layer.text(x + (slot * size) / 2, y + 12.5, "out of the window", "mid muted");
       const key = `${table.name} ${k}`;
-      stage.spots.entries.set(id, [tableX, y, 34, ROW]);
-      stage.spots.of.set(key, [tableX, y, 34, ROW]);
+      stage.spots.entries.set(id, [tableX, y, wide, ROW]);
+      stage.spots.of.set(key, [tableX, y, wide, ROW]);
       stage.spots.rows.set(key, [x, y]);
       layer.path(`M${x + slot * size + 4} ${y + ROW / 2}H${tableX - 4}`, "lead");
-      layer.rect(tableX, y, 34, ROW, faded ? "thin dim" : "thin", dropped ? "none" : color, pick);
-      if (cpu) layer.rect(tableX, y, 34, ROW, "thin", "url(#ps-hatch)", pick);
-      layer.rect(tableX + 34, y, 32, ROW, "thin", "transparent", pick);
-      if (cpu) layer.pill(tableX + 17, y + 12.5, `${id}`, "strong", pick);
-      else layer.text(tableX + 17, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
-      layer.text(tableX + 50, y + 12.5, `${here}`, "mid", pick);
+      layer.rect(tableX, y, wide, ROW, faded ? "thin dim" : "thin", dropped ? "none" : color, pick);
+      if (cpu) layer.rect(tableX, y, wide, ROW, "thin", "url(#ps-hatch)", pick);
+      layer.rect(tableX + wide, y, counts, ROW, "thin", "transparent", pick);
+      if (cpu) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
+      else layer.text(tableX + wide / 2, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
+      layer.text(tableX + wide + counts / 2, y + 12.5, `${here}`, "mid", pick);
       if (changed.has(id) && !changed.has(table.ids[k - 1])) { // one frame around neighbours
         let n = 1;
         while (k + n < table.ids.length && changed.has(table.ids[k + n])) n++;
-        stage.over.rect(tableX - 2.5, y - 2, 71, n * ROW + 4, "frame");
+        stage.over.rect(tableX - 2.5, y - 2, wide + counts + 5, n * ROW + 4, "frame");
       }
       if (view.selected?.kind === "block" && view.selected.value === id) {
-        layer.rect(tableX - 1, y, 68, ROW, "chosen");
+        layer.rect(tableX - 1, y, wide + counts + 2, ROW, "chosen");
       }
       const wired = rows <= 12 || (view.selected && isSelected(view.selected, id, [table]));
       if (wired && stage.layout.cell.detail > 1 && !stage.layout.narrow && !dropped) {
-        plugs.push({ id, color, x: tableX + 66, y: y + ROW / 2 });
+        plugs.push({ id, color, x: tableX + wide + counts, y: y + ROW / 2 });
       }
       y += ROW;
     });
@@ -156,7 +160,9 @@ function slots(stage, state, event, view, y) {
     layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
     const known = filled && k * size + i < table.known;
     const text = known ? stage.label(table.tokens[k * size + i]) : "", sized = stage.layout.fits(text, width - 2);
-    if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, pick);
+    const word = known ? { ...pick, word: { name, position: k * size + i } } : pick;
+    if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
+    layer.rect(x, top, width, ROW, "", "transparent", word);
   }
 }
 
@@ -195,7 +201,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   const picked = view.selected?.value === table.name ? " picked" : "";
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 9), `strong name${picked}`, hit);
   layer.text(MARGIN + 118, y + 12, `${table.filled}`, "end muted", hit);
-  const width = 26, most = 10, left = MARGIN + 126;
+  const width = 26, most = stage.layout.narrow ? 9 : 10, left = MARGIN + 126;
   const gap = table.ids.length > most ? table.ids.length - (most - 1) : 0;
   const kept = gap ? [...table.ids.slice(0, 3), null, ...table.ids.slice(-(most - 4))] : table.ids;
   let fills = "", thin = "", thick = "";

@@ -7,8 +7,8 @@ import { nameText } from "./text.js";
 
 /** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. */
 export function follow(state, { name, position }) {
-  const k = Math.floor(position / state.blockSize), block = state.tables.get(name)?.ids[k];
-  if (block === undefined || block === state.nullBlock) return null;
+  const table = state.tables.get(name), k = Math.floor(position / state.blockSize), block = table?.ids[k];
+  if (block === undefined || block === state.nullBlock || position >= table.filled) return null;
   const offset = position % state.blockSize;
   return { name, position, k, block, offset, slot: block * state.blockSize + offset };
 }

@@ -3,6 +3,7 @@
 import { Cells } from "./cells.js";
 import { HEAD, LIST, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
+import { litSlots } from "./marks.js";
 import { PATTERNS, TWO_BLOCKS } from "./model.js";
 import { Motion, Spots } from "./motion.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
@@ -63,9 +64,10 @@ export class Stage {
     put(MARGIN, 15, "heading", full ? "Logical blocks" : contiguous ? "Requests: one row each"
       : "Sequences: logical blocks \u2192 block table");
     if (full) {
-      put(left - 66, 15, "heading", "Block table");
-      put(left - 66 + 17, HEAD + 13, "mid small muted", "block");
-      put(left - 66 + 50, HEAD + 13, "mid small muted", "filled");
+      const { entry: [id, filled] } = layout, x = left - id - filled;
+      put(x, 15, "heading", "Block table");
+      put(x + id / 2, HEAD + 13, "mid small muted", "block");
+      put(x + id + filled / 2, HEAD + 13, "mid small muted", "filled");
     }
     const { header } = run, what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
@@ -75,7 +77,7 @@ export class Stage {
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
       put(pools[i].x, y + 16, "small muted", "slots");
-      put(pools[i].x + cell.w + cell.behind - 12, y + 16, "end small muted", "owners");
+      put(pools[i].x + cell.w + cell.owners - 12, y + 16, "end small muted", "owners");
     });
   }
 
@@ -101,6 +103,7 @@ export class Stage {
     const changed = changesOf(event);
     this.motion.stop();
     this.spots.clear();
+    this.lit = litSlots(event, state.blockSize);
     this.cells.draw(state, this.owners(state), view);
     drawTables(this, state, event, changed, view);
     this.drawLists(state, event, changed, view);

@@ -1,0 +1,30 @@
+// The keyboard in the picture: from block to block, and through the words.
+
+import { follow, wordAt } from "./trace.js";
+
+const WAYS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowDown", [0, 1]], ["ArrowUp", [0, -1]]]);
+
+/** A key on a block that has the focus: Space selects it, Enter its words as well; whether it was one of these. */
+export function walk(player, key, id) {
+  const { state, word, stage: { cells, layout } } = player, [dx, dy] = WAYS.get(key) ?? [0, 0];
+  if (key === " " || key === "Enter") {
+    player.choose({ block: id });
+    if (key === "Enter" && player.selected) read(player, wordAt(player.state, id, 0));
+    return true;
+  }
+  if (!dx && !dy) return false;
+  if (word) read(player, { name: word.name, position: word.position + dx + dy * state.blockSize });
+  else cells.at[id + dx + dy * layout.pools[state.pool(id)].columns]?.g.focus();
+  return true;
+}
+
+/** Show a word's way to its bytes, and stay with it: arrow keys go on through the text. */
+function read(player, word) {
+  const found = word && follow(player.state, word);
+  if (!found) return;
+  const { g } = player.stage.cells.at[found.block];
+  g.focus();
+  player.word = word;
+  player.hover({ block: found.block, word });
+  g.setAttribute("aria-label", player.detail.textContent);
+}
