@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from torch import Tensor
-
 LLAMA3 = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 
 
@@ -64,17 +62,18 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     return found if c.tie_word_embeddings else found | {"lm_head.weight": (c.vocab_size, hidden)}
 
 
-def check_weights(config: Config, weights: Mapping[str, Tensor]) -> None:
+def check_shapes(config: Config, found: Mapping[str, tuple[int, ...]]) -> None:
     """ValueError names a tensor that is missing, that no part of the model reads, or misshapen."""
     wanted = shapes(config)
     for problem, names in (
-        ("is missing", wanted.keys() - weights.keys()),
-        (f"is in no {config.model_type} of this config", weights.keys() - wanted.keys()),
+        ("is missing", wanted.keys() - found.keys()),
+        (f"is in no {config.model_type} of this config", found.keys() - wanted.keys()),
     ):
         if names:
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise ValueError(f"the tensor {min(names)!r} {problem}{more}")
     for name, shape in wanted.items():
-        if tuple(weights[name].shape) != shape:
-            found = list(weights[name].shape)
-            raise ValueError(f"the tensor {name!r} has shape {found}, expected {list(shape)}")
+        if found[name] != shape:
+            raise ValueError(
+                f"the tensor {name!r} has shape {list(found[name])}, expected {list(shape)}"
+            )

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, rms_norm, scaled_dot_product_attention, silu
 
-from kernels.tiny_llm.config import LLAMA3, Config, check_weights
+from kernels.tiny_llm.config import LLAMA3, Config, check_shapes
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
@@ -32,7 +32,7 @@ class Model:
     """A decoder; weights holds what `config.shapes` lists, all of one dtype and on one device."""
 
     def __init__(self, config: Config, weights: Mapping[str, Tensor]) -> None:
-        check_weights(config, weights)
+        check_shapes(config, {name: tuple(w.shape) for name, w in weights.items()})
         self.config, self.weights = config, dict(weights)
         self.embeddings = weights["model.embed_tokens.weight"]
         self.head = self.embeddings if config.tie_word_embeddings else weights["lm_head.weight"]

@@ -9,21 +9,16 @@ import torch
 from kernels.tiny_llm import Model, by_hand, maps
 from kernels.tiny_llm import model as tiny
 from kernels.tiny_llm.by_hand import BEHIND_ARROW, CLOCK, HEAD_DIM, IS_ARROW, LOGIT, SOURCE
-from tests.kernels.tiny_llm.walking import logits_of, walk
+from kernels.tiny_llm.exam import examine, fresh_walks, logits_of
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def fresh(seed: int, sizes: list[int], each: int) -> list[tuple[maps.Map, int]]:
-    rng = np.random.default_rng(seed)
-    made = [maps.make_map(rng, size) for size in sizes for _ in range(each)]
-    return [(one, start) for one in made for start in one.starts]
+pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 
 
 def test_every_token_of_fresh_maps() -> None:
-    found = walk(by_hand(), fresh(0, [1, 4, 8, 26, 62], each=8))
-    assert found.right == found.tokens > 500
-    assert found.margin > LOGIT - 0.001
+    for num_facts in (1, 4, 8, 26, 62):
+        found = examine(by_hand(), fresh_walks(0, num_facts, num_maps=8))
+        assert found.right == found.tokens == 8 * num_facts
+        assert found.margin > LOGIT - 0.001
 
 
 @pytest.mark.parametrize("far", ["first", "last"])
@@ -35,7 +30,7 @@ def test_a_context_of_4096_tokens(far: str) -> None:
     noise = [(31 + maps.STOP + i % 31, 32 + maps.STOP + i % 31) for i in range(979)]
     facts = [*wanted.facts, *noise] if far == "first" else [*noise, *wanted.facts]
     made = maps.Map(tuple(facts), wanted.starts)
-    found = walk(by_hand(max_tokens=4096), [(made, start) for start in made.starts])
+    found = examine(by_hand(max_tokens=4096), [(made, start) for start in made.starts])
     assert len(maps.prompt(made, 4)) > 4030
     assert found.right == found.tokens == 30 and found.margin > LOGIT - 0.001
 
@@ -87,7 +82,7 @@ def test_without_a_part_of_the_circuit_walks_go_wrong(part: str) -> None:
         o[BEHIND_ARROW] = 0
     else:
         weights["model.embed_tokens.weight"][:, IS_ARROW] = 0
-    found = walk(Model(model.config, weights), fresh(3, [26], each=4))
+    found = examine(Model(model.config, weights), fresh_walks(3, 26, num_maps=4))
     assert found.right < 0.7 * found.tokens
 
 

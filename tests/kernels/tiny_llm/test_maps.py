@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from kernels.tiny_llm import maps
 
+pytestmark = pytest.mark.ch12
+
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -10,9 +10,9 @@ import torch
 
 from kernels.tiny_llm import Config, Model, causal
 from kernels.tiny_llm.config import shapes
-from tests.kernels.tiny_llm.walking import logits_of
+from kernels.tiny_llm.exam import logits_of
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 
 LLAMA = Config("llama", 2, 32, 48, 4, 2, 16, 50, tie_word_embeddings=True)
 CONFIGS = {

@@ -1,0 +1,349 @@
+"""A model's folder: what loads, and that whatever else is in it ends in one error that names it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.tiny_llm import CheckpointError, Config, Model, by_hand, load, safetensors, save
+from kernels.tiny_llm.checkpoint import CONFIG, INDEX, WEIGHTS, parse_config
+from kernels.tiny_llm.config import shapes
+
+pytestmark = pytest.mark.ch12
+
+TINY = Config("llama", 1, 8, 4, 2, 1, 4, 6, eos_token_id=(5, 3))
+EXAMPLES = int(os.environ.get("PAGESIM_LLM_EXAMPLES", "50"))
+# The keys that every folder has, as transformers 4 and 5 write them.
+GIVEN: dict[str, Any] = {
+    "model_type": "llama",
+    "num_hidden_layers": 1,
+    "hidden_size": 8,
+    "intermediate_size": 4,
+    "num_attention_heads": 2,
+    "vocab_size": 6,
+}
+SCALING = {
+    "factor": 8.0,
+    "low_freq_factor": 1,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    generator = torch.Generator().manual_seed(0)
+    weights = {n: torch.randn(s, generator=generator) for n, s in shapes(TINY).items()}
+    folder = tmp_path_factory.mktemp("tiny")
+    save(Model(TINY, weights), folder)
+    return folder
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "model"))
+
+
+def edit(path: Path, change: Callable[[Any], object]) -> None:
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+
+
+def tensors(folder: Path) -> dict[str, torch.Tensor]:
+    return dict(safetensors.read_tensors(safetensors.read_header(folder / WEIGHTS)))
+
+
+def shard(folder: Path) -> dict[str, str]:
+    """Cut the folder's one file into two; the index's weight_map."""
+    found = sorted(tensors(folder).items())
+    where = {}
+    for i, part in enumerate((found[:5], found[5:]), start=1):
+        file = f"model-0000{i}-of-00002.safetensors"
+        safetensors.write(folder / file, dict(part))
+        where.update(dict.fromkeys(dict(part), file))
+    (folder / WEIGHTS).unlink()
+    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    return where
+
+
+def test_what_was_saved_is_loaded(folder: Path) -> None:
+    saved, loaded = tensors(folder), load(folder)
+    assert loaded.config == TINY
+    assert loaded.weights.keys() == saved.keys()
+    assert all(loaded.weights[name].equal(tensor) for name, tensor in saved.items())
+
+
+def test_shards_are_the_same_model(folder: Path) -> None:
+    whole = load(folder).weights
+    shard(folder)
+    parts = load(folder).weights
+    assert parts.keys() == whole.keys() and all(parts[n].equal(w) for n, w in whole.items())
+
+
+@pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16])
+def test_16_bit_files_are_widened_exactly(folder: Path, stored: torch.dtype) -> None:
+    half = {name: tensor.to(stored) for name, tensor in tensors(folder).items()}
+    safetensors.write(folder / WEIGHTS, half)
+    assert all(w.equal(half[name].float()) for name, w in load(folder).weights.items())
+    assert all(w.equal(half[name]) for name, w in load(folder, stored).weights.items())
+
+
+def test_a_model_by_hand_survives_its_folder(tmp_path: Path) -> None:
+    model = by_hand()
+    save(model, tmp_path)
+    loaded = load(tmp_path)
+    assert loaded.config == model.config
+    assert all(loaded.weights[name].equal(w) for name, w in model.weights.items())
+
+
+def test_only_a_plain_llama_is_saved(tmp_path: Path) -> None:
+    weights = load_free(replace(TINY, model_type="qwen2", attention_bias=True))
+    with pytest.raises(ValueError, match="only a Llama without rope_scaling"):
+        save(weights, tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def load_free(config: Config) -> Model:
+    return Model(config, {name: torch.zeros(shape) for name, shape in shapes(config).items()})
+
+
+# --- config.json ------------------------------------------------------------------------------
+
+
+def test_what_is_absent_or_null_is_the_family_s_default() -> None:
+    llama = parse_config({**GIVEN, "head_dim": None, "rope_scaling": None, "eos_token_id": None})
+    assert llama == Config("llama", 1, 8, 4, 2, 2, 4, 6)
+    qwen2 = parse_config({**GIVEN, "model_type": "qwen2", "mlp_bias": True})
+    assert (qwen2.attention_bias, qwen2.output_bias, qwen2.mlp_bias) == (True, False, False)
+    qwen3 = parse_config({**GIVEN, "model_type": "qwen3", "attention_bias": True})
+    assert (qwen3.qk_norm, qwen3.head_dim, qwen3.output_bias) == (True, 128, True)
+
+
+def test_head_dim_and_kv_heads_are_never_derived_when_given() -> None:
+    config = parse_config({**GIVEN, "head_dim": 6, "num_key_value_heads": 1})
+    assert (config.head_dim, config.num_key_value_heads) == (6, 1)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"rope_theta": 5e5, "rope_scaling": {"rope_type": "llama3", **SCALING}},
+        {"rope_theta": 5e5, "rope_scaling": {"type": "llama3", **SCALING}},
+        {"rope_parameters": {"rope_theta": 5e5, "rope_type": "llama3", **SCALING}},
+    ],
+    ids=["transformers 4", "older", "transformers 5"],
+)
+def test_rope_in_each_form_it_was_ever_written(keys: dict[str, Any]) -> None:
+    config = parse_config({**GIVEN, **keys})
+    assert config.rope_theta == 5e5 and config.rope_scaling == SCALING
+
+
+def test_eos_is_one_token_or_several() -> None:
+    assert parse_config({**GIVEN, "eos_token_id": 2}).eos_token_id == (2,)
+    assert parse_config({**GIVEN, "eos_token_id": [2, 0]}).eos_token_id == (2, 0)
+
+
+def test_a_window_that_is_not_used_is_none() -> None:
+    unused = {"sliding_window": 4096, "use_sliding_window": False, "max_window_layers": 28}
+    layers = {"layer_types": ["full_attention"]}
+    assert parse_config({**GIVEN, "model_type": "qwen2", **unused, **layers}).hidden_size == 8
+
+
+LLAMA3 = {"rope_type": "llama3", **SCALING}
+REFUSED: dict[str, dict[str, Any]] = {
+    "model_type 'gpt2' is not supported, only llama, qwen2, qwen3": {"model_type": "gpt2"},
+    "model_type None": {"model_type": None},
+    r"model_type \['llama'\]": {"model_type": ["llama"]},
+    "hidden_act 'gelu' is not supported, only silu": {"hidden_act": "gelu"},
+    "dtype 'float8_e4m3fn' is not supported": {"dtype": "float8_e4m3fn"},
+    "torch_dtype 'int8' is not supported": {"torch_dtype": "int8"},
+    r"quantization_config {'quant_method': 'awq'} is not": {
+        "quantization_config": {"quant_method": "awq"}
+    },
+    "sliding_window 4096 is not supported": {"sliding_window": 4096},
+    "sliding_window 64": {"model_type": "qwen2", "sliding_window": 64, "use_sliding_window": True},
+    r"layer_types \['sliding_attention'\]": {"layer_types": ["sliding_attention"]},
+    "layer_types 3": {"layer_types": 3},
+    "partial_rotary_factor 0.5": {"partial_rotary_factor": 0.5},
+    "rope_type 'yarn' is not supported, only default, llama3": {"rope_scaling": {"type": "yarn"}},
+    "rope_type 'linear'": {"rope_parameters": {"rope_type": "linear", "factor": 2}},
+    "rope_parameters {'partial_rot": {"rope_parameters": {"partial_rotary_factor": 0.5}},
+    "rope_scaling 'llama3'": {"rope_scaling": "llama3"},
+    "factor must be a positive number, not None": {"rope_scaling": {"rope_type": "llama3"}},
+    "factor must be a positive number, not -8": {"rope_scaling": {**LLAMA3, "factor": -8}},
+    "low_freq_factor must be below": {"rope_scaling": {**LLAMA3, "low_freq_factor": 4}},
+    "rope_theta must be a positive number, not 0": {"rope_theta": 0},
+    "rms_norm_eps must be a positive number, not '1e-6'": {"rms_norm_eps": "1e-6"},
+    "rms_norm_eps must be a positive number, not nan": {"rms_norm_eps": float("nan")},
+    "num_hidden_layers must be a whole number from 1 to 4096": {"num_hidden_layers": 10**9},
+    "hidden_size must be a whole number from 1 to 2147483648, not 8.0": {"hidden_size": 8.0},
+    "vocab_size must be .* not True": {"vocab_size": True},
+    "intermediate_size must be .* not None": {"intermediate_size": None},
+    "num_attention_heads 2 must be a multiple of num_key_value_heads 3": {"num_key_value_heads": 3},
+    "and head_dim 3 of 2": {"head_dim": 3},
+    "tie_word_embeddings must be true or false, not 1": {"tie_word_embeddings": 1},
+    r"eos_token_id must be one token id or a list, not \[-1\]": {"eos_token_id": [-1]},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_would_be_computed_wrongly_is_refused_by_name(folder: Path, message: str) -> None:
+    (folder / CONFIG).write_text(json.dumps({**GIVEN, **REFUSED[message]}))
+    with pytest.raises(CheckpointError, match=message) as raised:
+        load(folder)
+    assert str(raised.value).startswith(f"{folder / CONFIG}: ")
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff", b'{"a":' * 10**5, b'{"a":1,"a":2}'])
+def test_a_config_that_is_no_json_object(folder: Path, text: bytes) -> None:
+    (folder / CONFIG).write_bytes(text)
+    with pytest.raises(CheckpointError, match=f"{CONFIG}: no JSON object"):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(CheckpointError, match=f"{name}: there is no such file"):
+        load(folder)
+
+
+# --- weights ----------------------------------------------------------------------------------
+
+NORM, HEAD, EMBEDDINGS = "model.norm.weight", "lm_head.weight", "model.embed_tokens.weight"
+NOT_TIED = rf"{HEAD!r} is not {EMBEDDINGS!r}"
+WRONG: dict[str, Callable[[dict[str, torch.Tensor]], object]] = {
+    "'model.norm.weight' is missing": lambda t: t.pop(NORM),
+    r"'model.layers.1.x' is in no llama of this config": lambda t: t.update(
+        {"model.layers.1.x": torch.ones(1)}
+    ),
+    r"'model.norm.weight' has shape \[2, 4\], expected \[8\]": lambda t: t.update(
+        {NORM: torch.ones(2, 4)}
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_tensors_are_those_of_the_config(folder: Path, message: str) -> None:
+    found = tensors(folder)
+    WRONG[message](found)
+    safetensors.write(folder / WEIGHTS, found)
+    with pytest.raises(CheckpointError, match=message) as raised:
+        load(folder)
+    assert str(folder) in str(raised.value)
+
+
+def test_frequencies_that_old_files_keep_are_not_needed(folder: Path) -> None:
+    old = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(2)}
+    safetensors.write(folder / WEIGHTS, tensors(folder) | old)
+    assert load(folder).weights.keys() == shapes(TINY).keys()
+
+
+def test_a_tied_head_may_be_in_the_file_if_it_is_the_embeddings(folder: Path) -> None:
+    edit(folder / CONFIG, lambda config: config.update(tie_word_embeddings=True))
+    with pytest.raises(CheckpointError, match=NOT_TIED):
+        load(folder)
+    found = tensors(folder)
+    found[HEAD] = found[EMBEDDINGS]
+    safetensors.write(folder / WEIGHTS, found)
+    assert HEAD not in load(folder).weights
+    found[HEAD] = torch.ones(2, 2)
+    safetensors.write(folder / WEIGHTS, found)
+    with pytest.raises(CheckpointError, match=NOT_TIED):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "file", ["../x.safetensors", "/etc/passwd", "a/b.safetensors", "..\\x.safetensors", "..", 7]
+)
+def test_nothing_outside_the_folder_is_read(folder: Path, file: object) -> None:
+    shutil.copy(folder / WEIGHTS, folder.parent / "x.safetensors")
+    shard(folder)
+    edit(folder / INDEX, lambda index: index["weight_map"].update({NORM: file}))
+    message = "'model.norm.weight' is said to be in .*, which is no safetensors file of this folder"
+    with pytest.raises(CheckpointError, match=message):
+        load(folder)
+
+
+def test_an_index_and_its_files_agree(folder: Path) -> None:
+    first = shard(folder)[HEAD]
+    edit(folder / INDEX, lambda index: index["weight_map"].pop(HEAD))
+    with pytest.raises(CheckpointError, match=f"{first}: the tensor 'lm_head.weight' is not in"):
+        load(folder)
+    edit(folder / INDEX, lambda i: i["weight_map"].update({HEAD: first, "model.more": first}))
+    with pytest.raises(CheckpointError, match=f"{first}: the tensor 'model.more' is missing"):
+        load(folder)
+    (folder / first).unlink()
+    with pytest.raises(CheckpointError, match=f"{first}: there is no such file"):
+        load(folder)
+
+
+@pytest.mark.parametrize("where", [None, {}, [], "model.safetensors"])
+def test_an_index_without_a_map(folder: Path, where: object) -> None:
+    (folder / INDEX).write_text(json.dumps({"weight_map": where}))
+    with pytest.raises(CheckpointError, match=f"{INDEX}: weight_map is"):
+        load(folder)
+
+
+# --- fuzz -------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=5,
+)
+KEYS = [
+    *GIVEN, "num_key_value_heads", "head_dim", "rms_norm_eps", "rope_theta", "rope_scaling",
+    "rope_parameters", "tie_word_embeddings", "attention_bias", "mlp_bias", "hidden_act", "dtype",
+    "layer_types", "sliding_window", "use_sliding_window", "eos_token_id", "quantization_config",
+]  # fmt: skip
+ROPE = st.dictionaries(
+    st.sampled_from(["type", "rope_type", "rope_theta", *SCALING]),
+    JSON | st.just("llama3") | st.floats(0.5, 100),
+)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(changes=st.dictionaries(st.sampled_from(KEYS), JSON | ROPE, max_size=3))
+def test_any_config_is_a_config_or_an_error(changes: dict[str, Any]) -> None:
+    try:
+        config = parse_config({**GIVEN, **changes})
+    except CheckpointError as problem:
+        assert any(key in str(problem) for key in [*changes, *SCALING, "rope_type"])
+    else:
+        assert isinstance(config, Config) and shapes(config)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(data=st.data())
+def test_any_damage_of_a_folder_is_a_model_or_an_error(
+    original: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damaged"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(original, folder)
+    if data.draw(st.booleans(), label="sharded"):
+        shard(folder)
+    path = data.draw(st.sampled_from(sorted(folder.iterdir())), label="file")
+    raw = bytearray(path.read_bytes())
+    # Most bytes of a weight file are numbers, of which every value is one.
+    at = data.draw(st.integers(0, min(len(raw), 700) - 1), label="at")
+    raw[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    path.write_bytes(raw)
+    try:
+        model = load(folder)
+    except CheckpointError as problem:
+        assert str(folder) in str(problem)
+    else:
+        assert {n: tuple(w.shape) for n, w in model.weights.items()} == shapes(model.config)
