@@ -27,6 +27,7 @@ POLICIES = {
     "static": "static batches",
     "token": "token attention",
     "paged": "paged (vLLM)",
+    "v1": "paged (vLLM V1)",
 }
 
 

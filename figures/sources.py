@@ -13,7 +13,7 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import numbered_objects
 from pagesim.simulation import Simulation, simulate
-from pagesim.simulation.waste import PARTS, WasteLog
+from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog
 from pagesim.studies.paper import Comparison
 from pagesim.timeline import Timeline, load
 from pagesim.workload import Workload
@@ -168,6 +168,11 @@ def log_of(run: Run) -> WasteLog:
     raise UsageError("means have no iterations: give the run, its log, or its timeline")
 
 
+def parts_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The parts that any of these rows has, in the order in which they are stacked."""
+    return CACHED_PARTS if any("cached" in row for row in rows) else PARTS
+
+
 def means_of(run: Run) -> Means:
     """Percent of the pool for each part, and "batch", over the steady state."""
     return run if isinstance(run, Mapping) else log_of(run).mean()
@@ -194,22 +199,25 @@ def _log_of_pages(run: Timeline) -> WasteLog:
     """A recorded run in slots of its first pool; time is counted in steps.
 
     A timeline knows neither what will be used later nor how much the head of the queue asks for:
-    empty slots of a held block are internal, and external are only blocks on no table and no list.
+    empty slots of a held block are internal, and external are only blocks on no table and no list,
+    like V1's null block.
     """
     steps = run.find(kind="schedule") or range(len(run))
     start = run.at(0)
     pool = range(next(iter(start.pools.values())))
-    log = WasteLog(len(pool) * start.block_size)
+    is_v1 = start.null_block is not None  # from the start: V0 makes one where it needs it
+    log = WasteLog(len(pool) * start.block_size, CACHED_PARTS if is_v1 else PARTS)
     for step, event in enumerate(steps, 1):
         state = run.at(event + 1)
         filled: dict[int, int] = {}
         for table in state.tables.values():
             for block, fill in zip(table.block_ids, table.fill, strict=True):
-                if block in pool:
+                if block in pool and not (is_v1 and block == start.null_block):
                     filled[block] = max(fill, filled.get(block, 0))
-        free = sum(block in pool for ids in state.lists.values() for block in ids)
+        unowned = [block for ids in state.lists.values() for block in ids if block in pool]
         token, held = sum(filled.values()), len(filled) * start.block_size
-        rest = (len(pool) - len(filled) - free) * start.block_size
+        rest = (len(pool) - len(filled) - len(unowned)) * start.block_size
+        cached = len(state.cached.intersection(unowned)) * start.block_size if is_v1 else 0
         batch = len(state.queues["running"]) if "running" in state.queues else len(state.tables)
-        log.add(step, token, 0, held - token, rest, batch)
+        log.add(step, token, 0, held - token, rest, batch, cached)
     return log

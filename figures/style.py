@@ -77,13 +77,14 @@ class Look:
     hatch: str = ""
 
 
-# Blue: tokens, present or to come; warm: what is lost; white: free. Dark and light alternate, so
-# that neighbours also differ in grey.
+# Blue: tokens, present or to come; warm: what is lost; green: what may be found again; white: free.
+# Dark and light alternate, so that neighbours also differ in grey.
 PARTS = {
     "token": Look("#0072B2"),
     "reserved": Look("#56B4E9", "\\\\\\\\"),
     "internal": Look("#D55E00", "xxxx"),
     "external": Look("#E69F00", "----"),
+    "cached": Look(SAVED, "...."),
     "free": Look(PAPER),
 }
 

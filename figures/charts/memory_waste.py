@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 
 from figures import page, style
 from figures.page import Scale
-from figures.sources import Means, means_of, note_of, runs, serve
+from figures.sources import Means, means_of, note_of, parts_of, runs, serve
 from figures.style import Box, Picture
-from pagesim.simulation.waste import PARTS
+from pagesim.simulation.waste import CACHED_PARTS, PARTS
 from pagesim.studies.paper import Comparison
 
 NAME, BATCH = 84.0, 52.0
@@ -69,7 +69,7 @@ def _words(rows: Mapping[str, Means], published: Mapping[str, Means], notes: Ite
 
 
 def _said(row: Means) -> str:
-    parts = [f"{name} {row[name]:.1f}" for name in PARTS if row.get(name, 0) >= SEEN]
+    parts = [f"{name} {row[name]:.1f}" for name in CACHED_PARTS if row.get(name, 0) >= SEEN]
     batch = [f"{row['batch']:.1f} requests at once"] if "batch" in row else []
     return ", ".join(parts + batch)
 
@@ -84,7 +84,7 @@ def _draw(
     )
     how = [HOW_TO_READ] if published.keys() & rows.keys() else []
     figure, axes, y = page.sheet(title, SUBTITLE, body - GAP, [*how, *notes])
-    page.legend(axes, LEFT, y, PARTS)
+    page.legend(axes, LEFT, y, parts_of(rows.values()))
     right = page.WIDTH - page.MARGIN
     style.write(axes, right, y + 4.5, "requests", ha="right", color=style.MUTED)
     y += 18
@@ -115,14 +115,14 @@ def _thin(row: Means) -> str:
     """What to write under a bar: the parts that have no room for their number."""
     return ", ".join(
         f"{name} {row[name]:.1f}"
-        for name in PARTS
+        for name in parts_of([row])
         if row[name] >= SEEN and _width(row[name]) < style.text_width(f"{row[name]:.1f}") + 4
     )
 
 
 def _bar(axes: Axes, y: float, row: Means) -> None:
     x = LEFT
-    for name in PARTS:
+    for name in parts_of([row]):
         box = Box(x, y, _width(row[name]), OURS)
         style.part(axes, box, name)
         page.number(axes, box, f"{row[name]:.1f}", name)

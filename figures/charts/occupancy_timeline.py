@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from figures import page, style
 from figures.page import Scale
-from figures.sources import Run, log_of, note_of, runs, serve
+from figures.sources import Run, log_of, note_of, parts_of, runs, serve
 from figures.style import Box, Picture
 from pagesim.errors import UsageError
-from pagesim.simulation.waste import PARTS, WasteLog
+from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline
 
 By = Literal["seconds", "iterations"]
@@ -63,7 +63,7 @@ def cut(log: WasteLog, *, by: By = "seconds", width: float | None = None) -> Sli
     whole = np.arange(max(1, int(np.ceil(end / width - 1e-9)))) * width
     edges = np.append(whole, end)
     means = {}
-    for name in (*PARTS, "batch"):
+    for name in (*log.parts, "batch"):
         values = log.column(name) * (1.0 if name == "batch" else 100 / log.pool)
         sums = np.concatenate([[0.0], np.cumsum(values * lasted)])
         reached = np.interp(edges, np.concatenate([[0.0], until]), sums)
@@ -101,7 +101,7 @@ def _words(runs: Mapping[str, Slices], by: By, notes: Iterable[str]) -> str:
     """How long each run takes, its mean parts, and its mean batch."""
     sentences = [f"Where the slots of the cache are over {by}, one panel a policy."]
     for policy, slices in runs.items():
-        parts = ", ".join(f"{name} {slices.mean(name):.1f}" for name in PARTS)
+        parts = ", ".join(f"{name} {slices.mean(name):.1f}" for name in parts_of([slices.means]))
         sentences.append(
             f"{page.policy_name(policy)} takes {slices.end:,.0f} {by} and runs "
             f"{slices.mean('batch'):.1f} {BATCH} on average; in percent of the slots: {parts}."
@@ -125,7 +125,7 @@ def _draw(runs: Mapping[str, Slices], by: By, title: str, notes: Iterable[str]) 
     )
     subtitle = f"Percent of the cache's slots (left), {BATCH} (right), over {by}"
     figure, axes, y = page.sheet(title, subtitle, body, [how, *notes])
-    page.legend(axes, LEFT, y, PARTS)
+    page.legend(axes, LEFT, y, parts_of(slices.means for slices in runs.values()))
     y += 16
     end = max(slices.end for slices in runs.values())
     most = max(4.0, 1.1 * max(float(slices.means["batch"].max()) for slices in runs.values()))
@@ -169,7 +169,7 @@ def _panel(
 def _areas(axes: Axes, slices: Slices, across: Scale, up: Scale) -> None:
     """The parts on top of each other, in steps: each slice has one height."""
     below = np.zeros(len(slices.edges) - 1)
-    for name in PARTS:
+    for name in parts_of([slices.means]):
         above = below + slices.means[name]
         xs, tops = _steps(slices.edges, above, across, up)
         _, floors = _steps(slices.edges, below, across, up)

@@ -1,6 +1,6 @@
 """What `pagesim simulate` and `pagesim waste` share: the memory, and how its use is reported.
 
-The options are the fields of `Paged` and `Limits`, which are declared only there.
+The options are the fields of `Paged`, `PagedV1` and `Limits`, which are declared only there.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 import click
 
 from pagesim.commands.common import BadInput, Count
-from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, Roofline
-from pagesim.simulation.waste import PARTS
+from pagesim.errors import UsageError
+from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1, Roofline
 from pagesim.sizing import Pool
-from pagesim.sizing.hardware import CARDS
+from pagesim.sizing.hardware import CARDS, parameters
 
 COUNT = Count()
 
@@ -37,8 +37,8 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--gpu", help=f"The GPU: {', '.join(CARDS)}."),
         click.option("--kv-gib", type=float, help="GiB for keys and values on each GPU."),
         click.option("--tp", type=COUNT, help="GPUs that share the model."),
-        *(_option(one, "") for one in fields(Limits)),
-        *(_option(one, "Paged: ") for one in fields(Paged) if one.metadata),
+        *(_option({"": one}) for one in fields(Limits)),
+        *(_option(of_engine) for of_engine in _page_fields().values()),
     ]
     for option in reversed(declared):
         command = option(command)
@@ -50,22 +50,23 @@ def machine(
 ) -> tuple[dict[str, Any], str]:
     """The pool and the clock as keywords of `simulate`, and a description of them.
 
-    Without any of the options they are the paper's. A file from `size` also sets the block size.
+    Without any of the options they are the paper's. The output of `size` also sets the block size
+    and the model; if nothing is known of that model's weights, a line on stderr says so.
     """
     named = {name: options.pop(name) for name in ("model", "gpu", "kv_gib", "tp")}
-    model, gpu = named["model"] or "opt-13b", named["gpu"] or "a100-40gb"
     tp, kv_gib = named["tp"] or 1, named["kv_gib"]
-    clock = Roofline.for_model(model, gpu, tp)
     if slots is not None and kv_gib is not None:
         raise BadInput("give one of --pool and --kv-gib: both set the size of the pool")
+    pool = PAPER_POOL
     if slots is not None:
         pool = _pool(slots, policies, options)
-    elif kv_gib is not None:
+        named["model"] = named["model"] or _clock_of(pool)
+    model, gpu = named["model"] or "opt-13b", named["gpu"] or "a100-40gb"
+    clock = Roofline.for_model(model, gpu, tp)
+    if kv_gib is not None:
         pool = Pool.for_model(model, kv_gib, tp)
-    elif named["model"] or named["gpu"] or named["tp"]:
+    elif slots is None and any(named.values()):
         pool = Pool.for_card(model, gpu, tp)
-    else:
-        pool = PAPER_POOL
     name = f" ({pool.name})" if pool.name else ""
     words = f"{pool.slots:,} slots{name}; times of {model} on {tp} ideal {gpu}"
     if named["model"] is None or named["gpu"] is None:
@@ -82,31 +83,72 @@ def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) 
     try:
         said = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
         low, block_size = said["tokens"][0], said["block_size"]
+        if said.get("engine") == "v1" and said["num_groups"] == 1:  # with the null block
+            low = said["num_gpu_blocks"][0] * block_size
         pool = Pool(low, str(said["model"]))
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BadInput(
             f"--pool {text}: must be a number of tokens, or the output of pagesim size --json, in "
             f"a file or - for stdin ({error})"
         ) from error
-    if "paged" in policies and options["block_size"] is None:
+    if {"paged", "v1"}.intersection(policies) and options["block_size"] is None:
         options["block_size"] = block_size
     return pool
 
 
-def given(options: Mapping[str, Any], *kinds: Any) -> dict[str, Any]:
-    """The fields given on the command line as keywords of `simulate`, by default of both kinds."""
-    names = [one.name for kind in kinds or (Limits, Paged) for one in fields(kind)]
-    return {name: options[name] for name in names if options.get(name) is not None}
+def _clock_of(pool: Pool) -> str | None:
+    """The model of `size`'s output, if its weights are known: they give the clock."""
+    if not pool.name:
+        return None
+    try:
+        parameters(pool.name)
+    except UsageError:
+        words = f"--pool: the weights of {pool.name!r} are unknown, so times are those of another"
+        click.echo(f"pagesim: {words} model: --model names it", err=True)
+        return None
+    return pool.name
 
 
-def _option(one: Field[Any], prefix: str) -> Callable[..., Any]:
+def given(options: Mapping[str, Any], *policies: str) -> dict[str, Any]:
+    """The fields given on the command line as keywords of `simulate`.
+
+    With ``policies``, those of the first, and those that apply to none of them: it refuses them.
+    """
+    known = {name: {one.name for one in fields(POLICIES[name])} for name in policies}
+    others = set().union(*known.values()) - known[policies[0]] if policies else set()
+    return {
+        name: value for name, value in options.items() if value is not None and name not in others
+    }
+
+
+def _page_fields() -> dict[str, dict[str, Field[Any]]]:
+    """The fields of both paged engines: by name, then by policy."""
+    found: dict[str, dict[str, Field[Any]]] = {}
+    for policy in (Paged, PagedV1):
+        for one in fields(policy):
+            if one.metadata:
+                found.setdefault(one.name, {})[policy.name] = one
+    return found
+
+
+def _option(engines: Mapping[str, Field[Any]]) -> Callable[..., Any]:
     """A field as an option of the same name. The policy itself applies the default."""
-    words = one.metadata["help"]
-    text = prefix + (words[0].lower() + words[1:] if prefix else words)
-    flags = ("--" + one.name.replace("_", "-"), *one.metadata["flags"], one.name)
+    one = next(iter(engines.values()))
+    words, of = one.metadata["help"], " and ".join(filter(None, engines))
+    text = f"{of}: {words[0].lower()}{words[1:]}" if of else words
+    flag = "--" + one.name.replace("_", "-")
+    flags = (flag, *one.metadata["flags"], one.name)
+    defaults = {name: each.default for name, each in engines.items()}
+    same = len(set(defaults.values())) == 1
     if isinstance(one.default, bool):
+        if any(defaults.values()):
+            on = ", ".join(name for name, is_on in defaults.items() if is_on)
+            text += "" if same else f"  [default: on for {on}]"
+            flags = (f"{flag}/--no-{flag[2:]}", *flags[1:])
         return click.option(*flags, is_flag=True, default=None, help=text)
-    if one.default is not None:
+    if not same:
+        text += f"  [default: {', '.join(f'{v} for {k}' for k, v in defaults.items())}]"
+    elif one.default is not None:
         text += f"  [default: {one.default}]"
     if choices := one.metadata.get("choices"):
         return click.option(*flags, type=click.Choice(choices), help=text)
@@ -118,8 +160,9 @@ def _option(one: Field[Any], prefix: str) -> Callable[..., Any]:
 
 def table(policies: Mapping[str, Mapping[str, float]]) -> list[str]:
     """The means as aligned lines: percentages of the pool, and the batch."""
-    head = f"{'% of the slots':<16}" + "".join(f"{part:>10}" for part in (*PARTS, "batch"))
+    columns = list(dict.fromkeys(part for row in policies.values() for part in row))
+    head = f"{'% of the slots':<16}" + "".join(f"{part:>10}" for part in columns)
     return [head] + [
-        f"{name:<16}" + "".join(f"{row[part]:>10.1f}" for part in (*PARTS, "batch"))
+        f"{name:<16}" + "".join(f"{row[part]:>10.1f}" for part in columns)
         for name, row in policies.items()
     ]

@@ -9,7 +9,10 @@ import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
-from pagesim.simulation import POLICIES, Limits, Simulation
+from pagesim.simulation import POLICIES, Simulation
+
+NAMED = 5
+"""How many requests that wait forever are named; the file of --requests has all."""
 
 
 @answering("pagesim simulate azure.csv --policy paged --block-size 16 --record run.jsonl.gz")
@@ -18,6 +21,7 @@ from pagesim.simulation import POLICIES, Limits, Simulation
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
 @click.option("--first", type=COUNT, help="Only the first N requests of FILE.")
 @click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
+@click.option("--page", type=OUTPUT_FILE, help="Write a page that plays the run, or both of them.")
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
 @click.option(
     "--compare",
@@ -31,6 +35,7 @@ def simulate(
     saturated: bool,
     first: int | None,
     record: Path | None,
+    page: Path | None,
     requests: Path | None,
     compare: str | None,
     **options: Any,
@@ -50,15 +55,16 @@ def simulate(
         means, words = machine(slots, (policy, compare), options)
 
         def serve(name: str, record: bool = False) -> Simulation:
-            """Serve by one policy; options of pages do not apply to another policy beside it."""
-            fits = given(options, Limits) if compare and name != "paged" else given(options)
+            """Serve by one policy; options of the one beside it do not apply."""
+            both = (name, *(each for each in (policy, compare) if each and each != name))
+            fits = given(options, *both) if compare else given(options)
             return run_through(
                 workload, policy=name, saturated=saturated, record=record, **means, **fits
             )
 
         try:
-            run = serve(policy, record is not None)
-            other = serve(compare) if compare else None
+            run = serve(policy, bool(record or page))
+            other = serve(compare, page is not None) if compare else None
         except RuntimeError as error:  # swapping found no room
             cpu_blocks = options["num_cpu_blocks"] or 0
             raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
@@ -77,7 +83,24 @@ def simulate(
             run.timeline.save(record)
         value["record"] = str(record)
         lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
+    if page is not None:
+        with blaming(page):
+            _write(page, run, other)
+        value["page"] = str(page)
+        lines.append(f"{page} plays {'both runs, step by step' if other else 'the run'}.")
     return Answer(run.requests.num_finished > 0, "\n".join(lines), value)
+
+
+def _write(page: Path, run: Simulation, other: Simulation | None) -> None:
+    """The page that plays one run, or two beside each other."""
+    import pagesim
+
+    assert run.timeline is not None
+    if other is None:
+        run.timeline.to_html(page, f"{run.workload.name}: {run.policy}")
+    else:
+        names = (run.policy, other.policy)
+        pagesim.compare(run.timeline, other.timeline, titles=names).to_html(page)
 
 
 def describe(run: Simulation) -> list[str]:
@@ -94,10 +117,11 @@ def describe(run: Simulation) -> list[str]:
             f"--slots, or with more --samples than a step has tokens (--max-num-batched-tokens)"
         )
     if summary["stuck"]:
-        lines.append(
-            f"{summary['stuck']} requests are stuck on the CPU: they are half prefilled, and the "
-            f"rest exceeds --max-num-batched-tokens"
-        )
+        lines.append(f"{summary['stuck']} requests wait forever, or behind one that does:")
+        why = list(summary["waits_forever"].items())
+        lines += [f"  {name!r}: {words}" for name, words in why[:NAMED]]
+        if len(why) > NAMED:
+            lines.append(f"  and {len(why) - NAMED} more: --requests names all of them")
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")

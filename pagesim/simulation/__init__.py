@@ -1,18 +1,29 @@
 """Runs a workload through a memory policy: `simulate` returns the log and the outcomes.
 
 `policy` has the policies as values; each creates its server. `serving` has the loop and the rules
-for servers: `paged`, `fast_forward` and `baseline`, whose memory is in `baselines/`. `waste` says
-where the slots are, `outcomes` what became of the requests, and `cost_model` is the clock.
+for servers: `paged` and `fast_forward` for V0, `paged_v1` for V1, and `baseline`, whose memory is
+in `baselines/`. `waste` says where the slots are, `outcomes` what became of the requests, and
+`cost_model` is the clock.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.policy import POLICIES, Contiguous, Limits, Paged, Policy, Static, Token
+from pagesim.simulation.policy import (
+    POLICIES,
+    Contiguous,
+    Limits,
+    Paged,
+    PagedV1,
+    Policy,
+    Static,
+    Token,
+)
 from pagesim.simulation.serving import PagedServing, Server, serve
 from pagesim.simulation.simulate import PAPER_POOL, Simulation, simulate
-from pagesim.simulation.waste import PARTS, Usage, WasteLog
+from pagesim.simulation.waste import CACHED_PARTS, PARTS, Usage, WasteLog
 
 __all__ = [
+    "CACHED_PARTS",
     "PAPER_POOL",
     "PARTS",
     "POLICIES",
@@ -22,6 +33,7 @@ __all__ = [
     "Outcomes",
     "Paged",
     "PagedServing",
+    "PagedV1",
     "Policy",
     "Roofline",
     "Server",

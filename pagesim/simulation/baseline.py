@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines.policy import MemoryPolicy
-from pagesim.simulation.serving import Step
+from pagesim.simulation.serving import Step, too_long
+from pagesim.simulation.waste import PARTS
 from pagesim.workload.request import Request
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class BaselineServer:
     ``told`` returns the timeline of the memory at the end.
     """
 
-    blocked = False
+    blocked, parts, cached = False, PARTS, 0
 
     def __init__(
         self,
@@ -48,17 +49,21 @@ class BaselineServer:
         self._admitted: list[int] = []
         self._leaving: defaultdict[int, list[tuple[int, Request]]] = defaultdict(list)
         self._iteration = self._batch = 0
+        self._why_not: dict[int, str] = {}
 
     def add(self, row: int, request: Request) -> bool:
         """See :meth:`pagesim.simulation.Server.add`."""
-        can_be = (
-            request.total_tokens <= self._max_model_len
-            and request.prompt_tokens <= self._budget
-            and self.policy.can_ever_admit(request)
-        )
-        if can_be:
+        if request.total_tokens > self._max_model_len:
+            self._why_not[row] = too_long(request, self._max_model_len)
+        elif request.prompt_tokens > self._budget:
+            self._why_not[row] = (
+                f"its {request.prompt_tokens} prompt tokens exceed a step's {self._budget}"
+            )
+        elif not self.policy.can_ever_admit(request):
+            self._why_not[row] = f"the {self.pool} slots of the pool could never hold it"
+        else:
             self._waiting.append((row, request))
-        return can_be
+        return row not in self._why_not
 
     def schedule(self, clock: float) -> Step | None:
         """See :meth:`pagesim.simulation.Server.schedule`. UsageError if the policy never admits."""
@@ -94,6 +99,10 @@ class BaselineServer:
         self._batch -= len(leaving)
         self._iteration += 1
         return self._admitted, [row for row, _ in leaving]
+
+    def why_not(self, row: int) -> str:
+        """See :meth:`pagesim.simulation.Server.why_not`: no request is ever stuck."""
+        return self._why_not[row]
 
     def tables(self) -> dict[int, list[int]]:
         """See :meth:`pagesim.simulation.Server.tables`: there are none."""

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pagesim.errors import UsageError
 from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Step
+from pagesim.simulation.waste import PARTS
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
@@ -44,7 +45,7 @@ class FastForwardServer:
     UsageError gives the reason why a configuration must be stepped: see :func:`why_not`.
     """
 
-    blocked = False
+    blocked, parts, cached = False, PARTS, 0
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
         if (reason := why_not(scheduler_config, cache_config)) is not None:
@@ -76,10 +77,13 @@ class FastForwardServer:
         """Tokens of the running sequences that are cached."""
         self._admitted: list[tuple[int, int]] = []
         """Rows and lengths of the prompts in this step."""
+        self._why_not: dict[int, str] = {}
 
     def add(self, row: int, request: Request) -> bool:
         """See :meth:`pagesim.simulation.Server.add`."""
-        if why_never(request, self.scheduler_config, self.cache_config) is not None:
+        reason = why_never(request, self.scheduler_config, self.cache_config)
+        if reason is not None:
+            self._why_not[row] = reason
             return False
         self._waiting.append(row)
         self._length[row], self._goal[row] = request.prompt_tokens, request.total_tokens
@@ -142,6 +146,10 @@ class FastForwardServer:
         for row in leavers:
             self._leave(row, goal.pop(row))
         return answered, leavers
+
+    def why_not(self, row: int) -> str:
+        """See :meth:`pagesim.simulation.Server.why_not`: no request is ever stuck."""
+        return self._why_not[row]
 
     def tables(self) -> dict[int, list[int]]:
         """See :meth:`pagesim.simulation.Server.tables`; a sequence's id is its row."""

@@ -20,6 +20,9 @@ from pagesim.workload.request import Request
 
 NAN = float("nan")
 
+BEHIND = ("it waits behind ", "it arrives when ")
+"""How it begins, if a request is stuck only because others are."""
+
 LATENCIES = (
     *("queueing", "time_to_first_token", "time_per_output_token", "inter_token"),
     *("normalized", "end_to_end"),
@@ -29,7 +32,7 @@ LATENCIES = (
 
 COLUMNS = (
     *("request_id", "arrival_s", "prompt_tokens", "output_tokens", "state", "preemptions"),
-    *("queueing_s", "ttft_s", "tpot_s", "end_to_end_s"),
+    *("queueing_s", "ttft_s", "tpot_s", "end_to_end_s", "hit_tokens", "refound_tokens", "why"),
 )
 """The columns of a request's row; what has not happened is empty."""
 
@@ -46,9 +49,12 @@ class Outcomes:
         "finished",
         "first_scheduled",
         "first_token",
+        "hits",
         "ignored",
         "preemptions",
+        "refound",
         "requests",
+        "why",
     )
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -65,8 +71,14 @@ class Outcomes:
         """When each iteration with decodes ended."""
         self.preemptions = array("q", [0]) * n
         """How often it was preempted."""
+        self.hits = array("q", [0]) * n
+        """Tokens that it did not have to compute, since they were found in the cache."""
+        self.refound = array("q", [0]) * n
+        """The same when it came back after a preemption: mostly what it had computed itself."""
         self.ignored = bytearray(n)
         """1 where a request can never be served: longer than the model or the pool allows."""
+        self.why: dict[int, str] = {}
+        """By row: why a request was ignored, or is stuck."""
 
     # -- written by a server ---------------------------------------------------------------------
 
@@ -88,9 +100,14 @@ class Outcomes:
         """The request lost its memory; it will return later."""
         self.preemptions[row] += 1
 
-    def ignore(self, row: int) -> None:
+    def find(self, row: int, tokens: int) -> None:
+        """The request begins with ``tokens`` tokens from the cache."""
+        (self.refound if self.preemptions[row] else self.hits)[row] += tokens
+
+    def ignore(self, row: int, why: str = "") -> None:
         """The request can never be served."""
         self.ignored[row] = 1
+        self.why[row] = why
 
     # -- read ------------------------------------------------------------------------------------
 
@@ -109,13 +126,24 @@ class Outcomes:
 
     @property
     def num_stuck(self) -> int:
-        """Requests that were still swapped out when nothing could move any longer."""
+        """Requests that still waited when nothing could move any longer."""
         return len(self) - self.num_finished - self.num_ignored
 
     @property
     def num_preemptions(self) -> int:
         """Preemptions of all requests."""
         return sum(self.preemptions)
+
+    def stuck(self) -> list[int]:
+        """The rows of the requests that still waited when nothing could move any longer."""
+        ends = zip(self.finished, self.ignored, strict=True)
+        return [row for row, (end, ignored) in enumerate(ends) if end != end and not ignored]
+
+    @property
+    def waits_forever(self) -> dict[str, str]:
+        """Why some requests wait forever, by id, without those that only wait behind them."""
+        why = {self.requests[row].request_id: self.why[row] for row in self.stuck()}
+        return {name: words for name, words in why.items() if not words.startswith(BEHIND)}
 
     def latency(self, name: str = "normalized") -> NDArray[np.float64]:
         """A latency of every finished request, in the order of the workload.
@@ -197,4 +225,5 @@ def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
             *(request.request_id, request.arrival_s, request.prompt_tokens, request.output_tokens),
             *(state, outcomes.preemptions[i]),
             *(None if value != value else value for value in times),
+            *(outcomes.hits[i], outcomes.refound[i], outcomes.why.get(i)),
         )

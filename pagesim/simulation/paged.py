@@ -14,8 +14,15 @@ from itertools import islice
 from pagesim.cache import AttentionMetadata, build_attention_metadata
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.simulation.paged_requests import RequestTag, prompt_of, why_never, why_waiting
+from pagesim.simulation.paged_requests import (
+    RequestTag,
+    check_sampled,
+    prompt_of,
+    why_never,
+    why_waiting,
+)
 from pagesim.simulation.serving import Step
+from pagesim.simulation.waste import PARTS
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
 from pagesim.v0.block.common import cdiv
@@ -46,6 +53,7 @@ class PagedServer:
     """
 
     can_fork = True
+    parts, cached = PARTS, 0
 
     def __init__(
         self,
@@ -68,6 +76,8 @@ class PagedServer:
         caching, window = cache_config.enable_prefix_caching, cache_config.sliding_window
         self._shares = samples > 1 or caching or window is not None
         """Whether a block may be in more than one table."""
+        self._found: list[tuple[int, int]] = []
+        """In this step: rows, and the tokens that the prefix cache spares them."""
         self._cached: dict[int, int] = {}
         """By row: how many tokens of a chunked prompt are cached."""
 
@@ -122,6 +132,7 @@ class PagedServer:
             [scheduled.seq_group.sampling_params.row for scheduled in prefills],
             preempted,
             ignored,
+            self._found,
         )
 
     def batch(self) -> AttentionMetadata:
@@ -248,16 +259,7 @@ class PagedServer:
             if meta.do_sample
             for seq_id in scheduled.seq_group.seqs_dict
         ]
-        for seq_id in ended:
-            if seq_id not in sampled:
-                raise UsageError(f"ended names {seq_id}, which samples no token in this step")
-        if tokens is None:
-            return
-        for seq_id in sampled:
-            if seq_id not in tokens:
-                raise UsageError(f"tokens has none for sequence {seq_id}, which samples one")
-            if type(tokens[seq_id]) is not int:
-                raise TypeError(f"tokens[{seq_id}] must be an int, not {tokens[seq_id]!r}")
+        check_sampled(sampled, tokens, ended)
 
     def _fork(self, group: SequenceGroup, parent: Sequence, child_id: int) -> None:
         child = parent.fork(child_id)
@@ -369,12 +371,15 @@ class PagedServer:
         cache = self.scheduler.cache_config
         window = cache.sliding_window or sys.maxsize
         prompts = decodes = read = 0
+        self._found = []
         for meta in metadata:
             for data in meta.seq_data.values():
                 end = data.num_computed_tokens + meta.token_chunk_size
                 if meta.is_prompt:
                     found = len(meta.computed_block_nums) * cache.block_size
                     start = min(max(data.num_computed_tokens, found), end - 1)
+                    if spared := start - data.num_computed_tokens:
+                        self._found.append((meta.sampling_params.row, spared))
                     prompts += end - start
                     read += min(start, window - 1)
                 else:

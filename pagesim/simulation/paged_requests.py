@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pagesim.errors import UsageError
+from pagesim.simulation.serving import too_long
 from pagesim.v0.block.common import cdiv
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.sequence import SequenceGroup
@@ -37,6 +40,22 @@ def prompt_of(request: Request, row: int) -> list[int]:
     return tokens[: request.prompt_tokens]
 
 
+def check_sampled(
+    sampled: Collection[int], tokens: Mapping[int, int] | None, ended: Collection[int]
+) -> None:
+    """UsageError or TypeError unless each sequence in ``sampled`` has a token, and ``ended`` do."""
+    for seq_id in ended:
+        if seq_id not in sampled:
+            raise UsageError(f"ended names {seq_id}, which samples no token in this step")
+    if tokens is None:
+        return
+    for seq_id in sampled:
+        if seq_id not in tokens:
+            raise UsageError(f"tokens has none for sequence {seq_id}, which samples one")
+        if type(tokens[seq_id]) is not int:
+            raise TypeError(f"tokens[{seq_id}] must be an int, not {tokens[seq_id]!r}")
+
+
 def why_never(
     request: Request, config: SchedulerConfig, cache: CacheConfig, samples: int = 1
 ) -> str | None:
@@ -54,10 +73,7 @@ def why_never(
             f"max_num_batched_tokens = {config.max_num_batched_tokens}"
         )
     if request.total_tokens > config.max_model_len:
-        return (
-            f"its {request.prompt_tokens} prompt and {request.output_tokens} output tokens "
-            f"exceed max_model_len = {config.max_model_len}"
-        )
+        return too_long(request, config.max_model_len)
     blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
     blocks += cache.sliding_window is not None  # the null block
     kept_free = max(int(cache.watermark * cache.num_gpu_blocks), config.enable_chunked_prefill)

@@ -16,9 +16,12 @@ from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticP
 from pagesim.simulation.baselines.contiguous import SIZINGS
 from pagesim.simulation.fast_forward import FastForwardServer, why_not
 from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.recorded import RecordedMemory, check_addressed
 from pagesim.simulation.serving import Server
 from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v1.config import CacheConfig as CacheConfigV1
+from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
 from pagesim.workload.request import Request
 
 
@@ -124,6 +127,68 @@ class Paged:
         return scheduler, cache
 
 
+@dataclass(frozen=True, slots=True)
+class PagedV1:
+    """The pages of vLLM V1, today's engine: the real scheduler and KV cache manager.
+
+    The fields are those of :class:`pagesim.v1.CacheConfig` and :class:`pagesim.v1.SchedulerConfig`,
+    with the defaults of release 0.33.0, except that scheduling is synchronous. Block 0, the null
+    block, is taken from the pool and holds nothing. A request that the pool can never hold waits
+    forever in front of all others. ``fast_forward`` is as in :class:`Paged`: see
+    :func:`pagesim.simulation.fast_forward_v1.why_not`. TypeError or UsageError names the field.
+    """
+
+    name: ClassVar[str] = "v1"
+
+    block_size: int = option(16, "Slots per block.")
+    enable_prefix_caching: bool = option(True, "Reuse full blocks for equal prefixes.")
+    enable_chunked_prefill: bool = option(True, "Compute prompts in chunks.")
+    long_prefill_token_threshold: int = option(
+        0, "Maximum tokens per step of a request that is not alone; 0: no limit.", minimum=0
+    )
+    long_prefill_token_threshold_adaptive: bool = option(
+        False, "Raise that limit to an equal share of the step."
+    )
+    watermark: float = option(0.0, "Fraction of the pool that admission leaves free.")
+    scheduler_reserve_full_isl: bool = option(True, "Admit a prompt only if all of it would fit.")
+    async_scheduling: bool = option(False, "Schedule a step before the last one is known.")
+    sliding_window: int | None = option(None, "Tokens that a token looks at, itself included.")
+    retention_interval: int | None = option(
+        0, "What a sliding window caches: see pagesim.v1.CacheConfig.", minimum=0
+    )
+    fast_forward: bool | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        check_bool("fast_forward", self.fast_forward, None)
+        self._configs(check_int("block_size", self.block_size, 1), Limits())
+
+    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
+        """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
+        scheduler, cache = self._configs(slots, limits)
+        return PagedV1Server(scheduler, cache, record=record is not None)
+
+    def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:
+        scheduler = SchedulerConfigV1(
+            limits.budget,
+            limits.max_num_seqs,
+            limits.max_model_len,
+            enable_chunked_prefill=self.enable_chunked_prefill,
+            long_prefill_token_threshold=self.long_prefill_token_threshold,
+            long_prefill_token_threshold_adaptive=self.long_prefill_token_threshold_adaptive,
+            watermark=self.watermark,
+            scheduler_reserve_full_isl=self.scheduler_reserve_full_isl,
+            async_scheduling=self.async_scheduling,
+        )
+        cache = CacheConfigV1(
+            self.block_size,
+            slots // self.block_size,
+            enable_prefix_caching=self.enable_prefix_caching,
+            sliding_window=self.sliding_window,
+            retention_interval=self.retention_interval,
+        )
+        return scheduler, cache
+
+
 class _Unpaged:
     """What policies without pages share: the server."""
 
@@ -205,6 +270,7 @@ POLICIES: dict[str, Any] = {name: Contiguous(name) for name in SIZINGS} | {
     "static": Static(),
     "token": Token(),
     "paged": Paged(),
+    "v1": PagedV1(),
 }
 """What a string given as ``policy`` stands for."""
 

@@ -14,11 +14,14 @@ Policies differ in their :class:`Server`. All of them share these rules:
 * Free slots are external while the head of the queue waits because it does not fit, and free
   otherwise; a head that waits for a seat in the batch (``max_num_seqs``) makes nothing external.
 * A request whose prompt and output together are longer than ``max_model_len`` is ignored, whatever
-  the policy; so is one that this policy could never hold, even alone. A request that is neither
-  finished nor ignored at the end is stuck: swapped out for good. No baseline has such requests.
+  the policy; so is one that this policy could never hold, even alone, except under V1, which lets
+  it wait. A request that is neither finished nor ignored at the end is stuck: it waits forever, or
+  behind one that does. No baseline has such requests.
 * The batch is the number of requests that run and hold memory during the iteration. One that only
   waits while others are prefilled counts; one that is swapped out does not.
-* Slots outside every block (if the pool is not a multiple of the block size) are external.
+* Slots outside every block (if the pool is not a multiple of the block size) are external, and so
+  are those of V1's null block: no request can hold them.
+* V1's cached blocks that no request holds are neither external nor free: they are cached.
 * ``progress(n)`` gets the number of requests done (finished or ignored) whenever it has grown.
 """
 
@@ -46,6 +49,14 @@ def untold(done: int) -> None:
     """For runs without a progress display."""
 
 
+def too_long(request: Request, max_model_len: int) -> str:
+    """Why every policy ignores a request that is longer than the model allows."""
+    return (
+        f"its {request.prompt_tokens} prompt and {request.output_tokens} output tokens exceed "
+        f"max_model_len = {max_model_len}"
+    )
+
+
 class Step(NamedTuple):
     """What a server has decided. Requests are named by their rows in the workload."""
 
@@ -65,6 +76,8 @@ class Step(NamedTuple):
     """Requests that compute at least part of their prompt."""
     preempted: Iterable[int] = ()
     ignored: Sequence[int] = ()
+    found: Iterable[tuple[int, int]] = ()
+    """Requests, and how many of their tokens the prefix cache spares them."""
 
 
 class Server(Protocol):
@@ -72,6 +85,12 @@ class Server(Protocol):
 
     pool: int
     """Slots that it can use: whole blocks."""
+    parts: tuple[str, ...]
+    """The kinds of slots that it counts: `PARTS`, or `CACHED_PARTS`."""
+
+    @property
+    def cached(self) -> int:
+        """Slots of cached blocks that no request holds, if they are counted apart."""
 
     @property
     def blocked(self) -> bool:
@@ -91,6 +110,9 @@ class Server(Protocol):
         ``tokens`` are those that a model has sampled, by sequence id; without them every request
         gets tokens that no other request has.
         """
+
+    def why_not(self, row: int) -> str:
+        """Why a request was ignored, or is stuck after the last step, in words."""
 
     def tables(self) -> dict[int, list[int]]:
         """The block ids of every sequence that has any, by its id: copies."""
@@ -125,9 +147,6 @@ class PagedServing(Server, Protocol):
         step has a token, and every one in ``ended`` samples.
         """
 
-    def why_not(self, row: int) -> str:
-        """Why a request was ignored, or is stuck after the last step, in words."""
-
 
 def steps(
     server: Server,
@@ -146,7 +165,7 @@ def steps(
     while True:
         while next_row < num_requests and requests[next_row].arrival_s <= clock:
             if not server.add(next_row, requests[next_row]):
-                outcomes.ignore(next_row)
+                outcomes.ignore(next_row, server.why_not(next_row))
                 done += 1
             next_row += 1
         if done != told:
@@ -156,14 +175,17 @@ def steps(
             for row in step.preempted:
                 outcomes.preempt(row)
             for row in step.ignored:
-                outcomes.ignore(row)
+                outcomes.ignore(row, server.why_not(row))
                 done += 1
+            for row, tokens in step.found:
+                outcomes.find(row, tokens)
             if step.usage is not None:
                 for row in step.scheduled:
                     outcomes.schedule(row, clock)
                 clock += seconds(step.prefill, step.decodes, step.read, step.moved)
                 token, reserved, internal, external = step.usage
-                add(clock, token, reserved, internal, external + homeless, step.batch)
+                external += homeless
+                add(clock, token, reserved, internal, external, step.batch, server.cached)
                 if step.decodes:
                     outcomes.decodes.append(clock)
                 answered, finished = server.commit()
@@ -176,9 +198,12 @@ def steps(
             progress(told := done)
         if step is None:
             if next_row == num_requests or server.blocked:
+                for row in outcomes.stuck():
+                    late = "it arrives when no request can run any more"
+                    outcomes.why[row] = server.why_not(row) if row < next_row else late
                 return
             clock = requests[next_row].arrival_s
-            add(clock, 0, 0, 0, homeless, 0)
+            add(clock, 0, 0, 0, homeless, 0, server.cached)
         elif step.usage is not None:
             yield
 

@@ -18,7 +18,7 @@ from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.outcomes import COLUMNS, LATENCIES, Outcomes, request_rows
-from pagesim.simulation.policy import Limits, Own, Paged, Policy, policy_of
+from pagesim.simulation.policy import Limits, Own, Policy, policy_of
 from pagesim.simulation.report import Comparison, compare
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
@@ -87,7 +87,10 @@ class Simulation:
             "finished": self.requests.num_finished,
             "ignored": self.requests.num_ignored,
             "stuck": self.requests.num_stuck,
+            "waits_forever": self.requests.waits_forever,
             "preemptions": self.preemptions,
+            "hit_tokens": sum(self.requests.hits),
+            "refound_tokens": sum(self.requests.refound),
             "iterations": self.iterations,
             "seconds": self.seconds,
             "output_tokens_per_s": tokens / self.seconds if self.seconds else 0.0,
@@ -188,7 +191,7 @@ def simulate(
     if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
         pool = Pool(chosen.given.pool)
     server = chosen.server(pool.slots, limits, stream.requests if record else None)
-    log, outcomes = WasteLog(pool.slots), Outcomes(stream.requests)
+    log, outcomes = WasteLog(pool.slots, server.parts), Outcomes(stream.requests)
     with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
         serve(server, stream.requests, log, outcomes, cost_model, told)
     log.check()
@@ -197,7 +200,7 @@ def simulate(
         policy=chosen.name,
         workload=stream,
         pool=pool,
-        block_size=chosen.block_size if isinstance(chosen, Paged) else None,
+        block_size=getattr(chosen, "block_size", None),
         waste=log,
         requests=outcomes,
         timeline=server.finish(),

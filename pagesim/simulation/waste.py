@@ -1,9 +1,10 @@
-"""Where the slots of the pool are: token, reserved, internal, external or free.
+"""Where the slots of the pool are: token, reserved, internal, external, cached or free.
 
 * token: its keys and values are in the cache;
 * reserved: a request holds it, and its output will still use it;
 * internal: a request holds it and will never use it (paged: the empty slots of its last block);
 * external: granted beyond what was asked, or free while the head of the queue waits in vain;
+* cached: no request holds it, but its block is still found by content (V1 alone counts these);
 * free: no request holds it, and none waits for it.
 
 Source of the terms: "Efficient Memory Management for Large Language Model Serving with
@@ -21,13 +22,16 @@ from numpy.typing import NDArray
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 
-PARTS = ("token", "reserved", "internal", "external", "free")
+PARTS: tuple[str, ...] = ("token", "reserved", "internal", "external", "free")
 """The five kinds of slots, in the order in which they are stacked."""
 
-MEASURES = (*PARTS, "batch")
+CACHED_PARTS: tuple[str, ...] = (*PARTS[:4], "cached", "free")
+"""The kinds of slots where cached blocks without an owner are counted apart."""
+
+MEASURES = (*CACHED_PARTS, "batch")
 """What can be read from a log."""
 
-COLUMNS = ("token", "reserved", "internal", "external", "batch")
+COLUMNS = ("token", "reserved", "internal", "external", "cached", "batch")
 """What a row of a log stores in addition to its time; free is the rest of the pool."""
 
 
@@ -42,21 +46,24 @@ class Usage:
     external: int
     free: int
     batch: int
+    cached: int = 0
 
 
 class WasteLog:
     """What a simulation writes, one row per iteration, and what figures read.
 
-    ``pool`` is in slots. A row says how the slots were used *until* its ``seconds``, from the row
-    before (or from 0) on. A row with batch 0 is not an iteration: the server waited for an arrival.
+    ``pool`` is in slots, ``parts`` are the kinds that its means have. A row says how the slots were
+    used *until* its ``seconds``, from the row before (or from 0) on. A row with batch 0 is not an
+    iteration: the server waited for an arrival.
 
     The means count all rows unless :meth:`steady` selects some of them.
     """
 
-    __slots__ = ("_end", "_rows", "_seconds", "_start", "pool")
+    __slots__ = ("_end", "_rows", "_seconds", "_start", "parts", "pool")
 
-    def __init__(self, pool: int) -> None:
+    def __init__(self, pool: int, parts: tuple[str, ...] = PARTS) -> None:
         self.pool = check_int("pool", pool, 1)
+        self.parts = parts
         self._seconds = array("d")
         self._rows = array("q")
         self._start = 0.0
@@ -65,14 +72,21 @@ class WasteLog:
     # -- written by a simulation -----------------------------------------------------------------
 
     def add(
-        self, seconds: float, token: int, reserved: int, internal: int, external: int, batch: int
+        self,
+        seconds: float,
+        token: int,
+        reserved: int,
+        internal: int,
+        external: int,
+        batch: int,
+        cached: int = 0,
     ) -> None:
         """Append an iteration: slots of each kind, and how many requests ran, until ``seconds``.
 
         Nothing is checked here, in every iteration: :meth:`check` examines all rows.
         """
         self._seconds.append(seconds)
-        self._rows.extend((token, reserved, internal, external, batch))
+        self._rows.extend((token, reserved, internal, external, cached, batch))
 
     def check(self) -> None:
         """UsageError names the first row with a negative part, or with a time before the last."""
@@ -118,7 +132,7 @@ class WasteLog:
         """The slots of one kind, or "batch", in every row: ``[n]``, as a new array."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
         if name == "free":
-            return np.asarray(self.pool - rows[:, :4].sum(axis=1))
+            return np.asarray(self.pool - rows[:, :-1].sum(axis=1))
         if name not in COLUMNS:
             raise UsageError(f"no such column: {name!r}; there are {', '.join(MEASURES)}")
         return rows[:, COLUMNS.index(name)].copy()
@@ -127,12 +141,13 @@ class WasteLog:
         """How the pool was used in a row; negative rows count from the end, as in a list."""
         seconds = self._seconds[row]
         start = row % len(self) * len(COLUMNS)
-        token, reserved, internal, external, batch = self._rows[start : start + len(COLUMNS)]
-        free = self.pool - token - reserved - internal - external
-        return Usage(seconds, token, reserved, internal, external, free, batch)
+        *used, batch = self._rows[start : start + len(COLUMNS)]
+        token, reserved, internal, external, cached = used
+        free = self.pool - sum(used)
+        return Usage(seconds, token, reserved, internal, external, free, batch, cached)
 
     def mean(self, warmup: float | None = None) -> dict[str, float]:
-        """The mean iteration: percent of the pool for each of PARTS (they sum to 100), and "batch".
+        """The mean iteration: percent of the pool for each part (they sum to 100), and "batch".
 
         ``warmup`` in seconds leaves out only what came before; None means the steady state set by
         :meth:`steady`. UsageError if no iteration is left.
@@ -157,5 +172,6 @@ class WasteLog:
                 f"rows up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
             )
         *used, batch = (weights @ rows[counted] / total).tolist()
-        percent = [100 * slots / self.pool for slots in (*used, self.pool - sum(used))]
-        return dict(zip(MEASURES, (*percent, batch), strict=True))
+        percent = [100 * slots / self.pool for slots in (*used, max(self.pool - sum(used), 0.0))]
+        means = dict(zip(MEASURES, (*percent, batch), strict=True))
+        return {name: means[name] for name in (*self.parts, "batch")}

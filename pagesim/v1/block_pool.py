@@ -75,6 +75,8 @@ class BlockPool:
         self.blocks = [KVCacheBlock(block_id) for block_id in range(num_gpu_blocks)]
         self.free_block_queue = FreeKVCacheBlockQueue(self.blocks)
         self.cached_block_hash_to_block = BlockHashToBlockMap()
+        self.num_cached_free_blocks = 0
+        """Blocks in the queue that are still found by their content."""
         self.null_block = self.free_block_queue.popleft()
         self.null_block.is_null = True
 
@@ -106,6 +108,7 @@ class BlockPool:
                 continue
             if block.ref_cnt == 0:
                 self.free_block_queue.remove(block)
+                self.num_cached_free_blocks -= block.block_hash is not None
             block.ref_cnt += 1
             if self.journal.recording:
                 self.journal.tell((HIT, block.block_id, self.hash_block_size))
@@ -129,6 +132,7 @@ class BlockPool:
         to_back = [block for block in unowned if block.block_hash is not None]
         self.free_block_queue.prepend_n(to_front)
         self.free_block_queue.append_n(to_back)
+        self.num_cached_free_blocks += len(to_back)
         if self.journal.recording:
             for block in ordered:
                 if block.ref_cnt:
@@ -199,6 +203,7 @@ class BlockPool:
             return False
         self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
         block.reset_hash()
+        self.num_cached_free_blocks -= block.ref_cnt == 0
         if self.journal.recording:
             self.journal.tell((EVICT, block.block_id))
         return True

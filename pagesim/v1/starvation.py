@@ -5,6 +5,10 @@ Its engine refuses at start-up what could not fit; its scheduler, asked alone, r
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
+from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.request import Request
 from pagesim.v1.scheduler import Scheduler
 from pagesim.v1.single_type_kv_cache_manager import cdiv
@@ -15,27 +19,45 @@ def why_it_waits_forever(scheduler: Scheduler, request: Request) -> str | None:
 
     Only what the request itself needs is looked at: behind one that waits forever, all others do.
     """
-    config, manager = scheduler.scheduler_config, scheduler.kv_cache_manager
     if request.is_finished():
         return None
-    tokens = min(request.num_tokens, config.max_model_len)
-    most = manager.single_type_manager.max_admission_blocks
-    needed = min(cdiv(tokens, manager.block_size), most)
-    usable = manager.block_pool.num_gpu_blocks - 1
+    words = what_it_lacks(
+        request.num_tokens,
+        request.num_computed_tokens,
+        lambda: scheduler.kv_cache_manager.get_computed_blocks(request)[1],
+        scheduler.scheduler_config,
+        scheduler.cache_config,
+        scheduler.kv_cache_manager.single_type_manager.max_admission_blocks,
+    )
+    return words and f"request {request.request_id!r} {words}"
+
+
+def what_it_lacks(
+    num_tokens: int,
+    num_computed_tokens: int,
+    find: Callable[[], int],
+    config: SchedulerConfig,
+    cache: CacheConfig,
+    max_admission_blocks: int = sys.maxsize,
+) -> str | None:
+    """What no step can ever give a request of ``num_tokens`` tokens, in words; None if one may.
+
+    ``find`` looks up how many tokens are in the cache. ``max_admission_blocks`` are the most that a
+    sliding window needs at a time.
+    """
+    tokens = min(num_tokens, config.max_model_len)
+    needed = min(cdiv(tokens, cache.block_size), max_admission_blocks)
+    usable = cache.num_gpu_blocks - 1
     if needed > usable:
-        return (
-            f"request {request.request_id!r} needs {needed} blocks for its {request.num_tokens} "
-            f"tokens, and the pool has {usable}"
-        )
+        return f"needs {needed} blocks for its {num_tokens} tokens, and the pool has {usable}"
     budget = config.max_num_batched_tokens
-    if config.enable_chunked_prefill or request.num_computed_tokens:
+    if config.enable_chunked_prefill or num_computed_tokens:
         return None
     if 0 < config.long_prefill_token_threshold <= budget:
         return None
-    found = manager.get_computed_blocks(request)[1]
-    if request.num_tokens - found <= budget:
+    if (at_once := num_tokens - find()) <= budget:
         return None
     return (
-        f"request {request.request_id!r} computes {request.num_tokens - found} tokens at once, "
-        f"because chunked prefill is off, and a step has {budget}"
+        f"computes {at_once} tokens at once, because chunked prefill is off, and a step has "
+        f"{budget}"
     )

@@ -16,7 +16,7 @@ import pytest
 from pagesim import cli
 from pagesim.commands.simulate import simulate
 from pagesim.commands.waste import waste
-from pagesim.simulation import Limits, Paged, Roofline
+from pagesim.simulation import Limits, Paged, PagedV1, Roofline
 from pagesim.sizing import Pool
 from pagesim.timeline import load
 from pagesim.workload import gamma
@@ -258,20 +258,76 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
     swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
     assert answer(capsys, "simulate", trace, *few, *chunks, *swap)["stuck"] == 1
     assert run("simulate", trace, *few, *chunks, *swap) == 0
-    assert "1 requests are stuck on the CPU: they are half prefilled" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "1 requests wait forever, or behind one that does:\n  '1': it was swapped out" in told
 
 
 @pytest.mark.parametrize("command", [waste, simulate])
 def test_the_options_are_the_fields_of_the_policy(command: click.Command) -> None:
     """Each is declared once, with its help; what the policy has, both commands take."""
     options = {one.name: one for one in command.params if isinstance(one, click.Option)}
-    declared = [*fields(Paged), *fields(Limits)]
+    declared = [*fields(Paged), *fields(PagedV1), *fields(Limits)]
     assert {one.name for one in declared} - options.keys() == {"fast_forward"}  # same result sooner
     for one in declared:
         if one.name in options:
             told = (options[one.name].help or "").casefold()
             assert one.metadata["help"].casefold() in told
             assert f"--{one.name.replace('_', '-')}" in options[one.name].opts
+
+
+def test_v1_is_a_policy_with_options_of_its_own(
+    capsys: pytest.CaptureFixture[str], trace: Path
+) -> None:
+    arguments = ("simulate", trace, "--policy", "v1", *SMALL, "--saturated")
+    value = answer(capsys, *arguments)
+    assert (value["policy"], value["block_size"], value["finished"]) == ("v1", 16, 40)
+    assert list(value["waste"]) == [*KEYS[:4], "cached", *KEYS[4:]]
+    assert value["waste"]["cached"] > 0
+    off = answer(capsys, *arguments, "--no-enable-prefix-caching", "--watermark", "0.5")
+    assert off["waste"]["cached"] == 0
+    assert off["waste"]["batch"] < 0.8 * value["waste"]["batch"]
+    assert run(*arguments) == 0
+    assert re.search(r"external +cached +free +batch\n", capsys.readouterr().out)
+    assert run(*arguments, "--samples", "2") == 2
+    assert "samples=2 does not apply to PagedV1" in capsys.readouterr().err
+
+
+def test_who_waits_forever_in_v1_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    trace, out = tmp_path / "never.csv", tmp_path / "requests.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,2\n0,90,2\n0,4,2\n")
+    arguments = ("simulate", trace, "--policy", "v1", "--slots", "64", "--requests", out)
+    why = "it needs 6 blocks for its 90 tokens, and the pool has 3"
+    value = answer(capsys, *arguments)
+    assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
+    assert run(*arguments) == 0
+    told = capsys.readouterr().out
+    assert f"2 requests wait forever, or behind one that does:\n  '1': {why}\n" in told
+    with out.open(newline="") as opened:
+        rows = [(row["state"], row["why"]) for row in csv.DictReader(opened)]
+    behind = "it waits behind request '1', which waits forever"
+    assert rows == [("finished", ""), ("stuck", why), ("stuck", behind)]
+
+
+def test_both_engines_on_one_page(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "both.html"
+    arguments = ("simulate", trace, *SMALL, "--first", "4", "--block-size", "8", "--page", page)
+    value = answer(
+        capsys, *arguments, "--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64"
+    )
+    assert (value["policy"], value["compared"]["policy"]) == ("paged", "v1")
+    assert value["compared"]["block_size"] == 8
+    assert value["page"] == str(page)
+    both = page.read_text()
+    assert "paged" in both and "v1" in both
+    assert run(*arguments) == 0
+    assert f"{page} plays the run." in capsys.readouterr().out
+    assert len(page.read_text()) < len(both)
+    assert run("simulate", trace, "--page", trace) == 2
+    assert "--page: " in capsys.readouterr().err
 
 
 def test_an_option_reaches_the_policy(capsys: pytest.CaptureFixture[str], trace: Path) -> None:
@@ -346,6 +402,31 @@ def test_size_pipes_into_simulate(
     (tmp_path / "size.json").write_text(told)
     value = answer(capsys, "simulate", trace, "--pool", tmp_path / "size.json", "--policy", "max")
     assert (value["pool"], value["block_size"]) == (tokens, None)
+
+
+def test_the_pool_and_the_clock_of_sizes_model(
+    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
+) -> None:
+    size = ("size", "--model", "qwen2-1.5b", "--memory", "64MiB", "--json", "--engine", "v1")
+    assert run(*size) == 0
+    told = tmp_path / "size.json"
+    told.write_text(capsys.readouterr().out)
+    said = json.loads(told.read_text())
+    value = answer(capsys, "simulate", trace, "--pool", told, "--policy", "v1")
+    assert value["pool"] == said["num_gpu_blocks"][0] * 16  # the null block is among them
+    assert "times of qwen2-1.5b on 1 ideal a100-40gb" in value["machine"]
+    named = answer(
+        capsys, "simulate", trace, "--pool", told, "--policy", "v1", "--model", "qwen2-1.5b"
+    )
+    assert value["latency"] == named["latency"]
+    told.write_text(json.dumps(said | {"model": "mine"}))
+    assert run("simulate", trace, "--pool", told) == 0
+    out, err = capsys.readouterr()
+    assert "times of opt-13b" in out
+    assert err == (
+        "pagesim: --pool: the weights of 'mine' are unknown, so times are those of another model: "
+        "--model names it\n"
+    )
 
 
 def test_a_model_and_a_card_are_a_pool_and_a_clock(

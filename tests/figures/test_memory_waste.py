@@ -46,7 +46,7 @@ def tops(figure: Figure) -> list[float]:
 
 
 def test_the_parts_are_those_of_the_log_and_differ_in_colour_pattern_and_grey() -> None:
-    assert tuple(style.PARTS) == waste.PARTS
+    assert tuple(style.PARTS) == waste.CACHED_PARTS
     looks = list(style.PARTS.values())
     assert {look.color for look in looks} < {*style.OKABE_ITO, style.PAPER}
     assert len({look.color for look in looks}) == len(looks)
@@ -68,10 +68,24 @@ def test_the_parts_of_a_bar_lie_end_to_end_and_are_as_wide_as_their_share() -> N
     )
     ends = [patch.get_x() + patch.get_width() for patch in parts]
     assert [LEFT, *ends] == pytest.approx([*(patch.get_x() for patch in parts), LEFT + BAR])
-    assert [fill(patch) for patch in parts] == [look.color for look in style.PARTS.values()]
+    assert [fill(patch) for patch in parts] == [style.PARTS[name].color for name in waste.PARTS]
     assert [patch.get_hatch() or "" for patch in parts[:4]] == [
         look.hatch for look in list(style.PARTS.values())[:4]
     ]
+
+
+def test_cached_blocks_have_a_shade_where_a_run_counts_them() -> None:
+    v1 = {**MAX, "free": 1, "cached": 2}
+    figure = memory_waste({"max": MAX, "v1": v1})
+    (top, low) = tops(figure)
+    for at, cached in ((top, False), (low, True)):
+        drawn = [fill(patch) for patch in bar(figure, at, OURS)]
+        assert (style.PARTS["cached"].color in drawn) is cached
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert "cached" in words
+    assert "cached" not in [text.get_text() for text in memory_waste(MAX).axes[0].texts]
+    assert "paged (vLLM V1): token 20.0" in alt_text(figure)
+    assert "cached 2.0, free 1.0" in alt_text(figure)
 
 
 def test_the_published_bar_is_hollow_and_grey_where_the_paper_does_not_say() -> None:

@@ -16,7 +16,7 @@ from figures.charts.occupancy_timeline import (
     occupancy_timeline,
 )
 from pagesim.errors import UsageError
-from pagesim.simulation.waste import PARTS, WasteLog
+from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog
 from tests.figures.charts import fill, shown
 from tests.figures.test_block_layout import overlapping
 
@@ -75,13 +75,23 @@ def test_both_runs_share_the_axis_of_the_longer_one() -> None:
     long, short = log(300), log(60, seed=1)
     figure = occupancy_timeline({"max": long, "paged": short})
     areas = [patch for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
-    assert [fill(area) for area in areas] == [look.color for look in style.PARTS.values()] * 2
+    assert [fill(area) for area in areas] == [style.PARTS[name].color for name in PARTS] * 2
     ends = [area.get_xy()[:, 0].max() for area in areas]
     share = short.seconds[-1] / long.seconds[-1]
     wanted = [RIGHT] * 5 + [LEFT + share * (RIGHT - LEFT)] * 5
     assert ends == pytest.approx(wanted)
     corners = len(areas[0].get_xy()) - 1
     assert corners == 4 * SLICES
+
+
+def test_cached_blocks_are_an_area_of_their_own() -> None:
+    made = WasteLog(100, CACHED_PARTS)
+    made.add(1.0, 20, 0, 0, 50, 9, cached=25)
+    figure = occupancy_timeline({"v1": made, "paged": log(60)})
+    areas = [patch for patch in figure.axes[0].patches if isinstance(patch, Polygon)]
+    assert style.PARTS["cached"].color in [fill(area) for area in areas[:4]]
+    assert "cached 25.0, free 5.0" in figure.alt
+    assert figure.alt.count("cached") == 1
 
 
 def test_an_area_is_as_high_as_its_share() -> None:

@@ -167,7 +167,7 @@ def test_a_policy_is_a_value(policy: Any, name: str) -> None:
 
 
 def test_every_name_stands_for_a_value() -> None:
-    assert list(POLICIES) == ["max", "pow2", "oracle", "static", "token", "paged"]
+    assert list(POLICIES) == ["max", "pow2", "oracle", "static", "token", "paged", "v1"]
     assert all(policy.name == name for name, policy in POLICIES.items())
     assert POLICIES["paged"] == Paged()
 
@@ -225,7 +225,7 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"policy": "best"}, "one of max, pow2, oracle, static, token, paged, not 'best'"),
+        ({"policy": "best"}, "one of max, pow2, oracle, static, token, paged, v1, not 'best'"),
         ({"warmup": 1.0}, "from 0 to below 1, not 1.0"),
         ({"warmup": math.nan}, "from 0 to below 1, not nan"),
         ({"pool": 0}, "slots must be at least 1, not 0"),

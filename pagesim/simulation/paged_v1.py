@@ -1,0 +1,304 @@
+"""The pages of vLLM V1: the real scheduler and KV cache manager, every token stepped.
+
+This is what V1's engine does around its scheduler. Asynchronously the next step is decided before
+the tokens of the present one are known, so a request that has just arrived waits one step longer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from pagesim.cache import AttentionMetadata, build_v1_metadata
+from pagesim.errors import UsageError
+from pagesim.journal.effects import MAX_BLOCKS
+from pagesim.simulation.paged_requests import check_sampled, prompt_of
+from pagesim.simulation.serving import Step, too_long
+from pagesim.simulation.waste import CACHED_PARTS
+from pagesim.timeline import Timeline
+from pagesim.timeline import record as recorded
+from pagesim.v1.config import CacheConfig, SchedulerConfig
+from pagesim.v1.output import SchedulerOutput
+from pagesim.v1.request import Request as V1Request
+from pagesim.v1.scheduler import Scheduler
+from pagesim.v1.starvation import why_it_waits_forever
+from pagesim.workload.request import Request
+
+
+class Part(NamedTuple):
+    """What a step computes of one request: positions ``start`` to ``end``."""
+
+    row: int
+    request: V1Request
+    start: int
+    end: int
+    samples: bool
+    """Whether its last token is followed by a new one."""
+
+    @property
+    def decodes(self) -> bool:
+        """Whether its only token is the one that was sampled last."""
+        is_next = self.end - self.start == 1 and self.start >= self.request.num_prompt_tokens
+        return self.samples and is_next
+
+
+class NoMoves:
+    """V1 neither swaps nor copies."""
+
+    blocks_to_swap_in: tuple[tuple[int, int], ...] = ()
+    blocks_to_swap_out: tuple[tuple[int, int], ...] = ()
+    blocks_to_copy: tuple[tuple[int, int], ...] = ()
+
+
+class PagedV1Server:
+    """`pagesim.v1.Scheduler` with its manager; see :class:`pagesim.simulation.PagedServing`.
+
+    The null block is not part of ``pool``. What exceeds ``max_model_len`` is refused, as V1's
+    engine does; what exceeds the pool is not, and waits forever in front of all others. ``record``
+    asks for a timeline. UsageError for more blocks than a timeline may have: V1's pool makes them
+    all at once.
+    """
+
+    parts = CACHED_PARTS
+    can_fork = False
+    moves = NoMoves()
+
+    def __init__(
+        self, scheduler_config: SchedulerConfig, cache_config: CacheConfig, record: bool = False
+    ) -> None:
+        if cache_config.num_gpu_blocks > MAX_BLOCKS:
+            raise UsageError(
+                f"{cache_config.num_gpu_blocks} blocks are more than the {MAX_BLOCKS} that a "
+                f"stepped run of V1 may have: simulate a smaller pool, or larger blocks"
+            )
+        self.scheduler = Scheduler(scheduler_config, cache_config)
+        self.pool = (cache_config.num_gpu_blocks - 1) * cache_config.block_size
+        self._recorder = recorded(self.scheduler) if record else None
+        self._timeline = None if self._recorder is None else self._recorder.__enter__()
+        self._arrived: deque[tuple[int, Request]] = deque()
+        """Requests that have arrived and are not yet in the scheduler's queue."""
+        self._names: dict[int, str] = {}
+        """What the workload calls the requests that are not finished."""
+        self._too_long: dict[int, str] = {}
+        self._now: tuple[SchedulerOutput, list[Part]]
+        self._ahead: tuple[SchedulerOutput, list[Part]] | None = None
+        """Asynchronously: the next step, decided before the present one is known."""
+        self._preempted: list[int] = []
+        """Rows preempted since the last step was told."""
+        self._found: list[tuple[int, int]] = []
+        """Rows admitted since then, and how many of their tokens were in the cache."""
+        self._seen: set[object] = set()
+        """The states after each preemption since a token was sampled, where a run may spin."""
+        self._spins = False
+
+    @property
+    def cached(self) -> int:
+        """See :class:`pagesim.simulation.Server`."""
+        pool = self.scheduler.kv_cache_manager.block_pool
+        return pool.num_cached_free_blocks * pool.hash_block_size
+
+    @property
+    def blocked(self) -> bool:
+        """See :class:`pagesim.simulation.Server`: no request passes the head of the queue."""
+        return bool(self.scheduler.waiting) and not self._spins
+
+    def add(self, row: int, request: Request) -> bool:
+        """See :meth:`pagesim.simulation.Server.add`: only the model's length is asked for."""
+        longest = self.scheduler.scheduler_config.max_model_len
+        if request.total_tokens > longest:
+            self._too_long[row] = too_long(request, longest)
+            return False
+        self._arrived.append((row, request))
+        self._names[row], self._spins = request.request_id, False
+        return True
+
+    def why_not(self, row: int) -> str:
+        """See :meth:`pagesim.simulation.Server.why_not`."""
+        if row in self._too_long:
+            return self._too_long[row]
+        if row not in self._names:
+            raise UsageError(f"request {row} is neither ignored nor stuck")
+        starving = self._starving()
+        if row in starving:
+            return starving[row]
+        first = next((self._names[each] for each in starving), "")
+        return f"it waits behind request {first!r}, which waits forever"
+
+    def schedule(self, clock: float) -> Step | None:
+        """See :meth:`pagesim.simulation.Server.schedule`.
+
+        None also if all that runs is computed and preempted over and over, without a new token.
+        """
+        self._queue()
+        decided, self._ahead = self._ahead, None
+        if decided is None and not self._spins:
+            decided = self._decide()
+        preempted, self._preempted = self._preempted, []
+        found, self._found = self._found, []
+        if decided is None:
+            return Step(preempted=preempted) if preempted else None
+        self._now = decided
+        parts = decided[1]
+        prefills = [part.row for part in parts if not part.decodes]
+        batch = max(len(self.scheduler.running), len(parts))
+        usage, costs = self._usage(), self._costs(parts)
+        return Step(batch, usage, *costs, 0, prefills, preempted, found=found)
+
+    def batch(self) -> AttentionMetadata:
+        """See :meth:`pagesim.simulation.PagedServing.batch`; its prefills come first."""
+        return build_v1_metadata(self._now[0], self.scheduler)
+
+    def commit(
+        self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
+    ) -> tuple[list[int], list[int]]:
+        """See :meth:`pagesim.simulation.PagedServing.commit`."""
+        output, parts = self._now
+        new = [part for part in parts if part.samples and part.row in self.scheduler.requests]
+        if tokens is not None or ended:
+            check_sampled([part.row for part in new], tokens, ended)
+        if self.scheduler.scheduler_config.async_scheduling:
+            self._ahead = self._decide()
+        sampled: dict[Any, list[int]]
+        sampled = {row: [-1 - row if tokens is None else tokens[row]] for row, *_ in new}
+        for part in new if ended else ():
+            if part.row in ended:
+                part.request.stop_token_ids = frozenset(sampled[part.row])
+        self.scheduler.update_from_output(output, sampled)
+        if new:
+            self._seen.clear()
+        answered = [part.row for part in new if not part.decodes]
+        finished = [part.row for part in new if part.request.is_finished()]
+        for row in finished:
+            del self._names[row]
+        return answered, finished
+
+    def tables(self) -> dict[int, list[int]]:
+        """See :meth:`pagesim.simulation.Server.tables`."""
+        tables: Any = self.scheduler.kv_cache_manager.single_type_manager.req_to_blocks
+        return {row: [block.block_id for block in table] for row, table in tables.items()}
+
+    def finish(self) -> Timeline | None:
+        """See :meth:`pagesim.simulation.Server.finish`; its last events say what waits forever."""
+        if self._recorder is not None:
+            for row, why in self._starving().items():
+                error = UsageError(f"{why}: it waits forever")
+                self.scheduler.journal.fail("schedule", row, error)
+            self._recorder.__exit__(None, None, None)
+        return self._timeline
+
+    # -- a step ----------------------------------------------------------------------------------
+
+    def _queue(self) -> None:
+        """Move requests that have arrived to the scheduler's queue, as far as a step can look.
+
+        The adaptive threshold counts all of them, and a timeline shows them.
+        """
+        scheduler = self.scheduler
+        config, cache = scheduler.scheduler_config, scheduler.cache_config
+        needs_all = config.long_prefill_token_threshold_adaptive or self._recorder is not None
+        while self._arrived and (needs_all or len(scheduler.waiting) <= config.max_num_seqs):
+            row, request = self._arrived.popleft()
+            scheduler.add_request(
+                V1Request(
+                    row,
+                    prompt_of(request, row),
+                    block_size=cache.block_size if cache.enable_prefix_caching else None,
+                    max_tokens=request.output_tokens,
+                    arrival_time=request.arrival_s,
+                )
+            )
+
+    def _decide(self) -> tuple[SchedulerOutput, list[Part]] | None:
+        """Schedule a step; None if it is empty."""
+        scheduler = self.scheduler
+        if not scheduler.requests:
+            return None
+        output: Any = scheduler.schedule()
+        if output.preempted_req_ids:
+            self._preempted += output.preempted_req_ids
+            self._look_whether_it_spins()
+        known = output.scheduled_cached_reqs
+        found = [(new.req_id, new.num_computed_tokens) for new in output.scheduled_new_reqs]
+        if known.resumed_req_ids:
+            pairs = zip(known.req_ids, known.num_computed_tokens, strict=True)
+            found += [(row, tokens) for row, tokens in pairs if row in known.resumed_req_ids]
+        self._found += [(row, tokens) for row, tokens in found if tokens]
+        parts, requests = [], scheduler.requests
+        for row, count in output.num_scheduled_tokens.items():
+            request = requests[row]
+            end = request.num_computed_tokens
+            parts.append(Part(row, request, end - count, end, not request.is_prefill_chunk))
+        return (output, parts) if parts else None
+
+    def _look_whether_it_spins(self) -> None:
+        """Notice a state in which the scheduler was before, without a token sampled since.
+
+        It happens only without `scheduler_reserve_full_isl`. Blocks are told by their content,
+        since their ids decide nothing.
+        """
+        scheduler = self.scheduler
+        if scheduler.scheduler_config.scheduler_reserve_full_isl:
+            return
+        requests = tuple(
+            (r.request_id, r.num_computed_tokens, r.num_tokens, r.num_stale_output_tokens)
+            for queue in (scheduler.running, scheduler.waiting)
+            for r in queue
+        )
+        queue = scheduler.kv_cache_manager.block_pool.free_block_queue
+        blocks = tuple(block.block_hash for block in queue.get_all_free_blocks())
+        state = (len(scheduler.running), requests, blocks)
+        self._spins = state in self._seen
+        self._seen.add(state)
+
+    def _starving(self) -> dict[int, str]:
+        """Why no step can ever complete these requests, by row."""
+        scheduler = self.scheduler
+        why = (why_it_waits_forever(scheduler, request) for request in scheduler.requests.values())
+        by_row: dict[Any, str | None] = dict(zip(scheduler.requests, why, strict=True))
+        return {row: "it " + words.split(" ", 2)[2] for row, words in by_row.items() if words}
+
+    # -- where the slots are, and what a step costs ----------------------------------------------
+
+    def _usage(self) -> tuple[int, int, int, int]:
+        """The token, reserved, internal and external slots while this step runs.
+
+        Full blocks alone are shared, so each request has empty slots only in a last block of its
+        own.
+        """
+        scheduler, block_size = self.scheduler, self.scheduler.cache_config.block_size
+        free = scheduler.kv_cache_manager.block_pool.get_num_free_blocks() * block_size
+        internal = sum([-r.num_computed_tokens % block_size for r in scheduler.running])
+        external = free - self.cached if self._head_waits() else 0
+        return self.pool - free - internal, 0, internal, external
+
+    def _head_waits(self) -> bool:
+        """Whether the head of the queue waits for lack of blocks rather than seats or budget."""
+        scheduler, manager = self.scheduler, self.scheduler.kv_cache_manager
+        config, running = scheduler.scheduler_config, len(scheduler.running)
+        if not scheduler.waiting or running >= config.max_num_seqs:
+            return False
+        head = scheduler.waiting.peek_request()
+        hits, found, _ = manager.get_computed_blocks(head)
+        tokens = head.num_tokens
+        if not config.scheduler_reserve_full_isl:
+            tokens = min(tokens, found + config.max_num_batched_tokens)
+        needed = manager.single_type_manager.get_num_blocks_to_allocate(
+            head.request_id, tokens, hits.blocks[0], found, apply_admission_cap=True
+        )
+        kept_free = manager.watermark_blocks if running else 0
+        return needed + kept_free > manager.block_pool.get_num_free_blocks()
+
+    def _costs(self, parts: list[Part]) -> tuple[int, int, int]:
+        """Prompt tokens and decodes that the step computes, and the tokens that it reads."""
+        window = self.scheduler.cache_config.sliding_window or sys.maxsize
+        prompts = decodes = read = 0
+        for part in parts:
+            if part.decodes:
+                decodes += 1
+                read += min(part.end, window)
+            else:
+                prompts += part.end - part.start
+                read += min(part.start, window - 1)
+        return prompts, decodes, read

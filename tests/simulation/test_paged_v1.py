@@ -1,0 +1,311 @@
+"""V1's stepped server: where the slots are, what a step costs, what is found, and who starves."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim.errors import UnsupportedError, UsageError
+from pagesim.simulation import (
+    CACHED_PARTS,
+    Outcomes,
+    PagedV1,
+    Roofline,
+    Simulation,
+    paged_requests,
+    simulate,
+)
+from pagesim.simulation.paged_v1 import PagedV1Server
+from pagesim.simulation.serving import Step, serve
+from pagesim.simulation.waste import WasteLog
+from pagesim.v1 import CacheConfig, SchedulerConfig
+from pagesim.workload import Request, request
+from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
+
+pytestmark = pytest.mark.ch11
+
+LONGEST = 48
+
+
+@pytest.fixture
+def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash id stands for 4 tokens, so that short prompts can begin alike."""
+    monkeypatch.setattr(request, "HASH_BLOCK_TOKENS", PER_HASH)
+    monkeypatch.setattr(paged_requests, "HASH_BLOCK_TOKENS", PER_HASH)
+
+
+def v1(requests: list[Request], pool: int, limits: dict[str, int], **fields: Any) -> Simulation:
+    return simulate(requests, policy=PagedV1(**fields), pool=pool, progress=False, **limits)
+
+
+class Watched(PagedV1Server):
+    """Holds every step against the positions that the requests have, one by one."""
+
+    def __init__(self, *configs: Any) -> None:
+        super().__init__(*configs)
+        self.seen = {"cached": 0, "shared": 0, "null": 0, "external": 0, "found": 0, "later": 0}
+        self.seen |= {"decodes": 0, "preempted": 0}
+
+    def schedule(self, clock: float) -> Step | None:
+        before = {row: r.num_computed_tokens for row, r in self.scheduler.requests.items()}
+        step = super().schedule(clock)
+        if step is not None and step.usage is not None:
+            self.check_slots(step)
+            self.check_costs(step)
+            self.seen["found"] += sum(tokens for _, tokens in step.found)
+            self.seen["later"] += any(before.get(row, 0) for row in step.scheduled)
+            self.seen["decodes"] += step.decodes
+        if step is not None:
+            self.seen["preempted"] += len(list(step.preempted))
+        return step
+
+    def check_slots(self, step: Step) -> None:
+        manager = self.scheduler.kv_cache_manager
+        pool, size = manager.block_pool, manager.block_size
+        held: dict[int, set[int]] = {}
+        for row, r in ((r.request_id, r) for r in self.scheduler.running):
+            table = self.tables()[row]
+            assert len(table) * size >= r.num_computed_tokens
+            self.seen["null"] += 0 in table
+            for position in range(len(table) * size):
+                block = table[position // size]
+                written = held.setdefault(block, set())
+                if position < r.num_computed_tokens:
+                    self.seen["shared"] += position % size in written
+                    written.add(position % size)
+        held.pop(0, None)
+        tokens = sum(map(len, held.values()))
+        free = pool.free_block_queue.get_all_free_blocks()
+        cached = sum(block.block_hash is not None for block in free)
+        assert step.usage is not None
+        assert step.usage[:3] == (tokens, 0, len(held) * size - tokens)
+        assert self.cached == cached * size
+        assert step.usage[3] in (0, (len(free) - cached) * size)
+        assert len(held) + len(free) == pool.num_gpu_blocks - 1
+        self.seen["cached"] += cached
+        self.seen["external"] += step.usage[3]
+
+    def check_costs(self, step: Step) -> None:
+        """Against the batch that a model would be given."""
+        if self.scheduler.scheduler_config.async_scheduling:
+            return
+        batch, window = self.batch(), self.scheduler.cache_config.sliding_window or LONGEST
+        assert (step.prefill, step.decodes) == (batch.num_prefill_tokens, batch.num_decode_tokens)
+        assert sorted(step.scheduled) == sorted(batch.seq_ids[: batch.num_prefills])
+        spans = zip(batch.context_lens.tolist(), batch.seq_lens.tolist(), strict=True)
+        read = [
+            min(end, window) if i >= batch.num_prefills else min(start, window - 1)
+            for i, (start, end) in enumerate(spans)
+        ]
+        assert step.read == sum(read)
+
+
+def some_case(r: random.Random) -> tuple[SchedulerConfig, CacheConfig, list[Request]]:
+    block_size, window = r.choice([1, 2, 4, 8]), r.choice([None, None, 3, 10])
+    scheduler = SchedulerConfig(
+        r.choice([8, 16, 60]),
+        r.choice([1, 2, 4, 8]),
+        LONGEST,
+        enable_chunked_prefill=r.random() < 0.8,
+        long_prefill_token_threshold=r.choice([0, 0, 5]),
+        long_prefill_token_threshold_adaptive=r.random() < 0.5,
+        watermark=r.choice([0.0, 0.1]),
+        scheduler_reserve_full_isl=r.random() < 0.8,
+        async_scheduling=r.random() < 0.4,
+    )
+    cache = CacheConfig(
+        block_size,
+        r.randint(32 // block_size, 90 // block_size) + 1,
+        enable_prefix_caching=r.random() < 0.7,
+        sliding_window=window,
+        retention_interval=0 if window is None else r.choice([None, 0, 8]),
+    )
+    return scheduler, cache, some_requests(r, 27)
+
+
+@pytest.mark.usefixtures("short_hashes")
+def test_every_slot_and_every_token_of_every_step() -> None:
+    seen: dict[str, int] = {}
+    ends = {"finished": 0, "stuck": 0}
+    for seed in range(80):
+        scheduler, cache, requests = some_case(random.Random(seed))
+        server = Watched(scheduler, cache)
+        pool = cache.num_gpu_blocks * cache.block_size
+        log, outcomes = WasteLog(pool, CACHED_PARTS), Outcomes(requests)
+        serve(server, requests, log, outcomes, Roofline())
+        log.check()
+        assert sum(outcomes.hits) + sum(outcomes.refound) == server.seen["found"]
+        assert outcomes.num_preemptions == server.seen["preempted"]
+        assert set(outcomes.stuck()) == set(outcomes.why), seed
+        ends["finished"] += outcomes.num_finished
+        ends["stuck"] += outcomes.num_stuck
+        seen = {name: seen.get(name, 0) + n for name, n in server.seen.items()}
+    assert min(seen.values()) > 20, seen
+    assert min(ends.values()) > 20, ends
+
+
+def test_the_null_block_is_external_and_the_rest_can_be_used() -> None:
+    run = v1([Request("a", 0.0, 40, 3)], 16 * 6 + 5, {}, block_size=16)
+    first = run.waste.at(0)
+    assert (first.token, first.internal, first.external) == (40, 8, 16 + 5)
+    assert (first.cached, first.free) == (0, 3 * 16 - 8 + 8 - 16)  # 5 blocks are usable, 3 held
+
+
+def test_cached_blocks_outlive_their_request_and_are_found_again() -> None:
+    requests = [Request("a", 0.0, 1024, 2, (7, 8)), Request("b", 100.0, 1024, 2, (7, 9))]
+    run = v1(requests, 16 * 200, {}, enable_prefix_caching=True)
+    waits = [i for i in range(len(run.waste)) if run.waste.at(i).batch == 0]
+    assert run.waste.at(waits[0]).cached == 1024  # of 1,025 computed tokens, full blocks
+    assert list(run.requests.hits) == [0, 512]
+    assert run.waste.at(waits[0] + 1).cached == 512
+    off = v1(requests, 16 * 200, {}, enable_prefix_caching=False)
+    assert list(off.requests.hits) == [0, 0]
+    assert off.waste.mean()["cached"] == 0.0
+    took = [each.requests.latency("time_to_first_token")[1] for each in (run, off)]
+    assert took[0] < 0.8 * took[1]
+
+
+def test_a_victim_finds_its_own_blocks_again_and_that_is_counted_apart() -> None:
+    requests = [Request(str(i), 0.0, 30, 40) for i in range(4)]
+    run = v1(requests, 4 * 45, {"max_model_len": 80}, block_size=4)
+    assert run.preemptions > 0
+    assert sum(run.requests.hits) == 0
+    assert sum(run.requests.refound) > 0
+    rows = [i for i in range(4) if run.requests.refound[i]]
+    assert all(run.requests.preemptions[row] for row in rows)
+    summary = run.summary()
+    assert summary["hit_tokens"] == 0
+    assert summary["refound_tokens"] == sum(run.requests.refound)
+
+
+SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64}
+
+
+@pytest.mark.parametrize(
+    ("requests", "fields", "why"),
+    [
+        # QUIRKS_V1 w08: the prompt never fits; w09: it outgrows the pool
+        ([(60, 2), (4, 2)], {}, "it needs 15 blocks for its 60 tokens, and the pool has 9"),
+        ([(30, 20), (4, 30)], {}, "it needs 10 blocks for its 37 tokens, and the pool has 9"),
+        # w10: computed and preempted over and over, and with caching once
+        (
+            [(40, 2), (4, 2)],
+            {"scheduler_reserve_full_isl": False, "enable_prefix_caching": False},
+            "it needs 10 blocks for its 40 tokens, and the pool has 9",
+        ),
+        (
+            [(40, 2), (4, 2)],
+            {"scheduler_reserve_full_isl": False},
+            "it needs 10 blocks for its 40 tokens, and the pool has 9",
+        ),
+        (
+            [(20, 2), (4, 2)],
+            {"enable_chunked_prefill": False},
+            "it computes 20 tokens at once, because chunked prefill is off, and a step has 16",
+        ),
+    ],
+)
+def test_who_waits_forever_is_named_with_the_reason(
+    requests: list[tuple[int, int]], fields: dict[str, Any], why: str
+) -> None:
+    stream = [Request(name, 0.0, *n) for name, n in zip("ab", requests, strict=True)]
+    stream.append(Request("late", 1e6, 4, 2))
+    run = v1(stream, 40, SMALL, block_size=4, **fields)
+    assert run.requests.why[0] == why
+    summary = run.summary()
+    assert summary["stuck"] >= 1
+    assert summary["waits_forever"]["a"] == why
+    assert set(run.requests.why) == set(run.requests.stuck())
+    behind = [words for row, words in run.requests.why.items() if row]
+    assert set(behind) <= {
+        "it waits behind request 'a', which waits forever",
+        "it arrives when no request can run any more",
+    }
+
+
+def test_a_spinning_run_goes_on_for_those_who_arrive() -> None:
+    """Computed and preempted over and over, it lets others pass: they are served."""
+    stream = [Request("a", 0.0, 40, 2), Request("b", 1.0, 4, 2), Request("c", 1e9, 4, 2)]
+    off = {"scheduler_reserve_full_isl": False, "enable_prefix_caching": False}
+    run = v1(stream, 40, SMALL, block_size=4, long_prefill_token_threshold=8, **off)
+    assert run.requests.stuck() == [0]
+    assert run.iterations < 100
+
+
+def test_too_long_for_the_model_is_ignored_as_everywhere() -> None:
+    run = v1([Request("a", 0.0, 60, 5), Request("b", 0.0, 4, 2)], 400, SMALL, block_size=4)
+    assert (run.requests.num_ignored, run.requests.num_finished) == (1, 1)
+    words = "its 60 prompt and 5 output tokens exceed max_model_len = 64"
+    assert run.requests.why == {0: words}
+
+
+def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> None:
+    stream = [Request("a", 0.0, 8, 2), Request("b", 0.5, 60, 2)]
+    run = v1(stream, 40, SMALL, block_size=4)
+    recorded = simulate(
+        stream, policy=PagedV1(block_size=4), pool=40, record=True, progress=False, **SMALL
+    )
+    timeline = recorded.timeline
+    assert timeline is not None
+    assert recorded.waste.seconds.tolist() == run.waste.seconds.tolist()
+    assert timeline[-1].caption == (
+        "schedule for s1 failed, and nothing has changed: it needs 15 blocks for its 60 tokens, "
+        "and the pool has 9: it waits forever."
+    )
+    tables = [set(timeline.at(i).tables) for i in range(len(timeline))]
+    assert set().union(*tables) == {0}
+    old = simulate(stream, policy="paged", block_size=4, pool=40, record=True, progress=False)
+    assert pagesim.compare(old.timeline, timeline).title
+
+
+def test_asynchronously_a_step_is_decided_before_the_last_is_known() -> None:
+    """A request that arrives during a step waits for the one after the next."""
+    clock = [Request("a", 0.0, 4, 20), Request("b", 0.01, 4, 2)]
+    run, late = (v1(clock, 400, SMALL, block_size=4, async_scheduling=on) for on in (False, True))
+    one, other = run.requests, late.requests
+    assert one.finished[0] == pytest.approx(other.finished[0], rel=1e-3)
+    step = run.waste.seconds[0]
+    starts = [each.first_scheduled[1] for each in (one, other)]
+    assert starts == pytest.approx([step, 2 * step], rel=1e-3)
+
+
+def test_hybrid_models_are_refused_by_name() -> None:
+    with pytest.raises(UnsupportedError, match="hybrid models, with several KV cache groups"):
+        PagedV1(sliding_window=[512, None])  # type: ignore[arg-type]
+
+
+def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
+    with pytest.raises(UsageError, match="watermark must be between 0 and 1, not 2"):
+        PagedV1(watermark=2.0)
+    with pytest.raises(UsageError, match="num_gpu_blocks must be at least 1, not 0"):
+        simulate([Request("a", 0.0, 4, 4)], policy="v1", pool=8)
+    with pytest.raises(UsageError, match="preemption_mode='swap' does not apply to PagedV1"):
+        simulate([Request("a", 0.0, 4, 4)], policy="v1", preemption_mode="swap")
+    with pytest.raises(UsageError, match="125000000 blocks are more than the 2000000"):
+        PagedV1Server(SchedulerConfig(64, 8, 64), CacheConfig(16, 125_000_000))
+
+
+def test_a_model_drives_it_and_an_answer_may_end_early() -> None:
+    server = PagedV1(block_size=4).server(400, pagesim.simulation.Limits(max_model_len=64))
+    assert isinstance(server, PagedV1Server)
+    for row in (0, 1):
+        assert server.add(row, Request(str(row), 0.0, 5, 10))
+    assert server.schedule(0.0)
+    batch = server.batch()
+    assert batch.sample_ids == [0, 1]
+    assert not any((server.moves.blocks_to_copy, server.moves.blocks_to_swap_in))
+    for bad, words in (({0: 7}, "tokens has none for sequence 1"), ({0: 7, 1: "x"}, "tokens")):
+        with pytest.raises((UsageError, TypeError), match=words):
+            server.commit(bad)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="ended names 9, which samples no token"):
+        server.commit({0: 7, 1: 8}, ended=[9])
+    assert server.commit({0: 7, 1: 8}, ended=[1]) == ([0, 1], [1])
+    assert list(server.tables()) == [0]
+    assert server.schedule(1.0)
+    assert server.batch().input_tokens.tolist() == [7]
+    assert server.commit({0: 9}) == ([], [])
+    with pytest.raises(UsageError, match="request 1 is neither ignored nor stuck"):
+        server.why_not(1)
