@@ -1,0 +1,105 @@
+"""A request alone, its keys and values in one reserved piece: what answers over pages must equal.
+
+    layer 0, K   [ t0 | t1 | t2 | t3 |    |    |    |    ]  max_tokens slots, filled from the left
+             V   [ t0 | t1 | t2 | t3 |    |    |    |    ]
+
+No pages, no batch and no scheduler: nothing to get wrong, and memory for answers that may never
+become that long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from kernels.tiny_llm.model import Model
+from kernels.tiny_llm.sampling import SamplingParams, draw, extend
+
+Watch = Callable[[int, Tensor], None]
+"""Called with the number of the sample and the logits [vocab] of its next token."""
+
+
+class Contiguous:
+    """One sequence's keys and values; as a model's `attend` it appends to them and reads all."""
+
+    def __init__(self, model: Model, max_tokens: int) -> None:
+        self.model, self.length = model, 0
+        c = model.config
+        shape = 2, c.num_hidden_layers, c.num_key_value_heads, max_tokens, c.head_dim
+        self.cache = model.head.new_empty(shape)
+
+    def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        start, end = self.length, self.length + len(q)
+        keys, values = self.cache[0, layer], self.cache[1, layer]
+        keys[:, start:end], values[:, start:end] = k.transpose(0, 1), v.transpose(0, 1)
+        mask = None if len(q) == 1 else torch.ones(
+            len(q), end, dtype=torch.bool, device=q.device
+        ).tril(start)  # fmt: skip
+        queries = q.transpose(0, 1).unflatten(0, (len(keys), -1)).flatten(1, 2)
+        if mask is not None:
+            mask = mask.repeat(q.shape[1] // len(keys), 1)
+        out = scaled_dot_product_attention(
+            queries[None], keys[None, :, :end], values[None, :, :end], attn_mask=mask
+        )
+        return out[0].unflatten(1, (-1, len(q))).flatten(0, 1).transpose(0, 1)
+
+    def logits(self, tokens: Sequence[int]) -> Tensor:
+        """Append tokens; the logits [vocab] after the last of them."""
+        with torch.inference_mode():
+            device = self.cache.device
+            positions = torch.arange(self.length, self.length + len(tokens), device=device)
+            hidden = self.model(torch.tensor(tokens, device=device), positions, self)
+            self.length += len(tokens)
+            return self.model.logits(hidden[-1])
+
+    def fork(self) -> Contiguous:
+        """A copy of all of it, the empty slots included."""
+        child = Contiguous(self.model, self.cache.shape[3])
+        child.cache.copy_(self.cache)
+        child.length = self.length
+        return child
+
+
+def generate(
+    model: Model, prompt: Sequence[int], params: SamplingParams, watch: Watch | None = None
+) -> list[list[int]]:
+    """A request's answers: `n` samples, or the beams that were found, the likeliest first."""
+    params = params.with_stop(model.config.eos_token_id)
+    cache = Contiguous(model, len(prompt) + params.max_tokens)
+    first = cache.logits(prompt)
+    if params.beams:
+        return _search(cache, first, params)
+    answers = []
+    for sample in range(params.n):
+        mine, row, tokens = cache if sample == params.n - 1 else cache.fork(), first, []
+        while True:
+            if watch is not None:
+                watch(sample, row)
+            greedy = params.temperature == 0
+            token = int(row.argmax()) if greedy else draw(row, params, sample, len(tokens))
+            tokens.append(token)
+            if params.ends(tokens):
+                break
+            row = mine.logits([token])
+        answers.append(tokens)
+    return answers
+
+
+def _search(cache: Contiguous, first: Tensor, params: SamplingParams) -> list[list[int]]:
+    done: list[tuple[float, list[int]]] = []
+    beams: list[tuple[float, list[int], Contiguous, Tensor]] = [(0.0, [], cache, first)]
+    while beams:
+        scores, rows = [beam[0] for beam in beams], torch.stack([beam[3] for beam in beams])
+        grown = []
+        for score, parent, token in extend(scores, rows, params.beams - len(done)):
+            tokens, mine = [*beams[parent][1], token], beams[parent][2]
+            if params.ends(tokens):
+                done.append((score, tokens))
+            else:
+                child = mine.fork()
+                grown.append((score, tokens, child, child.logits([token])))
+        beams = grown
+    return [tokens for _, tokens in sorted(done, key=lambda found: -found[0])]

@@ -1,0 +1,174 @@
+"""Attention whose keys and values lie in pages: with the Triton kernels, with torch, with NumPy.
+
+Each class is made for one step, and called once a layer, as a model's `attend`:
+
+    attend = Torch(pool, batch)                  # pool.keys[layer] [N, block_size, Hkv, D]
+    hidden = model(tokens, positions, attend)    # batch: a step's attention metadata
+
+A call writes the new tokens' keys and values at their slots, then answers every query through its
+sequence's table. Prefills come first in a batch; a decode is a sequence with one query.
+
+Of a table only the slots below seq_len are read or, where whole pages are gathered, masked out: -1
+fills a table up, and as an index would name the last block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+import kernels
+from kernels import reference
+from kernels.tiny_llm.model import Attend
+
+Backend = Callable[[Any, Any], Attend]
+"""Makes a step's `attend` of a pool and its attention metadata."""
+
+
+class Triton:
+    """The kernels: `reshape_and_cache`, `paged_prefill` and `paged_attention_v2`.
+
+    Tables, lengths and slots are looked at in the first layer; its plans serve the others.
+    """
+
+    def __init__(self, pool: Any, batch: Any) -> None:
+        self.pool = pool
+        prefills, self.split = batch.num_prefills, batch.num_prefill_tokens
+        self.slots, tables, starts, lens, contexts = (
+            torch.from_numpy(array).to(pool.keys[0].device)
+            for array in (
+                batch.slot_mapping,
+                batch.block_tables,
+                batch.query_start_loc,
+                batch.seq_lens,
+                batch.context_lens,
+            )
+        )
+        self.prompts = tables[:prefills], starts[: prefills + 1], lens[:prefills]
+        self.decodes = tables[prefills:], lens[prefills:]
+        self.contexts = contexts[prefills:]
+        self.plans: dict[str, Any] = {}
+
+    def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        caches, n = (self.pool.keys[layer], self.pool.values[layer]), self.split
+        write = k, v, *caches, self.slots
+        kernels.reshape_and_cache(*write, plan=self.plan(kernels.plan_write, *write))
+        out = []
+        if n:
+            prompts = q[:n], *caches, *self.prompts
+            out.append(
+                kernels.paged_prefill(*prompts, plan=self.plan(kernels.plan_prefill, *prompts))
+            )
+        if n < len(q):
+            out.append(self.decode(q[n:], k[n:], v[n:], *caches))
+        return torch.cat(out)
+
+    def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
+        decodes = q, *caches, *self.decodes
+        return kernels.paged_attention_v2(*decodes, plan=self.plan(kernels.plan_decode, *decodes))
+
+    def plan(self, make: Callable[..., Any], *arguments: Tensor) -> Any:
+        """The plan for a call with these arguments in every layer, made in the first."""
+        if make.__name__ not in self.plans:
+            self.plans[make.__name__] = make(*arguments)
+        return self.plans[make.__name__]
+
+
+class Fused(Triton):
+    """The same with `fused_decode`, which takes a decode's own key and value from registers."""
+
+    def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
+        decodes = q, k, v, *caches, self.decodes[0], self.contexts
+        return kernels.fused_decode(*decodes, plan=self.plan(kernels.plan_fused_decode, *decodes))
+
+
+class Span(NamedTuple):
+    """Sequences whose queries are answered in one call: a prompt, or all decodes of the step."""
+
+    rows: slice
+    """Their tokens in the batch."""
+    blocks: Tensor
+    """[sequences · W], their tables one after the other, each W blocks long."""
+    sequences: int
+    mask: Tensor
+    """[sequences, 1, queries, W · block_size]: True where a query may look."""
+
+
+class Torch:
+    """Whole pages, gathered by one `index_select` for K and one for V; then torch's attention.
+
+    The query heads that share a KV head become further queries of it, so that no key is repeated.
+    """
+
+    def __init__(self, pool: Any, batch: Any) -> None:
+        self.pool = pool
+        self.block_size, self.kv_heads = pool.keys[0].shape[1:3]
+        self.device = pool.keys[0].device
+        self.slots = torch.from_numpy(batch.slot_mapping).to(self.device)
+        self.spans = list(self._spans(batch))
+
+    def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        keys, values = self.pool.keys[layer], self.pool.values[layer]
+        keys.flatten(0, 1).index_copy_(0, self.slots, k)
+        values.flatten(0, 1).index_copy_(0, self.slots, v)
+        out = torch.empty_like(q)
+        for rows, blocks, sequences, mask in self.spans:
+            # [S · n, Hkv · G, D] -> [S, Hkv, G · n, D]
+            x = q[rows].view(sequences, -1, self.kv_heads, q.shape[1] // self.kv_heads, q.shape[2])
+            n, group = x.shape[1], x.shape[3]
+            x = x.permute(0, 2, 3, 1, 4).flatten(2, 3)
+            k_, v_ = (self._gather(cache, blocks, sequences) for cache in (keys, values))
+            y = scaled_dot_product_attention(
+                x, k_, v_, attn_mask=mask if n == 1 else mask.repeat(1, 1, group, 1)
+            )
+            out[rows] = y.unflatten(2, (group, n)).permute(0, 3, 1, 2, 4).reshape(-1, *q.shape[1:])
+        return out
+
+    def _gather(self, cache: Tensor, blocks: Tensor, sequences: int) -> Tensor:
+        pages = cache.flatten(1).index_select(0, blocks)
+        return pages.view(sequences, -1, *cache.shape[2:]).transpose(1, 2)  # [S, Hkv, L, D]
+
+    def _spans(self, batch: Any) -> Iterator[Span]:
+        tables, _ = batch.gather_tables()
+        prefills, sequences = batch.num_prefills, len(batch.seq_ids)
+        parts = [(i, i + 1) for i in range(prefills)]
+        if prefills < sequences:
+            parts.append((prefills, sequences))
+        for first, end in parts:
+            rows = slice(*(int(batch.query_start_loc[i]) for i in (first, end)))
+            lens, count = batch.seq_lens[first:end], (rows.stop - rows.start) // (end - first)
+            width = -(-int(lens.max()) // self.block_size)
+            newest = lens[:, None] - count + np.arange(count)  # each query's own position
+            mask = np.arange(width * self.block_size) <= newest[:, None, :, None]
+            blocks = np.ascontiguousarray(tables[first:end, :width]).reshape(-1)
+            to = {"device": self.device}
+            yield Span(
+                rows,
+                torch.from_numpy(blocks).to(**to),
+                end - first,
+                torch.from_numpy(mask).to(**to),
+            )
+
+
+class Numpy:
+    """The reference in float64, row by row: slow, and there to be compared with."""
+
+    def __init__(self, pool: Any, batch: Any) -> None:
+        self.pool, self.slots = pool, batch.slot_mapping
+        self.tables, self.lens = reference.one_row_per_query(
+            batch.query_start_loc, batch.block_tables, batch.seq_lens
+        )
+
+    def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        caches = self.pool.keys[layer].numpy(), self.pool.values[layer].numpy()
+        reference.reshape_and_cache(k.numpy(), v.numpy(), *caches, self.slots)
+        out = reference.gather_attention(q.numpy(), *caches, self.tables, self.lens)
+        return torch.from_numpy(out).to(q.dtype)
+
+
+BACKENDS: dict[str, Backend] = {"torch": Torch, "triton": Triton, "fused": Fused, "numpy": Numpy}

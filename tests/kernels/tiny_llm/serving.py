@@ -1,0 +1,185 @@
+"""Engines over pools that are too small, requests that share maps, and answers without pages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+import kernels
+from kernels.tiny_llm import Config, Model, by_hand, maps
+from kernels.tiny_llm.answers import Answer
+from kernels.tiny_llm.config import shapes
+from kernels.tiny_llm.contiguous import generate
+from kernels.tiny_llm.engine import Engine
+from kernels.tiny_llm.sampling import SamplingParams
+from pagesim.cache import CacheEngine, KVPool
+from pagesim.simulation import PagedServing
+from pagesim.simulation.paged import PagedServer
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+
+MAX_LEN = 512
+hand = cache(by_hand)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A server's configuration; a budget makes it cut prompts."""
+
+    mode: str = "recompute"
+    caching: bool = False
+    budget: int | None = None
+    blocks: int = 24
+    cpu_blocks: int = 200
+    block_size: int = 8
+    max_num_seqs: int = 8
+
+    def v0(self, record: bool = False) -> PagedServer:
+        config = SchedulerConfig(
+            self.budget or MAX_LEN,
+            self.max_num_seqs,
+            MAX_LEN,
+            enable_chunked_prefill=self.budget is not None,
+            preemption_mode=self.mode,
+        )
+        pool = CacheConfig(
+            self.block_size,
+            self.blocks,
+            self.cpu_blocks,
+            enable_prefix_caching=self.caching,
+            watermark=0.0,
+        )
+        return PagedServer(config, pool, record=record)
+
+
+class Watched(Engine):
+    """Keeps the logits of every token: by answer and sample, in order. Counts what happens."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.rows: defaultdict[tuple[int, int], list[torch.Tensor]] = defaultdict(list)
+        self.copied = self.swapped = self.mixed = 0
+
+    def forward(self, batch: Any) -> torch.Tensor:
+        moves = self.server.moves
+        self.copied += len(moves.blocks_to_copy)
+        self.swapped += len(moves.blocks_to_swap_in)
+        self.mixed += 0 < batch.num_prefills < len(batch.seq_ids)
+        return super().forward(batch)
+
+    def sample(self, ids: Iterable[int], logits: torch.Tensor) -> dict[int, int]:
+        for seq_id, row in zip(ids, logits, strict=True):
+            sequence = self._sequences[seq_id]
+            self.rows[sequence.answer.id, sequence.sample].append(row)
+        return super().sample(ids, logits)
+
+
+def pools(model: Model, block_size: int, *blocks: int) -> list[KVPool]:
+    c = model.config
+    sizes = block_size, c.num_key_value_heads, c.head_dim
+    return [
+        KVPool(*kernels.kv_pool(c.num_hidden_layers, n, *sizes, device=model.head.device))
+        for n in blocks
+    ]
+
+
+def engine_on(
+    server: PagedServing, setting: Setting, model: Model | None = None, backend: Any = "torch"
+) -> Watched:
+    model = model or hand()
+    memory = CacheEngine(*pools(model, setting.block_size, setting.blocks, setting.cpu_blocks))
+    return Watched(model, server, memory, backend)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Requests, and their answers by one contiguous cache each."""
+
+    model: Model
+    prompts: list[list[int]]
+    params: list[SamplingParams]
+    answers: list[list[list[int]]] = field(default_factory=list)
+    rows: list[list[torch.Tensor]] = field(default_factory=list)
+
+    def answered(self) -> Asked:
+        for prompt, params in zip(self.prompts, self.params, strict=True):
+            seen: list[list[torch.Tensor]] = [[] for _ in range(params.n)]
+            self.answers.append(
+                generate(self.model, prompt, params, lambda k, row, seen=seen: seen[k].append(row))
+            )
+            self.rows.append(seen[0])
+        return self
+
+    def asked_of(self, engine: Watched) -> list[Answer]:
+        for prompt, params in zip(self.prompts, self.params, strict=True):
+            engine.add(prompt, params)
+        return engine.run()
+
+    def wrong(self, answers: list[Answer]) -> list[int]:
+        """The requests with other tokens than without pages."""
+        both = zip(answers, self.answers, strict=True)
+        return [answer.id for answer, right in both if answer.samples != right]
+
+    def furthest(self, engine: Watched) -> float:
+        """How far logits of greedy requests are from those without pages ÷ the largest logit."""
+        largest = max(float(row.abs().max()) for rows in self.rows for row in rows)
+        pairs = [
+            (row, right)
+            for i, params in enumerate(self.params)
+            if params == SamplingParams(params.max_tokens)
+            for row, right in zip(engine.rows[i, 0], self.rows[i], strict=True)
+        ]
+        return max(float((row - right).abs().max()) for row, right in pairs) / largest
+
+    def margin(self) -> float:
+        """The least lead of a greedy token over the second."""
+        best = [row.topk(2).values for rows in self.rows for row in rows]
+        return min(float(values[0] - values[1]) for values in best)
+
+
+@cache
+def walks(count: int, seed: int = 0, facts: tuple[int, int] = (6, 14), most: int = 40) -> Asked:
+    """Greedy walks by the model made by hand; eight maps, which the requests share."""
+    rng = np.random.default_rng(seed)
+    shared = [maps.make_map(rng, int(rng.integers(*facts))) for _ in range(8)]
+    prompts = [
+        maps.prompt(one, int(rng.choice([place for place, _ in one.facts])))
+        for one in (shared[i % 8] for i in range(count))
+    ]
+    return Asked(hand(), prompts, [SamplingParams(max_tokens=most)] * count).answered()
+
+
+@cache
+def scrambled(layers: int = 2) -> Model:
+    """Random weights, in which every key and value matters: 4 query heads on 2 KV heads."""
+    config = Config(
+        model_type="llama",
+        num_hidden_layers=layers,
+        hidden_size=64,
+        intermediate_size=96,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        vocab_size=maps.NUM_TOKENS,
+    )
+    torch.manual_seed(0)
+    weights = {
+        name: torch.randn(shape) / max(1, shape[-1]) ** 0.5 * (3 if len(shape) > 1 else 1)
+        for name, shape in shapes(config).items()
+    }
+    return Model(config, weights)
+
+
+@cache
+def texts(
+    count: int, seed: int = 0, facts: tuple[int, int] = (6, 14), most: int = 20, layers: int = 2
+) -> Asked:
+    """Greedy texts by the random model behind the same prompts."""
+    prompts = walks(count, seed, facts).prompts
+    params = [SamplingParams(max_tokens=most - i % (most - 2)) for i in range(count)]
+    return Asked(scrambled(layers), prompts, params).answered()
