@@ -91,7 +91,8 @@ def test_tables_are_looked_at_once_a_step() -> None:
     """The plans of the first layer serve the second."""
     (pool,) = pools(scrambled(), BLOCK_SIZE, BLOCKS)
     attend = BACKENDS["triton"](pool, batch(scattered()))
-    q, kv = torch.randn(sum(n - c for c, n in COMPUTED), 4, 16), torch.randn(16, 2, 16)
+    new = sum(length - computed for computed, length in COMPUTED)
+    q, kv = torch.randn(new, 4, 16), torch.randn(new, 2, 16)
     attend(0, q, kv, kv)
     plans = dict(attend.plans)  # type: ignore[attr-defined]
     attend(1, q, kv, kv)
