@@ -11,17 +11,26 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 
 
 @answering("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT_FILE)
+@click.argument("files", nargs=-1, metavar="FILE...", type=INPUT_FILE)
 @click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with the replayed run.")
+@click.option("--recorder", is_flag=True, help="Print the script that records your own vLLM.")
 @click.option("--part", type=int, help="The part to play, from 1: a reset begins a new part.")
-def replay(files: tuple[Path, ...], out: Path | None, part: int | None) -> Answer:
+def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int | None) -> Answer:
     """Run recorded vLLM traces through pagesim's classes and compare every operation.
 
-    With -o, one trace is also played: its longest part, unless --part selects another. Exit code 0
-    when all operations are equal, 1 at a difference, 2 when a file is not a trace.
+    --recorder prints record_vllm.py, which makes such a trace of your own vLLM. With -o, one trace
+    is also played: its longest part, unless --part selects another. Exit code 0 when all operations
+    are equal, 1 at a difference, 2 when a file is not a trace.
     """
-    from pagesim.replay import TraceError, replay_file
+    from pagesim.replay import TraceError, record_vllm, replay_file
 
+    if recorder:
+        if files:
+            raise BadInput("--recorder prints a script and takes no FILE")
+        script = Path(record_vllm.__file__).read_text(encoding="utf-8")
+        return Answer(True, script.rstrip("\n"), {"ok": True, "script": script})
+    if not files:
+        raise BadInput("give a FILE, or --recorder (see pagesim replay --help)")
     if (out is not None and len(files) > 1) or (part is not None and out is None):
         raise BadInput("-o plays one FILE, and --part selects a part of it: give one FILE and -o")
     lines, values = [], []

@@ -1,0 +1,171 @@
+"""A stub of vLLM, for tests: its module names and the attributes that record_vllm.py reads.
+
+What computes are pagesim's own classes, so a test on it proves the recorder's file and its path to
+the player, and nothing about vLLM. STUB_VLLM is the release it pretends to be.
+"""
+
+import os
+import sys
+from types import ModuleType, SimpleNamespace
+
+__version__ = os.environ.get("STUB_VLLM", "0.33.0")
+
+
+def module(name: str, **members: object) -> None:
+    made = sys.modules["vllm." + name] = ModuleType("vllm." + name)
+    made.__dict__.update(members)
+
+
+class Options(SimpleNamespace):
+    """A configuration: whatever it is given."""
+
+
+def v0() -> None:
+    import time
+
+    from pagesim.v0 import config, scheduler, sequence
+
+    class SchedulerConfig(config.SchedulerConfig):
+        def __init__(self, task: str, *limits: int, **options: object) -> None:
+            super().__init__(*limits, **options)  # type: ignore[arg-type]
+
+        chunked_prefill_enabled = property(lambda self: self.enable_chunked_prefill)
+
+    class Sequence(sequence.Sequence):
+        pass
+
+    class SequenceGroup(sequence.SequenceGroup):
+        lora_request = None
+
+        def is_encoder_decoder(self) -> bool:
+            return False
+
+    class Scheduler(scheduler.Scheduler):
+        def __init__(self, limits: SchedulerConfig, cache: Options, lora: object) -> None:
+            pools = config.CacheConfig(
+                cache.block_size,
+                cache.num_gpu_blocks,
+                cache.num_cpu_blocks,
+                enable_prefix_caching=cache.enable_prefix_caching,
+            )
+            own = sys.modules["vllm.core.scheduler"]
+            super().__init__(limits, pools, clock=lambda: own.time.time())
+            self.lora_config = lora
+            self.use_async_output_proc = False
+
+    Scheduler.__module__ = "vllm.core.scheduler"
+
+    def cache_config(block_size: int, *_: object, enable_prefix_caching: bool) -> Options:
+        return Options(block_size=block_size, enable_prefix_caching=enable_prefix_caching)
+
+    module("core")
+    module("core.scheduler", Scheduler=Scheduler, time=time)
+    module("config", SchedulerConfig=SchedulerConfig, CacheConfig=cache_config)
+    module(
+        "sequence",
+        Sequence=Sequence,
+        SequenceGroup=SequenceGroup,
+        SequenceStatus=sequence.SequenceStatus,
+        Logprob=sequence.Logprob,
+    )
+
+
+def v1() -> None:
+    from pagesim import v1
+
+    class Spec(Options):
+        extra_retained_tokens = 0
+
+    class FullAttentionSpec(Spec):
+        pass
+
+    class Request(v1.Request):
+        __slots__ = ("hasher", "lora_request", "mm_features", "sampling_params")
+
+        def __init__(self, request_id, prompt_token_ids, sampling_params, pooling_params, **more):
+            block_size = more.pop("block_hasher")
+            super().__init__(
+                request_id,
+                prompt_token_ids,
+                block_size=block_size,
+                max_tokens=sampling_params.max_tokens,
+                stop_token_ids=sampling_params.stop_token_ids,
+                **more,
+            )
+            self.sampling_params = sampling_params
+            self.lora_request, self.mm_features = None, []
+
+    def sampling(max_tokens, ignore_eos, stop_token_ids=()):
+        return Options(max_tokens=max_tokens, stop_token_ids=stop_token_ids, eos_token_id=None)
+
+    class Scheduler(v1.Scheduler):
+        is_async = False
+
+        def __init__(self, vllm_config, kv_cache_config, structured_output_manager, block_size):
+            given, cache = vllm_config.scheduler_config, vllm_config.cache_config
+            limits = v1.SchedulerConfig(
+                given.max_num_batched_tokens,
+                given.max_num_seqs,
+                given.max_model_len,
+                async_scheduling=self.is_async,
+            )
+            pools = v1.CacheConfig(
+                block_size,
+                kv_cache_config.num_blocks,
+                enable_prefix_caching=cache.enable_prefix_caching,
+            )
+            super().__init__(limits, pools)
+            self.vllm_config, self.kv_cache_config = vllm_config, kv_cache_config
+            self.block_size, self.max_model_len = block_size, given.max_model_len
+            self.lora_config = None
+
+        def schedule(self, throttle_prefills=False):
+            return super().schedule()
+
+        def update_from_output(self, scheduler_output, model_runner_output):
+            sampled = model_runner_output.sampled_token_ids
+            index = model_runner_output.req_id_to_index
+            tokens = {name: sampled[place] for name, place in index.items()}
+            return super().update_from_output(scheduler_output, tokens)
+
+    class AsyncScheduler(Scheduler):
+        is_async = True
+
+    def groups(num_blocks, tensors, groups):
+        return Options(num_blocks=num_blocks, kv_cache_groups=groups)
+
+    def options(*names):
+        return lambda *values, **more: Options(**dict(zip(names, values, strict=False)), **more)
+
+    module("config", **dict.fromkeys(("CacheConfig", "SchedulerConfig", "VllmConfig"), Options))
+    sys.modules["vllm.config"].ModelConfig = lambda **more: Options(**more)
+    module("v1")
+    module("v1.core")
+    module("v1.core.sched")
+    module("v1.core.sched.scheduler", Scheduler=Scheduler)
+    module("v1.core.sched.async_scheduler", AsyncScheduler=AsyncScheduler)
+    module(
+        "v1.core.kv_cache_utils",
+        get_block_hash=lambda key: key,
+        init_none_hash=lambda function: None,
+        get_request_block_hasher=lambda block_size, function: block_size,
+    )
+    module(
+        "v1.kv_cache_interface",
+        FullAttentionSpec=FullAttentionSpec,
+        KVCacheGroupSpec=options("layer_names", "kv_cache_spec"),
+        KVCacheConfig=groups,
+    )
+    module("v1.structured_output", StructuredOutputManager=lambda config: None)
+    module("v1.request", Request=Request)
+    output = options("req_ids", "req_id_to_index", "sampled_token_ids")
+    module("v1.outputs", ModelRunnerOutput=output)
+    module("sampling_params", SamplingParams=sampling)
+    module("utils")
+    module("utils.hashing", sha256=None)
+
+
+if __version__.startswith("0.6."):
+    v0()
+elif __version__.startswith("0.33."):
+    v1()
