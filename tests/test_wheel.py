@@ -89,6 +89,7 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> Non
     info = next(top for top in tops if top.endswith(".dist-info"))
     assert tops == {"figures", "kernels", "pagesim", info}
     assert "pagesim/py.typed" in names and f"{info}/licenses/NOTICE" in names
+    assert "kernels/tiny_llm/walk/model.safetensors" in names
     assert not [name for name in names if "gallery" in name]
     for package in ("figures", "kernels", "pagesim"):
         ours = {str(p.relative_to(ROOT).as_posix()) for p in (ROOT / package).rglob("*.py")}

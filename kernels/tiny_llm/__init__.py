@@ -1,9 +1,12 @@
 """A language model whose keys and values can lie in pages: Llama, Qwen2, Qwen3, and two tiny ones.
 
-from kernels.tiny_llm import Engine, SamplingParams, by_hand, load, maps
+from kernels.tiny_llm import Engine, SamplingParams, by_hand, load, maps, walk
 model = by_hand()                        # set by a function, exact
+model = walk()                           # trained (train.py), 78,272 parameters
 engine = Engine(model, server, cache)    # over pages, continuously batched
 """
+
+from pathlib import Path
 
 from kernels.tiny_llm.answers import Answer
 from kernels.tiny_llm.by_hand import by_hand
@@ -27,4 +30,10 @@ __all__ = [
     "generate",
     "load",
     "save",
+    "walk",
 ]
+
+
+def walk() -> Model:
+    """The trained model that walks maps (`maps`), in float32: a Llama in the folder `walk`."""
+    return load(Path(__file__).parent / "walk")
