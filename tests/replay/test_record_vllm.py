@@ -79,6 +79,18 @@ def test_a_scheduler_alone_is_recorded_and_replays_and_plays(
     assert left.value.code == 0 and page.stat().st_size > 10_000
 
 
+def test_resumed_requests_are_noted_alike_for_both_model_runners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--blocks", "10", "--requests", "20")
+    runs = []
+    for runner in ("v1", "v2"):
+        monkeypatch.setenv("STUB_RUNNER", runner)
+        alone(tmp_path / f"{runner}.jsonl", "0.33.0", *options).check_returncode()
+        runs.append((tmp_path / f"{runner}.jsonl").read_text().splitlines()[1:])
+    assert runs[0] == runs[1] and any(",true," in line for line in runs[0])
+
+
 def test_an_unknown_release_is_refused_by_name(tmp_path: Path) -> None:
     done = alone(tmp_path / "run.jsonl", "0.11.0")
     assert done.returncode == 1 and done.stdout == ""
@@ -167,6 +179,8 @@ def test_the_run_of_an_engine_is_recorded_from_its_first_request(
         ids = ["7"]
         if version.startswith("0.6."):
             llm.scheduler.abort_seq_group(ids)
+            for _ in range(2):  # empty steps, after which the engine does not ask who is finished
+                llm.scheduler.schedule()
         else:
             aborted = importlib.import_module("pagesim.v1").RequestStatus.FINISHED_ABORTED
             llm.scheduler.finish_requests(ids, aborted)

@@ -18,8 +18,8 @@ _ATTRIBUTES = frozenset(
     ("expected", "getsource", "mistakes", "reference", "__globals__", "__subclasses__")
 )
 _FUNCTIONS = frozenset(("__import__", "eval", "exec", "get", "getsource", "open"))
-_LONG = 40
-"""Nodes of a syntax tree that two people do not write alike by chance."""
+_SHORT = 5
+"""Statements that two people who know the answer may well write alike."""
 
 
 def flags(cells: Sequence[Cell], exercises: Iterable[Exercise]) -> list[str]:
@@ -68,7 +68,9 @@ def _bodies(tree: ast.AST) -> set[str]:
     """Each function that is long enough: its name and statements, without docstring and spaces."""
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and sum(1 for _ in ast.walk(node)) > _LONG:
-            has_docstring = ast.get_docstring(node, clean=False) is not None
-            found.add(node.name + "".join(map(ast.dump, node.body[has_docstring:])))
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[ast.get_docstring(node, clean=False) is not None :]
+            inside = [each for statement in body for each in ast.walk(statement)]
+            if sum(isinstance(each, ast.stmt) for each in inside) > _SHORT:
+                found.add(node.name + "".join(map(ast.dump, body)))
     return found

@@ -113,11 +113,20 @@ def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
         ("from pagesim.exercises.ch02 import slots", "imports pagesim.exercises.ch02"),
         ("from pagesim import exercises\nexercises.get('2.1').reference", "asks for .reference"),
         ("from pagesim.exercises import get\nget('2.1')", "uses get"),
-        (get("2.1").solution.replace("#", "##"), "2.1 is the package's own solution"),
+        (
+            get("9.2").solution.replace('"""The', '"""My').replace("\n", "\n\n"),
+            "9.2 is the package's own solution",
+        ),
     ],
 )
 def test_what_a_teacher_should_look_at_is_flagged(text: str, flag: str) -> None:
-    assert flag in flags([Cell(text, "cell 1")], [get("2.1")])
+    assert flag in flags([Cell(text, "cell 1")], [get("2.1"), get("9.2")])
+
+
+def test_a_short_answer_that_anybody_would_write_is_not_flagged() -> None:
+    for number in ("2.1", "2.2", "5.1"):  # five statements at most
+        exercise = get(number)
+        assert flags([Cell(exercise.solution, "cell 1")], [exercise]) == []
 
 
 def test_what_a_student_begins_with_is_not_flagged() -> None:

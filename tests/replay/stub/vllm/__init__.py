@@ -120,7 +120,15 @@ def v1() -> None:
             self.lora_config = None
 
         def schedule(self, throttle_prefills=False):
-            return super().schedule()
+            output = super().schedule()
+            known, place = output.scheduled_cached_reqs, len(output.scheduled_new_reqs)
+            if os.environ.get("STUB_RUNNER") == "v2":  # is told of resumed requests as of new ones
+                while known.req_ids and known.req_ids[-1] in known.resumed_req_ids:
+                    name, _ = known.req_ids.pop(), known.num_output_tokens.pop()
+                    blocks, computed = known.new_block_ids.pop(), known.num_computed_tokens.pop()
+                    new = Options(req_id=name, block_ids=blocks, num_computed_tokens=computed)
+                    output.scheduled_new_reqs.insert(place, new)
+            return output
 
         def update_from_output(self, scheduler_output, model_runner_output):
             sampled = model_runner_output.sampled_token_ids
