@@ -13,6 +13,9 @@ and forked groups that reads wrong bytes (see tests/cache/test_byte_proof.py): a
 full may turn out to be cached elsewhere; it is freed at once, and swapping in may take it before it
 has been copied.
 
+A step of V1 moves nothing: V1 preempts by computing again, and shares only blocks that are never
+written again. So its workers have no such engine, and no pool on the CPU.
+
 Source: vLLM 0.6.4.post1, ``vllm/worker/cache_engine.py``, and ``Worker.execute_worker`` in
 ``vllm/worker/worker.py`` for its order.
 """
@@ -28,13 +31,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.v1.output import SchedulerOutput
 
 CopyBlocks = Callable[[Sequence[Any], Sequence[Any], Any], None]
 SwapBlocks = Callable[[Any, Any, Any], None]
 
 
 class BlockMoves(Protocol):
-    """The part of a step's ``SchedulerOutputs`` that moves bytes."""
+    """The part of a step's ``SchedulerOutputs``, V0's, that moves bytes."""
 
     @property
     def blocks_to_swap_in(self) -> Sequence[tuple[int, int]]: ...
@@ -107,18 +111,20 @@ class CacheEngine:
     by default with NumPy; ``kernels.copy_blocks`` and ``kernels.swap_blocks`` also fit.
     ``as_pairs`` converts an int64 array [P, 2] for them: ``torch.from_numpy`` for the kernels.
 
-    A call that raises UsageError or TypeError for one of its pairs has moved nothing.
+    Without a ``cpu`` pool, which V1 does not have, nothing can be swapped. A call that raises
+    UsageError or TypeError for one of its pairs has moved nothing.
     """
 
     def __init__(
         self,
         gpu: KVPool,
-        cpu: KVPool,
+        cpu: KVPool | None = None,
         *,
         copy_blocks: CopyBlocks | None = None,
         swap_blocks: SwapBlocks | None = None,
         as_pairs: Callable[[NDArray[np.int64]], Any] | None = None,
     ) -> None:
+        cpu = cpu or KVPool([k[:0] for k in gpu.keys], [v[:0] for v in gpu.values])
         if len(gpu.keys) != len(cpu.keys):
             raise UsageError(f"the GPU pool has {len(gpu.keys)} layers, the CPU's {len(cpu.keys)}")
         for name, ours, theirs in (("K", gpu.keys, cpu.keys), ("V", gpu.values, cpu.values)):
@@ -145,12 +151,16 @@ class CacheEngine:
         """Copy blocks within the GPU pool as if pair by pair: (from, to)."""
         self._copy(self._checked("copy", "GPU", "GPU", pairs))
 
-    def execute(self, outputs: BlockMoves) -> None:
+    def execute(self, outputs: BlockMoves | SchedulerOutput) -> None:
         """Carry out a step in the order above; every pair is checked before any block moves.
+
+        In a step of V1 there is nothing to do.
 
         UsageError, with nothing moved, for a step that lost blocks: policy="priority" swapped them
         out, and vLLM forgets to order the move.
         """
+        if isinstance(outputs, SchedulerOutput):
+            return
         # Only a SchedulerOutputs has this attribute; vLLM's own requests, for example, do not.
         if lost := [gpu for gpu, _ in getattr(outputs, "blocks_lost", ())]:
             raise UsageError(

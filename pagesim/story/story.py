@@ -27,7 +27,7 @@ class Story:
     """Sequences that write into the pages of one block manager.
 
     Sizes are numbers of blocks, and of slots per block. ``engine`` is "v0" (release 0.6.4.post1) or
-    "v1" (0.33.0), whose block 0 is the null block, so that one block less is there to use.
+    "v1" (0.33.0), whose block 0 is the null block: ``gpu_blocks`` - 1 can be used.
     ``record=False`` saves the time of recording; then there is no ``run``. NoFreeBlocksError if no
     block is left, in which case nothing has changed.
     """

@@ -9,6 +9,7 @@ import pytest
 
 from pagesim import UsageError
 from pagesim.cache import CacheEngine, KVPool
+from tests.v1.scenes import Engine, text
 
 pytestmark = pytest.mark.ch06
 
@@ -99,8 +100,9 @@ def test_what_is_no_pair_of_indices(engine: CacheEngine, pair: object) -> None:
         engine.copy([pair])  # type: ignore[list-item]
 
 
-def test_an_empty_cpu_pool_says_so() -> None:
-    engine = CacheEngine(gpu=pool(2, 0), cpu=pool(0, 0))
+@pytest.mark.parametrize("cpu", [None, 0])
+def test_an_empty_cpu_pool_says_so(cpu: int | None) -> None:
+    engine = CacheEngine(pool(2, 0), cpu if cpu is None else pool(cpu, 0))
     engine.execute(Orders())
     with pytest.raises(UsageError, match="CPU pool, which has no blocks"):
         engine.swap_out([(0, 0)])
@@ -169,8 +171,19 @@ def test_movers_of_the_callers_own() -> None:
         assert call[1] is source and call[2] is target
 
 
-def test_nothing_ordered_calls_no_mover() -> None:
-    def never(*given: object) -> None:
-        raise AssertionError(given)
+def never(*given: object) -> None:
+    raise AssertionError(given)
 
+
+def test_nothing_ordered_calls_no_mover() -> None:
     CacheEngine(pool(2, 0), pool(2, 0), copy_blocks=never, swap_blocks=never).execute(Orders())
+
+
+def test_a_step_of_v1_moves_nothing_even_when_it_preempts() -> None:
+    scheduler = Engine(num_blocks=6, max_num_batched_tokens=32)
+    for name in ("a", "b"):
+        scheduler.add(name, text(8, ord(name)))
+    scheduler.step()
+    output = scheduler.scheduler.schedule()
+    assert output.preempted_req_ids == {"b"}
+    CacheEngine(pool(6, 10), copy_blocks=never, swap_blocks=never).execute(output)
