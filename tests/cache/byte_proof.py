@@ -97,7 +97,7 @@ class Run:
             preemption_mode=scene.mode,
         )
         self.scheduler = Scheduler(budget, cache, clock=lambda: float(self.counts.steps))
-        self.bytes = pools(cache)
+        self.bytes = pools(BLOCK_SIZE, scene.gpu_blocks, scene.cpu_blocks)
         self.contents = Contents()
         self.openings = [self._words(BLOCK_SIZE * n) for n in (1, 3, 5)]
         self._next_id = 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagesim.cache import CacheEngine, KVPool
-from pagesim.v0.config import CacheConfig
+from pagesim.journal.effects import Name
 
 LAYERS = 2
 WORD = 2**64 - 1
@@ -29,9 +29,9 @@ class Contents:
     """What belongs at each position of a sequence: int64 [2 · layers, positions]."""
 
     def __init__(self) -> None:
-        self._chains: dict[int, list[int]] = {}
+        self._chains: dict[Name, list[int]] = {}
 
-    def of(self, seq_id: int, tokens: list[int]) -> NDArray[np.int64]:
+    def of(self, seq_id: Name, tokens: list[int]) -> NDArray[np.int64]:
         """A sequence's tokens must only ever grow."""
         chain = self._chains.setdefault(seq_id, [])
         for token in tokens[len(chain) :]:
@@ -49,9 +49,8 @@ def noise(num_blocks: int, block_size: int, seed: int) -> NDArray[np.float32]:
 class Bytes:
     """The engine with its two pools, NumPy's; a slot is one 64-bit word in each array."""
 
-    def __init__(self, config: CacheConfig) -> None:
-        gpu = noise(config.num_gpu_blocks, config.block_size, seed=0)
-        cpu = noise(config.num_cpu_blocks, config.block_size, seed=1)
+    def __init__(self, block_size: int, num_gpu_blocks: int, num_cpu_blocks: int = 0) -> None:
+        gpu, cpu = noise(num_gpu_blocks, block_size, 0), noise(num_cpu_blocks, block_size, 1)
         self.engine = CacheEngine(KVPool(gpu[0::2], gpu[1::2]), KVPool(cpu[0::2], cpu[1::2]))
         self._words = gpu.view(np.int64).reshape(2 * LAYERS, -1)
 

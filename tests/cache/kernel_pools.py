@@ -8,17 +8,16 @@ from numpy.typing import NDArray
 
 from kernels import backend, copy_blocks, swap_blocks
 from pagesim.cache import CacheEngine, KVPool
-from pagesim.v0.config import CacheConfig
 from tests.cache.contents import Bytes, noise
 
 
 class KernelPools(Bytes):
     """GPU pool where kernels run, CPU pool in the CPU's memory."""
 
-    def __init__(self, config: CacheConfig) -> None:
-        caches = torch.from_numpy(noise(config.num_gpu_blocks, config.block_size, seed=0))
+    def __init__(self, block_size: int, num_gpu_blocks: int, num_cpu_blocks: int = 0) -> None:
+        caches = torch.from_numpy(noise(num_gpu_blocks, block_size, seed=0))
         gpu = caches.to(backend.device())
-        cpu = torch.from_numpy(noise(config.num_cpu_blocks, config.block_size, seed=1))
+        cpu = torch.from_numpy(noise(num_cpu_blocks, block_size, seed=1))
         self.engine = CacheEngine(
             KVPool(list(gpu[0::2]), list(gpu[1::2])),
             KVPool(list(cpu[0::2]), list(cpu[1::2])),

@@ -1,0 +1,308 @@
+"""Does every request of V1 always read its own bytes? The proof for V0, on V1's pages.
+
+The model's key at a position is a hash of all tokens up to there; so is its value, and so is what
+it samples next. Each step does what a worker does: follow the tables by the differences in the
+scheduler's output, write the new tokens' keys and values, then read all that attention would read.
+Asynchronously a step is decided before the last one is computed, and a request that a stop token
+has ended is computed once more: that writes noise here.
+
+    python -m tests.cache.byte_proof_v1 [steps]      every scene, and its counts
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagesim.cache import AttentionMetadata, build_v1_metadata, slots_of
+from pagesim.v1 import (
+    CacheConfig,
+    Request,
+    RequestStatus,
+    Scheduler,
+    SchedulerConfig,
+    SchedulerOutput,
+    why_it_waits_forever,
+)
+from tests.cache.contents import LAYERS, SALTS, Bytes, Contents
+
+BLOCK_SIZE = 4
+MAX_LEN = 48
+STOP = 1000
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened; ``reads`` are keys and values compared, ``wrong`` names those that differ."""
+
+    steps: int = 0
+    requests: int = 0
+    finished: int = 0
+    aborts: int = 0
+    preemptions: int = 0
+    chunks: int = 0
+    mixed_steps: int = 0
+    hit_blocks: int = 0
+    hit_again: int = 0
+    null_entries: int = 0
+    wasted: int = 0
+    resets: int = 0
+    reads: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scheduler's settings, and the traffic it gets."""
+
+    caching: bool = True
+    window: int | None = None
+    retention: int | None = None
+    blocks: int = 31
+    budget: int = 16
+    vocabulary: int = 2
+    reset_chance: float = 0.0
+    evict_chance: float = 0.0
+    steps: dict[str, Any] = field(default_factory=dict)
+    """Other fields of `SchedulerConfig`."""
+
+
+ASYNC: dict[str, Any] = {"async_scheduling": True}
+SCENES = {
+    "chunks, prefix caching": Scene(),
+    "chunks": Scene(caching=False),
+    "whole prompts, prefix caching": Scene(budget=64, steps={"enable_chunked_prefill": False}),
+    "small chunks, adaptive, no reserve": Scene(
+        steps={
+            "long_prefill_token_threshold": 5,
+            "long_prefill_token_threshold_adaptive": True,
+            "scheduler_reserve_full_isl": False,
+        }
+    ),
+    "watermark, eviction, resets": Scene(
+        evict_chance=0.1, reset_chance=0.02, steps={"watermark": 0.1}
+    ),
+    "priority, prefix caching": Scene(blocks=23, steps={"policy": "priority"}),
+    "window": Scene(window=10, blocks=23),
+    "window, default retention": Scene(window=10, retention=0, blocks=23),
+    "window, retention interval": Scene(window=7, retention=12, blocks=17),
+    "asynchronous": Scene(steps=ASYNC),
+    "asynchronous, resets": Scene(reset_chance=0.05, steps=ASYNC),
+    "asynchronous, window": Scene(window=10, blocks=23, steps=ASYNC),
+    "asynchronous, priority": Scene(blocks=23, steps=ASYNC | {"policy": "priority"}),
+}
+# Not among them, because vLLM itself reads wrong bytes: see test_byte_proof_v1.py.
+STRUCK = Scene(
+    blocks=25,
+    steps={
+        "policy": "priority",
+        "long_prefill_token_threshold": 5,
+        "scheduler_reserve_full_isl": False,
+    },
+)
+
+
+class Step(NamedTuple):
+    """A step in flight: what was decided, its batch, and the slots of those who ended meanwhile."""
+
+    output: SchedulerOutput
+    batch: AttentionMetadata
+    requests: dict[Any, Request]
+    wasted: list[NDArray[np.int64]]
+
+
+class Run:
+    """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
+
+    def __init__(self, scene: Scene, seed: int = 0) -> None:
+        self.scene, self.random, self.counts = scene, random.Random(seed), Counts()
+        self.scheduler = Scheduler(
+            SchedulerConfig(scene.budget, 8, MAX_LEN, **scene.steps),
+            CacheConfig(
+                BLOCK_SIZE,
+                scene.blocks,
+                enable_prefix_caching=scene.caching,
+                sliding_window=scene.window,
+                retention_interval=scene.retention,
+            ),
+        )
+        self.bytes = Bytes(BLOCK_SIZE, scene.blocks)
+        self.contents = Contents()
+        self.tables: dict[Any, list[int]] = {}
+        """As a worker has them: it is not told what falls out of a window."""
+        self.openings = [self._words(BLOCK_SIZE * n) for n in (1, 3, 5)]
+        self._ended: list[list[int]] = []
+        self._in_flight: deque[Step] = deque()
+        self._idle = 0
+
+    def steps(self, count: int) -> Counts:
+        """Step on; returns what happened so far."""
+        for _ in range(count):
+            self.step()
+        return self.counts
+
+    def step(self) -> None:
+        """One step of the engine, and what the world does before the next."""
+        self._arrive()
+        output = self.scheduler.schedule()
+        requests = {name: self.scheduler.requests[name] for name in output.num_scheduled_tokens}
+        if self._in_flight:
+            self._finish(self._in_flight.popleft())
+        self._in_flight.append(self._begin(output, requests))
+        if not self.scheduler.scheduler_config.async_scheduling:
+            self._finish(self._in_flight.popleft())
+        self._disturb(stuck=not requests)
+        self.counts.steps += 1
+
+    # -- the worker --------------------------------------------------------------------------------
+
+    def build(self, output: SchedulerOutput) -> AttentionMetadata:
+        """The step's batch; a test puts something wrong here."""
+        return build_v1_metadata(output, self.scheduler)
+
+    def _begin(self, output: SchedulerOutput, requests: dict[Any, Request]) -> Step:
+        """Follow the tables, and find out what there is to compute."""
+        self._follow(output)
+        batch, counts = self.build(output), self.counts
+        for name, table in zip(batch.seq_ids, batch.block_tables.tolist(), strict=True):
+            known = self.tables[name]
+            assert all(a == b for a, b in zip(table, known, strict=False) if a >= 0), (table, known)
+            assert set(table[len(known) :]) <= {-1}
+            counts.null_entries += table[: len(known)].count(-1)
+        computed = dict(self._computed(output))
+        ended = [name for name in requests if name not in batch.seq_ids]
+        spans = [
+            range(computed[name], computed[name] + output.num_scheduled_tokens[name])
+            for name in ended
+        ]
+        wasted = [
+            slots_of(self.tables[name], span, BLOCK_SIZE)
+            for name, span in zip(ended, spans, strict=True)
+        ]
+        counts.wasted += sum(map(len, wasted))
+        counts.chunks += len(batch.seq_ids) - len(batch.sample_rows)
+        counts.mixed_steps += batch.num_prefill_tokens > 0 < batch.num_decode_tokens
+        return Step(output, batch, requests, wasted)
+
+    def _follow(self, output: SchedulerOutput) -> None:
+        counts, known = self.counts, output.scheduled_cached_reqs
+        counts.preemptions += len(output.preempted_req_ids)
+        for name in output.finished_req_ids:
+            self.tables.pop(name, None)
+        for new in output.scheduled_new_reqs:
+            self.tables[new.req_id] = list(new.block_ids[0])
+            counts.hit_blocks += new.num_computed_tokens // BLOCK_SIZE
+        rows = zip(known.req_ids, known.new_block_ids, known.num_computed_tokens, strict=True)
+        for name, ids, computed in rows:
+            if name in known.resumed_req_ids:
+                self.tables[name] = []
+                counts.hit_again += computed // BLOCK_SIZE
+            self.tables[name] += ids[0] if ids else []
+
+    def _computed(self, output: SchedulerOutput) -> list[tuple[Any, int]]:
+        known = output.scheduled_cached_reqs
+        new = [(each.req_id, each.num_computed_tokens) for each in output.scheduled_new_reqs]
+        return new + list(zip(known.req_ids, known.num_computed_tokens, strict=True))
+
+    def _finish(self, step: Step) -> None:
+        """Compute a step, and tell the scheduler what it sampled."""
+        batch, tokens = step.batch, {}
+        for row, name in enumerate(batch.seq_ids):
+            begin, end = batch.query_start_loc[row : row + 2]
+            first = int(batch.context_lens[row])
+            tokens[name] = step.requests[name].all_token_ids[:first]
+            tokens[name] += batch.input_tokens[begin:end].tolist()
+            slots = batch.slot_mapping[begin:end]
+            self.bytes.write(slots, self.contents.of(name, tokens[name])[:, first:])
+        for slots in step.wasted:
+            noise = [[self.random.getrandbits(63) for _ in slots] for _ in range(2 * LAYERS)]
+            self.bytes.write(slots, np.array(noise, dtype=np.int64))
+        for row, name in enumerate(batch.seq_ids):
+            self._compare(batch, row, self.contents.of(name, tokens[name]))
+        sampled = {name: [self._sample(name, tokens[name])] for name in batch.sample_ids}
+        present = [request for request in step.requests.values() if not request.is_finished()]
+        self.scheduler.update_from_output(step.output, sampled)
+        ended = [request for request in present if request.is_finished()]
+        self._ended += [request.all_token_ids for request in ended]
+        self.counts.finished += len(ended)
+
+    def _compare(self, batch: AttentionMetadata, row: int, contents: NDArray[np.int64]) -> None:
+        window, context = self.scene.window, int(batch.context_lens[row])
+        oldest = 0 if window is None else max(0, context - window + 1)
+        table = batch.block_tables[row].tolist()
+        slots = slots_of(table, range(oldest, contents.shape[1]), BLOCK_SIZE)
+        differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0) | (slots < 0)
+        self.counts.reads += slots.size * 2 * LAYERS
+        if differs.any():
+            places = [oldest + int(i) for i in np.flatnonzero(differs)]
+            self.counts.wrong.append(
+                f"step {self.counts.steps}: request {batch.seq_ids[row]}, {contents.shape[1]} "
+                f"tokens in blocks {table}, reads wrong bytes at positions {places}"
+            )
+
+    def _sample(self, name: Any, tokens: list[int]) -> int:
+        """The same history goes on in the same way, as greedy sampling does."""
+        number = int(self.contents.of(name, tokens)[0, -1] ^ SALTS[0, 0].astype(np.int64))
+        return STOP if number % 31 == 0 else number // 31 % self.scene.vocabulary
+
+    # -- the world ---------------------------------------------------------------------------------
+
+    def _words(self, count: int) -> list[int]:
+        return [self.random.randrange(self.scene.vocabulary) for _ in range(count)]
+
+    def _arrive(self) -> None:
+        while len(self.scheduler.waiting) < 2 and self.random.random() < 0.5:
+            self.counts.requests += 1
+            before = [each for each in self._ended[-8:] if len(each) < MAX_LEN // 2]
+            opening = self.random.choice(self.openings + before)  # a new text, or a conversation
+            prompt = opening + self._words(self.random.randint(1, 8))
+            self.scheduler.add_request(
+                Request(
+                    self.counts.requests,
+                    prompt,
+                    block_size=BLOCK_SIZE,
+                    max_tokens=self.random.randint(1, 24),
+                    stop_token_ids=[STOP],
+                    priority=self.random.randrange(3),
+                    arrival_time=float(self.counts.steps),
+                )
+            )
+
+    def _disturb(self, stuck: bool) -> None:
+        """Now and then a request is aborted, the cache forgets, or what waits forever goes."""
+        scheduler, chance = self.scheduler, self.random.random
+        self._idle = self._idle + 1 if stuck and scheduler.requests else 0
+        present = [*scheduler.running, *scheduler.waiting]
+        starving = [r for r in scheduler.waiting if why_it_waits_forever(scheduler, r)]
+        if self._idle > 3 or (starving and stuck):
+            self._abort((starving or present)[0])
+        elif present and chance() < 0.02:
+            self._abort(self.random.choice(present))
+        if chance() < self.scene.reset_chance:
+            self.counts.resets += scheduler.reset_prefix_cache(reset_running_requests=True)
+        if chance() < self.scene.evict_chance:
+            scheduler.kv_cache_manager.evict_blocks([self.random.randrange(self.scene.blocks)])
+
+    def _abort(self, request: Request) -> None:
+        self.scheduler.finish_requests(request.request_id, RequestStatus.FINISHED_ABORTED)
+        self.counts.aborts += 1
+
+
+def main() -> None:
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    names = [name for name in Counts.__slots__ if name != "wrong"]
+    print("scene".ljust(36), *(name.replace("_", " ").rjust(12) for name in names), "wrong")
+    for name, scene in SCENES.items():
+        counts = Run(scene).steps(steps)
+        columns = [str(getattr(counts, name)).rjust(12) for name in names]
+        print(name.ljust(36), *columns, len(counts.wrong), *counts.wrong[:2], sep=" ")
+
+
+if __name__ == "__main__":
+    main()
