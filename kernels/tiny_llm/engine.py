@@ -71,18 +71,18 @@ class Engine:
                 f"beam search is not the engine's task; use V0, or n samples"
             )
         answer = Answer(len(self.answers), prompt, params)
-        self.answers.append(answer)
         members, forks = params.beams or params.n, self.server.can_fork
         answer.samples += [] if params.beams else [[] for _ in range(members)]
         for sample in range(1 if forks else members):
             row = self._new_id()
+            unique = f"{name or answer.id}" + ("" if forks or members == 1 else f".{sample}")
+            request = Prompt(unique, prompt, params.max_tokens)
+            if not self.server.add(row, request, **({"samples": members} if forks else {})):
+                answer.state, answer.why = "ignored", self.server.why_not(row)
+                break
             tokens = [] if params.beams else answer.samples[sample]
             self._sequences[row] = Sequence(answer, sample, tokens)
-            unique = f"{name or answer.id}" + ("" if forks or members == 1 else f".{sample}")
-            request = Prompt(unique, answer.prompt, params.max_tokens)
-            if not self.server.add(row, request, **({"samples": members} if forks else {})):
-                self._give_up(row, "ignored")
-                break
+        self.answers.append(answer)
         return answer.id
 
     def run(self) -> list[Answer]:
