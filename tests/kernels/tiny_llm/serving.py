@@ -18,10 +18,12 @@ from kernels.tiny_llm.config import shapes
 from kernels.tiny_llm.contiguous import generate
 from kernels.tiny_llm.engine import Engine
 from kernels.tiny_llm.sampling import SamplingParams
-from pagesim.cache import CacheEngine, KVPool
+from pagesim.cache import AttentionMetadata, CacheEngine, KVPool, build_attention_metadata
 from pagesim.simulation import PagedServing
 from pagesim.simulation.paged import PagedServer
 from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
+from pagesim.v0.sequence import SequenceData
 
 MAX_LEN = 512
 hand = cache(by_hand)
@@ -94,6 +96,19 @@ def engine_on(
     model = model or hand()
     memory = CacheEngine(*pools(model, setting.block_size, setting.blocks, setting.cpu_blocks))
     return Watched(model, server, memory, backend)
+
+
+def batch_of(
+    sequences: list[tuple[list[int], int, list[int]]], prefills: int, block_size: int
+) -> AttentionMetadata:
+    """The step that completes (tokens, how many are computed, table); prefills come first."""
+    groups = []
+    for i, (tokens, computed, table) in enumerate(sequences):
+        data = SequenceData(list(tokens))
+        data.num_computed_tokens = computed
+        about = {i: data}, None, {i: table}, True, len(tokens) - computed, []
+        groups.append(SequenceGroupMetadata(str(i), i < prefills, *about))
+    return build_attention_metadata(groups, block_size)
 
 
 @dataclass(frozen=True)

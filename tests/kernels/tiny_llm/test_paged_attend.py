@@ -8,10 +8,8 @@ import torch
 
 from kernels.tiny_llm import causal
 from kernels.tiny_llm.paged_attend import BACKENDS
-from pagesim.cache import AttentionMetadata, KVPool, build_attention_metadata
-from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
-from pagesim.v0.sequence import SequenceData
-from tests.kernels.tiny_llm.serving import pools, scrambled
+from pagesim.cache import AttentionMetadata, KVPool
+from tests.kernels.tiny_llm.serving import batch_of, pools, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -22,17 +20,9 @@ COMPUTED = [(0, 7), (6, 13), (8, 9), (3, 4), (15, 16)]
 
 def batch(tables: list[list[int]]) -> AttentionMetadata:
     """The step that computes each sequence up to its length."""
-    groups = []
-    for i, (computed, length) in enumerate(COMPUTED):
-        data = SequenceData([0] * length)
-        data.num_computed_tokens = computed
-        is_prompt = i < 2
-        groups.append(
-            SequenceGroupMetadata(
-                str(i), is_prompt, {i: data}, None, {i: tables[i]}, True, length - computed, []
-            )
-        )
-    return build_attention_metadata(groups, BLOCK_SIZE)
+    parts = zip(COMPUTED, tables, strict=True)
+    sequences = [([0] * length, computed, table) for (computed, length), table in parts]
+    return batch_of(sequences, 2, BLOCK_SIZE)
 
 
 def scattered() -> list[list[int]]:

@@ -1,0 +1,160 @@
+"""A fact is four tokens of a page: damage the page, and exactly its facts are answered wrongly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+
+from kernels.tiny_llm import Model, maps
+from kernels.tiny_llm.contiguous import Contiguous
+from kernels.tiny_llm.page_weights import Watching
+from kernels.tiny_llm.paged_attend import Torch
+from pagesim.cache import KVPool
+from tests.kernels.tiny_llm.serving import batch_of, hand, pools, scrambled
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+FACTS = 32
+BLOCKS = 70
+
+
+@dataclass(frozen=True)
+class Written:
+    """A map in pages, and one question about each of its places, on a page of its own."""
+
+    model: Model
+    block_size: int
+    given: maps.Map
+    pool: KVPool
+    table: tuple[int, ...]
+    """Of the map."""
+
+    @property
+    def facts(self) -> list[int]:
+        return maps.prompt(self.given, 0)[:-2]
+
+    @property
+    def pages(self) -> range:
+        return range(len(self.table))
+
+    def places_on(self, page: int) -> set[int]:
+        """The places whose facts are on a page."""
+        each = self.block_size // 4
+        return {place for place, _ in self.given.facts[page * each : (page + 1) * each]}
+
+    def ask(self, attend: type[Torch] = Torch) -> tuple[torch.Tensor, Torch]:
+        """The logits [places, vocab] of all questions, and what they were read by."""
+        own = range(BLOCKS - FACTS, BLOCKS)
+        questions = [
+            ([*self.facts, maps.ASK, place], len(self.facts) + 1, [*self.table, own[i]])
+            for i, (place, _) in enumerate(self.given.facts)
+        ]
+        return self.run(questions, 0, attend)
+
+    def run(
+        self,
+        sequences: list[tuple[list[int], int, list[int]]],
+        prefills: int,
+        backend: type[Torch] = Torch,
+    ) -> tuple[torch.Tensor, Torch]:
+        batch = batch_of(sequences, prefills, self.block_size)
+        attend = backend(self.pool, batch)
+        tokens = torch.from_numpy(batch.input_tokens), torch.from_numpy(batch.input_positions)
+        with torch.inference_mode():
+            return self.model.logits(self.model(*tokens, attend)[batch.sample_rows]), attend
+
+    def wrong(self) -> set[int]:
+        """The places whose question is not answered with their fact."""
+        found = self.ask()[0].argmax(-1).tolist()
+        pairs = zip(self.given.facts, found, strict=True)
+        return {place for (place, to), token in pairs if token != to}
+
+    def damaged(self, page: int, other: int | None = None, layers: slice = slice(None)) -> Written:
+        """The same over a copy of the pool, a page of it zeroed, or with another page's bytes."""
+        pool = KVPool(*([a.clone() for a in half] for half in (self.pool.keys, self.pool.values)))
+        for array in (*pool.keys[layers], *pool.values[layers]):
+            array[self.table[page]] = 0 if other is None else array[self.table[other]]
+        return replace(self, pool=pool)
+
+
+def written(model: Model, block_size: int) -> Written:
+    """A map whose pages lie in no order, and "?" behind it on the page of every question."""
+    rng = np.random.default_rng(block_size)
+    given = maps.make_map(rng, FACTS)
+    (pool,) = pools(model, block_size, BLOCKS)
+    table = rng.permutation(BLOCKS - FACTS)[: FACTS * 4 // block_size].tolist()
+    one = Written(model, block_size, given, pool, tuple(table))
+    one.run([(one.facts, 0, table)], prefills=1)
+    asks = [(maps.prompt(given, 0)[:-1], len(one.facts), [*table, BLOCKS - FACTS + i])
+            for i in range(FACTS)]  # fmt: skip
+    one.run(asks, prefills=0)
+    return one
+
+
+FIRST, LAST = slice(0, 1), slice(-1, None)
+BLOCK_SIZES = [4, 8, 16]
+
+
+@pytest.mark.parametrize("block_size", BLOCK_SIZES)
+def test_exactly_the_facts_of_a_damaged_page_go_wrong(block_size: int) -> None:
+    one = written(hand(), block_size)
+    assert one.wrong() == set()
+    for page in one.pages:
+        lost = one.places_on(page)
+        assert len(lost) == block_size // 4
+        other = (page + 3) % len(one.table)
+        assert one.damaged(page).wrong() == lost
+        assert one.damaged(page, layers=LAST).wrong() == lost
+        assert one.damaged(page, other).wrong() == lost
+        entries = [*one.table[:page], one.table[other], *one.table[page + 1 :]]
+        assert replace(one, table=tuple(entries)).wrong() == lost
+
+
+@pytest.mark.parametrize("block_size", BLOCK_SIZES)
+def test_the_heaviest_page_is_the_page_of_the_fact(block_size: int) -> None:
+    one = written(hand(), block_size)
+    weights = one.ask(Watching)[1].weights[-1][:, 0]  # type: ignore[attr-defined]  # head 0 looks up
+    for (place, _), row in zip(one.given.facts, weights, strict=True):
+        assert place in one.places_on(int(row.argmax()))
+        assert row.max() > 0.99
+        assert row.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("block_size", BLOCK_SIZES)
+def test_full_pages_in_another_order_change_nothing(block_size: int) -> None:
+    """Attention is a sum over a set, and a key carries its position."""
+    one = written(hand(), block_size)
+    shuffled = tuple(np.random.default_rng(1).permutation(one.table).tolist())
+    assert shuffled != one.table
+    assert replace(one, table=shuffled).wrong() == set()
+
+
+def test_the_last_partial_page_must_stay_last() -> None:
+    """Swapped with a full page, its empty slots are read, and a question's tokens are not."""
+    one = written(hand(), 8)
+    logits, _ = one.ask()
+    sequences = [
+        ([*one.facts, maps.ASK, place], len(one.facts) + 1, [BLOCKS - FACTS + i, *one.table[1:], 0])
+        for i, (place, _) in enumerate(one.given.facts)
+    ]
+    moved, _ = one.run(sequences, prefills=0)
+    assert (moved.argmax(-1) != logits.argmax(-1)).any()
+
+
+@pytest.mark.parametrize("block_size", BLOCK_SIZES)
+def test_layer_0_is_proved_by_logits(block_size: int) -> None:
+    """No walk notices a damaged page of layer 0, which only looks back by two tokens."""
+    one = written(hand(), block_size)
+    other = written(scrambled(), block_size)
+    right = Contiguous(other.model, 4 * FACTS + 2)
+    place = other.given.facts[0][0]
+    wanted = right.logits([*other.facts, maps.ASK, place])
+    largest = wanted.abs().max()
+    assert (other.ask()[0][0] - wanted).abs().max() < 1e-4 * largest
+    for page in one.pages:
+        assert one.damaged(page, layers=FIRST).wrong() == set()
+        found = other.damaged(page, layers=FIRST).ask()[0][0]
+        assert (found - wanted).abs().max() > 1e-3 * largest
