@@ -45,7 +45,7 @@ class Engine:
         self.model, self.server, self.cache = model, server, cache
         self.backend = BACKENDS[backend] if isinstance(backend, str) else backend
         self.answers: list[Answer] = []
-        self.steps = 0
+        self.steps = self.preemptions = 0
         self._new_id = count().__next__
         self._sequences: dict[int, Sequence] = {}
         """Those that are not finished, by the server's id."""
@@ -102,8 +102,11 @@ class Engine:
                 self._give_up(row, "stuck")
             return None
         self.steps += 1
+        self.preemptions += len(tuple(decided.preempted))
         for row in decided.ignored:
             self._give_up(row, "ignored")
+        if decided.usage is None:  # nothing is computed or moved
+            return []
         self.cache.execute(self.server.moves)
         batch = self.server.batch()
         tokens = self.sample(batch.sample_ids, self.forward(batch)) if batch.seq_ids else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -16,14 +16,16 @@ from kernels.tiny_llm import Config, Model, by_hand, maps
 from kernels.tiny_llm.answers import Answer
 from kernels.tiny_llm.config import shapes
 from kernels.tiny_llm.contiguous import generate
-from kernels.tiny_llm.engine import Engine
 from kernels.tiny_llm.sampling import SamplingParams
+from kernels.tiny_llm.shadow import ShadowedEngine
 from pagesim.cache import AttentionMetadata, CacheEngine, KVPool, build_attention_metadata
 from pagesim.simulation import PagedServing
 from pagesim.simulation.paged import PagedServer
+from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceData
+from pagesim.v1 import config as v1
 
 MAX_LEN = 512
 hand = cache(by_hand)
@@ -58,19 +60,46 @@ class Setting:
         )
         return PagedServer(config, pool, record=record)
 
+    def v1(self, record: bool = False, asynchronous: bool = False) -> PagedV1Server:
+        """V1's: what is preempted is recomputed, and one block is the null block."""
+        config = v1.SchedulerConfig(
+            self.budget or MAX_LEN,
+            self.max_num_seqs,
+            MAX_LEN,
+            enable_chunked_prefill=self.budget is not None,
+            async_scheduling=asynchronous,
+        )
+        pool = v1.CacheConfig(self.block_size, self.blocks, enable_prefix_caching=self.caching)
+        return PagedV1Server(config, pool, record=record)
 
-class Watched(Engine):
+    def nothing_leaks(self, server: PagedServing) -> bool:
+        """Whether every block is free again; V1's null block never is."""
+        if isinstance(server, PagedV1Server):
+            free = server.scheduler.kv_cache_manager.block_pool.get_num_free_blocks()
+            return not any(server.tables().values()) and free == self.blocks - 1
+        assert isinstance(server, PagedServer)
+        manager = server.scheduler.block_manager
+        free = manager.get_num_free_gpu_blocks(), manager.get_num_free_cpu_blocks()
+        return server.tables() == {} and free == (self.blocks, self.cpu_blocks)
+
+
+class Watched(ShadowedEngine):
     """Keeps the logits of every token: by answer and sample, in order. Counts what happens."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.rows: defaultdict[tuple[int, int], list[torch.Tensor]] = defaultdict(list)
-        self.copied = self.swapped = self.mixed = 0
+        self.copied = self.swapped = self.mixed = self.cached = 0
+        self.begun: set[int] = set()
 
     def forward(self, batch: Any) -> torch.Tensor:
         moves = self.server.moves
         self.copied += len(moves.blocks_to_copy)
         self.swapped += len(moves.blocks_to_swap_in)
+        first = {i for i in batch.seq_ids if i not in self.begun}
+        found = zip(batch.seq_ids, batch.context_lens.tolist(), strict=True)
+        self.cached += sum(computed for i, computed in found if i in first)
+        self.begun |= first
         self.mixed += 0 < batch.num_prefills < len(batch.seq_ids)
         return super().forward(batch)
 
@@ -158,15 +187,32 @@ class Asked:
 
 
 @cache
-def walks(count: int, seed: int = 0, facts: tuple[int, int] = (6, 14), most: int = 40) -> Asked:
-    """Greedy walks by the model made by hand; eight maps, which the requests share."""
+def questions(
+    count: int, seed: int = 0, facts: tuple[int, int] = (6, 14)
+) -> list[tuple[maps.Map, int]]:
+    """Maps and places to start from: eight maps, which the requests share."""
     rng = np.random.default_rng(seed)
     shared = [maps.make_map(rng, int(rng.integers(*facts))) for _ in range(8)]
-    prompts = [
-        maps.prompt(one, int(rng.choice([place for place, _ in one.facts])))
-        for one in (shared[i % 8] for i in range(count))
-    ]
-    return Asked(hand(), prompts, [SamplingParams(max_tokens=most)] * count).answered()
+    chosen = [shared[i % 8] for i in range(count)]
+    return [(one, int(rng.choice([place for place, _ in one.facts]))) for one in chosen]
+
+
+def walked(count: int) -> list[list[int]]:
+    """The right answers."""
+    return [maps.answer(*question) for question in questions(count)]
+
+
+@cache
+def walks(
+    count: int,
+    seed: int = 0,
+    facts: tuple[int, int] = (6, 14),
+    most: int = 40,
+    model: Callable[[], Model] = hand,
+) -> Asked:
+    """Greedy walks, without pages."""
+    prompts = [maps.prompt(*question) for question in questions(count, seed, facts)]
+    return Asked(model(), prompts, [SamplingParams(max_tokens=most)] * count).answered()
 
 
 @cache
@@ -195,6 +241,6 @@ def texts(
     count: int, seed: int = 0, facts: tuple[int, int] = (6, 14), most: int = 20, layers: int = 2
 ) -> Asked:
     """Greedy texts by the random model behind the same prompts."""
-    prompts = walks(count, seed, facts).prompts
+    prompts = [maps.prompt(*question) for question in questions(count, seed, facts)]
     params = [SamplingParams(max_tokens=most - i % (most - 2)) for i in range(count)]
     return Asked(scrambled(layers), prompts, params).answered()

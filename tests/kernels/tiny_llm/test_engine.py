@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from kernels.tiny_llm import maps
+from kernels.tiny_llm import Model, maps, walk
 from kernels.tiny_llm.sampling import SamplingParams
+from pagesim.simulation import PagedServing
 from tests.kernels.tiny_llm.serving import (
     Asked,
     Setting,
+    Watched,
     engine_on,
     hand,
     scrambled,
     texts,
+    walked,
     walks,
 )
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
 TIGHT = Setting()
 SETTINGS = {
     "recompute": TIGHT,
@@ -33,48 +38,73 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("asked", [walks, texts])
+V1_SETTINGS = {
+    "whole prompts": Setting(blocks=25),
+    "caching": Setting(caching=True, blocks=25),
+    "chunks": Setting(budget=64, blocks=25),
+    "caching, chunks": Setting(caching=True, budget=32, blocks=21),
+    "caching, small chunks": Setting(caching=True, budget=8, blocks=21),
+}
+
+
 @pytest.mark.parametrize("name", SETTINGS)
-def test_scheduling_changes_nothing(name: str, asked: type[Asked]) -> None:
+def test_scheduling_changes_nothing(name: str) -> None:
     setting = SETTINGS[name]
-    server, given = setting.v0(), asked(40)
-    engine = engine_on(server, setting, given.model)
-    answers = given.asked_of(engine)
-    assert given.wrong(answers) == []
-    assert {answer.state for answer in answers} == {"finished"}
-    difference = given.furthest(engine)
-    assert difference < 1e-4
-    manager = server.scheduler.block_manager
-    assert manager.block_tables == {}
-    assert manager.get_num_free_gpu_blocks() == setting.blocks
-    assert manager.get_num_free_cpu_blocks() == setting.cpu_blocks
+    engine = same_as_without_pages(name, setting, setting.v0(), texts(40))
     if setting.blocks == TIGHT.blocks:
-        assert server.scheduler.num_cumulative_preemption > 0
+        assert engine.preemptions > 0
     assert bool(engine.swapped) == (setting.mode == "swap")
     assert bool(engine.mixed) == (setting.budget is not None)
+
+
+@pytest.mark.parametrize("name", V1_SETTINGS)
+def test_scheduling_changes_nothing_on_v1(name: str) -> None:
+    setting = V1_SETTINGS[name]
+    engine = same_as_without_pages(f"v1, {name}", setting, setting.v1(), texts(40))
+    assert engine.preemptions > 0
+    assert engine.mixed > 0
+
+
+def test_scheduling_ahead_of_the_tokens_changes_nothing() -> None:
+    setting = V1_SETTINGS["caching, chunks"]
+    server = setting.v1(asynchronous=True)
+    same_as_without_pages("v1, asynchronous", setting, server, texts(40))
+
+
+@pytest.mark.parametrize("model", [hand, walk])
+def test_walks_are_right_on_both_engines(model: Callable[[], Model]) -> None:
+    """The answers are also known without any model."""
+    given = walks(40, model=model)
+    for server in (SETTINGS["swap, caching"].v0(), V1_SETTINGS["caching, chunks"].v1()):
+        setting = SETTINGS["swap, caching"] if server.can_fork else V1_SETTINGS["caching, chunks"]
+        engine = same_as_without_pages("walks", setting, server, given)
+        assert [answer.tokens for answer in engine.answers] == walked(40)
+
+
+def same_as_without_pages(
+    name: str, setting: Setting, server: PagedServing, given: Asked, backend: str = "torch"
+) -> Watched:
+    engine = engine_on(server, setting, given.model, backend)
+    answers = given.asked_of(engine)
+    assert {answer.state for answer in answers} == {"finished"}
+    assert given.wrong(answers) == []
+    assert engine.misread == []
+    difference = given.furthest(engine)
+    assert difference < 1e-4
+    assert setting.nothing_leaks(server)
     print(f"{name}: logits differ by {difference:.1e}, smallest margin {given.margin():.2g}")
-
-
-def test_the_answers_of_the_model_made_by_hand_are_walks() -> None:
-    setting = SETTINGS["swap, caching"]
-    engine = engine_on(setting.v0(), setting)
-    one = maps.make_map(np.random.default_rng(5), 12)
-    for start in one.starts:
-        engine.add(maps.prompt(one, start), SamplingParams(max_tokens=20))
-    found = [answer.tokens for answer in engine.run()]
-    assert found == [maps.answer(one, start) for start in one.starts]
+    return engine
 
 
 @pytest.mark.parametrize(
     ("backend", "names"),
     [
         ("triton", ["swap", "recompute, caching", "recompute, chunks"]),
-        ("fused", ["swap"]),
         ("numpy", ["swap", "recompute, caching", "recompute, chunks"]),
     ],
 )
 def test_six_requests_with_another_backend(backend: str, names: list[str]) -> None:
-    given = texts(6, seed=1, facts=(1, 4), most=7, layers=1)
+    given = texts(6, seed=1, facts=(1, 3), most=6, layers=1)
     for name in names:
         setting = replace(SETTINGS[name], blocks=7, block_size=4)
         if setting.budget is not None:
@@ -83,8 +113,19 @@ def test_six_requests_with_another_backend(backend: str, names: list[str]) -> No
         engine = engine_on(server, setting, given.model, backend)
         assert given.wrong(given.asked_of(engine)) == []
         assert given.furthest(engine) < 1e-4
-        assert server.scheduler.num_cumulative_preemption > 0
-        assert server.scheduler.block_manager.get_num_free_gpu_blocks() == 7
+        assert engine.preemptions > 0
+        assert setting.nothing_leaks(server)
+
+
+@pytest.mark.skipif(not MATRIX, reason="make nightly runs every backend in every setting")
+@pytest.mark.parametrize("backend", ["triton", "fused", "numpy"])
+@pytest.mark.parametrize("name", [*SETTINGS, *(f"v1, {name}" for name in V1_SETTINGS)])
+def test_every_backend_in_every_setting(name: str, backend: str) -> None:
+    version, _, rest = name.partition("v1, ")
+    setting = SETTINGS[name] if version else V1_SETTINGS[rest]
+    for given in (texts(8), walks(12, model=walk)):
+        server = setting.v0() if version else setting.v1()
+        same_as_without_pages(f"{backend}: {name}", setting, server, given, backend)
 
 
 def test_a_prompt_that_can_never_be_served_is_named_with_its_reason() -> None:
@@ -109,6 +150,25 @@ def test_a_prompt_that_is_stuck_is_named_and_the_others_are_answered() -> None:
     assert (first.state, len(first.tokens)) == ("finished", 30)
     assert stuck.state == "stuck"
     assert "it was swapped out during its prompt" in stuck.why
+
+
+def test_v1_names_who_waits_forever_and_who_waits_behind() -> None:
+    setting = Setting(blocks=6)
+    engine = engine_on(setting.v1(), setting)
+    for tokens in (10, 41, 9, 600):
+        engine.add([5] * tokens, SamplingParams(max_tokens=2))
+    served, stuck, behind, ignored = engine.run()
+    assert served.state == "finished"
+    assert (stuck.state, stuck.why) == (
+        "stuck",
+        "it needs 6 blocks for its 41 tokens, and the pool has 5",
+    )
+    assert (behind.state, behind.why) == (
+        "stuck",
+        "it waits behind request '1', which waits forever",
+    )
+    assert ignored.state == "ignored"
+    assert "exceed max_model_len" in ignored.why
 
 
 def test_what_is_no_prompt_and_no_backend() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.tiny_llm import Model, SamplingParams, maps
-from tests.kernels.tiny_llm.serving import Asked, Setting, engine_on, hand, scrambled, walks
+from tests.kernels.tiny_llm.serving import Asked, Setting, engine_on, hand, questions, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -31,9 +31,9 @@ ASKED = {
 
 @cache
 def asked(name: str, model: Model) -> Asked:
-    """Ten requests, greedy ones among them, without pages."""
-    prompts = walks(10, seed=3).prompts
-    params = [ASKED[name] if i % 5 else SamplingParams(max_tokens=12) for i in range(10)]
+    """Eight requests, greedy ones among them, without pages."""
+    prompts = [maps.prompt(*question) for question in questions(8, seed=3)]
+    params = [ASKED[name] if i % 5 else SamplingParams(max_tokens=12) for i in range(8)]
     return Asked(model, prompts, params).answered()
 
 
@@ -48,10 +48,29 @@ def test_answers_of_members_equal_separate_runs(name: str, setting: str) -> None
     assert {len(answer.samples) for answer in answers} == {1, ASKED[name].beams or ASKED[name].n}
     assert engine.copied > 0
     assert (engine.swapped > 0) == setting.startswith("swapped")
-    manager = server.scheduler.block_manager
-    assert manager.block_tables == {}
-    assert manager.get_num_free_gpu_blocks() == chosen.blocks
-    assert manager.get_num_free_cpu_blocks() == chosen.cpu_blocks
+    assert engine.misread == []
+    assert chosen.nothing_leaks(server)
+
+
+@pytest.mark.parametrize("name", [name for name in ASKED if name != "beams"])
+@pytest.mark.parametrize("budget", [None, 32])
+def test_samples_on_v1_are_requests_that_find_their_prompt_in_the_cache(
+    name: str, budget: int | None
+) -> None:
+    given, setting = asked(name, scrambled()), Setting(blocks=40, caching=True, budget=budget)
+    server = setting.v1()
+    engine = engine_on(server, setting, given.model)
+    assert given.wrong(given.asked_of(engine)) == []
+    assert engine.misread == []
+    assert engine.cached > 0
+    assert setting.nothing_leaks(server)
+
+
+def test_beams_are_no_task_of_v1() -> None:
+    engine = engine_on(TIGHT.v1(), TIGHT)
+    with pytest.raises(ValueError, match=r"beams = 4: this server cannot fork .* As in vLLM V1"):
+        engine.add([5, 6], SamplingParams(beams=4))
+    assert engine.answers == []
 
 
 def test_samples_of_a_branching_map_are_walks_and_end_one_by_one() -> None:
@@ -71,7 +90,8 @@ def test_samples_of_a_branching_map_are_walks_and_end_one_by_one() -> None:
         maps.is_walk(one, one.starts[0], walk) for one, answer in found for walk in answer.samples
     )
     assert len({tuple(walk) for _, answer in found for walk in answer.samples}) > 12
-    assert server.scheduler.block_manager.get_num_free_gpu_blocks() == ROOMY.blocks
+    assert engine.misread == []
+    assert ROOMY.nothing_leaks(server)
 
 
 def test_beams_are_the_likeliest_answers_in_order() -> None:

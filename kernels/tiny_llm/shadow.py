@@ -1,0 +1,70 @@
+"""A second book about every slot: which text was last written there, and who reads another.
+
+A key at position p depends on all tokens up to p. So a slot is right for a sequence only if the
+same tokens, 0 to p, were written there. The shadow notes them and, before every step, compares all
+that attention is about to read: a wrong block shows even where an answer happens to be right.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from kernels.tiny_llm.engine import Engine
+
+
+class Misread(NamedTuple):
+    """Positions of a sequence, in a step, whose slots hold another text or none."""
+
+    step: int
+    answer: int
+    positions: tuple[int, ...]
+
+
+class ShadowedEngine(Engine):
+    """An engine that keeps this book: `misread` is empty as long as every page is right."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.misread: list[Misread] = []
+        self._written = [self._blank(pool) for pool in (self.cache.gpu, self.cache.cpu)]
+
+    def forward(self, batch: Any) -> Tensor:
+        """See `Engine.forward`; looks at the slots first."""
+        self._move(self.server.moves)
+        for row, seq_id in enumerate(batch.seq_ids):
+            sequence = self._sequences[seq_id]
+            computed, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
+            texts = np.array(_texts((*sequence.answer.prompt, *sequence.tokens)[:end]))
+            written = self._written[0][batch.block_tables[row]].reshape(-1)
+            if (wrong := np.flatnonzero(written[:computed] != texts[:computed])).size:
+                self.misread.append(Misread(self.steps, sequence.answer.id, tuple(wrong.tolist())))
+            begin, stop = batch.query_start_loc[row : row + 2]
+            slots = batch.slot_mapping[begin:stop]
+            self._written[0].reshape(-1)[slots] = texts[computed:]
+        return super().forward(batch)
+
+    def _move(self, moves: Any) -> None:
+        gpu, cpu = self._written
+        for pairs, source, target in (
+            (moves.blocks_to_swap_out, gpu, cpu),
+            (moves.blocks_to_copy, gpu, gpu),
+            (moves.blocks_to_swap_in, cpu, gpu),
+        ):
+            for old, new in pairs:
+                target[new] = source[old]
+
+    @staticmethod
+    def _blank(pool: Any) -> np.ndarray:
+        return np.zeros(pool.keys[0].shape[:2], dtype=np.int64)
+
+
+def _texts(tokens: tuple[int, ...]) -> list[int]:
+    """A number for the text up to each position: equal for equal texts."""
+    numbers, text = [], 0
+    for token in tokens:
+        text = hash((text, token))
+        numbers.append(text)
+    return numbers
