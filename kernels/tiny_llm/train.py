@@ -62,7 +62,7 @@ SMALL = Recipe(llama(32, 64, theta=1e4), places=26, branching=0, last_steps=600,
 
 
 def train(recipe: Recipe, seed: int = 0) -> Model:
-    """A trained model in float32; RuntimeError if the widest maps are not learnt in most_steps."""
+    """A trained model in float32; RuntimeError if most_steps are too few."""
     rng = np.random.default_rng(seed)
     weights = _initial(recipe.config, seed)
     model = Model(recipe.config, weights)
@@ -97,7 +97,9 @@ def train(recipe: Recipe, seed: int = 0) -> Model:
                 widest = min(recipe.places, widest + max(2, widest // 4))
                 accuracy *= 0.9
     bar.close()
-    raise RuntimeError(f"{recipe.most_steps} steps were too few: only maps of {widest} are learnt")
+    raise RuntimeError(
+        f"{recipe.most_steps} steps were too few: maps of {widest} facts are not learnt"
+    )
 
 
 def _initial(config: Config, seed: int) -> dict[str, torch.Tensor]:

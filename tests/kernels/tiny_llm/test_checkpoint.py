@@ -15,7 +15,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tiny_llm import CheckpointError, Config, Model, by_hand, load, safetensors, save
+from kernels.tiny_llm import (
+    CheckpointError,
+    Config,
+    Model,
+    by_hand,
+    checkpoint,
+    load,
+    safetensors,
+    save,
+)
 from kernels.tiny_llm.checkpoint import CONFIG, INDEX, WEIGHTS, parse_config
 from kernels.tiny_llm.config import shapes
 
@@ -212,6 +221,12 @@ def test_a_config_that_is_no_json_object(folder: Path, text: bytes) -> None:
         load(folder)
 
 
+def test_a_config_of_any_length_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "MAX_JSON", 50)
+    with pytest.raises(CheckpointError, match=f"{CONFIG}: longer than 50 bytes"):
+        load(folder)
+
+
 @pytest.mark.parametrize("name", [CONFIG, WEIGHTS])
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
@@ -320,7 +335,7 @@ def test_any_config_is_a_config_or_an_error(changes: dict[str, Any]) -> None:
     try:
         config = parse_config({**GIVEN, **changes})
     except CheckpointError as problem:
-        assert any(key in str(problem) for key in [*changes, *SCALING, "rope_type"])
+        assert any(key in str(problem) for key in [*KEYS, *SCALING, "rope_type"])
     else:
         assert isinstance(config, Config) and shapes(config)
 

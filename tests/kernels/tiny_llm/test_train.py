@@ -95,8 +95,9 @@ def test_steps_lower_the_loss_and_the_same_seed_gives_the_same_model(
 
 
 def test_maps_that_are_not_learnt_are_an_error() -> None:
-    with pytest.raises(RuntimeError, match="3 steps were too few: only maps of 5 are learnt"):
-        train.train(replace(train.SMALL, most_steps=3, tokens=100))
+    recipe = replace(train.SMALL, places=5, last_steps=1, most_steps=4, tokens=100)
+    with pytest.raises(RuntimeError, match="4 steps were too few: maps of 5 facts are not learnt"):
+        train.train(recipe)
 
 
 @pytest.mark.skipif(
