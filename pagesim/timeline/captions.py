@@ -2,87 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable
 from itertools import pairwise
 
-from pagesim.journal.effects import Effect, Event, Name, Scheduled
+from pagesim.journal.effects import Event, Scheduled
 from pagesim.journal.state import State
-
-
-def say(name: Name) -> str:
-    """A name as it is shown: the sequence 3 is s3."""
-    return f"s{name}" if isinstance(name, int) else str(name)
-
-
-def blocks(ids: Iterable[int]) -> str:
-    """'block 7', 'blocks 7, 2 and 5', or 'no block'."""
-    words = [str(block_id) for block_id in ids]
-    if len(words) < 2:
-        return f"block {words[0]}" if words else "no block"
-    if len(words) > 8:
-        return f"{len(words)} blocks ({', '.join(words[:3])} … {words[-1]})"
-    return f"blocks {', '.join(words[:-1])} and {words[-1]}"
-
-
-def tokens(count: int) -> str:
-    """'1 token', or '7 tokens'."""
-    return f"{count} token{'' if count == 1 else 's'}"
-
-
-def pick(items: Sized, one: str, several: str) -> str:
-    """The wording that fits the number of items."""
-    return one if len(items) == 1 else several
-
-
-class _Told:
-    """An event, who it is about, and its effects by kind."""
-
-    def __init__(self, event: Event, state: State) -> None:
-        self.event, self.effects, self.state = event, event.effects, state
-        self.who = "" if event.subject is None else say(event.subject)
-        self._of: dict[str, list[Effect]] = {}
-        for effect in event.effects:
-            self._of.setdefault(effect.kind, []).append(effect)
-        null = {effect.block for effect in self.of("null") if effect.index is None}
-        made = {effect.to for effect in self.effects if effect.to is not None} | null
-        self.source = {effect.block: effect.list for effect in self.of("take")}
-        """The lists from which blocks were taken."""
-        self.evicted = self.ids("evict")
-        self.fresh = [block for block in self.ids("take") if block not in {*self.evicted, *made}]
-        """Taken from the free list, and neither for a copy or a swap nor to be the null block."""
-
-    def of(self, kind: str) -> list[Effect]:
-        return self._of.get(kind, [])
-
-    def ids(self, kind: str) -> list[int]:
-        return list(dict.fromkeys(effect.block for effect in self.of(kind)))
-
-    @property
-    def kept(self) -> list[int]:
-        """Blocks that lost an owner and still have one."""
-        owned = ("take", "share", "hit", "unshare", "free")
-        last = {effect.block: effect.kind for effect in self.effects if effect.kind in owned}
-        return [block for block in self.ids("unshare") if last[block] == "unshare"]
-
-    @property
-    def pool(self) -> str:
-        """The pool that content moves to."""
-        return self.state.pool_of(self.of("move")[0].to or 0)
-
-    @property
-    def origin(self) -> str:
-        """Where the fresh blocks came from: 'the front of the free list'."""
-        name = self.source[self.fresh[0]] or "free list"
-        word = name.removeprefix(f"{self.state.pool_of(self.fresh[0])} ")
-        return f"the {word}" if name in self.state.sorted_lists else f"the front of the {word}"
-
-    @property
-    def was_last_resort(self) -> bool:
-        """Whether the evicted blocks came from another list than the free blocks do."""
-        if len(self.state.lists) < 2:
-            return False
-        first = next(iter(self.state.lists))
-        return not self.evicted or self.source.get(self.evicted[0], "") != first
+from pagesim.timeline.captions_v1 import PARTS as V1
+from pagesim.timeline.told import Told, blocks, nulls, pick, say, tokens
 
 
 def caption(event: Event, state: State) -> str:
@@ -90,12 +16,14 @@ def caption(event: Event, state: State) -> str:
 
     ``state`` is any state of the run: pools and lists are called by its names.
     """
-    told = _Told(event, state)
+    told = Told(event, state)
     if event.kind == "failed":
         whose = f" for {told.who}" if told.who else ""
         why = str(event.error).rstrip(".")
         return f"{event.called}{whose} failed, and nothing has changed: {why}."
-    if told.who or event.kind in _WITHOUT_SUBJECT:
+    if told.is_v1 and event.kind in V1:
+        parts = V1[event.kind](told)
+    elif told.who or event.kind in _WITHOUT_SUBJECT:
         parts = _PARTS.get(event.kind, _any_call)(told)
     else:
         parts = [_REQUESTED.get(event.kind, f"{event.kind} is called"), *_what_happened(told)]
@@ -105,11 +33,11 @@ def caption(event: Event, state: State) -> str:
     return f"{text if told.who else text[:1].upper() + text[1:]}."
 
 
-def _any_call(told: _Told) -> list[str]:
+def _any_call(told: Told) -> list[str]:
     return [f"{told.who}: {told.event.kind}", *_what_happened(told)]
 
 
-def _placed(told: _Told, verb: str) -> list[str]:
+def _placed(told: Told, verb: str) -> list[str]:
     """What a prompt needs and gets; ``verb`` says how its sequence came."""
     count = sum(effect.count for effect in (*told.of("write"), *told.of("hit")))
     changed = [change for change in told.event.tables if change.block_ids]
@@ -122,10 +50,10 @@ def _placed(told: _Told, verb: str) -> list[str]:
     return [head, *_hits(told), *_taken(told), shared]
 
 
-def _append(told: _Told) -> list[str]:
+def _append(told: Told) -> list[str]:
     who, writes = told.who, told.of("write")
     count = sum(effect.count for effect in writes)
-    parts = [*_nulls(told), *_copies(told), *_evicted(told, f" by {who}")]
+    parts = [*nulls(told), *_copies(told), *_evicted(told, f" by {who}")]
     if told.fresh and count:
         full = told.fresh[0] in [effect.block for effect in writes]
         why = "its last block is full" if full else "slots are reserved for the next tokens"
@@ -146,18 +74,18 @@ def _append(told: _Told) -> list[str]:
     return parts or [f"{who} already has room: nothing changes"]
 
 
-def _fork(told: _Told) -> list[str]:
+def _fork(told: Told) -> list[str]:
     if not (shared := told.ids("share")):
         return [f"{told.who} has nothing to share: its parent holds no block"]
     return [f"{told.who} shares {blocks(shared)} with its parent: nothing is copied"]
 
 
-def _free(told: _Told) -> list[str]:
+def _free(told: Told) -> list[str]:
     what = "returns its blocks" if told.effects else "has no blocks to return"
     return [f"{told.who} {what}", *_given_back(told)]
 
 
-def _swap(told: _Told) -> list[str]:
+def _swap(told: Told) -> list[str]:
     if not (moved := told.of("move")):
         return [f"{told.who or 'this call'} has nothing to move"]
     pairs = ", ".join(f"{effect.block} → {effect.to}" for effect in moved[:6])
@@ -174,7 +102,7 @@ def _swap(told: _Told) -> list[str]:
 # -- a scheduler's decisions ----------------------------------------------------------------------
 
 
-def _arrive(told: _Told) -> list[str]:
+def _arrive(told: Told) -> list[str]:
     entered = [move for move in told.event.moves if move.enters]
     names = {say(move.request) for move in entered[:1]} - {told.who}
     named = "".join(f" as request {name}" for name in names if f"s{name}" != told.who)
@@ -182,7 +110,7 @@ def _arrive(told: _Told) -> list[str]:
     return [f"{told.who} arrives{named}", f"it waits{place}"]
 
 
-def _preempt(told: _Told) -> list[str]:
+def _preempt(told: Told) -> list[str]:
     head = f"{told.who} is preempted to make room"
     if not told.of("move"):
         return [f"{head}: its blocks are freed, and it is recomputed later", *_given_back(told)]
@@ -192,13 +120,13 @@ def _preempt(told: _Told) -> list[str]:
     return [f"{head}: {where}", *_swap(told)]
 
 
-def _abort(told: _Told) -> list[str]:
+def _abort(told: Told) -> list[str]:
     queues = [move.queue for move in told.event.moves if not move.enters]
     was = f", which was {queues[0]}," if queues else ""
     return [f"{told.who}{was} is aborted and leaves", *_given_back(told)]
 
 
-def _schedule(told: _Told) -> list[str]:
+def _schedule(told: Told) -> list[str]:
     scheduled = told.event.scheduled
     if not scheduled:
         return ["nothing can be computed in this step"]
@@ -227,13 +155,13 @@ def _some(computing: list[Scheduled]) -> str:
 # -- what happened to blocks ----------------------------------------------------------------------
 
 
-def _what_happened(told: _Told) -> list[str]:
+def _what_happened(told: Told) -> list[str]:
     known = sum(len(given.token_ids) for given in told.event.tokens)  # later than their slots
     parts = [f"{tokens(known)} became known" if known and not told.of("write") else ""]
     parts += _copies(told)
     if shared := told.ids("share"):
         parts.append(f"{blocks(shared)} {pick(shared, 'gains', 'gain')} an owner")
-    parts += [*_hits(told), *_taken(told), *_nulls(told), *_given_back(told)]
+    parts += [*_hits(told), *_taken(told), *nulls(told), *_given_back(told)]
     if full := told.ids("cache"):
         parts.append(f"{blocks(full)} can now be found by content")
     if exist := [block for block in told.ids("computed") if block not in told.ids("free")]:
@@ -241,7 +169,7 @@ def _what_happened(told: _Told) -> list[str]:
     return parts
 
 
-def _copies(told: _Told) -> list[str]:
+def _copies(told: Told) -> list[str]:
     shared = "is shared by {} tables" if told.who else "has {} owners"
     return [
         f"block {effect.block} {shared.format(effect.owners)}: "
@@ -250,28 +178,14 @@ def _copies(told: _Told) -> list[str]:
     ]
 
 
-def _nulls(told: _Told) -> list[str]:
-    parts = []
-    for effect in told.of("null"):
-        if effect.index is None:
-            why = f": {told.who} has a sliding window" if told.who else ""
-            parts.append(f"block {effect.block} becomes the null block{why}")
-    if gone := [str(effect.index) for effect in told.of("null") if effect.index is not None]:
-        more = f"entries {', '.join(gone[:-1])} and {gone[-1]}"
-        which = f"{pick(gone, f'entry {gone[0]}', more)} of {told.who or 'the table'}"
-        null = f"the null {blocks(told.ids('null')[-1:])} takes {pick(gone, 'its', 'their')} place"
-        parts.append(f"{which} fell out of the sliding window: {null}")
-    return parts
-
-
-def _taken(told: _Told) -> list[str]:
+def _taken(told: Told) -> list[str]:
     parts = []
     if fresh := told.fresh:
         parts.append(f"{blocks(fresh)} {pick(fresh, 'is', 'are')} taken from {told.origin}")
     return parts + _evicted(told)
 
 
-def _evicted(told: _Told, by: str = "") -> list[str]:
+def _evicted(told: Told, by: str = "") -> list[str]:
     if not (evicted := told.evicted):
         return []
     why = "no block was free, so " if told.was_last_resort else ""
@@ -281,14 +195,14 @@ def _evicted(told: _Told, by: str = "") -> list[str]:
     return [f"{head} and {pick(evicted, 'is', 'are')} taken{by}" if taken else head]
 
 
-def _hits(told: _Told) -> list[str]:
+def _hits(told: Told) -> list[str]:
     if not (hits := told.ids("hit")):
         return []
     verb, reused = pick(hits, "holds", "hold"), pick(hits, "is", "are")
     return [f"{blocks(hits)} {verb} the same tokens after the same prefix and {reused} reused"]
 
 
-def _given_back(told: _Told) -> list[str]:
+def _given_back(told: Told) -> list[str]:
     parts, returned = [], told.ids("free")
     if len(returned) == 1:
         parts.append(f"{blocks(returned)} has no owner left and can be taken again")
@@ -301,7 +215,7 @@ def _given_back(told: _Told) -> list[str]:
     return parts
 
 
-def _heaviest(told: _Told) -> list[str]:
+def _heaviest(told: Told) -> list[str]:
     """Where the first mark's numbers are largest, block by block."""
     sums: dict[int, float] = {}
     for mark in told.event.marks[:1]:
@@ -318,7 +232,7 @@ def _keys(count: int) -> str:
     return f"{count} key{'' if count == 1 else 's'}"
 
 
-def _read(told: _Told) -> list[str]:
+def _read(told: Told) -> list[str]:
     """A kernel's program has loaded keys; what it then holds stands in the other marks."""
     mark, *held = told.event.marks
     size = told.state.block_size
@@ -327,7 +241,7 @@ def _read(told: _Told) -> list[str]:
     return [f"{told.who}: {mark.name} reads {_keys(len(mark.numbers))} from {where}", f"now {now}"]
 
 
-_PARTS: dict[str, Callable[[_Told], list[str]]] = {
+_PARTS: dict[str, Callable[[Told], list[str]]] = {
     "allocate": lambda told: _placed(told, "arrives"),
     **dict.fromkeys(
         ("append_slots", "allocate_slots", "append_token_ids", "ensure_num_empty_slots"), _append

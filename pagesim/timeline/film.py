@@ -10,10 +10,10 @@ from typing import Any, Protocol
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Mark, Name, show
-from pagesim.timeline.captions import say
 from pagesim.timeline.log import MAX_MARK, ON, Log
 from pagesim.timeline.questions import check_text
 from pagesim.timeline.run import Timeline
+from pagesim.timeline.told import say
 
 
 class Read(Protocol):

@@ -12,6 +12,7 @@ from pagesim.simulation.rows import record_max
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_geometry import shared, simulated
+from tests.e2e.test_v1 import engine_run
 
 WIDTHS = {400: 860, 1000: 640, 1400: 900, 1920: 1080}
 """A phone held upright, JupyterLab on a laptop, a desktop, a projector: width and height."""
@@ -81,6 +82,10 @@ def hundreds() -> pagesim.Timeline:
 RUNS = {
     "hundreds": hundreds,
     "one slot": of_one_slot,
+    "V1": engine_run,
+    "V1, in flight": lambda: engine_run(async_scheduling=True),
+    "V1, a window": lambda: engine_run(sliding_window=6),
+    "V1, many blocks": lambda: engine_run(80, 128, max_num_seqs=16),
     "small": scenes.small,
     "figure 8": shared,
     "caching": lambda: scenes.by_chance(3, True, 200),

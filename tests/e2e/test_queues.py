@@ -45,7 +45,8 @@ def test_the_queues_at_every_step(player: Page) -> None:
         rows = [[text for text in row if "chat" in text] for row in player.js(ROWS)]
         queues = run.at(step).queues
         for row, names in zip(rows, (queues.waiting, queues.running, queues.swapped), strict=True):
-            assert [text.split(" +")[0] for text in row] == [f"s{n[-1]} {n}" for n in names], step
+            shown = [text.split(" +")[0].removesuffix(" \u21ba") for text in row]
+            assert shown == [f"s{n[-1]} {n}" for n in names], step
     player.go(run.find(kind="preempt")[0] + 1)
     said = player.text(".ps-caption")
     assert said.startswith("Step 14: preempt \u00b7 s2 chat-2 \u00b7 schedule 3 ")

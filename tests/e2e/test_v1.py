@@ -1,14 +1,18 @@
-"""The player draws the pools, lists and queues that the header names: a run of vLLM V1, by hand."""
+"""vLLM V1 in the player: one queue, hits from its middle, the preempted, steps in flight."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pagesim
 from pagesim.timeline.header import state_as_dict
+from tests.e2e import scenes
 from tests.e2e.browser import Page
+from tests.v1.scenes import Engine, text
 
 PATH = Path(__file__).parents[1] / "data" / "timelines2" / "v1_by_hand.jsonl"
 TEXT = "return [...document.querySelectorAll('.ps-stage text')].map((node) => node.textContent)"
@@ -52,3 +56,186 @@ def test_tokens_that_are_not_known_yet_are_not_drawn(player: Page) -> None:
     assert "2 of 2 slots filled: 5." in player.text(".ps-detail")
     player.go(run.find(kind="update_from_output")[0] + 1)
     assert "2 of 2 slots filled: 5 7." in player.text(".ps-detail")
+
+
+# The chips of the free list, front first: [text, is it grey, is it thick].
+QUEUE = """
+const label = [...document.querySelectorAll('.ps-stage .under text')]
+  .find((t) => t.textContent === 'free list'), y = label.getBoundingClientRect();
+const chips = [...document.querySelectorAll('.ps-stage .under.rects rect')].filter((r) => {
+  const b = r.getBoundingClientRect();
+  return r.getAttribute('height') === '16' && b.top < y.bottom && b.bottom > y.top; });
+const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
+return chips.map((r) => {
+  const b = r.getBoundingClientRect();
+  const within = words.find((t) => { const w = t.getBoundingClientRect();
+    const x = (w.left + w.right) / 2;
+    return x > b.left && x < b.right && w.top < b.bottom && w.bottom > b.top; });
+  return [within?.textContent, r.classList.contains('waiting'), r.classList.contains('thick')];
+});
+"""
+FRAMED = """
+const frames = [...document.querySelectorAll('.ps-stage .over .frame')]
+  .map((f) => f.getBoundingClientRect());
+const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
+return words.filter((t) => { const b = t.getBoundingClientRect();
+  return frames.some((f) => f.left <= b.left && f.right >= b.right && f.top <= b.top + 2
+    && f.bottom >= b.bottom - 2 && f.height < 30); }).map((t) => t.textContent);
+"""
+ROW = """
+const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
+const head = words.find((t) => t.textContent === arguments[0]);
+return words.filter((t) => t.getAttribute('y') === head.getAttribute('y') && t !== head)
+  .sort((a, b) => a.getAttribute('x') - b.getAttribute('x')).map((t) => t.textContent);
+"""
+GAPS = "return document.querySelectorAll('.ps-stage .over .gap').length"
+
+
+def engine_run(
+    steps: int = 40, blocks: int = 16, seed: int = 0, **options: Any
+) -> pagesim.Timeline:
+    """Requests that begin alike come and go; some are preempted."""
+    rng, engine = random.Random(0), Engine(blocks, **options)
+    with pagesim.record(engine.scheduler) as run:
+        for number in range(steps):
+            if rng.random() < 0.4 and len(engine.scheduler.requests) < 6:
+                tokens = text(rng.choice([5, 9, 12, 16]), rng.choice([0, 0, 100]))
+                engine.add(f"r{number}", tokens, max_tokens=rng.randrange(2, 14))
+            engine.step()
+    return run
+
+
+def opened(page: Page, path: Path, run: pagesim.Timeline) -> Page:
+    run.to_html(path / "run.html")
+    return page.open(path / "run.html")
+
+
+def test_one_queue_from_front_to_back(page: Page, tmp_path: Path) -> None:
+    run = engine_run()
+    opened(page, tmp_path, run)
+    for step in range(0, len(run) + 1, 9):
+        page.js("pagesimPlayer.goto(arguments[0])", step)
+        state = run.at(step)
+        ids = state.lists["free list"]
+        expected = [[str(b), b in state.cached, not i] for i, b in enumerate(ids)]
+        assert page.js(QUEUE) == expected, step
+        said = page.text(".ps-stage")
+        assert ("\u25be next" in said) == bool(ids), step
+        assert "block 0 is the null block: it is never handed out" in said
+    assert page.console() == []
+
+
+def test_both_ends_of_a_long_queue_are_seen(page: Page, tmp_path: Path) -> None:
+    run = engine_run(30, 128)
+    for width in (400, 1000):
+        page.size(width, 900)
+        opened(page, tmp_path, run).go(len(run))
+        ids = [str(block) for block in run.at(-1).lists["free list"]]
+        shown = [chip[0] for chip in page.js(QUEUE)]
+        assert len(shown) < len(ids) and (shown[0], shown[-1]) == (ids[0], ids[-1])
+        head = next(i for i, block in enumerate(shown) if ids[i] != block)
+        assert shown == ids[:head] + ids[head - len(shown) :]
+        assert f"+{len(ids) - len(shown)}" in page.text(".ps-stage")
+
+
+def test_a_hit_leaves_the_middle(page: Page, tmp_path: Path) -> None:
+    """Blocks 1, 2 and 3 were freed last to first: the first one stands farthest back."""
+    engine = Engine(12)
+    with pagesim.record(engine.scheduler) as run:
+        for name, tokens in (("a", text(12)), ("b", text(8, 50)), ("c", text(13))):
+            engine.add(name, tokens, max_tokens=1)
+            engine.step()
+    admitted = run.find(kind="admit")[2]
+    before, after = (run.at(admitted + i).lists["free list"] for i in (0, 1))
+    assert (before, after) == ((6, 7, 8, 9, 10, 11, 3, 2, 1, 5, 4), (7, 8, 9, 10, 11, 5, 4))
+    opened(page, tmp_path, run).go(admitted)
+    assert page.js(GAPS) == 0
+    page.go(admitted + 1)
+    assert "1 from place 9, 2 from place 8, 3 from place 7" in page.text(".ps-changes")
+    assert page.js(GAPS) == 1 + 1, "between 11 and 5, and in the legend"
+    between = """
+        const gap = document.querySelector('.ps-stage .over .gap').getBoundingClientRect();
+        const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
+        const y = words.find((t) => t.textContent === 'free list').getAttribute('y');
+        const [left, right] = ['11', '5'].map((id) => words
+          .find((t) => t.textContent === id && t.getAttribute('y') === y).getBoundingClientRect());
+        return left.right < gap.right && gap.left < right.left && gap.top > left.bottom - 4;"""
+    assert page.js(between)
+    assert "a hit left the list here" in page.text(".ps-stage")
+
+
+def test_a_hit_is_seen_on_its_way(page: Page, tmp_path: Path) -> None:
+    engine = Engine(8)
+    with pagesim.record(engine.scheduler) as run:
+        for name in ("a", "b"):
+            engine.add(name, text(5), max_tokens=1)
+            engine.step()
+    page.moving()
+    opened(page, tmp_path, run).go(run.find(kind="hit")[0])
+    place = page.js("""
+        const chips = [...document.querySelectorAll('.ps-stage .under.texts text')];
+        const box = chips.filter((t) => t.textContent === '1').at(-1).getBoundingClientRect();
+        return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];""")
+    page.key("ARROW_RIGHT")
+    begin = page.js("""
+        const ghost = [...document.querySelectorAll('.ps-ghosts > .ghost')]
+          .find((g) => g.textContent === '1'), [motion] = ghost.getAnimations();
+        motion.pause();
+        motion.currentTime = 0;
+        const box = ghost.getBoundingClientRect();
+        return [(box.left + box.right) / 2, (box.top + box.bottom) / 2];""")
+    assert max(abs(a - b) for a, b in zip(place, begin, strict=True)) < 8
+
+
+def test_blocks_are_freed_to_both_ends(page: Page, tmp_path: Path) -> None:
+    engine = Engine(10)
+    with pagesim.record(engine.scheduler) as run:
+        engine.add("a", text(10), max_tokens=1)
+        engine.step()
+    opened(page, tmp_path, run).go(run.find(kind="finish")[0] + 1)
+    assert [chip[0] for chip in page.js(QUEUE)] == [str(b) for b in (3, 4, 5, 6, 7, 8, 9, 2, 1)]
+    assert page.js(FRAMED) == ["3", "2", "1"]
+
+
+def test_the_preempted_are_marked(page: Page, tmp_path: Path) -> None:
+    engine = Engine(6)
+    with pagesim.record(engine.scheduler) as run:
+        engine.add("a", text(9), max_tokens=8)
+        engine.add("b", text(7, first=50), max_tokens=6)
+        engine.steps(12)
+    opened(page, tmp_path, run).go(run.find(kind="preempt")[0])
+    assert "\u21ba" not in page.text(".ps-stage")
+    page.go(run.find(kind="preempt")[0] + 1)
+    assert page.js(ROW, "waiting") == ["b \u21ba"]
+    page.go(run.find(kind="resume")[0] + 1)
+    assert "b \u21ba" in page.js(ROW, "running") and "was preempted" in page.text(".ps-stage")
+
+
+def test_two_steps_are_in_flight(page: Page, tmp_path: Path) -> None:
+    engine = Engine(12, async_scheduling=True)
+    with pagesim.record(engine.scheduler) as run:
+        engine.add("a", text(6), max_tokens=9, stop_token_ids=frozenset({903}))
+        engine.steps(6)
+    first, second = run.find(kind="schedule")[:2]
+    opened(page, tmp_path, run)
+    assert page.js(ROW, "in flight") == ["nothing"]
+    page.go(first + 1)
+    assert page.js(ROW, "in flight") == ["step 1", "+6"]
+    page.go(second + 1)
+    assert page.js(ROW, "in flight") == ["step 1", "+6", "step 2", "+1"]
+    words = """
+        return [...document.querySelectorAll('[data-block="2"] text')].map((t) => t.textContent);"""
+    assert page.js(words)[1:4] == ["4", "5", "?"], "written, and not known yet"
+    page.go(run.find(kind="update_from_output")[0] + 1)
+    assert page.js(ROW, "in flight") == ["step 2", "+1"]
+    assert page.js(words)[1:4] == ["4", "5", "901"]
+    page.go(run.find(kind="finish")[0] + 1)
+    assert page.js(ROW, "in flight") == ["step 4", "\u2717"], "its work is wasted"
+    page.go(len(run))
+    assert page.js(ROW, "in flight") == ["nothing"]
+    assert "computed" not in page.text(".ps-stage"), "V1 does not tell it"
+
+
+def test_without_outputs_nothing_is_in_flight(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.scheduled()).go(20)
+    assert "in flight" not in page.text(".ps-stage")

@@ -168,7 +168,8 @@ def test_a_run_of_v1(node: Any) -> None:
         "Block 7 (GPU): free since before the recording; number 2 in the free list.",
         "Block 4 (GPU): unused since step 15; number 3 in the free list. "
         "Its content is cached, its values are computed.",
-        "Block 0 (GPU): the null block; it replaces blocks that left the sliding window.",
+        "Block 0 (GPU): the null block: it is never handed out, and stands for "
+        "blocks that left a sliding window.",
     ]
     evicts = "const run = await begin(given.data); return player.questionFor(run, run.at(21), 21);"
     assert node(evicts, V1.read_text())["answers"] == [5]

@@ -44,6 +44,7 @@ export class Cells {
       lit: Array.from({ length: this.stage.lit.size && state.blockSize }, (_, i) =>
         this.stage.lit.get(id * state.blockSize + i)),
       words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [] };
+    for (let i = refs && detail > 1 ? state.unknownIn(id) : 0; i > 0; i--) look.words.push("?");
     let key = Object.values(look).join();
     for (const owner of owners) key += `,${owner.place}`;
     if (cell.key === key) return;
@@ -148,7 +149,8 @@ export class Cells {
     const used = refs || waiting, times = refs > 1 ? `\u00d7${refs}` : "";
     if (detail === 1) {
       this.put(cell, w / 2, h / 2 + 4, used ? "id mid strong halo" : "id mid muted", `${id}`);
-      if (times) this.put(cell, w - 2, 9, "tiny end halo", times);
+      const room = h >= 28 || `${id}`.length * 4 + 14 <= w / 2; // else the thick edge says it
+      if (times && room) this.put(cell, w - 2, 9, "tiny end halo", times);
       return;
     }
     this.put(cell, 4, 13, used ? "id strong halo" : "id muted", `${id}`);

@@ -1,12 +1,13 @@
 // The controls: moving, searching, following.
 
 import { button, html } from "./html.js";
-import { TWO_BLOCKS, blocksOf, namesIn, search } from "./model.js";
+import { TWO_BLOCKS, blocksOf } from "./effects.js";
 import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
 import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
 import { save } from "./save.js";
+import { namesIn, search } from "./search.js";
 import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { dials, isDial, marksOf, markText } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
@@ -236,7 +237,9 @@ export class Player {
     this.caption.replaceChildren(html("b", {}, `Step ${this.step}: ${event.event}${of}${group}`), " ", event.caption);
     const byKind = new Map();
     for (const effect of event.effects) {
-      const text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
+      let text = TWO_BLOCKS.has(effect[0]) ? `${effect[1]} \u2192 ${effect[2]}` : `${effect[1]}`;
+      const gap = this.state.gaps.get(effect[1]);
+      if (effect[0] === "hit") text += gap ? ` from place ${gap.rank}` : " in use";
       byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
     }
     this.changes.replaceChildren(...[...byKind].map(([kind, all]) => {

@@ -22,20 +22,20 @@ const CELLS = [
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
 /** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
-const STRIP = { h: 20, gy: 5, before: 22, behind: 72, detail: 3 }, BADGE = 36;
+const STRIP = { h: 20, gy: 5, before: 22, detail: 3 }, BADGE = 36;
 
 /** Rows of cells in two pools with these numbers of columns. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
 
 function strips({ gpu, cpu, size, room, height, narrow, marks }) {
-  const behind = STRIP.behind + (marks ? BADGE : 0);
+  const owners = narrow ? 86 : 72, behind = owners + (marks ? BADGE : 0);
   const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1), columns = (count) => Math.ceil(count / most);
   const [g, c] = narrow ? [1, 1] : [columns(gpu), columns(cpu)];
   const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - STRIP.before - behind) / size);
   const rows = narrow ? gpu + cpu : rowsOf(gpu, cpu, g, c || 1);
   if (size > 8 || slot < 22 || rows > most) return null;
   const w = slot * size, gx = STRIP.before + behind;
-  return { ...STRIP, behind, owners: STRIP.behind, slot, w, gx, g, c: c || 1, rows };
+  return { ...STRIP, behind, owners, slot, w, gx, g, c: c || 1, rows };
 }
 
 /** Contiguous memory: units without gaps, a round number of them per row. */
@@ -88,7 +88,7 @@ export function plan(run, width = WIDE) {
   const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
-  const queues = most.queued ? header.queues.length * QUEUE + 6 : 0;
+  const queues = most.queued ? (header.queues.length + run.updates) * QUEUE + 6 : 0;
   const below = lists.length * LIST + queues + 8, legend = narrow ? 132 : 36;
   const room = (narrow ? TALL : STAGE) - HEAD - below - legend;
 

@@ -28,10 +28,16 @@ export function drawLegend(stage, state, event, changed) {
   if (!layout.contiguous) entry("thick, \u00d72: shared", box("thick"));
   if (caching) {
     entry("upper corner: cached", both(box("thin"), path("m12 0h-6l6 6z", "mark hollow")));
-    entry("lower corner: computed", both(box("thin"), path("m12 11h-6l6 -6z", "mark")));
+    if (run.computes) entry("lower corner: computed", both(box("thin"), path("m12 11h-6l6 -6z", "mark")));
     entry("grey: cached, unused", box("thin waiting"));
   }
   if (state.nullBlock !== null) entry("crossed: null block", both(box("thin"), path("l12 11m0 -11l-12 11", "cross")));
+  const letter = (text) => (bx, by) => layer.text(bx + 6, by + 10, text, "mid strong");
+  if (run.ahead) entry("written, token not known yet", letter("?"));
+  if (state.preempted.size) entry("was preempted", letter("\u21ba"));
+  if (state.gaps.size) {
+    entry("a hit left the list here", (bx, by) => stage.over.path(`M${bx + 6} ${by + 2}l-4 7h8z`, "gap"));
+  }
   const [mark] = marksOf(event);
   if (mark && !isDial(mark)) {
     entry(`shaded: ${short(mark.name, 48)}`, (bx, by) => [1, 2, 3, 4].forEach((strong, i) =>

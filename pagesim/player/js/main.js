@@ -1,9 +1,9 @@
 /*
  * The player: steps through a timeline file, forwards and backwards, without dependencies.
  *
- * It starts here, with its theme, its memory and its hooks. read.js and model.js understand the file,
- * layout.js places things, view.js, queues.js and occupancy.js draw, and controls.js handles input. A page
- * contains all of them as one script: bundle/player.js, made by `make web`.
+ * It starts here, with its theme, its memory and its hooks. read.js, state.js, effects.js and model.js
+ * understand the file, layout.js places things, view.js, queues.js and occupancy.js draw, and
+ * controls.js handles input. A page contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:

@@ -1,7 +1,7 @@
 // The layer over the pools: what this step did, from where to where, and the numbers on blocks.
 
 import { marked } from "./marks.js";
-import { TWO_BLOCKS } from "./model.js";
+import { TWO_BLOCKS } from "./effects.js";
 import { CHANGES } from "./text.js";
 
 /** Dashed frames around what this step changed, with the signs for how; neighbours share one. */

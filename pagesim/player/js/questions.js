@@ -1,6 +1,6 @@
 // Questions: which blocks a step is about to change, asked before it is made.
 
-import { blocksOf } from "./model.js";
+import { blocksOf } from "./effects.js";
 import { isCount } from "./read.js";
 import { listWord, nameText, plural } from "./text.js";
 

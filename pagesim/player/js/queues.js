@@ -22,8 +22,8 @@ export function drawQueues(stage, state, event, view, top) {
       const first = state.first(names[i]), hit = { seq: first };
       const computes = tokens.has(names[i]);
       const name = brief ? nameText(first) : requestText(names[i], first);
-      const sign = view.differ.has(first) ? "\u2260 " : "";
-      const text = sign + short(name, 18) + (computes ? ` +${tokens.get(names[i])}` : "");
+      const sign = view.differ.has(first) ? "\u2260 " : "", again = state.preempted.has(names[i]) ? " \u21ba" : "";
+      const text = sign + short(name, 18) + again + (computes ? ` +${tokens.get(names[i])}` : "");
       const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
       stage.spots.chips.set(names[i], [x, y, width, 16]);
       if (x + width > stage.layout.width - MARGIN - more) break;
@@ -39,6 +39,35 @@ export function drawQueues(stage, state, event, view, top) {
     under.text(x + 3, y + 12, `+${names.length - i}`, "muted");
     const hidden = [...Array(names.length - i).keys()].some((k) => entered.has(`${key} ${i + k}`));
     if (hidden) over.rect(x - 1, y - 2, 46, 20, "frame");
+  });
+  if (run.updates) drawFlight(stage, state, event, top + state.queues.size * QUEUE);
+}
+
+/** The steps whose output is not known yet: who computes how many tokens. */
+function drawFlight(stage, state, event, y) {
+  const { under, over, run, layout } = stage, queued = new Set([...state.queues.values()].flat());
+  under.text(MARGIN, y + 12, "in flight", "strong");
+  let x = MARGIN + 92;
+  if (!state.flight.length) under.text(x, y + 12, "nothing", "muted");
+  state.flight.forEach(({ step, rows }, i) => {
+    const em = layout.narrow ? 7.6 : 6.9, name = `step ${step}`, left = x;
+    const end = left + (layout.width - MARGIN - left) / (state.flight.length - i) - 8;
+    under.text(x + 5, y + 12, name, "strong");
+    x += name.length * em + 14;
+    let shown = 0;
+    for (const [request, first, tokens] of rows) {
+      const text = queued.has(request) ? `+${tokens}` : "\u2717", width = 14 + text.length * em + 6;
+      if (x + width > end - (shown + 1 < rows.length ? 34 : 0)) break;
+      stage.swatch(x, y + 2.5, 11, 11, "", run.look(first ?? request), { seq: first ?? request });
+      under.text(x + 14, y + 12, text, "");
+      x += width;
+      shown += 1;
+    }
+    if (shown < rows.length) under.text(x, y + 12, `+${rows.length - shown}`, "muted");
+    if (shown < rows.length) x += 30;
+    under.rect(left, y, x - left, 16, "thin", "transparent");
+    if (event?.event === "schedule" && event.step === step) over.rect(left - 2, y - 2, x - left + 4, 20, "frame");
+    x += 8;
   });
 }
 

@@ -1,7 +1,7 @@
 // The block tables, left of the pools: in full as in the figures, or one line each.
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
-import { namesIn } from "./model.js";
+import { namesIn } from "./search.js";
 import { nameText, plural, short } from "./text.js";
 
 /** Whether the reader follows a block or one of its owners. */
@@ -49,10 +49,11 @@ function tablesInFull(stage, state, changed, view) {
       }
       if (slot >= 6) for (let i = 1; i < size; i++) layer.rect(x + i * slot, y, 0.01, ROW, "tick");
       layer.rect(x, y, slot * size, ROW, "row", "transparent", pick);
-      for (let i = 0; i < here && k * size + i < table.known; i++) {
+      for (let i = 0; i < here; i++) {
         const word = { block: id, word: { name: table.name, position: k * size + i } };
         layer.rect(x + i * slot, y, slot, ROW, "", "transparent", word);
-        const text = stage.label(table.tokens[k * size + i]), sized = stage.layout.fits(text, slot - 2);
+        const at = k * size + i, text = at < table.known ? stage.label(table.tokens[at]) : "?";
+        const sized = stage.layout.fits(text, slot - 2);
         if (sized === null) continue;
         if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
         else layer.text(x + (i + 0.5) * slot, y + 12.5, text, `mid ${ink}${sized}`, word);
@@ -158,9 +159,9 @@ function slots(stage, state, event, view, y) {
     const filled = k * size + i < table.filled;
     const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
     layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
-    const known = filled && k * size + i < table.known;
-    const text = known ? stage.label(table.tokens[k * size + i]) : "", sized = stage.layout.fits(text, width - 2);
-    const word = known ? { ...pick, word: { name, position: k * size + i } } : pick;
+    const known = k * size + i < table.known, said = known ? stage.label(table.tokens[k * size + i]) : "?";
+    const text = filled ? said : "", sized = stage.layout.fits(text, width - 2);
+    const word = filled ? { ...pick, word: { name, position: k * size + i } } : pick;
     if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
     layer.rect(x, top, width, ROW, "", "transparent", word);
   }

@@ -34,7 +34,9 @@ export function describeBlock(run, s, id, label) {
   if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
   const said = marks.join(", "), tail = said && ` ${said[0].toUpperCase()}${said.slice(1)}.`;
-  if (id === s.nullBlock) return `${where}: the null block; it replaces blocks that left the sliding window.`;
+  if (id === s.nullBlock) {
+    return `${where}: the null block: it is never handed out, and stands for blocks that left a sliding window.`;
+  }
   if (s.refs[id] === 0) {
     const place = s.placeOf(id), stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
     return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;

@@ -1,17 +1,18 @@
 // The picture of one step.
 
 import { Cells } from "./cells.js";
-import { HEAD, LIST, MARGIN, plan } from "./layout.js";
+import { TWO_BLOCKS } from "./effects.js";
+import { HEAD, MARGIN, plan } from "./layout.js";
 import { drawLegend } from "./legend.js";
+import { drawLists } from "./lists.js";
 import { litSlots } from "./marks.js";
-import { PATTERNS, TWO_BLOCKS } from "./model.js";
+import { PATTERNS } from "./model.js";
 import { Motion, Spots } from "./motion.js";
 import { arrows, drawMarks, outline } from "./overlay.js";
 import { drawQueues } from "./queues.js";
 import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
 import { drawTrace } from "./trace.js";
-import { short } from "./text.js";
 
 /** Block → the kinds of an event's effects on it. */
 function changesOf(event) {
@@ -106,7 +107,8 @@ export class Stage {
     this.lit = litSlots(event, state.blockSize);
     this.cells.draw(state, this.owners(state), view);
     drawTables(this, state, event, changed, view);
-    this.drawLists(state, event, changed, view);
+    const below = drawLists(this, state, changed, view);
+    if (run.most.queued) drawQueues(this, state, event, view, below);
     arrows(this, event);
     outline(this, changed, view);
     drawMarks(this, event, state);
@@ -123,52 +125,4 @@ export class Stage {
     this.under.rect(x, y, w, h, className, color, hit);
     if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);
   }
-
-  /** The lists of blocks, front first; those kept in the order of their ids as ranges. */
-  drawLists(state, event, changed, view) {
-    const { layout, run } = this, layer = this.under, label = 92;
-    let y = HEAD + layout.body + 14;
-    for (const number of layout.lists) {
-      const [name, order] = run.header.lists[number], ids = state.idsIn(number);
-      const front = order === "sorted" ? "" : number ? "front" : "next";
-      layer.text(MARGIN, y + 12, short(name, 15), "strong");
-      if (front && ids.length && !view.hideNext) {
-        layer.text(MARGIN + label, y - 5, `\u25be ${front}`, "strong small");
-      }
-      if (!ids.length) layer.text(MARGIN + label, y + 12, "empty", "muted");
-      const chips = order === "sorted" ? ranges(ids) : ids.map((id) => ({ text: `${id}`, ids: [id] }));
-      let x = MARGIN + label, shown = 0;
-      for (const { text, ids: those } of chips) {
-        const width = Math.max(`${state.total - 1}`.length, text.length) * (layout.narrow ? 7.4 : 6.5) + 9;
-        if (x + width > layout.width - MARGIN - (shown + 1 < chips.length ? 40 : 0)) break;
-        for (const id of those) this.spots.lists.set(id, [x, y, width, 16]);
-        const pick = { block: those[0] }, first = front && !shown && !view.hideNext;
-        layer.rect(x, y, width, 16, first ? "thick" : "thin", "transparent", pick);
-        layer.text(x + width / 2, y + 12, text, first ? "mid strong" : "mid", pick);
-        if (those.some((id) => changed.has(id))) this.over.rect(x - 2, y - 2, width + 4, 20, "frame");
-        if (view.selected?.kind === "block" && those.includes(view.selected.value)) {
-          layer.rect(x, y, width, 16, "chosen");
-        }
-        x += width + 2;
-        shown += 1;
-      }
-      for (const { ids: those } of chips.slice(shown)) {
-        for (const id of those) this.spots.lists.set(id, [x, y, 26, 16]);
-      }
-      if (shown < chips.length) layer.text(x + 4, y + 12, `+${chips.length - shown}`, "muted");
-      y += LIST;
-    }
-    if (run.most.queued) drawQueues(this, state, event, view, y);
-  }
-}
-
-/** Ids in ascending order as [{text: "3–7", ids}, …]. */
-function ranges(ids) {
-  const found = [];
-  for (const id of ids) {
-    if (found.length && found.at(-1).at(-1) === id - 1) found.at(-1).push(id);
-    else found.push([id]);
-  }
-  const told = (those) => (those.length > 1 ? `${those[0]}\u2013${those.at(-1)}` : `${those[0]}`);
-  return found.map((those) => ({ ids: those, text: told(those) }));
 }

@@ -1,0 +1,94 @@
+// The lists of blocks without owners, front first: which one is taken next, what is cached, what a hit took.
+
+import { HEAD, LIST, MARGIN } from "./layout.js";
+import { short } from "./text.js";
+
+const LABEL = 92, MORE = 40, BACK = 34; // the room for a list's name, for "+12", and for "back"
+
+/** Draw all lists; returns where the next row begins. */
+export function drawLists(stage, state, changed, view) {
+  const { layout, run, under } = stage;
+  let y = HEAD + layout.body + 14;
+  for (const number of layout.lists) {
+    const [name, order] = run.header.lists[number];
+    under.text(MARGIN, y + 12, short(name, 15), "strong");
+    if (order === "sorted") drawRow(stage, state, changed, view, y, { number, chips: ranges(state.idsIn(number)) });
+    else {
+      const chips = state.idsIn(number).map((id) => ({ text: `${id}`, ids: [id] }));
+      drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next" });
+    }
+    if (!number && state.nullBlock !== null) {
+      const told = layout.narrow ? "is null" : "is the null block: it is never handed out";
+      under.text(layout.width - MARGIN, y - 5, `block ${state.nullBlock} ${told}`, "end muted small");
+    }
+    y += LIST;
+  }
+  return y;
+}
+
+function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) {
+  const { layout, under, over, spots } = stage, left = MARGIN + LABEL, places = new Map();
+  if (!chips.length) under.text(left, y + 12, "empty", "muted");
+  else if (front && !view.hideNext) under.text(left, y - 5, `\u25be ${front}`, "strong small");
+  const digits = `${state.total - 1}`.length, em = layout.narrow ? 7.4 : 6.5;
+  const wide = ({ text }) => Math.max(digits, text.length) * em + 9;
+  let x = left;
+  for (const chip of fitting(chips, layout.width - MARGIN - left, wide, Boolean(front))) {
+    if (chip.hidden) { // the middle of a queue, the end of a sorted list
+      for (const id of chip.hidden.flatMap(({ ids }) => ids)) spots.lists.set(id, [x, y, 26, 16]);
+      under.text(x + 4, y + 12, `+${chip.hidden.length}`, "muted");
+      x += MORE;
+      continue;
+    }
+    const { text, ids } = chip, width = wide(chip), pick = { block: ids[0] };
+    for (const id of ids) spots.lists.set(id, [x, y, width, 16]);
+    const first = front && x === left && !view.hideNext, cached = front && state.isCached(ids[0]);
+    under.rect(x, y, width, 16, `${first ? "thick" : "thin"}${cached ? " waiting" : ""}`, "transparent", pick);
+    if (cached) under.path(`M${x + width} ${y}h-6l6 6z`, "mark hollow");
+    places.set(ids[0], x);
+    under.text(x + width / 2, y + 12, text, first ? "mid strong" : "mid", pick);
+    if (ids.some((id) => changed.has(id))) over.rect(x - 2, y - 2, width + 4, 20, "frame");
+    if (view.selected?.kind === "block" && ids.includes(view.selected.value)) under.rect(x, y, width, 16, "chosen");
+    x += width + 2;
+  }
+  if (!front) return;
+  if (chips.length > 1) under.text(x + 4, y + 12, "back", "muted small");
+  places.set(null, x);
+  for (const at of gapsIn(state.gaps, number)) {
+    if (places.has(at)) over.path(`M${places.get(at) - 1} ${y + 17}l-4 6h8z`, "gap");
+  }
+}
+
+/** The chips for which there is room, and {hidden: those that have none}: of a queue both ends are shown. */
+function fitting(chips, room, wide, isQueue) {
+  const space = (some) => some.reduce((sum, chip) => sum + wide(chip) + 2, 0);
+  const all = room - (isQueue ? BACK : 0);
+  if (space(chips) <= all) return chips;
+  let head = 0, used = MORE;
+  while (used + wide(chips[head]) + 2 <= all) used += wide(chips[head++]) + 2;
+  const tail = isQueue ? Math.floor(head / 3) : 0;
+  const hidden = chips.slice(head - tail, chips.length - tail);
+  return [...chips.slice(0, head - tail), { hidden }, ...chips.slice(chips.length - tail)];
+}
+
+/** Before which blocks of a list, as it is now, those stood that a hit took out of it; null: at its end. */
+function gapsIn(gaps, number) {
+  const found = new Set();
+  for (const gap of gaps.values()) {
+    let { behind } = gap;
+    while (gaps.has(behind)) ({ behind } = gaps.get(behind));
+    if (gap.list === number) found.add(behind);
+  }
+  return found;
+}
+
+/** Ids in ascending order as [{text: "3–7", ids}, …]. */
+function ranges(ids) {
+  const found = [];
+  for (const id of ids) {
+    if (found.length && found.at(-1).at(-1) === id - 1) found.at(-1).push(id);
+    else found.push([id]);
+  }
+  const told = (those) => (those.length > 1 ? `${those[0]}\u2013${those.at(-1)}` : `${those[0]}`);
+  return found.map((those) => ({ ids: those, text: told(those) }));
+}

@@ -1,0 +1,23 @@
+// The search box, and the sequences of an event.
+
+import { blocksOf } from "./effects.js";
+
+export const namesIn = (event) => [
+  event.of, ...event.closed, ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
+  ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
+];
+
+/** A query from the search box → the indices of the events it matches. */
+export function search(run, query) {
+  const text = query.trim(), low = text.toLowerCase();
+  const number = /^(?:block\s*|#)(\d+)$/i.exec(text);
+  const names = [...run.places.keys()].filter((name) => `${name}` === text || `s${name}` === text);
+  for (const [request, first] of run.requests) if (`${request}` === text) names.push(first);
+  const kinds = (event) => event.event === low || event.effects.some((e) => e[0] === low);
+  const said = (event) => event.caption.toLowerCase().includes(low);
+  let test = said;
+  if (number) test = (event) => event.effects.some((e) => blocksOf(e).includes(+number[1]));
+  else if (names.length) test = (event) => namesIn(event).some((name) => names.includes(name));
+  else if (run.events.some(kinds)) test = kinds;
+  return text ? [...run.events.keys()].filter((i) => test(run.events[i])) : [];
+}

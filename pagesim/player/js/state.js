@@ -1,0 +1,229 @@
+// The state of the pages at one step.
+
+import { isCount, isName, list, wrong } from "./read.js";
+import { nameText } from "./text.js";
+
+export const CACHED = 1, COMPUTED = 2;
+
+/**
+ * Everything at one step. A table is never changed but replaced, and its tokens are an array that
+ * only grows (`known` says how much of it counts, `filled` how many slots are written), so copying a
+ * state is cheap. A list is an array with its front at the end, where most blocks come and go.
+ */
+export class State {
+  static begin(header) {
+    const s = new State(), given = header.state;
+    const total = header.num_gpu_blocks + header.num_cpu_blocks;
+    s.poolNames = header.pool_names;
+    s.listNames = header.lists.map(([name]) => name);
+    s.sorted = header.lists.map(([, order]) => order === "sorted");
+    s.blockSize = header.block_size;
+    s.numGpu = header.num_gpu_blocks;
+    s.total = total;
+    for (const name of ["refs", "fill", "taken", "freed"]) s[name] = new Int32Array(total);
+    s.flags = new Uint8Array(total);
+    s.content = new Array(total); // {tokens, first, name}: what was written into a block, and by which table
+    s.tables = new Map();
+    s.slots = { token: 0, internal: 0, reserved: 0 };
+    s.gaps = new Map(); // where the last step's hits stood: block → {list, rank, behind: the block behind it}
+    s.flight = []; // the steps whose output is not known yet: {step, rows: as in `scheduled`}
+    s.preempted = new Set(); // requests that lost their blocks
+    const lists = list(given.lists ?? [], "lists");
+    s.lists = s.listNames.map((name, i) => list(lists[i] ?? [], name).map((id) => s.block(id)).reverse());
+    for (const [id, count] of list(given.refs ?? [], "refs")) {
+      s.refs[s.block(id)] = isCount(count) ? count : wrong(`refs: ${count} owners`);
+    }
+    for (const [key, flag] of [["cached", CACHED], ["computed", COMPUTED]]) {
+      for (const id of list(given[key] ?? [], key)) s.flags[s.block(id)] |= flag;
+    }
+    s.nullBlock = given.null == null ? null : s.block(given.null);
+    const queues = list(given.queues ?? [], "queues");
+    s.queues = new Map(header.queues.map((name, i) => [name, list(queues[i] ?? [], name).filter(isName)]));
+    s.requests = new Map(list(given.requests ?? [], "requests").filter((row) => list(row, "requests").every(isName)));
+    for (const [name, ids, tokens, written] of list(given.tables ?? [], "tables")) {
+      s.open(name, tokens, written, list(ids, "a table").map((id) => s.block(id)));
+    }
+    for (const table of s.tables.values()) s.fillFrom(table, 0);
+    for (let id = 0; id < total; id++) {
+      if (s.flags[id] & CACHED) s.fill[id] = s.blockSize;
+      s.count(id, 1);
+    }
+    return s;
+  }
+
+  copy() {
+    const s = Object.assign(new State(), this);
+    for (const name of ["refs", "fill", "taken", "freed", "flags"]) s[name] = this[name].slice();
+    s.content = this.content.slice();
+    s.tables = new Map(this.tables);
+    s.requests = new Map(this.requests);
+    s.slots = { ...this.slots };
+    s.lists = this.lists.map((ids) => ids.slice());
+    return s;
+  }
+
+  block(id) {
+    return isCount(id) && id < this.total ? id : wrong(`block ${JSON.stringify(id)} does not exist`);
+  }
+
+  pool(id) { return id < this.numGpu ? 0 : 1; }
+  /** Whether a block that has no owner is still found by its content. */
+  isIdle(id) { return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0; }
+  isCached(id) { return (this.flags[id] & CACHED) > 0; }
+  isComputed(id) { return (this.flags[id] & COMPUTED) > 0 && (this.refs[id] > 0 || (this.flags[id] & CACHED) > 0); }
+  /** The blocks of a list, front first. */
+  idsIn(i) { return this.sorted[i] ? this.lists[i].slice().sort((a, b) => a - b) : this.lists[i].slice().reverse(); }
+  /** Where a block waits: {list, name, rank}, or null. */
+  placeOf(id) {
+    const i = this.lists.findIndex((ids) => ids.includes(id));
+    return i < 0 ? null : { list: i, name: this.listNames[i], rank: this.idsIn(i).indexOf(id) + 1 };
+  }
+  /** The tokens in a block's slots, first to last, as far as they are known. */
+  tokensIn(id) {
+    const { tokens, first, name } = this.content[id] ?? {};
+    if (!tokens || id === this.nullBlock) return [];
+    const table = this.tables.get(name), known = table?.tokens === tokens ? table.known : Infinity;
+    return tokens.slice(first, Math.min(first + this.fill[id], known));
+  }
+
+  /** How many slots of a block are written with tokens that are not known yet. */
+  unknownIn(id) {
+    const { tokens, first, name } = this.content[id] ?? {}, table = this.tables.get(name);
+    if (!tokens || table?.tokens !== tokens || id === this.nullBlock) return 0;
+    return Math.max(Math.min(first + this.fill[id], table.filled) - Math.max(table.known, first), 0);
+  }
+
+  /** From entry k on, a table's blocks hold its tokens. */
+  holds(table, k) {
+    for (let i = k; i < table.ids.length; i++) {
+      this.content[table.ids[i]] = { tokens: table.tokens, first: i * this.blockSize, name: table.name };
+    }
+  }
+
+  put(table, change) { this.tables.set(table.name, { ...table, ...change }); }
+  table(name) { return this.tables.get(name) ?? wrong(`there is no table ${JSON.stringify(name)}`); }
+
+  open(name, given, written, ids = []) {
+    if (!isName(name)) wrong("a name is neither a number nor a string");
+    const tokens = list(given, "tokens").slice();
+    this.put({ name, ids, tokens, known: tokens.length, filled: isCount(written) ? written : tokens.length });
+    this.holds(this.tables.get(name), 0);
+  }
+
+  /** A block leaves a list; whether it was in it. */
+  leave(i, id) {
+    const ids = this.lists[i] ?? wrong("there is no such list"), at = ids.lastIndexOf(id);
+    if (at >= 0) ids.splice(at, 1);
+    return at >= 0;
+  }
+
+  /** A hit takes a block out of a list, from any place: which, of those that stood there before the step. */
+  find(i, id) {
+    const ids = this.lists[i], at = ids.lastIndexOf(id);
+    if (at < 0) return false;
+    let rank = ids.length - at;
+    const earlier = [...this.gaps.values()].filter(({ list: other }) => other === i).map((gap) => gap.rank);
+    for (const other of earlier.sort((a, b) => a - b)) if (other <= rank) rank++;
+    this.gaps.set(id, { list: i, rank, behind: ids[at - 1] ?? null });
+    return this.leave(i, id);
+  }
+
+  /** What a table says about its blocks, at the start and when it first appears. */
+  fillFrom(table, sign = 1) {
+    table.ids.forEach((id, k) => {
+      const here = Math.min(Math.max(table.filled - k * this.blockSize, 0), this.blockSize);
+      if (id === this.nullBlock || here <= this.fill[id]) return;
+      this.count(id, -sign);
+      this.fill[id] = here;
+      this.count(id, sign);
+    });
+  }
+
+  /** Add (or with -1 take away) what a block of the first pool contributes to the curve. */
+  count(id, sign) {
+    if (id >= this.numGpu || this.refs[id] === 0) return;
+    const fill = this.fill[id];
+    if (fill === 0) this.slots.reserved += sign * this.blockSize;
+    else {
+      this.slots.token += sign * fill;
+      this.slots.internal += sign * (this.blockSize - fill);
+    }
+  }
+
+  /** The tokens of a table from a position on. Replaying a step writes the same values again. */
+  know(name, first, tokens) {
+    const table = this.table(name);
+    if (first !== table.known) wrong(`${table.known} tokens of a table are known, not ${first}`);
+    for (let i = 0; i < list(tokens, "tokens").length; i++) table.tokens[first + i] = tokens[i];
+    this.put(table, { known: first + tokens.length });
+  }
+
+  /** Positions of a table are written into a block, or found in it. */
+  write(b, name, first, count) {
+    if (!isCount(first) || !isCount(count)) wrong("a position is not a number");
+    const held = name === null ? this.fill[b] + count : first % this.blockSize + count;
+    this.fill[b] = Math.max(this.fill[b], Math.min(held, this.blockSize));
+    if (name === null) return;
+    const table = this.table(name), start = first - (first % this.blockSize);
+    this.content[b] = { tokens: table.tokens, first: start, name };
+    if (first + count > table.filled) this.put(table, { filled: first + count });
+  }
+
+  /** From entry k on, the table holds `ids`. */
+  retable(name, k, ids) {
+    const table = this.table(name);
+    for (const id of list(ids, "a table's ids")) this.block(id);
+    if (!isCount(k) || k > table.ids.length) wrong(`a table has ${table.ids.length} entries, none at ${k}`);
+    this.put(table, { ids: table.ids.slice(0, k).concat(ids) });
+    this.holds(this.table(name), k);
+  }
+
+  /** A request leaves a queue, or enters it at a place. */
+  move([what, queue, place, request, first]) {
+    if (!this.queues.has(queue) || !isName(request)) wrong("a queue that does not exist changes");
+    const names = this.queues.get(queue).slice();
+    if (what === "leave") {
+      if (names[place] !== request) wrong(`${nameText(request)} leaves ${queue}, but it is not there`);
+      names.splice(place, 1);
+    } else {
+      if (!isCount(place) || place > names.length) wrong(`the queue ${queue} has no place ${place}`);
+      names.splice(place, 0, request);
+      if (isName(first)) this.requests.set(request, first);
+    }
+    this.queues = new Map(this.queues).set(queue, names);
+  }
+
+  /** Which steps are in flight, and who was preempted. */
+  proceed({ event, scheduled, queues, step }) {
+    if (event === "schedule" && scheduled.length) this.flight = [...this.flight, { step, rows: scheduled }].slice(-2);
+    if (event === "update_from_output") this.flight = this.flight.filter((one) => one.step !== step);
+    for (const [what, queue, , request] of event === "preempt" ? queues : []) {
+      if (what === "enter" && queue === "waiting") this.preempted = new Set(this.preempted).add(request);
+    }
+  }
+
+  /** Whether a sequence has blocks outside the first pool. */
+  isAway(name) { return this.tables.get(name)?.ids.some((id) => id >= this.numGpu) ?? false; }
+
+  /** The sequence that stands for a request: its first one, if that is known. */
+  first(request) { return this.requests.get(request) ?? request; }
+
+  /** The state as the format writes it. */
+  toJSON() {
+    const having = (flag) => [...this.flags.keys()].filter((id) => this.flags[id] & flag);
+    const computed = [...this.flags.keys()].filter((id) => this.isComputed(id));
+    const queues = [...this.queues.values()], queued = [...new Set(queues.flat())];
+    const requests = queued.filter((name) => this.requests.has(name)).map((name) => [name, this.first(name)]);
+    const written = (t) => (t.filled === t.known ? [] : [t.filled]);
+    return {
+      tables: [...this.tables.values()].map((t) => [t.name, t.ids, t.tokens.slice(0, t.known), ...written(t)]),
+      lists: this.lists.map((_, i) => this.idsIn(i)),
+      refs: [...this.refs.entries()].filter(([, count]) => count > 0),
+      cached: having(CACHED),
+      computed,
+      null: this.nullBlock,
+      queues,
+      ...(requests.length ? { requests } : {}),
+    };
+  }
+}

@@ -1,0 +1,103 @@
+"""What captions are made of: an event by its effects, and the words for blocks and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sized
+
+from pagesim.journal.effects import Effect, Event, Name
+from pagesim.journal.state import State
+
+
+def say(name: Name) -> str:
+    """A name as it is shown: the sequence 3 is s3."""
+    return f"s{name}" if isinstance(name, int) else str(name)
+
+
+def blocks(ids: Iterable[int]) -> str:
+    """'block 7', 'blocks 7, 2 and 5', or 'no block'."""
+    words = [str(block_id) for block_id in ids]
+    if len(words) < 2:
+        return f"block {words[0]}" if words else "no block"
+    if len(words) > 8:
+        return f"{len(words)} blocks ({', '.join(words[:3])} … {words[-1]})"
+    return f"blocks {', '.join(words[:-1])} and {words[-1]}"
+
+
+def tokens(count: int) -> str:
+    """'1 token', or '7 tokens'."""
+    return f"{count} token{'' if count == 1 else 's'}"
+
+
+def pick(items: Sized, one: str, several: str) -> str:
+    """The wording that fits the number of items."""
+    return one if len(items) == 1 else several
+
+
+class Told:
+    """An event, who it is about, and its effects by kind."""
+
+    def __init__(self, event: Event, state: State) -> None:
+        self.event, self.effects, self.state = event, event.effects, state
+        self.who = "" if event.subject is None else say(event.subject)
+        self._of: dict[str, list[Effect]] = {}
+        for effect in event.effects:
+            self._of.setdefault(effect.kind, []).append(effect)
+        null = {effect.block for effect in self.of("null") if effect.index is None}
+        made = {effect.to for effect in self.effects if effect.to is not None} | null
+        self.source = {effect.block: effect.list for effect in self.of("take")}
+        """The lists from which blocks were taken."""
+        self.evicted = self.ids("evict")
+        self.fresh = [block for block in self.ids("take") if block not in {*self.evicted, *made}]
+        """Taken from the free list, and neither for a copy or a swap nor to be the null block."""
+
+    @property
+    def is_v1(self) -> bool:
+        """Whether the run is of vLLM V1: one free list, and a null block from the beginning."""
+        return len(self.state.lists) == 1 and self.state.null_block is not None
+
+    def of(self, kind: str) -> list[Effect]:
+        return self._of.get(kind, [])
+
+    def ids(self, kind: str) -> list[int]:
+        return list(dict.fromkeys(effect.block for effect in self.of(kind)))
+
+    @property
+    def kept(self) -> list[int]:
+        """Blocks that lost an owner and still have one."""
+        owned = ("take", "share", "hit", "unshare", "free")
+        last = {effect.block: effect.kind for effect in self.effects if effect.kind in owned}
+        return [block for block in self.ids("unshare") if last[block] == "unshare"]
+
+    @property
+    def pool(self) -> str:
+        """The pool that content moves to."""
+        return self.state.pool_of(self.of("move")[0].to or 0)
+
+    @property
+    def origin(self) -> str:
+        """Where the fresh blocks came from: 'the front of the free list'."""
+        name = self.source[self.fresh[0]] or "free list"
+        word = name.removeprefix(f"{self.state.pool_of(self.fresh[0])} ")
+        return f"the {word}" if name in self.state.sorted_lists else f"the front of the {word}"
+
+    @property
+    def was_last_resort(self) -> bool:
+        """Whether the evicted blocks came from another list than the free blocks do."""
+        if len(self.state.lists) < 2:
+            return False
+        first = next(iter(self.state.lists))
+        return not self.evicted or self.source.get(self.evicted[0], "") != first
+
+
+def nulls(told: Told) -> list[str]:
+    parts = []
+    for effect in told.of("null"):
+        if effect.index is None:
+            why = f": {told.who} has a sliding window" if told.who else ""
+            parts.append(f"block {effect.block} becomes the null block{why}")
+    if gone := [str(effect.index) for effect in told.of("null") if effect.index is not None]:
+        more = f"entries {', '.join(gone[:-1])} and {gone[-1]}"
+        which = f"{pick(gone, f'entry {gone[0]}', more)} of {told.who or 'the table'}"
+        null = f"the null {blocks(told.ids('null')[-1:])} takes {pick(gone, 'its', 'their')} place"
+        parts.append(f"{which} fell out of the sliding window: {null}")
+    return parts
