@@ -128,7 +128,7 @@ def test_a_victim_goes_to_the_front_and_finds_its_blocks_again() -> None:
     effects = [(effect.kind, effect.block) for effect in run[resume].effects]
     assert effects[:3] == [("hit", 3), ("hit", 4), ("take", 5)], effects
     assert run.at(resume + 1).queues == {"waiting": (), "running": ("b",)}
-    assert run[resume].caption.startswith("b resumes: there is room again")
+    assert run[resume].caption.startswith("b resumes with 9 tokens, which need 3 blocks; ")
 
 
 def test_a_number_as_an_id_names_the_request_as_in_v0() -> None:
