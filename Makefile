@@ -58,11 +58,12 @@ gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU neede
 figures: $(STAMP) ## render the gallery in figures/gallery (FIGURES_ARGS="--only sharing" passes flags on)
 	$(PY) -m figures $(FIGURES_ARGS)
 
-bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulation and, with a GPU, the kernels
+bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulation, a language model on pages and, with a GPU, the kernels
 	$(PY) tests/bench/block_manager.py
 	$(PY) tests/bench/v1.py
 	$(PY) tests/bench/timeline.py
 	$(PY) tests/bench/simulation.py
+	$(PY) -m kernels.bench --llm --check
 	$(PY) -m kernels.bench --if-gpu --out figures/data/roofline.json
 
 lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems, and eslint if it is there

@@ -2,6 +2,7 @@
 
     python -m kernels.bench --out figures/data/roofline.json      (make bench where there is a GPU)
     python -m kernels.bench --dry-run                            every code path, tiny, anywhere
+    python -m kernels.bench --llm                                a language model, also on a CPU
 
 Decode attention reads every key and value once and computes little with it, so memory limits it.
 What counts is useful bytes per second (K and V once, q, out, the table) beside what the same chip
@@ -63,13 +64,18 @@ class Result:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 = done, 1 = nothing to measure here or a kernel answered wrongly."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if "--llm" in given:
+        from kernels.bench import llm
+
+        return llm.main([each for each in given if each != "--llm"])
     parser = argparse.ArgumentParser(prog="python -m kernels.bench", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
     parser.add_argument("--case", action="append", help="measure cases with this name only")
     parser.add_argument("--dry-run", action="store_true", help="tiny shapes; measures nothing")
     parser.add_argument("--if-gpu", action="store_true", help="no GPU is no error (for make)")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     backend = mode.decide()
     if backend.mode != "compiled" and not options.dry_run:
         print(f"kernels.bench: nothing to measure, {backend.reason}; --dry-run tries the code")

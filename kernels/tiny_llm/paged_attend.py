@@ -117,21 +117,23 @@ class Torch:
         keys.flatten(0, 1).index_copy_(0, self.slots, k)
         values.flatten(0, 1).index_copy_(0, self.slots, v)
         out = torch.empty_like(q)
-        for rows, blocks, sequences, mask in self.spans:
+        for span in self.spans:
             # [S · n, Hkv · G, D] -> [S, Hkv, G · n, D]
-            x = q[rows].view(sequences, -1, self.kv_heads, q.shape[1] // self.kv_heads, q.shape[2])
+            x = q[span.rows].view(
+                span.sequences, -1, self.kv_heads, q.shape[1] // self.kv_heads, q.shape[2]
+            )
             n, group = x.shape[1], x.shape[3]
             x = x.permute(0, 2, 3, 1, 4).flatten(2, 3)
-            k_, v_ = (self._gather(cache, blocks, sequences) for cache in (keys, values))
-            y = scaled_dot_product_attention(
-                x, k_, v_, attn_mask=mask if n == 1 else mask.repeat(1, 1, group, 1)
-            )
-            out[rows] = y.unflatten(2, (group, n)).permute(0, 3, 1, 2, 4).reshape(-1, *q.shape[1:])
+            k_, v_ = self._gather(keys, span), self._gather(values, span)
+            mask = span.mask if n == 1 else span.mask.repeat(1, 1, group, 1)
+            y = scaled_dot_product_attention(x, k_, v_, attn_mask=mask)
+            y = y.unflatten(2, (group, n)).permute(0, 3, 1, 2, 4)
+            out[span.rows] = y.reshape(-1, *q.shape[1:])
         return out
 
-    def _gather(self, cache: Tensor, blocks: Tensor, sequences: int) -> Tensor:
-        pages = cache.flatten(1).index_select(0, blocks)
-        return pages.view(sequences, -1, *cache.shape[2:]).transpose(1, 2)  # [S, Hkv, L, D]
+    def _gather(self, cache: Tensor, span: Span) -> Tensor:
+        pages = cache.flatten(1).index_select(0, span.blocks)
+        return pages.view(span.sequences, -1, *cache.shape[2:]).transpose(1, 2)  # [S, Hkv, L, D]
 
     def _spans(self, batch: Any) -> Iterator[Span]:
         tables, _ = batch.gather_tables()
