@@ -1,4 +1,4 @@
-"""A model that nobody trained: an induction circuit whose weights a function sets.
+"""A model without training: an induction circuit whose weights a function sets.
 
 The walk on a map (`maps`) needs one look-up a token: "I stand at k; find the fact `k>c;`; answer
 c." Two layers of attention suffice, and no MLP. Each layer adds to the *residual stream*, the

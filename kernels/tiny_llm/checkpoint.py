@@ -3,7 +3,8 @@
     model = load("Llama-3.2-1B")     # or Qwen2, Qwen3; sharded or not; float32, float16, bfloat16
 
 What this model would compute wrongly is refused by name: unknown model types, windows, quantised
-weights, other activations and positions. Only the folder's own files are read, whatever they say.
+weights, other activations and position encodings. Only files of the folder are read: an index that
+names another place is refused.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def load(
 ) -> Model:
     """The model in a folder, its weights in `dtype` on `device`.
 
-    Raises CheckpointError (a ValueError) that names the file and the key or tensor for whatever is
-    wrong in the folder.
+    Whatever is wrong in the folder raises CheckpointError (a ValueError), which names the file and
+    the key or tensor.
     """
     folder = Path(folder)
     config = read_config(folder / CONFIG)
@@ -57,7 +58,7 @@ def load(
 
 
 def save(model: Model, folder: str | Path) -> None:
-    """Write a Llama as a folder that `load` and transformers read, in the dtype of its weights."""
+    """Write a Llama, in the dtype of its weights, as a folder that `load` and transformers read."""
     config = model.config
     if config.model_type != "llama" or config.rope_scaling:
         raise ValueError(f"only a Llama without rope_scaling can be saved, not {config}")
@@ -71,7 +72,7 @@ def save(model: Model, folder: str | Path) -> None:
 
 
 def read_config(path: Path) -> Config:
-    """The `Config` in a config.json, whichever edition of transformers wrote it."""
+    """The `Config` in a config.json, as transformers 4 or 5 wrote it."""
     given = _json(path)
     try:
         return parse_config(given)
@@ -179,7 +180,7 @@ def _entries(folder: Path) -> dict[str, Entry]:
             if not isinstance(file, str) or not SHARD.fullmatch(file):
                 raise CheckpointError(
                     f"{index}: {quoted(name)} is said to be in {quoted(file)}, "
-                    "which is no safetensors file of this folder"
+                    "which is not the name of a safetensors file"
                 )
         for file in sorted(set(where.values())):
             entries = safetensors.read_header(folder / file)

@@ -102,13 +102,13 @@ def is_walk(given: Map, start: int, tokens: Sequence[int]) -> bool:
 
 
 def encode(text: str, words: bool = False) -> list[int]:
-    """Token ids of letters, or of words between blanks; ValueError names what is no token."""
+    """Token ids of letters, or of words between blanks; ValueError names the first unknown one."""
     ids = {name: token for token, name in enumerate(WORDS if words else LETTERS)}
     names = text.split() if words else "".join(text.split())
     for name in names:
         if name not in ids:
             raise ValueError(
-                f"{name!r} is no {'word' if words else 'letter'} of the maps: "
+                f"{name!r} is not a {'word' if words else 'letter'} of the maps: "
                 f"they are {' '.join(ids)}"
             )
     return [ids[name] for name in names]

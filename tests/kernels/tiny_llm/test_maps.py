@@ -71,10 +71,10 @@ def test_letters_and_words_name_the_same_tokens() -> None:
     assert maps.decode(maps.encode("l>K;"), words=True) == "cave > lake ;"
 
 
-def test_what_is_no_token_is_named() -> None:
-    with pytest.raises(ValueError, match=r"'!' is no letter of the maps: they are > ; \? \. a"):
+def test_an_unknown_letter_or_word_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'!' is not a letter of the maps: they are > ; \? \. a"):
         maps.encode("a>k!")
-    with pytest.raises(ValueError, match="'castle' is no word"):
+    with pytest.raises(ValueError, match="'castle' is not a word"):
         maps.encode("castle > lake ;", words=True)
 
 

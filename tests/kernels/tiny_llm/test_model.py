@@ -84,6 +84,16 @@ def test_dtype_and_head_follow_the_weights() -> None:
     assert 0 < (logits - exact).abs().max() < 0.05 * exact.abs().max()
 
 
+def test_matrices_lie_as_they_are_read_and_leaves_stay_leaves() -> None:
+    model = random_model(CONFIGS["qwen3"])
+    for name, weight in model.weights.items():
+        by_column = weight.t().is_contiguous() if weight.dim() == 2 else False
+        assert by_column == (weight.dim() == 2 and "embed_tokens" not in name)
+    leaves = {name: w.clone().requires_grad_() for name, w in model.weights.items()}
+    trained = Model(model.config, leaves)
+    assert all(trained.weights[name] is leaf for name, leaf in leaves.items())
+
+
 def test_a_wrong_set_of_tensors_is_named() -> None:
     weights = random_model(LLAMA).weights
     norm = "model.norm.weight"

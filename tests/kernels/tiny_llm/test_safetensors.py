@@ -92,15 +92,15 @@ def test_a_lying_header_is_an_error_that_names_file_and_tensor(file: Path, messa
     ("text", "message"),
     [
         (b'{"a": 1, "a": 2}', "'a' twice"),
-        (b"[1, 2]", r"no JSON object, but \[1, 2\]"),
-        (b"{" * 5000, "no JSON object"),
-        (b"[" * 200_000, "no JSON object"),
-        (b"\xff\xfe{}", "no JSON object"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "no JSON object"),
+        (b"[1, 2]", r"not a JSON object, but \[1, 2\]"),
+        (b"{" * 5000, "not a JSON object"),
+        (b"[" * 200_000, "not a JSON object"),
+        (b"\xff\xfe{}", "not a JSON object"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "not a JSON object"),
     ],
-    ids=["key twice", "a list", "cut off", "deep", "no text", "long number"],
+    ids=["key twice", "a list", "cut off", "deep", "not text", "long number"],
 )
-def test_a_header_that_is_no_json_object(file: Path, text: bytes, message: str) -> None:
+def test_a_header_that_is_not_a_json_object(file: Path, text: bytes, message: str) -> None:
     lie(file, dict, text=text)
     with pytest.raises(CheckpointError, match=message):
         read_header(file)
@@ -116,7 +116,7 @@ def test_a_header_has_a_length_that_fits(file: Path, length: int) -> None:
         read_header(file)
 
 
-def test_what_is_no_file_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_or_a_pipe_in_place_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such file"):
         read_header(tmp_path / "nothing")
     with pytest.raises(CheckpointError, match="no such file"):
