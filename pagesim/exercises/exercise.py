@@ -16,7 +16,15 @@ from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN
-from pagesim.exercises.values import SHOWN, difference, equal_values, has_nan, shown, wrong_type
+from pagesim.exercises.values import (
+    SHOWN,
+    difference,
+    equal_values,
+    has_nan,
+    shown,
+    shown_apart,
+    wrong_type,
+)
 from pagesim.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ class Exercise:
     mistakes: Mapping[str, Wrong]
     hints: tuple[str, str, str]
     vllm: tuple[str, ...]
-    """Where the real thing is: ``file: function`` of vLLM 0.6.4.post1."""
+    """Where the real thing is: ``file: function`` of vLLM's ``release``."""
     play: Callable[[Case], Timeline] | None = None
     """The run of a case, to be stepped through."""
     same: Callable[[Any, Any], bool] = equal_values
@@ -56,6 +64,7 @@ class Exercise:
     """How an answer is tried on a case."""
     seconds: float = 2.0
     needs_triton: bool = False
+    release: str = "0.6.4.post1"
 
     @property
     def chapter(self) -> int:
@@ -117,6 +126,7 @@ class Exercise:
         expected = self.expected(*copy.deepcopy(case.args))
         if not answer.problem and self._same(answer.value, expected):
             return None
+        yours, right = shown_apart(answer.value, expected)
         return Verdict(
             self.number,
             self.title,
@@ -124,8 +134,8 @@ class Exercise:
             tried,
             case=case,
             told=self.told(case),
-            yours=answer.problem or shown(answer.value),
-            expected=shown(expected),
+            yours=answer.problem or yours,
+            expected=right,
             why="" if answer.problem else self._why(case, answer.value, expected),
             printed=answer.printed,
             play=self.play,

@@ -119,7 +119,7 @@ def _statement(exercise: Exercise) -> str:
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)
     return (
         f"## {exercise.number} {exercise.title} {'★' * exercise.stars}\n\n"
-        f"{exercise.statement.strip()}\n\nIn vLLM 0.6.4.post1:\n\n{places}"
+        f"{exercise.statement.strip()}\n\nIn vLLM {exercise.release}:\n\n{places}"
     )
 
 

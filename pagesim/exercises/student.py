@@ -59,7 +59,7 @@ def solution(number: str) -> Said:
         )
     keep(number, solution=True)
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)
-    return Said(f"```python\n{exercise.solution}```\n\nIn vLLM 0.6.4.post1:\n\n{places}")
+    return Said(f"```python\n{exercise.solution}```\n\nIn vLLM {exercise.release}:\n\n{places}")
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,15 @@ def difference(yours: Any, expected: Any) -> str:
     return f"They differ first at {place}: {shown(a, 80)}, not {shown(b, 80)}." if place else ""
 
 
+def shown_apart(yours: Any, expected: Any) -> tuple[str, str]:
+    """Both as a student reads them; if they begin alike, from the element on that differs."""
+    a, b = plain(yours), plain(expected)
+    if shown(yours) == shown(expected) and isinstance(a, list) and isinstance(b, list):
+        start = next((i for i, pair in enumerate(zip(a, b, strict=False)) if pair[0] != pair[1]), 0)
+        return f"… {shown(a[start:])}", f"… {shown(b[start:])}"
+    return shown(yours), shown(expected)
+
+
 def shown(value: Any, limit: int = SHOWN) -> str:
     """A value as a student reads it, at most ``limit`` characters."""
     if isinstance(value, Goal):

@@ -97,7 +97,7 @@ def test_kinds_and_nan_are_named_before_the_rule() -> None:
 def test_where_a_long_answer_differs_is_named() -> None:
     long = Case((list(range(9)), 90, 10))
     verdict = SLOTS.judge(long, Answer([*range(89), 0]))
-    assert verdict is not None and verdict.yours.endswith("…") and verdict.expected.endswith("…")
+    assert verdict is not None and (verdict.yours, verdict.expected) == ("… [0]", "… [89]")
     assert verdict.why.startswith("They differ first at [89]: 0, not 89. Token 89 is in logical")
 
 

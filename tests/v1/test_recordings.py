@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pagesim import cli
+from pagesim import cli, exercises
 from pagesim.replay import TraceError, replay_file
 
 DATA = Path(__file__).parents[1] / "data" / "v1"
-RECORDINGS = sorted(DATA.glob("*.jsonl.gz"))
+# Three of them are package data: the final project is graded by them.
+GRADING = Path(exercises.__file__).parent / "ch11" / "recordings"
+RECORDINGS = sorted([*DATA.glob("*.jsonl.gz"), *GRADING.glob("*.jsonl.gz")])
 SHARED = Path(__file__).parents[3] / "shared" / "vllm_v1" / "traces"
 
 pytestmark = pytest.mark.ch07

@@ -1,6 +1,13 @@
 """Blocks, tables, slots."""
 
-from pagesim.exercises.ch02 import free_list, needs_a_block, slot_mapping, slots, write_tokens
+from pagesim.exercises.ch02 import (
+    free_list,
+    free_queue,
+    needs_a_block,
+    slot_mapping,
+    slots,
+    write_tokens,
+)
 
 EXERCISES = (
     slots.EXERCISE,
@@ -8,4 +15,5 @@ EXERCISES = (
     free_list.EXERCISE,
     slot_mapping.EXERCISE,
     write_tokens.EXERCISE,
+    free_queue.EXERCISE,
 )

@@ -1,0 +1,207 @@
+"""11.4: the tokens of one step, without phases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+from pagesim.timeline.record import record
+from pagesim.timeline.run import Timeline
+from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+
+STATEMENT = """
+V1's scheduler knows no prefill and no decode. Every request has tokens that are not computed yet,
+and a step computes as many as the budget allows. Write
+
+```python
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    return scheduled
+```
+
+* `running`: `(name, tokens, computed)` of each running request, in order;
+* `waiting`: `(name, tokens, hit)` of each waiting one, in order; `hit` tokens of it are cached;
+* `budget`: the most tokens of a step; `max_num_seqs`: the most requests that may run;
+* `scheduled`: `(name, tokens)` of each request that computes in this step, in order.
+
+Running requests go first, each with all that it lacks or with what is left of the budget. Then
+waiting ones are admitted in their order, while there is budget and a place. What is cached is not
+computed and costs nothing. Blocks are plentiful, and nothing is preempted.
+
+Example: `tokens_of_a_step([("a", 9, 8), ("b", 30, 20)], [("c", 12, 4)], 16, 8)` is
+`[("a", 1), ("b", 10), ("c", 5)]`: a decodes, b goes on with its prompt, and c lacks 8 tokens, of
+which the budget leaves 5.
+"""
+
+
+def tokens_of_a_step(
+    running: list[tuple[str, int, int]],
+    waiting: list[tuple[str, int, int]],
+    budget: int,
+    max_num_seqs: int,
+) -> list[tuple[str, int]]:
+    """(name, tokens) of each request that computes in the next step of vLLM V1."""
+    ### BEGIN SOLUTION
+    scheduled: list[tuple[str, int]] = []
+    places = max_num_seqs - len(running)
+    for name, tokens, done in running + waiting[:places]:
+        num_tokens = min(tokens - done, budget)
+        if num_tokens > 0:
+            scheduled.append((name, num_tokens))
+            budget -= num_tokens
+    return scheduled
+    ### END SOLUTION
+
+
+Rows = list[tuple[str, int, int]]
+
+
+def _scheduler(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Scheduler:
+    """A scheduler in this state, with blocks of one token, so that any number can be cached."""
+    scheduler = Scheduler(
+        SchedulerConfig(max(budget, max_num_seqs), max_num_seqs, 10**6), CacheConfig(1, 5000)
+    )
+    manager = scheduler.kv_cache_manager
+    for place, (name, tokens, hit) in enumerate(waiting):
+        prompt = range(1000 * place, 1000 * place + tokens)
+        if hit:  # a request with the same beginning has come and gone
+            before = Request(f"before {name}", prompt[:hit], block_size=1)
+            manager.allocate_slots(before, hit)
+            manager.free(before)
+        scheduler.add_request(Request(name, prompt, block_size=1, max_tokens=10**5))
+    for name, tokens, computed in running:
+        request = Request(name, [10**6] * tokens, max_tokens=10**5)
+        scheduler.requests[name] = request
+        manager.allocate_slots(request, computed)
+        request.num_computed_tokens, request.status = computed, RequestStatus.RUNNING
+        scheduler.running.append(request)
+    return scheduler
+
+
+def expected(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> list[Any]:
+    """What the scheduler decides in this state."""
+    output = _scheduler(running, waiting, budget, max_num_seqs).schedule()
+    return list(output.num_scheduled_tokens.items())
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    """One request, then two of each kind, then many."""
+    n = 5 if hidden else 4
+    shown: list[tuple[Rows, Rows, int, int, str]] = [
+        ([], [("a", n, 0)], 16, 8, "one prompt"),
+        ([("a", n + 1, n)], [], 16, 8, "one that decodes"),
+        ([], [("a", 20, 0)], 16, 8, "a prompt beyond the budget"),
+        ([("a", 20, 16)], [], 16, 8, "the rest of a prompt"),
+        ([], [("a", 12, n)], 16, 8, "a hit"),
+        ([("a", n + 1, n)], [("b", n, 0)], 16, 8, "one decodes, one arrives"),
+        ([("a", 40, n)], [("b", n, 0)], 16, 8, "nothing is left for the second"),
+        ([("a", n + 1, n)], [("b", 40, 0)], 16, 8, "a part is left for the second"),
+        ([("a", n + 1, n)], [("b", n, 0), ("c", n, 0)], 16, 2, "one place is left"),
+        ([("a", n + 1, n), ("b", n + 1, n)], [("c", n, 0)], 16, 2, "no place is left"),
+        ([("a", 40, n), ("b", n + 1, n)], [], 16, 8, "nothing is left for the second"),
+        ([], [("a", 12, n), ("b", 12, 0)], 16, 8, "a hit leaves budget"),
+    ]
+    for *values, tag in shown:
+        yield Case(tuple(values), tag=tag)
+    for _ in range(40):
+        yield Case(_random(rng), tag="many")
+
+
+def _random(rng: random.Random) -> tuple[Rows, Rows, int, int]:
+    names = iter("abcdefghijkl")
+    running: Rows = []
+    for _ in range(rng.randrange(5)):
+        tokens = rng.randint(2, 30)
+        computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
+        running.append((next(names), tokens, computed))
+    waiting: Rows = []
+    for _ in range(rng.randrange(5)):
+        tokens = rng.randint(1, 30)
+        waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
+    return running, waiting, rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    running, waiting, budget, max_num_seqs = case.args
+    mine, theirs = [name for name, _ in yours], [name for name, _ in right]
+    total = sum(tokens for _, tokens in yours)
+    if total > budget:
+        return f"That makes {total} tokens, and the budget is {budget}."
+    if len({*mine, *(name for name, *_ in running)}) > max_num_seqs:
+        return f"At most {max_num_seqs} requests may run."
+    if mine != theirs:
+        return f"Running ones go first, then the waiting ones in their order: {', '.join(theirs)}."
+    name = next(a for (a, m), (_, n) in zip(yours, right, strict=True) if m != n)
+    _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
+    return f"{name} has {tokens} tokens and {done} of them are there: it lacks {tokens - done}."
+
+
+def play(case: Case) -> Timeline:
+    """The step as the scheduler takes it."""
+    scheduler = _scheduler(*case.args)
+    with record(scheduler) as run:
+        scheduler.schedule()
+    return run.annotate(title="One step, without phases")
+
+
+EXERCISE = Exercise(
+    number="11.4",
+    title="One step, without phases",
+    stars=2,
+    statement=STATEMENT,
+    reference=tokens_of_a_step,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "prompts_first": Wrong(
+            variant(tokens_of_a_step, "running + waiting[:places]", "waiting[:places] + running"),
+            "Prompts are computed first, as in V0.",
+            "one decodes, one arrives",
+        ),
+        "one_token_each": Wrong(
+            variant(
+                tokens_of_a_step,
+                "in running + waiting[:places]:\n        num_tokens = min(tokens - done, budget)",
+                "in running + waiting[:places]:\n        num_tokens = min("
+                "tokens - done if (name, tokens, done) in waiting else 1, budget)",
+            ),
+            "What runs decodes, one token a step.",
+            "the rest of a prompt",
+        ),
+        "whole_prompts": Wrong(
+            variant(
+                tokens_of_a_step,
+                "num_tokens = min(tokens - done, budget)",
+                "num_tokens = tokens - done if tokens - done <= budget else 0",
+            ),
+            "A prompt that exceeds the budget waits for the next step.",
+            "a prompt beyond the budget",
+        ),
+        "hits_cost": Wrong(
+            variant(
+                tokens_of_a_step,
+                "budget -= num_tokens",
+                "budget -= tokens if (name, tokens, done) in waiting else num_tokens",
+            ),
+            "A cached token counts against the budget, as in V0.",
+            "a hit leaves budget",
+        ),
+        "any_number_runs": Wrong(
+            variant(tokens_of_a_step, "waiting[:places]", "waiting"),
+            "Only tokens are limited.",
+            "one place is left",
+        ),
+    },
+    hints=(
+        "Nothing in the rules asks whether a request decodes. What do all rows have in common?",
+        "A request lacks tokens - computed, or tokens - hit: the same subtraction.",
+        "Go through running + waiting[: max_num_seqs - len(running)]; take min(what it lacks, what "
+        "is left of the budget), and leave out the zeros.",
+    ),
+    vllm=("vllm/v1/core/sched/scheduler.py: Scheduler.schedule",),
+    release="0.33.0",
+    play=play,
+)

@@ -1,0 +1,297 @@
+"""11.5, the final project: vLLM V1's KV cache manager, graded by recordings of vLLM."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pagesim.exercises.ch11 import project_cases
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
+from pagesim.timeline.record import record
+from pagesim.timeline.run import Timeline
+from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request
+
+STATEMENT = """
+The final project. Write the KV cache manager of today's vLLM, for full attention, on top of its
+block pool:
+
+```python
+def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
+    return tables, get_computed_blocks, allocate_slots, free
+```
+
+`tables` is a dict that you keep: the blocks of each request by `request.request_id`. The other
+three are functions:
+
+* `get_computed_blocks(request)`: the list of cached blocks that the request could begin with. It
+  changes nothing. Empty if `pool.enable_caching` is False or `request.skip_reading_prefix_cache` is
+  True. At least one of its tokens must remain to be computed.
+* `allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run)`: make room
+  for `num_new_tokens` more tokens and for `lookahead` slots behind them, never for more than
+  `max_model_len` tokens in all. `hits` are blocks that `get_computed_blocks` found: the request's
+  table is empty then and begins with them, and their tokens are computed in addition to
+  `request.num_computed_tokens`. Returns the list of new blocks, in order, or None, with nothing
+  changed, if there is no room:
+    * a hit without an owner (`ref_cnt` 0) stands in the free queue, so it also costs a free block;
+    * `whole`: there must be room for all `request.num_tokens` tokens, although only the next ones
+      get their blocks; `reserved` is not looked at for this question;
+    * `reserved` free blocks are not to be used;
+    * `watermark_blocks` are not to be used either, for either question, if `others_run` is True and
+      `request.status.name` is not "RUNNING".
+
+  With caching, it also caches the full blocks of the tokens that are known and computed after this
+  step, each once.
+* `free(request)`: give its blocks back, the last one first. A request without a table is ignored.
+
+The pool does the rest: `pool.get_num_free_blocks()`, `pool.get_cached_block(block_hash)` (a list
+with one block, or None), `pool.get_new_blocks(n)`, `pool.touch(blocks)` (one more owner),
+`pool.free_blocks(blocks)` (one owner fewer), `pool.cache_full_blocks(request, table, start, end,
+block_size)` (blocks `start` to `end - 1` of the table). A request has `num_tokens`,
+`num_computed_tokens` and `block_hashes`, one for each full block.
+
+`check` plays short scenes, and then three recordings of vLLM 0.33.0, in which your manager must
+give the same blocks as vLLM after every operation.
+"""
+
+
+def kv_cache_manager(
+    pool: Any, block_size: int, max_model_len: int, watermark_blocks: int
+) -> tuple[Any, Any, Any, Any]:
+    """The tables of a KV cache manager, get_computed_blocks, allocate_slots and free."""
+    ### BEGIN SOLUTION
+    tables: dict[str, list[Any]] = {}
+    num_cached: dict[str, int] = {}
+
+    def get_computed_blocks(request: Any) -> Any:
+        hits: list[Any] = []
+        if pool.enable_caching and not request.skip_reading_prefix_cache:
+            for block_hash in request.block_hashes[: (request.num_tokens - 1) // block_size]:
+                found = pool.get_cached_block(block_hash)
+                if found is None:
+                    break
+                hits += found
+        return hits
+
+    def allocate_slots(
+        request: Any, num_new_tokens: int, hits: Any, lookahead: int, whole: bool, reserved: int,
+        others_run: bool,
+    ) -> Any:  # fmt: skip
+        name = request.request_id
+        table = tables.get(name, []) + hits
+        end = request.num_computed_tokens + len(hits) * block_size + num_new_tokens
+        free = pool.get_num_free_blocks() - sum(block.ref_cnt == 0 for block in hits)
+        if others_run and request.status.name != "RUNNING":
+            free -= watermark_blocks
+
+        def missing(num_tokens: int) -> int:
+            return -(-min(num_tokens, max_model_len) // block_size) - len(table)
+
+        if whole and missing(request.num_tokens) > free:
+            return None
+        num_new_blocks = max(missing(end + lookahead), 0)
+        if num_new_blocks > free - reserved:
+            return None
+        pool.touch(hits)
+        new_blocks = pool.get_new_blocks(num_new_blocks)
+        tables[name] = table + new_blocks
+        if pool.enable_caching:
+            start = num_cached.get(name, len(hits))
+            num_cached[name] = max(min(end, request.num_tokens) // block_size, start)
+            pool.cache_full_blocks(request, tables[name], start, num_cached[name], block_size)
+        return new_blocks
+
+    def free(request: Any) -> None:
+        num_cached.pop(request.request_id, None)
+        pool.free_blocks(tables.pop(request.request_id, [])[::-1])
+
+    return tables, get_computed_blocks, allocate_slots, free
+    ### END SOLUTION
+
+
+class _Theirs:
+    """A student's functions with the methods that a replay calls."""
+
+    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: dict[str, Any]) -> None:
+        watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
+        self.block_pool, self.block_size = pool, config["block_size"]
+        self.tables, self.computed, self.allocate, self.free = make(
+            pool, self.block_size, config["max_model_len"], watermark_blocks
+        )
+        self.evict_blocks, self.reset_prefix_cache = pool.evict_blocks, pool.reset_prefix_cache
+
+    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
+        hits = list(self.computed(request))
+        return KVCacheBlocks((hits,)), len(hits) * self.block_size, 0
+
+    def allocate_slots(
+        self,
+        request: Request,
+        num_new_tokens: int,
+        num_found: int,
+        found: KVCacheBlocks | None,
+        num_lookahead_tokens: int = 0,
+        full_sequence_must_fit: bool = False,
+        reserved_blocks: int = 0,
+        has_scheduled_reqs: bool = True,
+    ) -> KVCacheBlocks | None:
+        hits = list(found.blocks[0]) if found else []
+        new = self.allocate(
+            request,
+            num_new_tokens,
+            hits,
+            num_lookahead_tokens,
+            full_sequence_must_fit,
+            reserved_blocks,
+            has_scheduled_reqs,
+        )
+        return None if new is None else KVCacheBlocks((new,))
+
+    def get_block_ids(self, name: str) -> tuple[list[int]]:
+        table: list[KVCacheBlock] = self.tables.get(name, [])
+        return ([block.block_id for block in table],)
+
+    def get_num_common_prefix_blocks(self, name: str) -> list[int]:
+        return [0]
+
+    def cache_blocks(self, request: Request, num_tokens: int) -> None:
+        """Only asked where nothing is cached."""
+
+    def remove_skipped_blocks(self, name: str, num_tokens: int) -> None:
+        """Only asked where there is no window."""
+
+    @property
+    def usage(self) -> float:
+        return self.block_pool.get_usage()
+
+
+class _TheirPlayer(KVCacheManagerPlayer):
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self.make = make
+
+    def start(self, config: dict[str, Any]) -> None:
+        V1Player.start(self, config)
+        pool = BlockPool(config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
+        theirs: Any = _Theirs(self.make, pool, config)
+        self.subject = self.manager = theirs
+        self.found = type(self.requests)()
+
+
+def call(kv_cache_manager: Callable[..., Any], case: Case) -> Any:
+    """What each operation returns, and the state behind it, with the student's manager."""
+    return project_cases.observed(_TheirPlayer(kv_cache_manager), *case.args)
+
+
+def expected(config: dict[str, Any], ops: list[project_cases.Op]) -> Any:
+    """The same with V1's manager."""
+    return project_cases.observed(KVCacheManagerPlayer(), config, ops)
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    """Short scenes, then the recordings, or random operations of other seeds."""
+    yield from project_cases.scenes(3 if hidden else 4)
+    if hidden:
+        for size in (1, 3, 5, 8):
+            for caching in (False, True):
+                yield project_cases.random_case(rng, size, caching)
+    else:
+        for path in sorted(Path(__file__).with_name("recordings").iterdir()):
+            yield project_cases.recording(path)
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    """The first operation after which something differs."""
+    place = next(i for i, pair in enumerate(zip(yours, right, strict=True)) if pair[0] != pair[1])
+    op, args = case.args[1][place]
+    mine, theirs = yours[place], right[place]
+    what = next(each for each in theirs if mine.get(each) != theirs[each])
+    told = " ".join(f"{key}={value!r:.60}" for key, value in args.items())
+    return (
+        f"Operation {place}, {op} {told}: {what} is {theirs[what]} in vLLM, and {mine.get(what)} "
+        f"with yours. {_RULES.get(what, '')}"
+    ).strip()
+
+
+_RULES = {
+    "returned": "Look at what it asks for, and at how many blocks it may use.",
+    "free": "The last block of a table is given back first; a hit leaves the queue.",
+    "ref": "Each table that a block is in is an owner.",
+    "cached": "A full block is cached when its tokens are known and computed, and once.",
+}
+
+
+def play(case: Case) -> Timeline:
+    """The operations on V1's manager."""
+    config, ops = case.args
+    player = KVCacheManagerPlayer()
+    player.start(config)
+    with record(player.manager) as run:
+        for op, args in ops:
+            getattr(player, f"op_{op}")(**args)
+    return run.annotate(title="The same operations, as vLLM does them")
+
+
+EXERCISE = Exercise(
+    number="11.5",
+    title="Final project: V1's KV cache manager",
+    stars=3,
+    statement=STATEMENT,
+    reference=kv_cache_manager,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "freed_first_to_last": Wrong(
+            variant(kv_cache_manager, "[])[::-1])", "[]))"),
+            "A table is given back in its own order.",
+            "it leaves",
+        ),
+        "a_hit_is_the_whole_prompt": Wrong(
+            variant(kv_cache_manager, "(request.num_tokens - 1)", "request.num_tokens"),
+            "What is cached need not be computed.",
+            "all of it is cached",
+        ),
+        "hits_cost_nothing": Wrong(
+            variant(kv_cache_manager, " - sum(block.ref_cnt == 0 for block in hits)", ""),
+            "A hit takes no block, so it needs none.",
+            "hits stand in the free queue",
+        ),
+        "hits_have_no_owner": Wrong(
+            variant(kv_cache_manager, "        pool.touch(hits)\n", ""),
+            "A block that is found is in the table; that is all.",
+            "the same prompt again",
+        ),
+        "caches_the_whole_prompt": Wrong(
+            variant(kv_cache_manager, "min(end, request.num_tokens)", "request.num_tokens"),
+            "The tokens of a prompt are known, so its blocks can be cached.",
+            "a part of a prompt",
+        ),
+        "watermark_for_all": Wrong(
+            variant(
+                kv_cache_manager, 'if others_run and request.status.name != "RUNNING":', "if True:"
+            ),
+            "The watermark is never to be used.",
+            "the watermark",
+        ),
+    },
+    hints=(
+        "Begin without caching: hits is always empty, and a table grows by the blocks that are "
+        "missing. The first scenes ask for no more.",
+        "Ask everything before you change anything: how many blocks the table will have, how many "
+        "of the hits stand in the free queue, how many blocks are free for this request.",
+        "Then touch the hits, take the new blocks, and cache: from the first block not yet cached "
+        "(behind the hits at first) to min(tokens after this step, num_tokens) // block_size.",
+    ),
+    vllm=(
+        "vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks, allocate_slots",
+        "vllm/v1/core/kv_cache_manager.py: KVCacheManager.free",
+        "vllm/v1/core/single_type_kv_cache_manager.py: SingleTypeKVCacheManager",
+    ),
+    release="0.33.0",
+    play=play,
+    call=call,
+    seconds=5.0,
+)
