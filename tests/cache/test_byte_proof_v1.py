@@ -53,7 +53,8 @@ def test_a_prompt_aborted_half_way_leaves_only_blocks_that_are_computed() -> Non
 def test_a_chunk_struck_from_its_step_leaves_blocks_that_count_as_computed() -> None:
     """By priority, a request may be preempted in the very step in which it was given its blocks.
 
-    They were cached at once, as those of every step are. But this step does not compute them.
+    They were cached at once, as those of every step are. But this step does not compute them. Seen
+    on release 0.33.0 itself: the same five steps, the same blocks.
     """
     engine = Engine(8, max_num_batched_tokens=8, policy="priority", long_prefill_token_threshold=5)
     engine.add("low", text(24), priority=1)
