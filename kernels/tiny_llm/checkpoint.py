@@ -24,7 +24,7 @@ from kernels.tiny_llm.model import Model
 from kernels.tiny_llm.safetensors import CheckpointError, Entry, open_file, parse_json, quoted
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**26, 2**31, 4096
+MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**24, 2**31, 4096
 HEAD, EMBEDDINGS = "lm_head.weight", "model.embed_tokens.weight"
 
 FAMILIES = ("llama", "qwen2", "qwen3")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,8 @@ from typing import Any, BinaryIO
 import torch
 
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
-MAX_HEADER = 100_000_000
-"""The format's own bound; a header takes about 100 bytes a tensor."""
+MAX_HEADER = 2**24
+"""A header takes about 100 bytes a tensor, and the largest models have some thousand tensors."""
 
 
 class CheckpointError(ValueError):
@@ -74,11 +75,10 @@ def read_tensors(entries: Mapping[str, Entry]) -> Iterable[tuple[str, torch.Tens
                 if entry.path != path:
                     continue
                 file.seek(entry.begin)
-                wanted = math.prod(entry.shape) * entry.dtype.itemsize
-                data = bytearray(file.read(wanted))
-                if len(data) != wanted:
+                tensor = torch.empty(entry.shape, dtype=entry.dtype)
+                if file.readinto(tensor.flatten().view(torch.uint8).numpy()) != tensor.nbytes:
                     raise CheckpointError(f"{path}: the tensor {name!r} is cut off")
-                yield name, torch.frombuffer(data, dtype=entry.dtype).reshape(entry.shape)
+                yield name, tensor
 
 
 def write(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -156,7 +156,6 @@ def _entry(path: Path, name: str, fields: Any, start: int) -> tuple[Entry, int]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"{quoted(twice)} twice")
     return found

@@ -273,10 +273,11 @@ def test_a_tied_head_may_be_in_the_file_if_it_is_the_embeddings(folder: Path) ->
     found[HEAD] = found[EMBEDDINGS]
     safetensors.write(folder / WEIGHTS, found)
     assert HEAD not in load(folder).weights
-    found[HEAD] = torch.ones(2, 2)
-    safetensors.write(folder / WEIGHTS, found)
-    with pytest.raises(CheckpointError, match=NOT_TIED):
-        load(folder)
+    for shape in ((2, 2), (0, 8), ()):
+        found[HEAD] = torch.ones(shape)
+        safetensors.write(folder / WEIGHTS, found)
+        with pytest.raises(CheckpointError, match=NOT_TIED):
+            load(folder)
 
 
 @pytest.mark.parametrize(

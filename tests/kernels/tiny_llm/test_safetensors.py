@@ -106,6 +106,13 @@ def test_a_header_that_is_not_a_json_object(file: Path, text: bytes, message: st
         read_header(file)
 
 
+def test_a_long_header_with_a_name_twice_is_soon_refused(file: Path) -> None:
+    many = ", ".join(f'"{i}": 0' for i in range(50_000))
+    lie(file, dict, text=f'{{{many}, "7": 1}}'.encode())
+    with pytest.raises(CheckpointError, match="'7' twice"):
+        read_header(file)
+
+
 @pytest.mark.parametrize("length", [0, 1, 5000, 2**40, 2**64 - 1])
 def test_a_header_has_a_length_that_fits(file: Path, length: int) -> None:
     raw = file.read_bytes()
