@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from os import PathLike
+from typing import Any
 
 from pagesim.files import replacing
-from pagesim.journal.effects import Name
 from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
 from pagesim.timeline.run import Timeline
@@ -34,16 +33,14 @@ def notebook_output(run: Timeline, title: str | None = None) -> str:
     return notebook_html(file_of_run, title=title, alt=described(run), static_svg=picture)
 
 
-def packed_for_player(
-    run: Timeline, title: str | None, sequences: Sequence[Name] = ()
-) -> tuple[bytes, str]:
-    """The file for the player, and its title; ``sequences`` are names in the order of colours."""
+def packed_for_player(run: Timeline, title: str | None, **extras: Any) -> tuple[bytes, str]:
+    """The file for the player, and its title; ``extras`` are more keys of its header."""
     title = title or run.notes.title or "What happened to the pages"
     if len(run) > MAX_EVENTS:
         which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
         title = f"{title} ({which})"
     shown = run[:MAX_EVENTS]
-    return packed(shown, title=title, sequences=list(sequences)), title
+    return packed(shown, title=title, **extras), title
 
 
 def still_picture(run: Timeline) -> str:

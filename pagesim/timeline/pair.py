@@ -18,6 +18,8 @@ class Compared:
 
     runs: tuple[Timeline, Timeline]
     titles: tuple[str, str]
+    clocks: tuple[list[float], list[float]] = ([], [])
+    """When each call of ``schedule()`` had ended, in seconds; empty without a simulation."""
 
     @property
     def title(self) -> str:
@@ -40,8 +42,11 @@ class Compared:
     def _files(self) -> list[bytes]:
         one, other = self.runs
         sequences = list(dict.fromkeys(one.sequences + other.sequences))  # one colour in both
-        pairs = zip(self.runs, self.titles, strict=True)
-        return [packed_for_player(run, title, sequences)[0] for run, title in pairs]
+        each = zip(self.runs, self.titles, self.clocks, strict=True)
+        return [
+            packed_for_player(run, title, sequences=sequences, clock=clock)[0]
+            for run, title, clock in each
+        ]
 
     def _alt(self) -> str:
         pairs = zip(self.titles, self.runs, strict=True)
@@ -51,9 +56,11 @@ class Compared:
 def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
     """Two runs linked: the player steps both together, and marks what differs.
 
-    ``a`` and ``b`` are timelines, or simulations that were recorded (``record=True``). Where both
-    have a scheduler, a step is a call of ``schedule()``, otherwise an event. A sequence is compared
-    with the one of the same name. ``titles`` stand above the two; by default their own. TypeError
+    ``a`` and ``b`` are timelines, or simulations that were recorded (``record=True``), of one
+    engine or of two. Where both have a scheduler, a step is a call of ``schedule()``, otherwise an
+    event; two simulations can also be stepped by their clocks. A line for each says who runs, and
+    counts hits, preemptions and the blocks held. A sequence is compared with the one of the same
+    name. ``titles`` stand above the two; by default their own. TypeError
     for anything else, UsageError for a simulation without a timeline.
     """
     runs = _run("a", a), _run("b", b)
@@ -61,7 +68,7 @@ def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
     one, other = titles or own
     if not isinstance(one, str) or not isinstance(other, str):
         raise TypeError(f"titles must be two strings, not {titles!r}")
-    return Compared(runs, (one, other))
+    return Compared(runs, (one, other), (_clock(a), _clock(b)))
 
 
 def _run(name: str, given: Any) -> Timeline:
@@ -71,3 +78,12 @@ def _run(name: str, given: Any) -> Timeline:
     if not isinstance(run, Timeline):
         raise TypeError(f"{name} must be a Timeline or a recorded simulation, not {given!r}")
     return run
+
+
+def _clock(given: Any) -> list[float]:
+    """When the iterations of a simulation ended; rows without a batch are waiting, and none."""
+    waste = getattr(given, "waste", None)
+    if waste is None:
+        return []
+    ended = zip(waste.seconds, waste.column("batch"), strict=True)
+    return [float(seconds) for seconds, batch in ended if batch]

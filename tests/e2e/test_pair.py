@@ -111,3 +111,89 @@ def test_a_damaged_file_leaves_the_other_alive(page: Page, tmp_path: Path) -> No
         "return [...document.querySelectorAll('.pagesim-player')].map(p => p.dataset.ready)"
     )
     assert ready == ["true", "error"]
+
+
+def both() -> tuple[pagesim.Simulation, pagesim.Simulation]:
+    """One workload, every other prompt begins alike: V0 preempts where V1 finds its blocks."""
+    beginnings = [[*range(12)], [*range(100, 112)]]
+    tokens = [[*beginnings[i % 2], *range(1000 * i, 1000 * i + 2 + 3 * (i % 3))] for i in range(9)]
+    requests = [
+        pagesim.workload.Request(f"r{i}", 0.02 * i, len(own), 6 + 4 * (i % 3), token_ids=(*own,))
+        for i, own in enumerate(tokens)
+    ]
+    runs = [
+        pagesim.simulate(
+            requests, policy=policy, block_size=4, pool=pool, record=True, progress=False
+        )
+        for policy, pool in (("paged", 96), ("v1", 100))
+    ]
+    return runs[0], runs[1]
+
+
+HEAD = ["", "schedule()", "time", "runs", "waits", "hits", "preemptions", "blocks held"]
+LINES = """
+return [...document.querySelectorAll('.ps-lines tr')].map((row) => [...row.children]
+  .map((cell) => cell.textContent));
+"""
+
+
+def told(run: pagesim.Timeline, at: int, clock: list[float]) -> list[str]:
+    """The line of a run at a step, by Python."""
+    state, events = run.at(at), list(run[:at])
+    ended = sum(event.kind == "schedule" for event in events)
+    names = [f"s{state.requests[request]}" for request in state.queues["running"]]
+    hits = sum(e.count for event in events for e in event.effects if e.kind == "hit")
+    return [
+        str(ended),
+        f"{clock[ended - 1] if ended else 0:.2f} s",
+        f"{len(names)}: {' '.join(names)}" if names else "nothing",
+        str(len(state.queues["waiting"])),
+        f"{hits} tokens" if state.caching else "no caching",
+        str(sum(event.kind == "preempt" for event in events)),
+        f"{sum(count > 0 for count in state.ref_counts.values())} of 24",
+    ]
+
+
+def test_v0_and_v1_a_line_for_each(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    pair = pagesim.compare(*both(), titles=("V0", "V1"))
+    pair.to_html(tmp_path / "pair.html")
+    page.open(tmp_path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    for step in range(0, int(page.js("return pagesimPair.steps")) + 1, 4):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        expected = [
+            [title, *told(run, at, clock)]
+            for title, run, at, clock in zip(
+                pair.titles, pair.runs, page.js(STEPS), pair.clocks, strict=True
+            )
+        ]
+        assert page.js(LINES) == [HEAD, *expected], step
+    assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
+    assert "no caching" in [cell.text for cell in page.all(".ps-differs")]
+    assert page.console() == []
+
+
+def test_together_by_the_clock(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    pair = pagesim.compare(*both())
+    pair.to_html(tmp_path / "pair.html")
+    page.open(tmp_path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    page.click("pair-by-1")
+    assert page.one('[data-action="pair-by-1"]').get_attribute("aria-pressed") == "true"
+    times = sorted({*pair.clocks[0], *pair.clocks[1]})
+    for step in range(1, len(times) + 1, 5):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        done = [sum(end <= times[step - 1] for end in clock) for clock in pair.clocks]
+        assert [row[1] for row in page.js(LINES)[1:]] == [str(count) for count in done], step
+    here = page.js(STEPS)[0]
+    page.click("pair-by-0")
+    assert page.js(STEPS)[0] == here, "the first run stays where it is"
+    assert page.text(".ps-place").startswith("schedule() ")
+
+
+def test_runs_without_a_clock_have_none(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, scenes.scheduled(), scenes.scheduled(preemption_mode="swap"))
+    assert page.all('[data-action="pair-by-1"]') == []
+    assert "time" not in page.js(LINES)[0]

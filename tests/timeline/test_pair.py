@@ -56,7 +56,11 @@ def test_recorded_simulations_can_be_compared() -> None:
         pagesim.simulate(stream, pool=4096, block_size=size, record=True, progress=False)
         for size in (16, 32)
     )
-    assert pagesim.compare(one, other).runs == (one.timeline, other.timeline)
+    pair = pagesim.compare(one, other)
+    assert pair.runs == (one.timeline, other.timeline)
+    for run, clock in zip(pair.runs, pair.clocks, strict=True):
+        assert len(clock) == len(run.find(kind="schedule")) and clock == sorted(clock)
+    assert pagesim.compare(*pair.runs).clocks == ([], []), "a timeline has no clock"
 
 
 @pytest.mark.parametrize(

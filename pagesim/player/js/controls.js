@@ -1,6 +1,7 @@
 // The controls: moving, searching, following.
 
 import { button, html } from "./html.js";
+import { WIDE } from "./layout.js";
 import { TWO_BLOCKS, blocksOf } from "./effects.js";
 import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
@@ -49,7 +50,8 @@ export class Player {
   layOut() {
     const { run, root } = this, units = unitsFor(root);
     root.dataset.units = units;
-    this.stage = new Stage(run, this.label, units);
+    root.dataset.upright = units < WIDE;
+    this.stage = new Stage(run, this.label, units, this.linked);
     this.curve = new Curve(run, (step) => this.go(step), units);
     this.picture.replaceChildren(this.stage.node);
     this.course.replaceChildren(this.curve.node);

@@ -9,7 +9,7 @@ export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32; // a list of blocks
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const STAGE = 456; // the greatest height that fits a laptop's screen together with the controls
-const TALL = 900; // phones scroll
+const TALL = 900, LINKED = 360; // a phone scrolls; beside another run, both are to be seen
 
 // Sizes of a cell, largest first: width, height, gaps; the texts that fit.
 const CELLS = [
@@ -83,14 +83,14 @@ const fits = (narrow) => (text, width) => {
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
 
-export function plan(run, width = WIDE) {
-  const { header, most, inUse } = run, narrow = width < WIDE;
+export function plan(run, width = WIDE, linked = false) {
+  const { header, most, inUse } = run, narrow = width < WIDE, tall = linked ? LINKED : TALL;
   const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + run.updates) * QUEUE + 6 : 0;
   const below = lists.length * LIST + queues + 8, legend = narrow ? 132 : 36;
-  const room = (narrow ? TALL : STAGE) - HEAD - below - legend;
+  const room = (narrow ? tall : STAGE) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !contiguous && height <= room && most.length <= 16 && gpu <= 64 && cpu <= 64;
@@ -106,7 +106,7 @@ export function plan(run, width = WIDE) {
   const last = contiguous ? gpu * size : gpu + cpu, digits = Math.max(10, `${last}`.length * 8 - 4);
   const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36), between = cpu && !narrow ? 34 : 0;
   const asked = { gpu, cpu, size, marks: run.marks, full, narrow, between, room: width - MARGIN - poolsX,
-    height: narrow ? TALL : Math.max(room - 14, tables) };
+    height: narrow ? tall : Math.max(room - 14, tables) };
   const cell = (contiguous && stretch(asked)) || (full && strips(asked)) || boxes(asked);
   const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy }, before = cell.before ?? 0;
   const firstY = HEAD + (narrow ? tables + 30 : 0);

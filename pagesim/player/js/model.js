@@ -37,6 +37,9 @@ export class Run {
       if (this.events.length % KEYFRAME === 0) this.keyframes.push(state.copy());
     }
     for (const first of this.requests.values()) this.place(first); // some never had a table
+    const { clock } = header; // when each schedule() had ended, in seconds
+    const fits = Array.isArray(clock) && clock.length === this.schedules.length && clock.every(Number.isFinite);
+    this.clock = fits ? clock : [];
     const has = (test) => this.events.some(test);
     this.updates = has(({ event }) => event === "update_from_output"); // the output of a step is told
     this.computes = header.state.computed?.length > 0 || has(({ effects }) => effects.some(([e]) => e === "computed"));

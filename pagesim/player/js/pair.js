@@ -1,11 +1,21 @@
 // Two runs side by side, stepped together: by calls of schedule() where both have them, else by
-// events. What differs between the two states is marked in both pictures and listed above them.
+// events, or by their clocks. What differs is marked in both pictures and listed above them.
 
 import { button, html } from "./html.js";
+import { Tally, linesOf } from "./tally.js";
 import { nameText, plural } from "./text.js";
 
 const PACE = 700; // milliseconds per step
 const TOLD = 6; // differences listed in words
+
+/** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
+function stopsByClock(runs) {
+  const clocks = runs.map(({ clock }) => clock), times = [...new Set(clocks.flat())].sort((a, b) => a - b);
+  return runs.map(({ schedules, steps }, i) => [0, ...times.map((time) => {
+    const ended = clocks[i].filter((end) => end <= time).length;
+    return ended ? schedules[ended - 1] + 1 : 0;
+  }), steps]);
+}
 
 /** The steps of a run at which it is compared. */
 function stopsOf(run, bySchedule) {
@@ -44,18 +54,32 @@ export function differences([a, b], runs) {
 export class Pair {
   constructor(root, players) {
     Object.assign(this, { root, players, step: 0, timer: 0 });
-    const bySchedule = players.every(({ run }) => run.schedules.length > 0);
-    this.stops = players.map(({ run }) => stopsOf(run, bySchedule));
-    this.steps = Math.max(...this.stops.map((stops) => stops.length)) - 1;
-    this.unit = bySchedule ? "schedule()" : "step";
+    const runs = players.map(({ run }) => run), bySchedule = runs.every(({ schedules }) => schedules.length > 0);
+    this.ways = [[bySchedule ? "schedule()" : "step", runs.map((run) => stopsOf(run, bySchedule))]];
+    if (runs.every(({ clock }) => clock.length)) this.ways.push(["seconds", stopsByClock(runs)]);
+    this.tallies = runs.map((run) => new Tally(run));
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
-    this.go(0);
+    this.link(0);
+  }
+
+  /** Step them together by schedule(), or by their clocks, from where the first run stands. */
+  link(way) {
+    const at = this.stops?.[0][Math.min(this.step, this.stops[0].length - 1)] ?? 0;
+    [this.unit, this.stops] = this.ways[way];
+    this.steps = Math.max(...this.stops.map((stops) => stops.length)) - 1;
+    this.slider.max = this.steps;
+    this.slider.setAttribute("aria-label", this.unit);
+    this.linkButtons.forEach((node, i) => node.setAttribute("aria-pressed", i === way));
+    this.go(Math.max(this.stops[0].findIndex((step) => step >= at), 0));
   }
 
   build() {
-    this.slider = html("input", { type: "range", class: "ps-slider", min: 0, max: this.steps, step: 1,
-      "aria-label": this.unit, input: () => this.go(+this.slider.value) });
+    this.slider = html("input", { type: "range", class: "ps-slider", min: 0, step: 1,
+      input: () => this.go(+this.slider.value) });
+    this.linkButtons = this.ways.map(([unit], i) =>
+      button(`pair-by-${i}`, unit, `step both by ${unit}`, () => this.link(i)));
+    this.lines = html("table", { class: "ps-lines" });
     this.place = html("span", { class: "ps-place", "aria-live": "polite" });
     this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
     this.told = html("p", { class: "ps-differences", "aria-live": "polite" });
@@ -66,8 +90,10 @@ export class Pair {
         this.playButton,
         button("pair-next", "\u2192", "one forward (\u2192)", () => this.go(this.step + 1)),
         button("pair-last", "\u21e5", "to the end (End)", () => this.go(this.steps)),
-        this.slider, this.place),
-      this.told);
+        this.slider, this.place,
+        html("span", { class: "ps-group", role: "group", "aria-label": "together by", hidden: this.ways.length < 2 },
+          html("span", { class: "ps-named" }, "together by"), ...this.linkButtons)),
+      this.lines, this.told);
   }
 
   /** Move both to one place; a run that is over stays at its end. */
@@ -80,9 +106,11 @@ export class Pair {
       player.differ = names;
       player.go(at[i]);
     });
+    this.lines.replaceChildren(...linesOf(this.tallies, at));
     this.words = words;
     this.root.dataset.step = this.slider.value = this.step;
-    this.place.textContent = `${this.unit} ${this.step} of ${this.steps}`;
+    this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
+      : `${this.unit} ${this.step} of ${this.steps}`;
     const same = html("span", {}, "The two do not differ.");
     this.told.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }

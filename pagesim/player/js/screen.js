@@ -8,10 +8,11 @@ import { nameText } from "./text.js";
 const PHONE = 600, LINKED = 900; // pixels below which the picture is upright
 const SWIPE = 40; // pixels
 
-/** The width of the picture in units. */
+/** The width of the picture in units: upright, those of a phone; beside another run, as many as pixels. */
 export const unitsFor = (root) => {
-  const least = root.dataset.linked ? LINKED : PHONE;
-  return (root.clientWidth || least) < least ? NARROW : WIDE;
+  const { linked } = root.dataset, least = linked ? LINKED : PHONE, width = root.clientWidth || least;
+  if (width >= least) return WIDE;
+  return linked ? Math.max(width - (width % 20), NARROW) : NARROW;
 };
 
 /** When a phone is turned or a window resized, the picture is laid out again. */

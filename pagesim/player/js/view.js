@@ -27,8 +27,8 @@ function changesOf(event) {
 
 /** The whole picture. `draw(step, view)` shows a step; view: {selected, hideNext, slots, picks}. */
 export class Stage {
-  constructor(run, label, width) {
-    const layout = plan(run, width);
+  constructor(run, label, width, linked) {
+    const layout = plan(run, width, linked);
     Object.assign(this, { run, label, layout, height: layout.height, focused: 0, spots: new Spots() });
     this.node = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, class: "ps-stage", role: "group" });
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
