@@ -15,6 +15,7 @@ from figures.charts.access_map import access_map
 from figures.charts.batch_size import batch_size
 from figures.charts.block_layout import block_layout
 from figures.charts.block_size_sweep import block_size_sweep
+from figures.charts.hit_rates import hit_rates
 from figures.charts.kv_size import kv_size
 from figures.charts.memory_waste import memory_waste
 from figures.charts.occupancy_timeline import occupancy_timeline
@@ -35,6 +36,7 @@ __all__ = [
     "block_layout",
     "block_size_sweep",
     "film",
+    "hit_rates",
     "kv_size",
     "memory_waste",
     "occupancy_timeline",
