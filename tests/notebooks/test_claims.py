@@ -166,7 +166,83 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         r"GPU: \[\d+, \d+, \d+, (\d+), \1, \1\]",
         "From 8 on nothing is gained",
     ),
+    (
+        "11",
+        "queue-why",
+        "stack-answer",
+        r"V1's queue: .*? 8,000 ([\d.]+) %",
+        lambda found: f"in a pool of 8,000 blocks the queue finds {float(found):.0f} %",
+    ),
+    (
+        "11",
+        "serve-why",
+        "serve-answer",
+        r"from the end .* (\d+) %",
+        lambda found: (
+            f"{['', '', '', '', 'four'][round(int(found) / 20)]} fifths of the victim's tokens"
+        ),
+    ),
+    (
+        "11",
+        "swap-why",
+        "swap-answer",
+        r"recompute .* (\d+)   1   1\nV1 .* (\d+)   1   1",
+        lambda brought, again: (
+            f"brings {brought} tokens and finds its two full blocks, "
+            f"{int(brought) - int(again)} tokens, still there"
+        ),
+    ),
+    (
+        "11",
+        "swap-end",
+        "swap-azure",
+        r"0 .* (\d)\.\d%\nwatermark 0.01 .* (0)\.\d%",
+        lambda without, small: f"{'A few' if 2 <= int(without) <= 4 else ''} percent, or less than",
+    ),
+    (
+        "11",
+        "null-why",
+        "null-answer",
+        r"(\d+)% of their tokens",
+        lambda held: f"hold {['', 'a quarter', 'half'][round(int(held) / 25)]} of their tokens",
+    ),
+    (
+        "11",
+        "phases-why",
+        "phases-answer",
+        r"V1 .*\n.*\n +s1 +·   ·   ·   (\d)   \1   (\d)   1",
+        "`s1` takes the {} that are left. In step 6 the rest of its prompt is {} tokens",
+    ),
+    (
+        "11",
+        "async-why",
+        "async-answer",
+        r"([\d,]+) tokens for ([\d,]+) needed",
+        lambda computed, needed: (
+            f"one in {number(needed) / (number(computed) - number(needed)) // 100 * 100 + 100:,.0f}"
+        ),
+    ),
+    (
+        "11",
+        "both-why",
+        "both-answer",
+        r"with both +(\d+) +([\d,]+) +([\d.]+) s.*\nV1 +(\d+) +([\d,]+) +([\d.]+) s",
+        lambda *figures: (
+            f"differ by about {['', 'one', 'two', 'three'][differing(*figures)]} percent."
+        ),
+    ),
 ]
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def differing(*figures: str) -> int:
+    """By how many percent at most the first half of the figures differs from the second."""
+    values = [float(each.replace(",", "")) for each in figures]
+    pairs = zip(values[: len(values) // 2], values[len(values) // 2 :], strict=True)
+    return max(round(100 * abs(a - b) / b) for a, b in pairs)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,16 @@ from nbformat import NotebookNode
 from tests.notebooks.chapters import chapter, every_chapter
 from tools.course import NOTEBOOKS, ROOT
 
-# Names of the release's files, classes and functions: tests/data/vllm_names.json, made from its
-# source distribution on PyPI with ast (Python) and a regular expression (CUDA). Names, no code.
-NAMES = json.loads((ROOT / "tests/data/vllm_names.json").read_text(encoding="utf-8"))
+# Names of a release's files, classes and functions, made from its source distribution on PyPI with
+# ast (Python) and a regular expression (CUDA). Names, no code.
+NAMES = {
+    release: json.loads((ROOT / f"tests/data/{file}.json").read_text(encoding="utf-8"))
+    for release, file in {"0.6.4.post1": "vllm_names", "0.33.0": "vllm_v1_names"}.items()
+}
+TODAY = ("11",)
+"""The chapters about vLLM V1."""
 # Minutes that a reader was measured to need, where three sections are now: in chapter 9.
-MINUTES = [20, 75, 45, 60, 70, 40, 45, 65, 40, 65, 65]
+MINUTES = [20, 75, 45, 60, 70, 40, 45, 65, 40, 65, 65, 75]
 VERBS = {
     *("build", "check", "choose", "compare", "compute", "count", "decide", "derive", "draw"),
     *("explain", "find", "follow", "measure", "name", "predict", "prove", "read", "reproduce"),
@@ -44,7 +49,7 @@ def under(head: str, text: str) -> list[str]:
 
 @every_chapter
 def test_the_title_has_the_number_of_the_file(name: str) -> None:
-    assert re.match(rf"{int(name[:2])} · [A-Z]", title(name))
+    assert re.match(rf"{int(name[:2])} · ([A-Z]|vLLM)", title(name))
 
 
 @every_chapter
@@ -69,13 +74,14 @@ def test_the_time_is_the_measured_one(name: str) -> None:
 
 @every_chapter
 def test_the_names_of_vllm_are_in_its_release(name: str) -> None:
-    places = under("In vLLM 0.6.4.post1", opening(chapter(name)))
+    release = "0.33.0" if name.startswith(TODAY) else "0.6.4.post1"
+    known, places = NAMES[release], under(f"In vLLM {release}", opening(chapter(name)))
     assert len(places) >= 2
     for place in places:
         file, *names = re.findall(r"`([^`]+)`", place)
-        assert file in NAMES, file
+        assert file in known, file
         assert names, f"{file}: which of its classes and functions?"
-        assert [each for each in names if each not in NAMES[file]] == [], file
+        assert [each for each in names if each not in known[file]] == [], file
 
 
 @every_chapter

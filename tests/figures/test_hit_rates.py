@@ -1,0 +1,57 @@
+"""A line for each cache at its rates, with its name at its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from figures import alt_text, hit_rates, style
+from figures.charts.hit_rates import PLOT
+from pagesim.errors import UsageError
+from tests.figures.charts import shown
+from tests.figures.test_block_layout import overlapping
+
+pytestmark = pytest.mark.ch11
+
+RATES = {"a queue": {500: 4.0, 1000: 8.0, 4000: 20.0}, "a stack": {500: 4.0, 1000: 4.0, 4000: 4.0}}
+
+
+def test_the_points_lie_at_their_rates_and_equal_factors_apart() -> None:
+    lines = [line for line in hit_rates(RATES).axes[0].lines if line.get_linewidth() == 2]
+    assert [line.get_color() for line in lines] == [style.color_of(0), style.color_of(1)]
+    xs, ys = lines[0].get_xdata(), lines[0].get_ydata()
+    assert xs[2] - xs[1] == pytest.approx(2 * (xs[1] - xs[0]))  # twice, and four times the size
+    assert (ys[0] - ys[2]) / PLOT * 1.12 * 20 == pytest.approx(16)
+    assert set(lines[1].get_ydata()) == {ys[0]}
+
+
+def test_words() -> None:
+    figure = hit_rates(RATES, title="Two caches", notes=["Made up."])
+    assert {"a queue, 20.0 %", "a stack, 4.0 %", "500", "1,000", "4,000"} <= set(shown(figure))
+    assert alt_text(figure) == (
+        "Two caches. Percent of what is looked up that is found, by the size of the pool in "
+        "blocks. a queue: 500 4.0 %, 1,000 8.0 %, 4,000 20.0 %. "
+        "a stack: 500 4.0 %, 1,000 4.0 %, 4,000 4.0 %. Made up."
+    )
+
+
+def test_names_of_lines_that_end_together_do_not_cover_each_other() -> None:
+    assert overlapping(hit_rates({name: {1: 5.0, 2: 9.0} for name in "abcde"})) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {},
+        {"a": {1: 5.0}},
+        {"a": {1: 5.0, 2: 6.0}, "b": {1: 5.0}},
+        dict.fromkeys("abcdef", {1: 2.0, 2: 3.0}),
+    ],
+)
+def test_what_is_no_set_of_lines_is_refused(source: object) -> None:
+    with pytest.raises(UsageError, match=r"1 to 5 names with the same sizes: .*'a queue'"):
+        hit_rates(source)
+
+
+def test_what_has_no_sizes_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"hit_rates cannot draw a list: give percentages"):
+        hit_rates([1.0, 2.0])

@@ -1,0 +1,45 @@
+"""Chapter 11."""
+
+from tests.notebooks.try_it.line import Lines, Try
+
+LINES: Lines = {
+    1: (
+        "In section 1, let `s0` bring twelve tokens instead of ten.",
+        [
+            Try(
+                (1,),
+                {"queue": {"of sitting by": "of sitting by her sister"}},
+                then=(
+                    "print('queue', queues[1].at(2).lists['free list'])\n"
+                    "print('evicted', *queues[1][queues[1].find(kind='evict')[0]].effects)"
+                ),
+                shows=r"queue \(4, 5, 6, 7, 3, 2, 1\)\nevicted .*Effect\(kind='evict', block=3",
+            )
+        ],
+    ),
+    2: (
+        "At the end of section 3, add a watermark of 0.05.",
+        [
+            Try(
+                (3,),
+                {"swap-azure": {"(0.0, 0.01)": "(0.0, 0.01, 0.05)"}},
+                shows=r"watermark 0\.05 +0 ",
+            )
+        ],
+    ),
+    3: (
+        "In section 6, halve the window.",
+        [Try((6,), {"null": {"sliding_window=8": "sliding_window=4"}}, shows=r"\[0, 0, 0, 0, ")],
+    ),
+    4: (
+        "In section 9, let `s0` stop at its first token: `stop_token_ids=[3]`.",
+        [
+            Try(
+                (9,),
+                {"async": {"stop_token_ids=[5]": "stop_token_ids=[3]"}},
+                shows=r"a step ahead +s0 +3  1  ·",
+            )
+        ],
+    ),
+    5: ("Two requests with equal prompts arrive at once.", []),
+}
