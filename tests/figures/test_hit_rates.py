@@ -44,7 +44,7 @@ def test_names_of_lines_that_end_together_do_not_cover_each_other() -> None:
         {},
         {"a": {1: 5.0}},
         {"a": {1: 5.0, 2: 6.0}, "b": {1: 5.0}},
-        dict.fromkeys("abcdef", {1: 2.0, 2: 3.0}),
+        {name: {1: 2.0, 2: 3.0} for name in "abcdef"},
     ],
 )
 def test_what_is_no_set_of_lines_is_refused(source: object) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+import pagesim
+from pagesim import v1
 from pagesim.simulation import simulate
 from pagesim.sizing import ModelSpec
 from pagesim.studies import paper
@@ -215,6 +217,17 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
     ),
     (
         "11",
+        "ragged-why",
+        "ragged-answer",
+        r"s1: rows 0 to (\d+), (?:.*\n)+s2: rows (\d+) to (\d+), positions (\d) to",
+        lambda last, first, end, seen: (
+            f"a whole prompt of {int(last) + 1} rows. `s2` shares two full blocks with `s1`, so "
+            f"{['', '', '', '', '', 'five'][int(end) - int(first) + 1]} rows are left, and they "
+            f"read the {['', 'four', 'eight'][int(seen) // 4]} keys"
+        ),
+    ),
+    (
+        "11",
         "async-why",
         "async-answer",
         r"([\d,]+) tokens for ([\d,]+) needed",
@@ -282,3 +295,26 @@ def test_the_latent_vector_of_chapter_10() -> None:
     by_definition, latent = 128 * ((128 + 64) + 128), v3.latent_dim
     said = f"{by_definition:,} numbers by definition, {latent} as a latent vector"
     assert f"{said}, {by_definition / latent:.0f} times fewer" in " ".join(text.split())
+
+
+def test_the_order_of_freeing_hardly_matters_to_whole_prompts() -> None:
+    """Chapter 11, section 2: old chains are gone, head and tail, when they are asked for again."""
+    space: dict = {"v1": v1, "pagesim": pagesim}
+    (cell,) = (each.source for each in chapter("11").cells if each.id == "stack")
+    exec(
+        cell.partition("sizes = ")[0].replace("manager.free(request)", "free(manager, request)"),
+        space,
+    )
+
+    def found(order: int) -> float:
+        def free(manager: v1.KVCacheManager, request: v1.Request) -> None:
+            manager.block_pool.free_blocks(manager.pop_blocks_for_free(request)[::order])
+
+        space["free"] = free
+        rate: float = space["found"](space["MOONCAKE"], 8000)
+        return rate
+
+    (text,) = (cell.source for cell in chapter("11").cells if cell.id == "serve-md")
+    assert "On the whole prompts of section 1, hardly at all" in text
+    assert found(1) == pytest.approx(16.3, abs=0.05)
+    assert found(-1) == pytest.approx(found(1), rel=0.01)

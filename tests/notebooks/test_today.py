@@ -22,7 +22,7 @@ SAID = [
     ("05", "gives them the same *full* blocks", r"table \[(\d), \d\], 0 .*\n.*table \[\1, \d\]"),
     ("05", "a partial block at the end of the prompt is computed", r"4 of the prompt's 7 tokens"),
     ("05", "neither forks nor copy-on-write", r"^V1 has no forks and copies no blocks"),
-    ("06", "one pool, on the GPU, and no queue `swapped`", r"^pools: GPU +queues: waiting running "),
+    ("06", "one pool, on the GPU, and no queue `swapped`", r"^pools: GPU +queues: waiting running"),
     ("06", "gives up its blocks and is computed again", r"preempted: 1\ntokens of s1 .*: 10$"),
     ("06", "no other request has taken", r"found again in the cache: +8$"),
     ("07", "no separate prefill and decode", r"step 1: tokens computed {'s0': 5, 's1': 6}"),

@@ -41,5 +41,18 @@ LINES: Lines = {
             )
         ],
     ),
-    5: ("Two requests with equal prompts arrive at once.", []),
+    5: (
+        "In section 8, let the two prompts of `second` arrive in the other order.",
+        [
+            Try(
+                (8,),
+                {
+                    "ragged": {
+                        "[text, [*text[:10], 70, 71, 72]]": "[[*text[:10], 70, 71, 72], text]"
+                    }
+                },
+                shows=r"s1: rows 0 to 12, (?:.*\n)+s2: rows 13 to 24, positions 8 to 19",
+            )
+        ],
+    ),
 }
