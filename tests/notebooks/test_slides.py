@@ -30,7 +30,7 @@ def printing(text: str, source: str = "1") -> NotebookNode:
 
 def columns(*cells: NotebookNode) -> list[list[slides.Slide]]:
     made = new_notebook(cells=[new_markdown_cell("# 1 · A"), *cells])
-    return slides.stacks(site.Chapter("01_a", "1 · A", "", made))
+    return slides.stacks(site.Chapter("01_a", "1 · A", "", "", made))
 
 
 def test_a_section_is_a_column_and_its_slides_say_which() -> None:
