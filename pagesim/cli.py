@@ -19,6 +19,7 @@ from pagesim.commands.compare import compare
 from pagesim.commands.doctor import doctor
 from pagesim.commands.exercises import exercises
 from pagesim.commands.fit import fit
+from pagesim.commands.generate import generate
 from pagesim.commands.grade import grade
 from pagesim.commands.play import play
 from pagesim.commands.replay import replay
@@ -42,7 +43,21 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (compare, doctor, exercises, fit, grade, play, replay, simulate, size, sweep, waste):
+COMMANDS = (
+    compare,
+    doctor,
+    exercises,
+    fit,
+    generate,
+    grade,
+    play,
+    replay,
+    simulate,
+    size,
+    sweep,
+    waste,
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -1,0 +1,232 @@
+"""`pagesim generate`: a language model whose keys and values lie in the simulator's pages."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Answer,
+    BadInput,
+    Count,
+    answering,
+    blaming,
+)
+
+COUNT = Count()
+
+
+@answering("pagesim generate walk --prompt 'a>k;k>c;c>.;?a' --record run.jsonl.gz")
+@click.argument("model")
+@click.option("--prompt", "prompts", multiple=True, help="A prompt; may be repeated.")
+@click.option("--prompt-file", type=INPUT_FILE, help="A prompt on each line.")
+@click.option("--engine", type=click.Choice(["v0", "v1"]), default="v0", help="vLLM's engine.")
+@click.option(
+    "--backend",
+    type=click.Choice(["torch", "triton", "fused", "numpy"]),
+    default="torch",
+    help="What reads the pages.",
+)
+@click.option("--block-size", type=COUNT, default=16, help="Slots per block.")
+@click.option("--blocks", type=COUNT, help="Blocks.  [default: enough for all prompts at once]")
+@click.option(
+    "--preemption",
+    type=click.Choice(["recompute", "swap"]),
+    help="How a victim gives up its blocks (v0).  [default: recompute; swap with --n or --beams]",
+)
+@click.option("--cpu-blocks", type=Count(0), help="Blocks for swapping.  [default: --blocks]")
+@click.option(
+    "--prefix-caching/--no-prefix-caching", default=None, help="[default: on for v1 only]"
+)
+@click.option("--max-num-seqs", type=COUNT, help="Maximum requests in a batch.  [default: 256]")
+@click.option(
+    "--max-num-batched-tokens", type=COUNT, help="Cut prompts into chunks of at most this."
+)
+@click.option("--max-tokens", type=COUNT, default=64, help="Maximum tokens of an answer.")
+@click.option("--temperature", type=float, default=0.0, help="0 takes the likeliest token.")
+@click.option("--top-k", type=Count(0), default=0, help="Draw from the K likeliest tokens; 0: all.")
+@click.option("--top-p", type=float, default=1.0, help="Draw from the likeliest that reach P.")
+@click.option("--seed", type=Count(0), default=0)
+@click.option("--n", type=COUNT, default=1, help="Answers to each prompt.")
+@click.option("--beams", type=Count(0), default=0, help="Search for the likeliest answers (v0).")
+@click.option("--ignore-eos", is_flag=True, help="Go on after a token that ends an answer.")
+@click.option("--dtype", type=click.Choice(["float32", "float16", "bfloat16"]), default="float32")
+@click.option("--device", default="cpu", help="Where torch computes: cpu, cuda, cuda:1, …")
+@click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
+def generate(
+    model: str,
+    prompts: tuple[str, ...],
+    prompt_file: Path | None,
+    record: Path | None,
+    **options: Any,
+) -> Answer:
+    """Answer prompts by MODEL, its keys and values in pages.
+
+    MODEL is the folder of a Llama, Qwen2 or Qwen3 as Hugging Face writes it; or walk or by-hand,
+    tiny models of the package that walk on a map: 'a>k;k>c;c>.;?a' asks for the way from a.
+
+    A prompt is text if the folder has a tokenizer.json (and the package tokenizers is there: pip
+    install "pagesim[text]"); a list of token ids, like [1, 2, 3], always works. Answers appear as
+    they grow, in the order of the prompts. If they go to a file, a bar on stderr shows progress.
+
+    Exit code 0 when all prompts were answered, 1 when some could not be (the output says why), 2
+    when MODEL, a prompt or an option cannot be used.
+    """
+    from pagesim.generation import engine_on_pages, load_model, vocabulary
+    from pagesim.generation.setup import folder_of
+    from pagesim.generation.stream import Stream
+
+    asked = list(_prompts(prompts, prompt_file))
+    if not asked:
+        raise BadInput("there is no prompt: give --prompt or --prompt-file")
+    with _refusing():
+        network, longest = load_model(model, options["dtype"], options["device"])
+        words = vocabulary(model, folder_of(model))
+        params = _sampling(options)
+        ids: list[list[int]] = []
+        for where, text in asked:
+            with _refusing(where):
+                ids.append(_ids(text, words))
+        policy, limits, blocks = _memory(options, ids, longest)
+        engine = engine_on_pages(
+            network,
+            policy,
+            blocks=blocks,
+            limits=limits,
+            backend=options["backend"],
+            record=record is not None,
+        )
+        for (where, _), tokens in zip(asked, ids, strict=True):
+            with _refusing(where):
+                engine.add(tokens, params)
+    as_json = click.get_current_context().params.get("as_json", False)
+    start = time.perf_counter()
+    try:
+        Stream(engine, words, None if as_json else click.echo, model).run()
+    except RuntimeError as error:  # swapping found no room
+        raise BadInput(f"--cpu-blocks {options['cpu_blocks'] or blocks}: {error}") from error
+    seconds = time.perf_counter() - start
+    value: dict[str, Any] = {
+        "model": model,
+        "engine": options["engine"],
+        "backend": options["backend"],
+        "block_size": policy.block_size,
+        "blocks": blocks,
+        "steps": engine.steps,
+        "preemptions": engine.preemptions,
+        "seconds": seconds,
+        "answers": [_value(answer, words) for answer in engine.answers],
+    }
+    count = sum(len(sample) for answer in engine.answers for sample in answer.samples)
+    lines = [
+        f"{count} tokens in {engine.steps} steps and {seconds:.2f} s, {engine.preemptions} "
+        f"preemptions; {blocks} blocks of {policy.block_size}"
+    ]
+    if record is not None:
+        _save(engine, words, model, record)
+        value["record"] = str(record)
+        lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
+    answered = all(answer.state == "finished" for answer in engine.answers)
+    return Answer(answered, "\n".join(lines), value)
+
+
+def _prompts(prompts: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:
+    """Each prompt, after the words that name it."""
+    for number, prompt in enumerate(prompts, 1):
+        yield "--prompt" + (f" {number}" if len(prompts) > 1 else ""), prompt
+    if file is not None:
+        with blaming(file, UnicodeDecodeError):
+            lines = file.read_text("utf-8").splitlines()
+        yield from ((f"{file}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip())
+
+
+def _ids(text: str, words: Any) -> list[int]:
+    """A JSON list of numbers as it stands, anything else by the vocabulary."""
+    with suppress(ValueError, RecursionError):
+        given = json.loads(text)
+        if isinstance(given, list) and all(type(token) is int for token in given):
+            return given
+    return words.encode(text)  # type: ignore[no-any-return]
+
+
+def _sampling(options: dict[str, Any]) -> Any:
+    from kernels.tiny_llm import SamplingParams
+
+    names = ("max_tokens", "temperature", "top_k", "top_p", "seed", "n", "beams")
+    given = {name: options[name] for name in names}
+    return SamplingParams(**given, stop=() if options["ignore_eos"] else None)
+
+
+def _memory(
+    options: dict[str, Any], prompts: list[list[int]], longest: int | None
+) -> tuple[Any, Any, int]:
+    """The policy, the limits of a step, and how many blocks."""
+    from pagesim.simulation import Limits, Paged, PagedV1
+
+    block_size, budget = options["block_size"], options["max_num_batched_tokens"]
+    members = options["beams"] or options["n"]
+    lengths = [len(prompt) + options["max_tokens"] for prompt in prompts]
+    needed = members * sum(-(-length // block_size) for length in lengths)
+    blocks = options["blocks"] or needed + needed // 50 + 1
+    limits = Limits(
+        longest or max(lengths),
+        options["max_num_seqs"] or min(256, budget or 256),
+        budget,
+    )
+    caching, mode = options["prefix_caching"], options["preemption"]
+    if options["engine"] == "v1":
+        if mode == "swap" or options["cpu_blocks"]:
+            raise BadInput("vLLM V1 does not swap: omit --preemption and --cpu-blocks")
+        return PagedV1(block_size, enable_prefix_caching=caching is not False), limits, blocks
+    mode = mode or ("swap" if members > 1 else None)
+    cpu_blocks = options["cpu_blocks"]
+    policy = Paged(
+        block_size,
+        enable_prefix_caching=bool(caching),
+        enable_chunked_prefill=budget is not None,
+        preemption_mode=mode,
+        num_cpu_blocks=cpu_blocks if cpu_blocks is not None else blocks * (mode == "swap"),
+    )
+    return policy, limits, blocks
+
+
+def _value(answer: Any, words: Any) -> dict[str, Any]:
+    from pagesim.generation.stream import text_of
+
+    samples = [
+        {"tokens": sample, "text": text_of(words, answer, i)}
+        for i, sample in enumerate(answer.samples)
+    ]
+    said = {"prompt": list(answer.prompt), "state": answer.state, "samples": samples}
+    return (
+        said
+        | ({"scores": answer.scores} if answer.scores else {})
+        | ({"why": answer.why} if answer.why else {})
+    )
+
+
+def _save(engine: Any, words: Any, title: str, file: Path) -> None:
+    """Write the recorded run, each token with its text."""
+    answers = engine.answers
+    used = {token for one in answers for part in (one.prompt, *one.samples) for token in part}
+    run = engine.server.finish()
+    run.annotate(title=title, tokens={token: words.label(token) for token in sorted(used)})
+    with blaming(file):
+        run.save(file)
+
+
+@contextmanager
+def _refusing(where: str = "") -> Iterator[None]:
+    """Turn what cannot be used into bad input; ``where`` names the prompt."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError) as error:
+        raise BadInput(f"{where}: {error}" if where else str(error)) from error

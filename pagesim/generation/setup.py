@@ -1,0 +1,87 @@
+"""From a folder to an engine: the model, the pools of its keys and values, and the server."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pagesim.cache import CacheEngine, KVPool
+from pagesim.checks import check_int
+from pagesim.errors import UsageError
+from pagesim.simulation import Limits, Paged, PagedV1
+
+BUILT_IN = ("walk", "by-hand")
+"""Models that come with the package: trained, and set by a function (`kernels.tiny_llm`)."""
+
+
+def load_model(name: str, dtype: str = "float32", device: str = "cpu") -> tuple[Any, int | None]:
+    """A model, and the longest text it was made for, None if its folder does not say.
+
+    ``name`` is a folder as Hugging Face writes it, or one of `BUILT_IN`. ImportError without torch,
+    UsageError (a ValueError) if there is no such folder or device, or for what is wrong in it.
+    """
+    import kernels
+
+    tiny_llm = kernels.tiny_llm  # an ImportError names the extra
+    import torch
+
+    try:
+        where = torch.zeros(0, device=device).device
+    except (RuntimeError, AssertionError) as error:
+        raise UsageError(f"device {device!r}: {str(error).splitlines()[0]}") from error
+    numbers = getattr(torch, dtype)
+    if name == "by-hand":
+        return tiny_llm.by_hand(), None
+    folder = folder_of(name)
+    if not folder.is_dir():
+        raise UsageError(
+            f"{name}: there is no such folder. Give one with config.json and safetensors files, or "
+            f"a model of the package: {', '.join(BUILT_IN)}"
+        )
+    model = tiny_llm.load(folder, numbers, where)
+    longest = json.loads((folder / "config.json").read_text("utf-8")).get("max_position_embeddings")
+    return model, longest if type(longest) is int and longest > 0 else None
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a model, that of the package's own included."""
+    if name != "walk":
+        return Path(name)
+    import kernels
+
+    return Path(kernels.tiny_llm.__file__).parent / "walk"
+
+
+def engine_on_pages(
+    model: Any,
+    policy: Paged | PagedV1 | None = None,
+    *,
+    blocks: int,
+    limits: Limits | None = None,
+    backend: Any = "torch",
+    record: bool = False,
+    engine: Any = None,
+) -> Any:
+    """A `kernels.tiny_llm.Engine` that answers by ``model`` over ``blocks`` pages.
+
+    ``policy`` and ``limits`` are those of `simulate`, and so is the server, which steps every
+    token. ``record`` asks for a timeline, which ``engine.server.finish()`` returns. ``engine`` is a
+    subclass of Engine. The pool has the model's device and dtype; the one for swapping is on the
+    CPU and has the policy's ``num_cpu_blocks``.
+    """
+    import kernels
+
+    policy, limits = policy or Paged(), limits or Limits()
+    check_int("blocks", blocks, 1)
+    policy = replace(policy, fast_forward=False)
+    server: Any = policy.server(blocks * policy.block_size, limits, () if record else None)
+    c, head = model.config, model.head
+    sizes = policy.block_size, c.num_key_value_heads, c.head_dim
+    pools = [
+        KVPool(*kernels.kv_pool(c.num_hidden_layers, n, *sizes, dtype=head.dtype, device=where))
+        for n, where in ((blocks, head.device), (getattr(policy, "num_cpu_blocks", 0), "cpu"))
+    ]
+    made = engine or kernels.tiny_llm.Engine
+    return made(model, server, CacheEngine(*pools), backend)

@@ -1,0 +1,81 @@
+"""Answers as they grow, in the order of the prompts; a bar where they are not seen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from pagesim.generation.vocabulary import Vocabulary
+from pagesim.progress import Progress
+
+CUT = "\N{REPLACEMENT CHARACTER}"
+"""How a character looks whose bytes are not all there."""
+HINTS = {
+    "max_num_batched_tokens": "raise --max-num-batched-tokens",
+    "max_model_len": "shorten the prompt, or lower --max-tokens",
+    "blocks": "raise --blocks, or lower --max-tokens",
+}
+"""The way out, by what the reason names."""
+
+
+class Stream:
+    """Runs an engine and passes the text of its answers on, as soon as it is known.
+
+    ``say(text, nl=…)`` writes it, like `click.echo`; without it there is only the bar, which
+    appears if stderr is a terminal and the text is not on one.
+    """
+
+    def __init__(
+        self, engine: Any, words: Vocabulary, say: Callable[..., object] | None, title: str
+    ) -> None:
+        self._engine, self._words, self._title = engine, words, title
+        self._say = say or (lambda *_, **__: None)
+        self._bar = False if say is not None and sys.stdout.isatty() else None
+        self._next = 0
+        """The answer whose turn it is."""
+        self._said = 0
+        """How many characters of it are written."""
+
+    def run(self) -> None:
+        """Step until no answer grows."""
+        answers = self._engine.answers
+        with closing(Progress(self._bar, len(answers), " answers", title=self._title)) as told:
+            while self._engine.step() is not None:
+                self._tell()
+                told(sum(answer.state != "unfinished" for answer in answers))
+            self._tell()
+
+    def _tell(self) -> None:
+        for answer in self._engine.answers[self._next :]:
+            done = answer.state != "unfinished"
+            if done or (answer.params.n == 1 and not answer.params.beams):
+                self._tell_of(answer, done)
+            if not done:
+                return
+            self._next, self._said = self._next + 1, 0
+
+    def _tell_of(self, answer: Any, done: bool) -> None:
+        if answer.why:
+            hint = next((f"; {hint}" for word, hint in HINTS.items() if word in answer.why), "")
+            self._say(f"{self._name(answer, 0)}{answer.state}: {answer.why}{hint}", nl=True)
+            return
+        for sample in range(len(answer.samples)):
+            text = self._name(answer, sample) + text_of(self._words, answer, sample)
+            if not done:
+                text = text.rstrip(CUT)
+            self._say(text[self._said :], nl=done)
+            self._said = 0 if done else len(text)
+
+    def _name(self, answer: Any, sample: int) -> str:
+        """What stands before an answer if there are several."""
+        number = f"{answer.id}.{sample}" if len(answer.samples) > 1 else str(answer.id)
+        return f"{number}: " if len(self._engine.answers) > 1 or "." in number else ""
+
+
+def text_of(words: Vocabulary, answer: Any, sample: int) -> str:
+    """The text of an answer: what it adds to its prompt's, since a word may hide a blank."""
+    prompt = words.decode(answer.prompt)
+    whole = words.decode((*answer.prompt, *answer.samples[sample]))
+    return whole.removeprefix(prompt)
