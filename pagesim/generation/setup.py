@@ -22,10 +22,12 @@ def load_model(name: str, dtype: str = "float32", device: str = "cpu") -> tuple[
     ``name`` is a folder as Hugging Face writes it, or one of `BUILT_IN`. ImportError without torch,
     UsageError (a ValueError) if there is no such folder or device, or for what is wrong in it.
     """
-    import kernels
+    from kernels.runtime.mode import require_torch
 
-    tiny_llm = kernels.tiny_llm  # an ImportError names the extra
+    require_torch("a language model")
     import torch
+
+    from kernels import tiny_llm
 
     try:
         where = torch.zeros(0, device=device).device
@@ -49,9 +51,9 @@ def folder_of(name: str) -> Path:
     """The folder of a model, that of the package's own included."""
     if name != "walk":
         return Path(name)
-    import kernels
+    from kernels import tiny_llm
 
-    return Path(kernels.tiny_llm.__file__).parent / "walk"
+    return Path(tiny_llm.__file__).parent / "walk"
 
 
 def engine_on_pages(
@@ -72,6 +74,7 @@ def engine_on_pages(
     CPU and has the policy's ``num_cpu_blocks``.
     """
     import kernels
+    from kernels.tiny_llm import Engine
 
     policy, limits = policy or Paged(), limits or Limits()
     check_int("blocks", blocks, 1)
@@ -83,5 +86,4 @@ def engine_on_pages(
         KVPool(*kernels.kv_pool(c.num_hidden_layers, n, *sizes, dtype=head.dtype, device=where))
         for n, where in ((blocks, head.device), (getattr(policy, "num_cpu_blocks", 0), "cpu"))
     ]
-    made = engine or kernels.tiny_llm.Engine
-    return made(model, server, CacheEngine(*pools), backend)
+    return (engine or Engine)(model, server, CacheEngine(*pools), backend)

@@ -44,5 +44,5 @@ def test_every_line_works_as_written(
             said, errors = capsys.readouterr()
             # On a bare installation, doctor names what is missing.
             assert left.value.code in ((0, 1) if "doctor" in command else (0,)), (command, errors)
-    for name in ("run.jsonl.gz", "requests.csv", "study.jsonl", "run.html"):
+    for name in ("run.jsonl.gz", "requests.csv", "study.jsonl", "run.html", "walk.jsonl.gz"):
         assert Path(name).stat().st_size > 0

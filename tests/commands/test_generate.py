@@ -1,0 +1,302 @@
+"""`pagesim generate`: text, token ids, records, and input that cannot be used."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+import pagesim
+from kernels import tiny_llm
+from kernels.tiny_llm import by_hand, maps, save
+from pagesim import cli
+from pagesim.generation import vocabulary
+from pagesim.generation.stream import Stream
+
+MAP = "a>k;k>c;c>.;?a"
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["generate", *map(str, arguments)])
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    """The lines of a run that answers all prompts."""
+    assert run(*arguments) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def value(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    run(*arguments, "--json")
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model set by hand as a folder of Hugging Face's form."""
+    made = tmp_path_factory.mktemp("model")
+    save(by_hand(), made)
+    return made
+
+
+@pytest.mark.parametrize("engine", ["v0", "v1"])
+@pytest.mark.parametrize("model", ["walk", "by-hand"])
+def test_the_models_of_the_package_walk(
+    model: str, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = said(capsys, model, "--prompt", MAP, "--engine", engine)
+    assert lines[0] == "kc."
+    assert lines[1].startswith("3 tokens in 3 steps and ")
+
+
+def test_answers_come_in_the_order_of_the_prompts(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text(f"{MAP}\n\n{json.dumps(maps.encode('a>b;b>.;?b'))}\n")
+    lines = said(capsys, folder, "--prompt-file", file, "--prompt", "x>y;y>.;?x")
+    assert lines[:-1] == ["0: y.", "1: kc.", "2: ."]
+
+
+def test_a_folder_without_text_takes_and_gives_token_ids(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["eos_token_id"] = [6]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
+    for prompt in (str(maps.encode(MAP)), "4 0 14 1 14,0,6 1 6 0 3 1 2 4"):
+        assert said(capsys, tmp_path, "--prompt", prompt)[0].split() == ["14", "6"]
+    assert run(tmp_path, "--prompt", MAP) == 2
+    assert "is text, and" in (error := capsys.readouterr().err)
+    assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
+
+
+def test_numbers_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    found = value(capsys, "walk", "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4)
+    assert (found["engine"], found["backend"], found["block_size"]) == ("v0", "torch", 4)
+    assert (found["steps"], found["preemptions"]) == (3, 0)
+    (answer,) = found["answers"]
+    assert (answer["prompt"], answer["state"]) == (maps.encode(MAP), "finished")
+    assert [sample["text"] for sample in answer["samples"]] == ["kc.", "kc."]
+    assert answer["samples"][0]["tokens"] == maps.encode("kc.")
+
+
+def test_a_small_pool_preempts_and_the_answers_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = "".join(f"{a}>{b};" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)) + "k>.;?"
+    given = [option for place in "abc" for option in ("--prompt", facts + place)]
+    roomy = value(capsys, "walk", *given, "--block-size", 4, "--max-tokens", 12)
+    for mode in ("swap", "recompute"):
+        tight = value(
+            capsys, "walk", *given, "--block-size", 4, "--max-tokens", 12, "--blocks", 38,
+            "--preemption", mode,
+        )  # fmt: skip
+        assert tight["preemptions"] > 0
+        assert tight["answers"] == roomy["answers"]
+
+
+def test_beams_are_printed_when_they_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, "walk", "--prompt", MAP, "--beams", 2)
+    assert lines[0] == "0.0: kc."
+    assert lines[1].startswith("0.1: ")
+    found = value(capsys, "walk", "--prompt", MAP, "--beams", 2)["answers"][0]
+    assert found["scores"] == sorted(found["scores"], reverse=True)
+
+
+@pytest.mark.parametrize("engine", ["v0", "v1"])
+def test_a_recorded_run_plays_with_its_words(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, page = tmp_path / "run.jsonl.gz", tmp_path / "run.html"
+    given = "--prompt", MAP, "--block-size", 4, "--record", file
+    assert f"pagesim play {file}" in said(capsys, "walk", "--engine", engine, *given)[-1]
+    timeline = pagesim.timeline.load(file)
+    assert timeline.notes.title == "walk"
+    assert timeline.notes.tokens[maps.encode("k")[0]] == "k"
+    tables = [timeline.at(i).tables for i in range(len(timeline))]
+    longest = max((table[0].token_ids for table in tables if 0 in table), key=len)
+    assert "".join(timeline.notes.tokens[token] for token in longest) == MAP + "kc"
+    with pytest.raises(SystemExit):
+        cli.main(["play", str(file), "-o", str(page)])
+    assert page.stat().st_size > 10_000
+
+
+def test_what_could_not_be_answered_is_named_and_1(capsys: pytest.CaptureFixture[str]) -> None:
+    given = "walk", "--prompt", MAP, "--prompt", "?a", "--block-size", 4, "--max-tokens", 4
+    assert run(*given, "--blocks", 3) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "0: ignored: it needs 5 blocks, and the pool has 3; raise --blocks, or lower --max-tokens"
+    )
+    assert lines[1].startswith("1: ")
+    assert run(*given, "--blocks", 4, "--engine", "v1") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("0: stuck: it needs 4 blocks for its 14 tokens, and the pool has 3;")
+    assert lines[1] == "1: stuck: it waits behind request '0', which waits forever"
+    found = value(capsys, *given, "--blocks", 3)["answers"][0]
+    assert (found["state"], found["why"]) == ("ignored", "it needs 5 blocks, and the pool has 3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["walk"], "there is no prompt: give --prompt or --prompt-file"),
+        (["nowhere", "--prompt", "x"], "nowhere: there is no such folder. Give one with config"),
+        (["walk", "--prompt", "ä"], "--prompt: 'ä' is not a letter of the maps"),
+        (["walk", "--prompt", "?a", "--prompt", "[99]"], "--prompt 2: the prompt has the token 99"),
+        (["walk", "--prompt", "[]"], "--prompt: the prompt is empty"),
+        (["walk", "--prompt", "?a", "--top-p", "0"], "top_p = 0.0: it must be above 0"),
+        (
+            ["walk", "--prompt", "?a", "--n", "2", "--preemption", "recompute"],
+            "--prompt: 2 samples",
+        ),
+        (["walk", "--prompt", "?a", "--engine", "v1", "--preemption", "swap"], "V1 does not swap"),
+        (["walk", "--prompt", "?a", "--engine", "v1", "--beams", "2"], "--prompt: beams = 2"),
+        (["walk", "--prompt", "?a", "--device", "moon"], "device 'moon': "),
+    ],
+)
+def test_what_cannot_be_used_is_one_line_and_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("pagesim: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_no_room_on_the_cpu_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    given = [option for _ in range(3) for option in ("--prompt", MAP)]
+    pool = "--block-size", 4, "--blocks", 13, "--preemption", "swap", "--cpu-blocks", 1
+    assert run("walk", *given, *pool, "--max-tokens", 30, "--ignore-eos") == 2
+    assert "--cpu-blocks 1: no CPU swap space" in capsys.readouterr().err
+
+
+def test_a_damaged_folder_is_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text())
+    (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-9])
+    assert run(tmp_path, "--prompt", MAP) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_without_torch_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert run("walk", "--prompt", MAP) == 2
+    assert 'pip install "pagesim[kernels]"' in capsys.readouterr().err
+
+
+class Words:
+    """Stands for `tokenizers.Tokenizer`: words between blanks, and one character in two tokens."""
+
+    names = ("<eos>", "go", " on", " and", "é", "é")
+
+    @classmethod
+    def from_file(cls, path: str) -> Words:
+        if "broken" in Path(path).read_text():
+            raise Exception("expected value at line 1 column 1")
+        return cls()
+
+    def encode(self, text: str) -> Any:
+        found = ModuleType("encoding")
+        found.ids = [self.names.index(f" {word}" if i else word)  # type: ignore[attr-defined]
+                     for i, word in enumerate(text.split())]  # fmt: skip
+        return found
+
+    def decode(self, ids: list[int], skip_special_tokens: bool = True) -> str:
+        kept = [i for i in ids if i or not skip_special_tokens]
+        text = "".join(self.names[i] for i in kept if i < 4)
+        halves = sum(i >= 4 for i in kept)
+        return text + "é" * (halves // 2) + "\N{REPLACEMENT CHARACTER}" * (halves % 2)
+
+
+@pytest.fixture
+def with_tokenizer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    stub = ModuleType("tokenizers")
+    stub.Tokenizer = Words  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tokenizers", stub)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    return tmp_path
+
+
+def test_text_goes_in_and_out_with_a_tokenizer(with_tokenizer: Path) -> None:
+    words = vocabulary("model", with_tokenizer)
+    assert words.encode("go and") == [1, 3]
+    assert words.decode([1, 2, 0]) == "go on"
+    assert [words.label(token) for token in (0, 2)] == ["<eos>", " on"]
+    (with_tokenizer / "tokenizer.json").write_text("broken")
+    with pytest.raises(pagesim.UsageError, match=r"tokenizer.json is not a tokenizer: expected"):
+        vocabulary("model", with_tokenizer)
+
+
+def test_without_the_package_the_extra_is_named(
+    with_tokenizer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    words = vocabulary("model", with_tokenizer)
+    assert words.encode("[1, 2]".strip("[]")) == [1, 2]
+    with pytest.raises(pagesim.UsageError, match=r"pip install \"pagesim\[text\]\""):
+        words.encode("go on")
+
+
+class Growing:
+    """Stands for an engine whose answers have one more token after every step."""
+
+    def __init__(self, *texts: list[int]) -> None:
+        self.texts = texts
+        self.answers = [
+            tiny_llm.Answer(i, (1,), tiny_llm.SamplingParams(), [[]]) for i in range(len(texts))
+        ]
+
+    def step(self) -> bool | None:
+        grows = None
+        for answer, text in zip(self.answers, self.texts, strict=True):
+            if len(answer.tokens) < len(text):
+                answer.tokens.append(text[len(answer.tokens)])
+                grows = True
+            if answer.tokens == text:
+                answer.state = "finished"
+        return grows
+
+
+def streamed(*texts: list[int]) -> list[str]:
+    told: list[str] = []
+    Stream(Growing(*texts), Words(), lambda t, nl: told.append(t + "\n" * nl), "model").run()
+    return [text for text in told if text]
+
+
+def test_text_is_written_as_it_grows() -> None:
+    assert streamed([2, 3, 2]) == [" on", " and", " on\n"]
+
+
+def test_a_character_waits_for_its_last_byte() -> None:
+    assert streamed([2, 4, 5]) == [" on", "é\n"]
+
+
+def test_a_later_answer_waits_for_those_before_it() -> None:
+    told = streamed([2, 3, 2], [3], [3, 3, 3, 2])
+    assert "".join(told) == "0:  on and on\n1:  and\n2:  and and and on\n"
+    assert told[:3] == ["0:  on", " and", " on\n"]
+    assert told[3:5] == ["1:  and\n", "2:  and and and"]
