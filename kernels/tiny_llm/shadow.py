@@ -1,4 +1,4 @@
-"""A second book about every slot: which text was last written there, and which reader expects another.
+"""A second book about every slot: which text was last written there, and which text is expected.
 
 A key at position p depends on all tokens up to p. So a slot is right for a sequence only if the
 same tokens, 0 to p, were written there. The shadow notes them and, before every step, compares all
