@@ -48,6 +48,8 @@ def test_what_was_found_in_the_cache(engine: str) -> None:
     batch = story.batch()
     assert (batch.seq_ids, batch.context_lens.tolist()) == ([1], [8])
     assert batch.sample_ids == [1] and second.num_uncomputed == 0
+    # At least one token is computed, so the last block does not count even if it is full.
+    assert story.arrive(range(8)).num_cached_tokens == 4
     assert Story(engine=engine).arrive(range(9)).num_cached_tokens == 0
 
 
@@ -101,6 +103,13 @@ def test_a_call_that_finds_no_block_changes_nothing() -> None:
         assert len(story.writers) == 2 and story.run[-1].kind == "failed"
     story.writers[1].leave()
     assert one.write([7, 8, 9, 10]) == [] and len(one.seq.block_hashes) == 2
+
+
+def test_a_watermark_holds_back_the_second() -> None:
+    story = Story(gpu_blocks=8, block_size=4, watermark=0.5, engine="v1")
+    story.arrive(range(16))
+    with pytest.raises(pagesim.NoFreeBlocksError, match="no room for 4 tokens of 1: 3 blocks"):
+        story.arrive(range(4))
 
 
 def test_lookahead_is_reserved_behind_the_token() -> None:

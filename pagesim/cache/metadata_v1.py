@@ -9,11 +9,8 @@ Source: vLLM 0.33.0, ``GPUModelRunner`` in ``vllm/v1/worker/gpu_model_runner.py`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
 from pagesim.errors import UsageError
-from pagesim.journal.effects import Name
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request
@@ -34,9 +31,11 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
     UsageError for a token that is not sampled yet, for a step whose output is known already, and
     for blocks that a later step has taken away.
     """
-    manager = scheduler.kv_cache_manager
+    manager, known = scheduler.kv_cache_manager, output.scheduled_cached_reqs
+    computed = list(zip(known.req_ids, known.num_computed_tokens, strict=True))
+    computed += [(new.req_id, new.num_computed_tokens) for new in output.scheduled_new_reqs]
     spans = []
-    for request_id, context_len, length in _before(output, scheduler):
+    for request_id, context_len in computed:
         if (request := scheduler.requests.get(request_id)) is None:
             continue
         num_scheduled = output.num_scheduled_tokens[request_id]
@@ -45,26 +44,12 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
                 f"the step of request {request_id!r} is over: build a step's batch before "
                 f"update_from_output() is called for it"
             )
-        spans.append(span_of(request, manager, context_len, context_len + num_scheduled, length))
+        spans.append(span_of(request, manager, context_len, context_len + num_scheduled))
     return assemble(sorted(spans, key=lambda span: not span.is_prompt), manager.block_size)
 
 
-def _before(output: SchedulerOutput, scheduler: Scheduler) -> Iterator[tuple[Name, int, int]]:
-    """Each request, its computed tokens before the step, and all that it has, sampled or not."""
-    known = output.scheduled_cached_reqs
-    parts = (known.req_ids, known.num_computed_tokens, known.num_output_tokens)
-    for request_id, computed, num_output in zip(*parts, strict=True):
-        if request := scheduler.requests.get(request_id):
-            yield request_id, computed, request.num_prompt_tokens + num_output
-    for new in output.scheduled_new_reqs:
-        if request := scheduler.requests.get(new.req_id):
-            yield new.req_id, new.num_computed_tokens, request.num_tokens
-
-
-def span_of(
-    request: Request, manager: KVCacheManager, context_len: int, seq_len: int, length: int
-) -> Span:
-    """A request that computes its tokens from ``context_len`` to ``seq_len``, of ``length``."""
+def span_of(request: Request, manager: KVCacheManager, context_len: int, seq_len: int) -> Span:
+    """A request that computes its tokens from ``context_len`` to ``seq_len``."""
     name, block_size = f"request {request.request_id!r}", manager.block_size
     (ids,) = manager.get_block_ids(request.request_id)
     null = manager.block_pool.null_block.block_id
@@ -84,7 +69,7 @@ def span_of(
             f"token {request.num_tokens} of {name} is not sampled yet: call update_from_output() "
             f"for the step before, then build this batch"
         )
-    samples = seq_len == length
+    samples = seq_len == request.num_tokens
     decodes = samples and seq_len - context_len == 1 and context_len >= request.num_prompt_tokens
     tokens = request.all_token_ids[context_len:seq_len]
     table = [-1 if block_id == null else block_id for block_id in ids]

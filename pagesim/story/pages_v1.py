@@ -117,9 +117,9 @@ class V1Pages:
         from pagesim.cache.metadata_v1 import span_of
 
         spans = [
-            span_of(request, self.manager, computed, length, length)
+            span_of(request, self.manager, self._computed[request], request.num_tokens)
             for request in requests
-            if (computed := self._computed[request]) < (length := request.num_tokens)
+            if self.num_uncomputed(request)
         ]
         batch = assemble(sorted(spans, key=lambda s: not s.is_prompt), self.manager.block_size)
         for request in requests:

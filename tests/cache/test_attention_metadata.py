@@ -65,6 +65,9 @@ def test_the_batch_drawn_in_the_module() -> None:
     assert (batch.max_query_len, batch.max_prefill_seq_len, batch.max_decode_seq_len) == (3, 5, 9)
     assert batch.max_seq_len == 9
     assert (batch.sample_rows.tolist(), batch.sample_ids) == ([2, 6], [7, 9])
+    tables, present = batch.gather_tables()
+    assert tables.tolist() == [[3, 0, 0], [2, 0, 0], [4, 1, 5]]
+    assert present.sum(axis=1).tolist() == [2, 1, 3]
     int64 = ("slot_mapping", "input_tokens", "sample_rows")
     types = {name: getattr(batch, name).dtype for name in int64}
     assert set(types.values()) == {np.dtype(np.int64)}

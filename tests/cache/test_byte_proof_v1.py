@@ -25,10 +25,10 @@ pytestmark = pytest.mark.ch11
 
 @pytest.mark.parametrize("name", SCENES)
 def test_every_setting(name: str) -> None:
-    scene, counts = SCENES[name], Run(SCENES[name], seed=1).steps(250)
+    scene, counts = SCENES[name], Run(SCENES[name]).steps(250)
     is_async = "async_scheduling" in scene.steps
     assert counts.wrong == []
-    assert counts.reads > 30_000 and counts.finished > 70 and counts.aborts > 1
+    assert counts.reads > 30_000 and counts.finished > 60 and counts.aborts > 1
     assert counts.preemptions > 4 and counts.mixed_steps > 60
     assert (counts.chunks > 10) == scene.steps.get("enable_chunked_prefill", True)
     assert (counts.hit_blocks > 80) == scene.caching
