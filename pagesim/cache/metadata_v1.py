@@ -26,7 +26,8 @@ def build_v1_metadata(output: SchedulerOutput, scheduler: Scheduler) -> Attentio
     Asynchronously, a step is scheduled before the last one has sampled: build its batch after
     ``update_from_output`` of the step before, and before the next ``schedule()``. A request that
     has ended by then is left out: vLLM computes it all the same, and the result is thrown away.
-    Abort a request only after its batch is built, because what it was to compute is cached already.
+    Abort a request only after its batch is built: its blocks already count as cached, and computing
+    them is what this batch does.
 
     UsageError for a token that is not sampled yet, for a step whose output is known already, and
     for blocks that a later step has taken away.

@@ -294,15 +294,19 @@ class Run:
         self.counts.aborts += 1
 
 
-def main() -> None:
+def main() -> int:
+    """Print a line a scene; 1 if a byte was wrong."""
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     names = [name for name in Counts.__slots__ if name != "wrong"]
     print("scene".ljust(36), *(name.replace("_", " ").rjust(12) for name in names), "wrong")
+    total = 0
     for name, scene in SCENES.items():
         counts = Run(scene).steps(steps)
+        total += len(counts.wrong)
         columns = [str(getattr(counts, name)).rjust(12) for name in names]
-        print(name.ljust(36), *columns, len(counts.wrong), *counts.wrong[:2], sep=" ")
+        print(name.ljust(36), *columns, len(counts.wrong), *counts.wrong[:2])
+    return 1 if total else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
