@@ -58,11 +58,17 @@ def tokens_of_a_step(
 Rows = list[tuple[str, int, int]]
 
 
-def _scheduler(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Scheduler:
-    """A scheduler in this state, with blocks of one token, so that any number can be cached."""
-    scheduler = Scheduler(
-        SchedulerConfig(max(budget, max_num_seqs), max_num_seqs, 10**6), CacheConfig(1, 5000)
+def scheduler_with(
+    running: Rows, waiting: Rows, budget: int, max_num_seqs: int, chunk: int = 0
+) -> Scheduler:
+    """A scheduler in this state, with blocks of one token, so that any number can be cached.
+
+    ``chunk`` is the most that one of several requests computes in a step; 0 is no limit.
+    """
+    config = SchedulerConfig(
+        max(budget, max_num_seqs), max_num_seqs, 10**6, long_prefill_token_threshold=chunk
     )
+    scheduler = Scheduler(config, CacheConfig(1, 800))
     manager = scheduler.kv_cache_manager
     for place, (name, tokens, hit) in enumerate(waiting):
         prompt = range(1000 * place, 1000 * place + tokens)
@@ -82,7 +88,7 @@ def _scheduler(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> 
 
 def expected(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> list[Any]:
     """What the scheduler decides in this state."""
-    output = _scheduler(running, waiting, budget, max_num_seqs).schedule()
+    output = scheduler_with(running, waiting, budget, max_num_seqs).schedule()
     return list(output.num_scheduled_tokens.items())
 
 
@@ -140,7 +146,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """The step as the scheduler takes it."""
-    scheduler = _scheduler(*case.args)
+    scheduler = scheduler_with(*case.args)
     with record(scheduler) as run:
         scheduler.schedule()
     return run.annotate(title="One step, without phases")

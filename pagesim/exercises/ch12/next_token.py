@@ -1,0 +1,185 @@
+"""12.4: a draw that no batch can change."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.source import variant
+
+STATEMENT = """
+Logits become a token. Write
+
+```python
+def next_token(logits, temperature, top_k, top_p, seed, sample, position):
+    return token
+```
+
+in these steps:
+
+1. divide the logits by `temperature`;
+2. keep the `top_k` likeliest tokens; 0 keeps all. Of equal ones the smaller id goes first;
+3. softmax over what is kept;
+4. from the likeliest on, keep tokens until their probabilities sum to `top_p` or more. The token
+   with which they get there **stays**;
+5. draw one of these, by their probabilities: with `number` in [0, 1), the token in whose share
+   `number` times the sum of their probabilities falls, the likeliest token's share first.
+
+The number is `np.random.default_rng([seed, sample, position]).random()`: it depends on the
+request's seed, on which of its samples this is, and on the position in the answer. So a request has
+the same answer whatever else is in the batch, and after a preemption as well.
+
+Example: with logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
+probabilities are 0.63, 0.23 and 0.14. The first two stay, and 0.63 / 0.86 of all draws give
+token 0.
+"""
+
+
+def next_token(
+    logits: list[float], temperature: float, top_k: int, top_p: float, seed: int, sample: int,
+    position: int,
+) -> int:  # fmt: skip
+    """The token that is drawn; its number depends on seed, sample and position alone."""
+    import numpy as np
+
+    ### BEGIN SOLUTION
+    order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]
+    weights = [math.exp((logits[token] - logits[order[0]]) / temperature) for token in order]
+    enough = top_p * sum(weights)
+    sums: list[float] = []
+    for weight in weights:
+        sums.append(weight + (sums[-1] if sums else 0.0))
+        if sums[-1] >= enough:
+            break
+    number = np.random.default_rng([seed, sample, position]).random() * sums[-1]
+    return order[sum(each <= number for each in sums)]
+    ### END SOLUTION
+
+
+def expected(logits: list[float], temperature: float, top_k: int, top_p: float, *key: int) -> int:
+    """What the engine of chapter 12 draws."""
+    import torch
+
+    from kernels.tiny_llm.sampling import SamplingParams, draw
+
+    seed, sample, position = key
+    params = SamplingParams(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    return draw(torch.tensor(logits, dtype=torch.float64), params, sample, position)
+
+
+def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+    """One rule after the other, each at several positions; then all of them."""
+    seed = rng.randrange(1000)
+    rules: list[tuple[list[float], float, int, float, str]] = [
+        ([3.0], 1.0, 0, 1.0, "one token"),
+        ([1.0, 1.0], 1.0, 0, 1.0, "equally likely"),
+        ([1.0, 1.0, 1.0, 1.0], 1.0, 0, 1.0, "equally likely"),
+        ([0.0, 1.0, 2.0], 1.0, 0, 1.0, "not equally likely"),
+        ([0.0, 2.0, 3.0], 3.0, 0, 1.0, "a high temperature"),
+        ([0.0, 2.0, 3.0], 0.5, 0, 1.0, "a low temperature"),
+        ([1.0, 1.0, 1.5, 1.0], 1.0, 2, 1.0, "top_k"),
+        ([1.0, 1.0], 1.0, 0, 0.5, "exactly top_p"),
+        ([0.5, 1.0, 0.8, 0.2], 1.0, 0, 0.6, "top_p"),
+        ([0.5, 1.0, 0.8, 0.2, 0.2, 0.1], 1.0, 3, 0.7, "top_k and top_p"),
+    ]
+    for logits, temperature, top_k, top_p, tag in rules:
+        for position in range(1 if len(logits) == 1 else 8):
+            sample = position % 2
+            yield _case(logits, temperature, top_k, top_p, seed, sample, position, tag=tag)
+    for _ in range(60):
+        many = [round(rng.gauss(0, 2), 3) for _ in range(rng.randint(3, 20 if hidden else 12))]
+        yield _case(
+            many,
+            rng.choice((0.3, 0.7, 1.0, 2.5)),
+            rng.choice((0, 1, 3, 30)),
+            rng.choice((0.2, 0.5, 0.9, 1.0)),
+            rng.randrange(10**6),
+            rng.randrange(4),
+            rng.randrange(100),
+            tag="many",
+        )
+
+
+def _case(*values: Any, tag: str) -> Case:
+    return Case(tuple(values), tag=tag)
+
+
+def why(case: Case, yours: Any, right: Any) -> str:
+    import numpy as np
+
+    logits, temperature, top_k, top_p, seed, sample, position = case.args
+    if not 0 <= yours < len(logits):
+        return f"The answer is a token, 0 to {len(logits) - 1}."
+    order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]
+    number = np.random.default_rng([seed, sample, position]).random()
+    if yours not in order:
+        return f"Token {yours} is not among the {top_k} likeliest."
+    scaled = np.array([logits[token] for token in order]) / temperature
+    shares = np.exp(scaled - scaled[0])
+    shares /= shares.sum()
+    told = ", ".join(f"{token}: {share:.2f}" for token, share in zip(order, shares, strict=True))
+    return (
+        f"With the temperature and top_k, the probabilities are {told}. Those that sum to "
+        f"{top_p:g} or more stay, and the number is {number:.3f}."
+    )
+
+
+EXERCISE = Exercise(
+    number="12.4",
+    title="A draw that no batch can change",
+    stars=2,
+    statement=STATEMENT,
+    reference=next_token,
+    cases=cases,
+    expected=expected,
+    why=why,
+    mistakes={
+        "who_crosses_p_leaves": Wrong(
+            variant(
+                next_token,
+                "    number = np.random",
+                "    sums = sums[:-1] or sums\n    number = np.random",
+            ),
+            "What is kept has a probability of at most top_p.",
+            "equally likely",
+        ),
+        "one_number_for_all": Wrong(
+            variant(next_token, "default_rng([seed, sample, position])", "default_rng(seed)"),
+            "A request has one seed, and so one number.",
+            "equally likely",
+        ),
+        "samples_share_their_draws": Wrong(
+            variant(next_token, "[seed, sample, position]", "[seed, position]"),
+            "The position says which draw it is.",
+            "equally likely",
+        ),
+        "temperature_multiplies": Wrong(
+            variant(next_token, "/ temperature", "* temperature"),
+            "A high temperature makes the likely tokens likelier.",
+            "a high temperature",
+        ),
+        "top_p_of_all": Wrong(
+            variant(
+                next_token,
+                "top_p * sum(weights)",
+                "top_p * sum(math.exp((x - logits[order[0]]) / temperature) for x in logits)",
+            ),
+            "top_p is a share of all tokens, whatever top_k has left out.",
+            "top_k and top_p",
+        ),
+    },
+    hints=(
+        "Work on a list of tokens, the likeliest first, and on their weights exp(logit / T).",
+        "Running sums of the weights serve twice: they say how many tokens stay, and in whose "
+        "share the number falls.",
+        "Stop the sums at the first that is >= top_p * sum(weights). Then the token is the first "
+        "whose running sum is above number * sums[-1].",
+    ),
+    vllm=(
+        "vllm/model_executor/layers/sampler.py: _apply_top_k_top_p",
+        "vllm/model_executor/layers/sampler.py: Sampler.forward",
+    ),
+)
