@@ -40,12 +40,19 @@ class Stream:
 
     def run(self) -> None:
         """Step until no answer grows."""
-        answers = self._engine.answers
-        with closing(Progress(self._bar, len(answers), " answers", title=self._title)) as told:
+        most = sum(self._tokens(answer, whole=True) for answer in self._engine.answers)
+        with closing(Progress(self._bar, most, " tokens", title=self._title)) as told:
             while self._engine.step() is not None:
                 self._tell()
-                told(sum(answer.state != "unfinished" for answer in answers))
+                told(sum(self._tokens(answer) for answer in self._engine.answers))
             self._tell()
+
+    @staticmethod
+    def _tokens(answer: Any, whole: bool = False) -> int:
+        """How far an answer is; a complete one counts as if it had become as long as it may."""
+        if whole or answer.state != "unfinished":
+            return int(answer.params.max_tokens * (answer.params.beams or answer.params.n))
+        return sum(len(sample) for sample in answer.samples)
 
     def _tell(self) -> None:
         for answer in self._engine.answers[self._next :]:

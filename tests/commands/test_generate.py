@@ -16,8 +16,9 @@ import pagesim
 from kernels import tiny_llm
 from kernels.tiny_llm import by_hand, maps, save
 from pagesim import cli
-from pagesim.generation import vocabulary
+from pagesim.generation import stream, vocabulary
 from pagesim.generation.stream import Stream
+from pagesim.progress import Progress
 
 MAP = "a>k;k>c;c>.;?a"
 
@@ -300,3 +301,16 @@ def test_a_later_answer_waits_for_those_before_it() -> None:
     assert "".join(told) == "0:  on and on\n1:  and\n2:  and and and on\n"
     assert told[:3] == ["0:  on", " and", " on\n"]
     assert told[3:5] == ["1:  and\n", "2:  and and and"]
+
+
+def test_a_bar_counts_tokens_and_an_answer_that_ends_early_in_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[int, int]] = []
+
+    def bar(how: object, total: int, unit: str, title: str) -> Progress:
+        return Progress(lambda done, of: told.append((done, of)), total, unit, title=title)
+
+    monkeypatch.setattr(stream, "Progress", bar)
+    assert streamed([2, 3], [2, 3, 2, 2])
+    assert told == [(2, 32), (18, 32), (19, 32), (32, 32)]

@@ -187,6 +187,21 @@ def test_what_is_no_prompt_and_no_backend() -> None:
         engine_on(setting.v0(), setting, backend="cuda")
 
 
+def test_a_run_is_repeated_exactly() -> None:
+    """The engine's clock counts steps: prefix caching evicts by it, and never by the time of day."""
+    setting, given = SETTINGS["swap, caching"], texts(40)
+    runs = []
+    for _ in range(2):
+        server = setting.v0()
+        engine, tables = engine_on(server, setting, given.model), []
+        for prompt, params in zip(given.prompts, given.params, strict=True):
+            engine.add(prompt, params)
+        while engine.step() is not None:
+            tables.append(server.tables())
+        runs.append((tables, engine.misread))
+    assert runs[0] == runs[1]
+
+
 def test_an_empty_engine_has_nothing_to_do() -> None:
     setting = Setting()
     engine = engine_on(setting.v0(), setting)
