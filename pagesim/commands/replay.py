@@ -22,13 +22,13 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
     is also played: its longest part, unless --part selects another. Exit code 0 when all operations
     are equal, 1 at a difference, 2 when a file is not a trace.
     """
-    from pagesim.replay import TraceError, record_vllm, replay_file
+    from pagesim.replay import TraceError, replay_file
+    from pagesim.replay.recorder import script
 
     if recorder:
         if files:
             raise BadInput("--recorder prints a script and takes no FILE")
-        script = Path(record_vllm.__file__).read_text(encoding="utf-8")
-        return Answer(True, script.rstrip("\n"), {"ok": True, "script": script})
+        return Answer(True, script().rstrip("\n"), {"ok": True, "script": script()})
     if not files:
         raise BadInput("give a FILE, or --recorder (see pagesim replay --help)")
     if (out is not None and len(files) > 1) or (part is not None and out is None):

@@ -22,20 +22,21 @@ from typing import Any
 import pytest
 
 from pagesim import cli
-from pagesim.replay import record_vllm, replay_file
-from pagesim.replay.record_vllm import NotServedError, recording
+from pagesim.replay import replay_file
+from pagesim.replay.recorder import run, script
+from pagesim.replay.recorder.common import NotServedError
+from pagesim.replay.recorder.run import recording
 
 pytestmark = pytest.mark.ch11
 
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).parent / "stub"
-SCRIPT = Path(record_vllm.__file__)
 
 
 def alone(path: Path, version: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the script, copied beside nothing, in a process of its own."""
     copy = path.parent / "copied.py"
-    copy.write_text(SCRIPT.read_text())
+    copy.write_text(script())
     where = os.pathsep.join([str(STUB), str(ROOT)])
     return subprocess.run(
         [sys.executable, str(copy), str(path), *options],
@@ -100,7 +101,7 @@ def test_an_unknown_release_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_the_file_needs_the_standard_library_alone_and_python_3_9() -> None:
-    tree = ast.parse(SCRIPT.read_text(), feature_version=(3, 9))
+    tree = ast.parse(script(), feature_version=(3, 9))
     names = {
         name.split(".")[0]
         for node in ast.walk(tree)
@@ -118,7 +119,7 @@ def test_the_file_needs_the_standard_library_alone_and_python_3_9() -> None:
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(["replay", "--recorder"])
-    assert left.value.code == 0 and capsys.readouterr().out == SCRIPT.read_text()
+    assert left.value.code == 0 and capsys.readouterr().out == script()
 
 
 # -- around an engine, in this process -------------------------------------------------------------
@@ -145,7 +146,7 @@ class Engine:
         values = {"requests": 12, "seed": 1, "blocks": 20, "block_size": 4, "max_num_seqs": 4}
         limits = {"max_num_batched_tokens": 64, "max_model_len": 64, "caching": True}
         chosen = SimpleNamespace(**values, **limits, asynchronous=False, **options)
-        make = record_vllm.alone_v0 if version.startswith("0.6.") else record_vllm.alone_v1
+        make = run.alone_v0 if version.startswith("0.6.") else run.alone_v1
         self.scheduler, self.generate = make(chosen)
         self.llm_engine = SimpleNamespace(scheduler=[self.scheduler])
         if version.startswith("0.33."):
