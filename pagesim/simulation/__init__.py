@@ -1,9 +1,9 @@
 """Runs a workload through a memory policy: `simulate` returns the log and the outcomes.
 
 `policy` has the policies as values; each creates its server. `serving` has the loop and the rules
-for servers: `paged` and `fast_forward` for V0, `paged_v1` for V1, and `baseline`, whose memory is
-in `baselines/`. `waste` says where the slots are, `outcomes` what became of the requests, and
-`cost_model` is the clock.
+for servers: `paged` and `fast_forward` for V0, `paged_v1` and `fast_forward_v1` for V1, and
+`baseline`, whose memory is in `baselines/`. `waste` says where the slots are, `outcomes` what
+became of the requests, and `cost_model` is the clock.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline

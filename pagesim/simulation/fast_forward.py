@@ -1,10 +1,8 @@
 """The paged policy without stepping every token: the same run, from its events alone.
 
 In a decoding step every running sequence grows by one token, and nothing has to be done for it
-unless it needs a block. A sequence needs one every ``block_size`` steps, always in the same residue
-class of steps, and its last step is known in advance. So a step touches only the sequences in one
-of ``block_size`` buckets, and those that finish. Two numbers, the free blocks and the size of the
-bucket, tell whether a sequence must be preempted; a step with a preemption is run sequence by
+unless it needs a block or finishes: see `decoders`. Two numbers, the free blocks and how many are
+needed, tell whether a sequence must be preempted; a step with a preemption is run sequence by
 sequence, in the scheduler's order.
 
 Block ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
@@ -12,10 +10,11 @@ Block ids, their order, tables, times and counts are those of `pagesim.simulatio
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Mapping
 
 from pagesim.errors import UsageError
+from pagesim.simulation.decoders import Decoders
 from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Step
 from pagesim.simulation.waste import PARTS
@@ -60,19 +59,12 @@ class FastForwardServer:
         self._free_cpu = FreeBlockIds(range(num_gpu, num_gpu + num_cpu))
         self._tables: dict[int, list[int]] = {}
         self._waiting: deque[int] = deque()
-        self._running: dict[int, int] = {}
-        """Row -> its length minus the decoding steps so far, which a step does not change."""
+        self._running = Decoders(cache_config.block_size)
         self._swapped: deque[int] = deque()
         self._length: dict[int, int] = {}
         """Row -> its tokens, while it waits or is swapped out."""
         self._goal: dict[int, int] = {}
         """Row -> its tokens when it finishes."""
-        self._needing: defaultdict[int, dict[int, None]] = defaultdict(dict)
-        """By step modulo block size: the rows that need a block then, in the order of the queue."""
-        self._leaving: dict[int, dict[int, None]] = {}
-        """By step: the rows that finish in it, in the order of the queue."""
-        self._steps = 0
-        """Decoding steps so far."""
         self._cached = 0
         """Tokens of the running sequences that are cached."""
         self._admitted: list[tuple[int, int]] = []
@@ -93,7 +85,7 @@ class FastForwardServer:
         """See :meth:`pagesim.simulation.Server.schedule`."""
         block_size, free, running = self.cache_config.block_size, self._free, self._running
         waiting, swapped = self._waiting, self._swapped
-        if not (waiting or running or swapped):
+        if not (waiting or len(running) or swapped):
             return None
         admitted = self._admitted = self._admit() if waiting and not swapped else []
         preempted: list[int] = []
@@ -103,18 +95,17 @@ class FastForwardServer:
             self._cached += prompts
             batch = len(running) + len(admitted)
         else:
-            step = self._steps + 1
-            need = self._needing[step % block_size]
+            need = running.needing()
             if len(free) > len(need):
                 for row, block_id in zip(need, free.take(len(need)), strict=True):
                     self._tables[row].append(block_id)
-            elif running:
-                preempted, moved = self._decode_one_by_one(step)
+            elif len(running):
+                preempted, moved = self._decode_one_by_one()
             if swapped and not preempted:
-                moved += self._swap_in(step)
+                moved += self._swap_in()
             batch = decodes = len(running)
             if batch:
-                self._steps = step
+                running.steps += 1
                 self._cached += batch
             elif not moved:
                 if not preempted:  # unreachable: why_never() refuses such a request
@@ -138,11 +129,11 @@ class FastForwardServer:
             for row, length in self._admitted:
                 answered.append(row)
                 if length + 1 < goal[row]:
-                    self._join(row, length + 1, goal[row])
+                    self._running.join(row, length + 1, goal[row])
                 else:
                     leavers.append(row)
         else:
-            leavers = list(self._leaving.pop(self._steps, ()))
+            leavers = self._running.finished()
         for row in leavers:
             self._leave(row, goal.pop(row))
         return answered, leavers
@@ -179,35 +170,25 @@ class FastForwardServer:
             admitted.append((row, length))
         return admitted
 
-    def _join(self, row: int, length: int, goal: int) -> None:
-        """Run from the next step on with ``length`` tokens, the last of which is not cached yet."""
-        base = length - self._steps
-        self._running[row] = base
-        self._needing[(2 - base) % self.cache_config.block_size][row] = None
-        self._leaving.setdefault(goal - base, {})[row] = None
-
     def _leave(self, row: int, goal: int) -> None:
         """Free a finished request, of which all but the last token are cached."""
-        base = self._running.pop(row, None)
-        if base is not None:
-            del self._needing[(2 - base) % self.cache_config.block_size][row]
         self._cached -= goal - 1
         self._free.returned += self._tables.pop(row)
 
     # -- requests are preempted, and return ------------------------------------------------------
 
-    def _decode_one_by_one(self, step: int) -> tuple[list[int], int]:
+    def _decode_one_by_one(self) -> tuple[list[int], int]:
         """A step in which a sequence finds no free block, in the scheduler's order.
 
         Returns the preempted rows, and how many blocks were moved to the CPU.
         """
-        free, need = self._free, self._needing[step % self.cache_config.block_size]
-        queue, preempted, moved = deque(self._running), [], 0
+        free, need = self._free, self._running.needing()
+        queue, preempted, moved = deque(self._running.rows), [], 0
         while queue:
             row = queue.popleft()
             while not free:
                 victim = queue.pop() if queue else row
-                moved += self._preempt(victim, step, self._goal[victim])
+                moved += self._preempt(victim, self._goal[victim])
                 preempted.append(victim)
                 if victim == row:
                     break
@@ -220,13 +201,9 @@ class FastForwardServer:
             self._waiting.extendleft(preempted)
         return preempted, moved
 
-    def _preempt(self, row: int, step: int, goal: int) -> int:
+    def _preempt(self, row: int, goal: int) -> int:
         """Take a request's blocks away; returns how many go to the CPU."""
-        base = self._running.pop(row)
-        length = base + step - 1
-        del self._needing[(2 - base) % self.cache_config.block_size][row]
-        del self._leaving[goal - base][row]
-        self._length[row] = length
+        length = self._length[row] = self._running.leave(row, goal)
         self._cached -= length - 1
         ids = self._tables.pop(row)
         if not self._swaps:
@@ -242,7 +219,7 @@ class FastForwardServer:
         self._tables[row] = self._free_cpu.take(len(ids))
         return len(ids)
 
-    def _swap_in(self, step: int) -> int:
+    def _swap_in(self) -> int:
         """Swap in from the head of the queue while it fits; returns how many blocks moved.
 
         These requests take part in this step.
@@ -260,7 +237,7 @@ class FastForwardServer:
             moved += len(ids)
             self._tables[row] = free.take(-(-length // block_size))
             self._cached += length - 1
-            self._join(row, length, self._goal[row])
+            self._running.join(row, length, self._goal[row])
         return moved
 
     def _head_waits(self, num_free: int) -> bool:

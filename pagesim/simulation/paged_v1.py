@@ -23,7 +23,7 @@ from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.output import SchedulerOutput
 from pagesim.v1.request import Request as V1Request
 from pagesim.v1.scheduler import Scheduler
-from pagesim.v1.starvation import why_it_waits_forever
+from pagesim.v1.starvation import what_it_lacks, why_it_waits_forever
 from pagesim.workload.request import Request
 
 
@@ -92,6 +92,8 @@ class PagedV1Server:
         self._seen: set[object] = set()
         """The states after each preemption since a token was sampled, where a run may spin."""
         self._spins = False
+        self._starving: dict[int, str] | None = None
+        """Why requests wait forever, once that is asked after the last step."""
 
     @property
     def cached(self) -> int:
@@ -120,10 +122,11 @@ class PagedV1Server:
             return self._too_long[row]
         if row not in self._names:
             raise UsageError(f"request {row} is neither ignored nor stuck")
-        starving = self._starving()
-        if row in starving:
-            return starving[row]
-        first = next((self._names[each] for each in starving), "")
+        if self._starving is None:
+            self._starving = self._find_starving()
+        if row in self._starving:
+            return self._starving[row]
+        first = next((self._names[each] for each in self._starving), "")
         return f"it waits behind request {first!r}, which waits forever"
 
     def schedule(self, clock: float) -> Step | None:
@@ -131,6 +134,7 @@ class PagedV1Server:
 
         None also if all that runs is computed and preempted over and over, without a new token.
         """
+        self._starving = None
         self._queue()
         decided, self._ahead = self._ahead, None
         if decided is None and not self._spins:
@@ -182,7 +186,7 @@ class PagedV1Server:
     def finish(self) -> Timeline | None:
         """See :meth:`pagesim.simulation.Server.finish`; its last events say what waits forever."""
         if self._recorder is not None:
-            for row, why in self._starving().items():
+            for row, why in self._find_starving().items():
                 error = UsageError(f"{why}: it waits forever")
                 self.scheduler.journal.fail("schedule", row, error)
             self._recorder.__exit__(None, None, None)
@@ -196,19 +200,21 @@ class PagedV1Server:
         The adaptive threshold counts all of them, and a timeline shows them.
         """
         scheduler = self.scheduler
-        config, cache = scheduler.scheduler_config, scheduler.cache_config
+        config = scheduler.scheduler_config
         needs_all = config.long_prefill_token_threshold_adaptive or self._recorder is not None
         while self._arrived and (needs_all or len(scheduler.waiting) <= config.max_num_seqs):
             row, request = self._arrived.popleft()
-            scheduler.add_request(
-                V1Request(
-                    row,
-                    prompt_of(request, row),
-                    block_size=cache.block_size if cache.enable_prefix_caching else None,
-                    max_tokens=request.output_tokens,
-                    arrival_time=request.arrival_s,
-                )
-            )
+            scheduler.add_request(self._v1_request(row, request))
+
+    def _v1_request(self, row: int, request: Request) -> V1Request:
+        cache = self.scheduler.cache_config
+        return V1Request(
+            row,
+            prompt_of(request, row),
+            block_size=cache.block_size if cache.enable_prefix_caching else None,
+            max_tokens=request.output_tokens,
+            arrival_time=request.arrival_s,
+        )
 
     def _decide(self) -> tuple[SchedulerOutput, list[Part]] | None:
         """Schedule a step; None if it is empty."""
@@ -252,12 +258,23 @@ class PagedV1Server:
         self._spins = state in self._seen
         self._seen.add(state)
 
-    def _starving(self) -> dict[int, str]:
+    def _find_starving(self) -> dict[int, str]:
         """Why no step can ever complete these requests, by row."""
         scheduler = self.scheduler
-        why = (why_it_waits_forever(scheduler, request) for request in scheduler.requests.values())
-        by_row: dict[Any, str | None] = dict(zip(scheduler.requests, why, strict=True))
-        return {row: "it " + words.split(" ", 2)[2] for row, words in by_row.items() if words}
+        manager = scheduler.kv_cache_manager
+        most = manager.single_type_manager.max_admission_blocks
+        configs = scheduler.scheduler_config, scheduler.cache_config
+        why: dict[Any, str | None] = {}
+        for row, its in scheduler.requests.items():
+            words = why_it_waits_forever(scheduler, its)
+            why[row] = words and words.removeprefix(f"request {row!r} ")
+        for row, request in self._arrived:
+
+            def find(row: int = row, request: Request = request) -> int:
+                return manager.get_computed_blocks(self._v1_request(row, request))[1]
+
+            why[row] = what_it_lacks(request.prompt_tokens, 0, find, *configs, most)
+        return {row: f"it {words}" for row, words in why.items() if words}
 
     # -- where the slots are, and what a step costs ----------------------------------------------
 

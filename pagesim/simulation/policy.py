@@ -11,10 +11,12 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
+from pagesim.simulation import fast_forward, fast_forward_v1
 from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
-from pagesim.simulation.fast_forward import FastForwardServer, why_not
+from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.recorded import RecordedMemory, check_addressed
@@ -63,8 +65,10 @@ class Policy(Protocol):
     def name(self) -> str:
         """One word, as in ``simulate(policy=…)``."""
 
-    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None) -> Server:
-        """A server for ``slots`` slots; ``record`` has the requests if the run is recorded."""
+    def server(
+        self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
+    ) -> Server:
+        """A server for ``slots`` slots, and for these requests if they are known already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +98,17 @@ class Paged:
         check_bool("fast_forward", self.fast_forward, None)
         self._configs(check_int("block_size", self.block_size, 1), Limits())
 
-    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
+    def server(
+        self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
+    ) -> Server:
         """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
-        reason = why_not(scheduler, cache)
+        reason = fast_forward.why_not(scheduler, cache)
         if self.samples != 1:
             reason = "samples that share blocks copy them when they write"
-        if record is not None:
-            reason = "record=True records every step"
-        if self.fast_forward and reason is not None:
-            raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
-        if reason is None and self.fast_forward is not False:
+        if _forwards(self.fast_forward, reason, record):
             return FastForwardServer(scheduler, cache)
-        return PagedServer(scheduler, cache, record=record is not None, samples=self.samples)
+        return PagedServer(scheduler, cache, record, self.samples)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfig, CacheConfig]:
         swaps = self.samples != 1 and self.preemption_mode is None
@@ -134,8 +136,10 @@ class PagedV1:
     The fields are those of :class:`pagesim.v1.CacheConfig` and :class:`pagesim.v1.SchedulerConfig`,
     with the defaults of release 0.33.0, except that scheduling is synchronous. Block 0, the null
     block, is taken from the pool and holds nothing. A request that the pool can never hold waits
-    forever in front of all others. ``fast_forward`` is as in :class:`Paged`: see
-    :func:`pagesim.simulation.fast_forward_v1.why_not`. TypeError or UsageError names the field.
+    forever in front of all others. ``fast_forward`` is as in :class:`Paged`, but possible with
+    prefix caching and chunked prefill, unless requests have ``token_ids``, scheduling is
+    asynchronous, or there is a sliding window or a threshold. TypeError or UsageError names the
+    field.
     """
 
     name: ClassVar[str] = "v1"
@@ -162,10 +166,15 @@ class PagedV1:
         check_bool("fast_forward", self.fast_forward, None)
         self._configs(check_int("block_size", self.block_size, 1), Limits())
 
-    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
+    def server(
+        self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
+    ) -> Server:
         """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
-        return PagedV1Server(scheduler, cache, record=record is not None)
+        reason = fast_forward_v1.why_not(scheduler, cache, requests)
+        if _forwards(self.fast_forward, reason, record):
+            return FastForwardV1Server(scheduler, cache)
+        return PagedV1Server(scheduler, cache, record)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:
         scheduler = SchedulerConfigV1(
@@ -189,18 +198,29 @@ class PagedV1:
         return scheduler, cache
 
 
+def _forwards(wanted: bool | None, reason: str | None, record: bool) -> bool:
+    """Whether to fast-forward; UsageError if that is wanted and there is a reason against it."""
+    if record:
+        reason = "record=True records every step"
+    if wanted and reason is not None:
+        raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
+    return reason is None and wanted is not False
+
+
 class _Unpaged:
     """What policies without pages share: the server."""
 
     __slots__ = ()
 
-    def server(self, slots: int, limits: Limits, record: Sequence[Request] | None = None) -> Server:
+    def server(
+        self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
+    ) -> Server:
         """See :class:`Policy`. UsageError if the memory cannot be recorded."""
         longest, seats = limits.max_model_len, limits.max_num_seqs
         memory = self.memory(slots, longest)
-        if record is None:
+        if not record:
             return BaselineServer(memory, longest, seats, limits.budget)
-        recorded = RecordedMemory(check_addressed(memory, self), record)
+        recorded = RecordedMemory(check_addressed(memory, self), requests)
         return BaselineServer(recorded, longest, seats, limits.budget, recorded.finish)
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:

@@ -190,7 +190,7 @@ def simulate(
     stream, pool = _stream(workload, saturated), _pool(pool)
     if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
         pool = Pool(chosen.given.pool)
-    server = chosen.server(pool.slots, limits, stream.requests if record else None)
+    server = chosen.server(pool.slots, limits, stream.requests, record)
     log, outcomes = WasteLog(pool.slots, server.parts), Outcomes(stream.requests)
     with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
         serve(server, stream.requests, log, outcomes, cost_model, told)

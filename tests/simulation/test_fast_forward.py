@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import zip_longest
 from typing import Any
 
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.simulation import Outcomes, Roofline
+from pagesim.simulation import Roofline
 from pagesim.simulation.fast_forward import FastForwardServer
 from pagesim.simulation.paged import PagedServer
-from pagesim.simulation.serving import serve, steps
-from pagesim.simulation.waste import WasteLog
+from pagesim.simulation.serving import serve
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
+from tests.simulation.two_servers import Side, play_both
 
 pytestmark = pytest.mark.ch01
 LONGEST = 60
-COLUMNS = ("first_scheduled", "first_token", "finished", "preemptions", "ignored")
-
-
-class Side:
-    """One of the two engines, and what it writes."""
-
-    def __init__(self, make: Any, configs: tuple[Any, Any], requests: list[Request], pool: int):
-        self.log, self.outcomes = WasteLog(pool), Outcomes(requests)
-        self.engine = make(*configs)
-        self.full = False
-        self.steps = self._steps(requests)
-
-    def _steps(self, requests: list[Request]) -> Iterator[None]:
-        try:
-            yield from steps(self.engine, requests, self.log, self.outcomes, Roofline())
-        except RuntimeError as error:
-            assert "no CPU swap space" in str(error)
-            self.full = True
+BOTH = (PagedServer, FastForwardServer)
 
 
 def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
@@ -59,34 +40,12 @@ def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
     return (scheduler, cache), requests, num_blocks * block_size + r.choice([0, 3])
 
 
-def play_both(
-    configs: tuple[Any, Any], requests: list[Request], pool: int, seed: Any
-) -> tuple[int, int]:
-    """Both engines side by side; returns the preemptions and the steps with swapped requests."""
-    stepped, fast = (
-        Side(make, configs, requests, pool) for make in (PagedServer, FastForwardServer)
-    )
-    swapped = 0
-    for step, ends in enumerate(zip_longest(stepped.steps, fast.steps, fillvalue="over")):
-        assert ends == (None, None), f"seed {seed}: one engine ends after {step} steps"
-        assert stepped.engine.tables() == fast.engine.tables(), (seed, step)
-        assert stepped.log.at(-1) == fast.log.at(-1), (seed, step)
-        swapped += bool(stepped.engine.scheduler.swapped)
-    assert stepped.full == fast.full, seed
-    stepped.log.check()
-    assert len(stepped.log) == len(fast.log)
-    assert (stepped.log.seconds == fast.log.seconds).all()
-    for column in COLUMNS if not stepped.full else ():
-        found, expected = getattr(fast.outcomes, column), getattr(stepped.outcomes, column)
-        assert bytes(found) == bytes(expected), (seed, column)
-    return stepped.outcomes.num_preemptions, swapped
-
-
 def test_the_same_run_step_by_step() -> None:
-    played = [play_both(*random_case(seed), seed) for seed in range(600)]
-    preemptions, swapped = map(sum, zip(*played, strict=True))
-    assert preemptions > 100  # or the cases would be too easy
-    assert swapped > 100
+    played = [play_both(BOTH, *random_case(seed), seed) for seed in range(600)]
+    assert (
+        sum(outcomes.num_preemptions for outcomes, _ in played) > 100
+    )  # or the cases would be too easy
+    assert sum(swapped for _, swapped in played) > 100
 
 
 @pytest.mark.parametrize("mode", ["recompute", "swap"])
@@ -94,8 +53,8 @@ def test_several_that_are_preempted_in_one_step(mode: str) -> None:
     """Six need a second block at once and none is free: three older ones take the others'."""
     requests = [Request(str(i), 0.0, 4, 8) for i in range(6)]
     configs = SchedulerConfig(64, 8, 64, preemption_mode=mode), CacheConfig(4, 6, 60)
-    preemptions, _ = play_both(configs, requests, 24, mode)
-    assert preemptions > 3
+    outcomes, _ = play_both(BOTH, configs, requests, 24, mode)
+    assert outcomes.num_preemptions > 3
 
 
 @pytest.mark.parametrize("make", [PagedServer, FastForwardServer])

@@ -38,7 +38,8 @@ def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def v1(requests: list[Request], pool: int, limits: dict[str, int], **fields: Any) -> Simulation:
-    return simulate(requests, policy=PagedV1(**fields), pool=pool, progress=False, **limits)
+    policy = PagedV1(**{"fast_forward": False} | fields)
+    return simulate(requests, policy=policy, pool=pool, progress=False, **limits)
 
 
 class Watched(PagedV1Server):
@@ -289,7 +290,9 @@ def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
 
 
 def test_a_model_drives_it_and_an_answer_may_end_early() -> None:
-    server = PagedV1(block_size=4).server(400, pagesim.simulation.Limits(max_model_len=64))
+    server = PagedV1(block_size=4, fast_forward=False).server(
+        400, pagesim.simulation.Limits(max_model_len=64)
+    )
     assert isinstance(server, PagedV1Server)
     for row in (0, 1):
         assert server.add(row, Request(str(row), 0.0, 5, 10))

@@ -1,0 +1,244 @@
+"""V1's fast-forward is exact: tables at every step, times, rows, preemptions, hits, who starves.
+
+`make test` plays a sample of the streams, `make nightly` all of them: PAGESIM_V1_STREAMS.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import pytest
+
+from pagesim.errors import UsageError
+from pagesim.simulation import (
+    CACHED_PARTS,
+    Outcomes,
+    PagedV1,
+    Roofline,
+    fast_forward_v1,
+    paged_requests,
+    simulate,
+)
+from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
+from pagesim.simulation.paged_v1 import PagedV1Server
+from pagesim.simulation.waste import WasteLog
+from pagesim.v1 import CacheConfig, SchedulerConfig
+from pagesim.workload import Request, gamma, request
+from tests.simulation.plain_v1 import PlainV1Engine
+from tests.simulation.two_servers import COLUMNS, Side, play_both
+
+pytestmark = pytest.mark.ch11
+
+BOTH = (PagedV1Server, FastForwardV1Server)
+LONGEST, PER_HASH = 400, 24
+STREAMS = int(os.environ.get("PAGESIM_V1_STREAMS", "60"))
+PLAIN = STREAMS // 2
+
+
+@pytest.fixture
+def short_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash id stands for 24 tokens: blocks of 16 and 32 lie across two of them."""
+    for module in (request, paged_requests, fast_forward_v1):
+        monkeypatch.setattr(module, "HASH_BLOCK_TOKENS", PER_HASH)
+
+
+def random_stream(r: random.Random) -> list[Request]:
+    """Some begin alike, some are alike; outputs are short, long, or a single token."""
+    requests, now, alike = [], 0.0, r.random() < 0.5
+    longest = r.choice([30, 60, 120, 300])
+    for i in range(r.randint(1, 25)):
+        now += r.choice([0, 0, 0, 0.02, 1.0])
+        prompt, ids = r.choice([1, 16, 32, 64, r.randint(1, longest)]), ()
+        if alike and r.random() < 0.8:
+            count = -(-prompt // PER_HASH)
+            same = r.randint(0, count)
+            family = 1000 * r.randint(0, 2)
+            ids = (*range(family, family + same), *range(10**6 * i, 10**6 * i + count - same))
+        output = r.choice([1, 2, r.randint(1, 90), r.randint(30, 99)])
+        requests.append(Request(str(i), now, prompt, output, ids))
+    return requests
+
+
+def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
+    """There is too little of everything now and then, and sometimes too little forever."""
+    r = random.Random(seed)
+    block_size, seats = r.choice([16, 16, 16, 32, 64]), r.choice([2, 5, 10, 20])
+    requests = random_stream(r)
+    scheduler = SchedulerConfig(
+        r.choice([seats, max(seats, 16), 40, 200, 512]),
+        seats,
+        LONGEST,
+        enable_chunked_prefill=r.random() < 0.7,
+        watermark=r.choice([0.0, 0.0, 0.05, 0.2]),
+    )
+    most = max(each.total_tokens for each in requests) // block_size
+    num_blocks = 1 + max(1, most + r.choice([-1, 1, 2, 2, 4, 8]))
+    cache = CacheConfig(block_size, num_blocks, enable_prefix_caching=r.random() < 0.7)
+    return (scheduler, cache), requests, num_blocks * block_size + r.choice([0, 3])
+
+
+@pytest.mark.usefixtures("short_hashes")
+def test_the_same_run_step_by_step() -> None:
+    seen = {"preempted": 0, "hits": 0, "refound": 0, "stuck": 0, "ignored": 0, "finished": 0}
+    for seed in range(STREAMS):
+        outcomes, _ = play_both(BOTH, *random_case(seed), seed)
+        seen["preempted"] += outcomes.num_preemptions
+        seen["hits"] += sum(outcomes.hits)
+        seen["refound"] += sum(outcomes.refound)
+        seen["stuck"] += outcomes.num_stuck
+        seen["finished"] += outcomes.num_finished
+        seen["ignored"] += outcomes.num_ignored
+    assert seen.pop("ignored") >= 0
+    assert min(seen.values()) > 20, seen  # or the cases would be too easy
+
+
+@pytest.mark.usefixtures("short_hashes")
+def test_plain_words_give_what_both_servers_give() -> None:
+    """A third account of the same run, which knows no ids: see `plain_v1`."""
+    seen = {"preempted": 0, "hits": 0, "refound": 0, "finished": 0, "external": 0}
+    for seed in range(PLAIN):
+        (scheduler, cache), requests, pool = random_case(-1 - seed)
+        log, outcomes = WasteLog(pool, CACHED_PARTS), Outcomes(requests)
+        plain = PlainV1Engine(
+            cache.num_gpu_blocks,
+            cache.block_size,
+            scheduler.max_num_batched_tokens,
+            scheduler.max_num_seqs,
+            scheduler.max_model_len,
+            caching=cache.enable_prefix_caching,
+            chunked=scheduler.enable_chunked_prefill,
+            watermark=scheduler.watermark,
+        )
+        plain.run(requests, log, outcomes, Roofline())
+        rows = [log.at(i) for i in range(len(log))]
+        for make in BOTH:
+            side = Side(make, (scheduler, cache), requests, pool)
+            for _ in side.steps:
+                pass
+            assert [side.log.at(i) for i in range(len(side.log))] == rows, seed
+            for column in COLUMNS:
+                found, expected = getattr(side.outcomes, column), getattr(outcomes, column)
+                assert bytes(found) == bytes(expected), (seed, column, make)
+        seen["preempted"] += outcomes.num_preemptions
+        seen["hits"] += sum(outcomes.hits)
+        seen["refound"] += sum(outcomes.refound)
+        seen["finished"] += outcomes.num_finished
+        seen["external"] += sum(row.external > 100 for row in rows)
+    assert min(seen.values()) > 20, seen
+
+
+def test_several_victims_in_one_step_come_back_in_their_order() -> None:
+    """Six need a second block at once and none is free: older ones take the others'."""
+    requests = [Request(str(i), 0.0, 16, 20) for i in range(6)]
+    for caching in (False, True):
+        configs = SchedulerConfig(128, 8, 64), CacheConfig(16, 7, enable_prefix_caching=caching)
+        outcomes, _ = play_both(BOTH, configs, requests, 7 * 16, caching)
+        assert outcomes.num_preemptions > 3
+
+
+def test_a_victim_whose_prompt_is_half_computed() -> None:
+    requests = [Request("a", 0.0, 30, 60), Request("b", 0.0, 90, 5), Request("c", 0.3, 20, 5)]
+    configs = SchedulerConfig(16, 8, 128, watermark=0.0), CacheConfig(16, 9)
+    outcomes, _ = play_both(BOTH, configs, requests, 9 * 16, "half")
+    assert outcomes.preemptions[1] > 0 and outcomes.num_finished == 3
+
+
+@pytest.mark.usefixtures("short_hashes")
+def test_a_block_that_is_shared_is_freed_by_its_last_owner() -> None:
+    """Three begin alike, arrive one by one and end in another order; a fourth comes later."""
+    alike = (7, 8, 9)
+    requests = [
+        Request("a", 0.0, 72, 40, alike),
+        Request("b", 0.1, 72, 5, alike),
+        Request("c", 0.2, 60, 20, alike),
+        Request("d", 5.0, 72, 2, alike),
+        Request("e", 9.0, 400 - 8, 2),
+        Request("f", 20.0, 72, 2, alike),
+    ]
+    configs = SchedulerConfig(512, 8, LONGEST), CacheConfig(16, 27)
+    outcomes, _ = play_both(BOTH, configs, requests, 27 * 16, "shared")
+    assert list(outcomes.hits) == [0, 64, 48, 64, 0, 16]  # e leaves the head of what was cached
+
+
+@pytest.mark.usefixtures("short_hashes")
+def test_of_equal_copies_the_first_is_found_and_a_known_prompt_needs_little_budget() -> None:
+    """A prompt of whole blocks computes its last one again; without chunks the rest must fit."""
+    requests = [
+        Request("a", 0.0, 48, 1, (7, 8)),
+        Request("b", 1.0, 48, 1, (7, 8)),
+        Request("c", 2.0, 72, 5, (7, 8, 9)),
+        Request("d", 2.0, 72, 5, (7, 8, 9)),
+    ]
+    config = SchedulerConfig(50, 8, LONGEST, enable_chunked_prefill=False)
+    outcomes, _ = play_both(BOTH, (config, CacheConfig(16, 30)), requests, 480, "copies")
+    assert list(outcomes.hits) == [0, 32, 48, 64]
+
+
+def test_the_watermark_holds_nothing_back_while_nothing_runs() -> None:
+    requests = [Request("a", 0.0, 90, 4), Request("b", 0.0, 16, 4), Request("c", 0.0, 50, 4)]
+    configs = SchedulerConfig(512, 8, LONGEST, watermark=0.5), CacheConfig(16, 8)
+    outcomes, _ = play_both(BOTH, configs, requests, 8 * 16, "watermark")
+    assert outcomes.num_finished == 3
+
+
+def test_victims_are_computed_again_with_a_token_or_two_a_step() -> None:
+    """A chunk may be one token behind the prompt without being the one that was sampled last."""
+    chunks = 0
+    for seed in range(20):
+        r = random.Random(seed)
+        requests = [Request(str(i), 0.0, r.randint(1, 16), r.randint(20, 60)) for i in range(5)]
+        seats = r.choice([2, 3])
+        configs = SchedulerConfig(seats, seats, 80), CacheConfig(16, r.randint(6, 9))
+        pool = configs[1].num_gpu_blocks * 16
+        outcomes, _ = play_both(BOTH, configs, requests, pool, seed)
+        chunks += sum(outcomes.refound) > 0
+    assert chunks > 5
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "cache", "reason"),
+    [
+        ({"async_scheduling": True}, {}, "asynchronously"),
+        ({}, {"sliding_window": 8}, "sliding window"),
+        ({"policy": "priority"}, {}, "first come, first served"),
+        ({"long_prefill_token_threshold": 8}, {}, "long_prefill_token_threshold"),
+        ({"scheduler_reserve_full_isl": False}, {}, "scheduler_reserve_full_isl"),
+    ],
+)
+def test_what_must_be_stepped_says_why(
+    scheduler: dict[str, Any], cache: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=f"fast_forward=True is not possible here: .*{reason}"):
+        FastForwardV1Server(SchedulerConfig(64, 8, 64, **scheduler), CacheConfig(4, 12, **cache))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [({"token_ids": (1, 2, 3, 4)}, "'a' has token_ids"), ({"hash_ids": (-1,)}, "hash id below 0")],
+)
+def test_requests_whose_tokens_are_compared_are_stepped(given: Any, reason: str) -> None:
+    requests = [Request("a", 0.0, 4, 4, **given)]
+    run = simulate(requests, policy="v1", pool=640, progress=False)
+    assert run.requests.num_finished == 1
+    with pytest.raises(UsageError, match=reason):
+        simulate(requests, policy=PagedV1(fast_forward=True), pool=640, progress=False)
+    with pytest.raises(UsageError, match=reason):
+        FastForwardV1Server(SchedulerConfig(64, 8, 64), CacheConfig(4, 12)).add(0, requests[0])
+    off = PagedV1(fast_forward=True, enable_prefix_caching=False)
+    assert simulate(requests, policy=off, pool=640, progress=False).requests.num_finished == 1
+
+
+@pytest.mark.parametrize("caching", [False, True])
+def test_a_simulation_is_the_same_however_it_is_stepped(caching: bool) -> None:
+    stream = gamma(60, 60, 1.0, 40, 0.8, rate=None, seed=1, max_len=256)
+    given: dict[str, Any] = {"pool": 1000, "max_model_len": 256, "progress": False}
+    runs = [
+        simulate(stream, policy="v1", enable_prefix_caching=caching, fast_forward=fast, **given)
+        for fast in (True, False, None)
+    ]
+    assert runs[0].preemptions > 0
+    assert runs[0].summary() == runs[1].summary() == runs[2].summary()
+    with pytest.raises(UsageError, match="record=True records every step"):
+        simulate(stream, policy="v1", fast_forward=True, record=True, **given)
