@@ -79,7 +79,7 @@ def engine_on_pages(
     policy, limits = policy or Paged(), limits or Limits()
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)
-    server: Any = policy.server(blocks * policy.block_size, limits, () if record else None)
+    server: Any = policy.server(blocks * policy.block_size, limits, record=record)
     c, head = model.config, model.head
     sizes = policy.block_size, c.num_key_value_heads, c.head_dim
     pools = [
