@@ -7,6 +7,8 @@ look at, and no reason yet to prefer one. With four or five facts a model soon f
 two tokens back helps; so the maps start there, and grow by a quarter whenever it is right on 93 %
 of the tokens. Half of the batches stay short, so that nothing is unlearnt.
 
+The same seed gives the same file, bit for bit, on one kind of processor; another rounds otherwise.
+
 Some of the maps branch. There the target is not one token but all ways on, equally likely: else a
 model learns to be sure, and sampling leaves the map.
 """
