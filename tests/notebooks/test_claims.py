@@ -177,8 +177,8 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
     ),
     (
         "11",
-        "serve-why",
-        "serve-answer",
+        "victims-why",
+        "victims-answer",
         r"from the end .* (\d+) %",
         lambda found: (
             f"{['', '', '', '', 'four'][round(int(found) / 20)]} fifths of the victim's tokens"
@@ -234,6 +234,13 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         lambda computed, needed: (
             f"one in {number(needed) / (number(computed) - number(needed)) // 100 * 100 + 100:,.0f}"
         ),
+    ),
+    (
+        "11",
+        "both-md",
+        "both-answer",
+        r"V1 .* ([\d.]+) s",
+        "one pause between two tokens in a hundred is longer than {} seconds",
     ),
     (
         "11",

@@ -10,7 +10,7 @@ LINES: Lines = {
                 (1,),
                 {"queue": {"of sitting by": "of sitting by her sister"}},
                 then=(
-                    "print('queue', queues[1].at(2).lists['free list'])\n"
+                    "print('queue', *queues[1].at(2).lists.values())\n"
                     "print('evicted', *queues[1][queues[1].find(kind='evict')[0]].effects)"
                 ),
                 shows=r"queue \(4, 5, 6, 7, 3, 2, 1\)\nevicted .*Effect\(kind='evict', block=3",
