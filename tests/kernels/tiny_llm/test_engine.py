@@ -188,7 +188,7 @@ def test_what_is_no_prompt_and_no_backend() -> None:
 
 
 def test_a_run_is_repeated_exactly() -> None:
-    """The engine's clock counts steps: prefix caching evicts by it, and never by the time of day."""
+    """The clock counts steps: prefix caching evicts by it, and never by the time of day."""
     setting, given = SETTINGS["swap, caching"], texts(40)
     runs = []
     for _ in range(2):
