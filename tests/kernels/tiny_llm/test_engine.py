@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from kernels.tiny_llm import Model, maps, walk
 from kernels.tiny_llm.sampling import SamplingParams
 from pagesim.simulation import PagedServing
+from pagesim.simulation.serving import Step
 from tests.kernels.tiny_llm.serving import (
     Asked,
     Setting,
@@ -200,6 +202,20 @@ def test_a_run_is_repeated_exactly() -> None:
             tables.append(server.tables())
         runs.append((tables, engine.misread))
     assert runs[0] == runs[1]
+
+
+def test_a_step_that_only_preempts_computes_nothing() -> None:
+    """V1 tells such steps; the batch of the step before is still there."""
+    setting, given = SETTINGS["recompute"], texts(40)
+    server = setting.v0()
+    schedule, steps = server.schedule, count()
+
+    def every_other(clock: float) -> Step | None:
+        return Step() if next(steps) % 2 else schedule(clock)
+
+    server.schedule = every_other  # type: ignore[method-assign]
+    engine = engine_on(server, setting, given.model)
+    assert given.wrong(given.asked_of(engine)) == []
 
 
 def test_an_empty_engine_has_nothing_to_do() -> None:
