@@ -3,7 +3,7 @@
 import { HEAD, LIST, MARGIN } from "./layout.js";
 import { short } from "./text.js";
 
-const LABEL = 92, MORE = 40, BACK = 34; // the room for a list's name, for "+12", and for "back"
+const LABEL = 92, BACK = 34; // the room for a list's name, and for "back"
 
 /** Draw all lists; returns where the next row begins. */
 export function drawLists(stage, state, changed, view) {
@@ -32,12 +32,13 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
   else if (front && !view.hideNext) under.text(left, y - 5, `\u25be ${front}`, "strong small");
   const digits = `${state.total - 1}`.length, em = layout.narrow ? 7.4 : 6.5;
   const wide = ({ text }) => Math.max(digits, text.length) * em + 9;
+  const more = (digits + 1) * em + 10; // the room for "+12"
   let x = left;
-  for (const chip of fitting(chips, layout.width - MARGIN - left, wide, Boolean(front))) {
+  for (const chip of fitting(chips, layout.width - MARGIN - left - (front ? BACK : 0), wide, more, front ? 3 : 0)) {
     if (chip.hidden) { // the middle of a queue, the end of a sorted list
       for (const id of chip.hidden.flatMap(({ ids }) => ids)) spots.lists.set(id, [x, y, 26, 16]);
       under.text(x + 4, y + 12, `+${chip.hidden.length}`, "muted");
-      x += MORE;
+      x += more;
       continue;
     }
     const { text, ids } = chip, width = wide(chip), pick = { block: ids[0] };
@@ -59,14 +60,16 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
   }
 }
 
-/** The chips for which there is room, and {hidden: those that have none}: of a queue both ends are shown. */
-function fitting(chips, room, wide, isQueue) {
+/**
+ * The chips for which there is room, and {hidden: the others}, which takes `more` of it. Of those shown one in
+ * `ends` is at the end of the list.
+ */
+function fitting(chips, room, wide, more, ends) {
   const space = (some) => some.reduce((sum, chip) => sum + wide(chip) + 2, 0);
-  const all = room - (isQueue ? BACK : 0);
-  if (space(chips) <= all) return chips;
-  let head = 0, used = MORE;
-  while (used + wide(chips[head]) + 2 <= all) used += wide(chips[head++]) + 2;
-  const tail = isQueue ? Math.floor(head / 3) : 0;
+  if (space(chips) <= room) return chips;
+  let head = 0, used = more;
+  while (used + wide(chips[head]) + 2 <= room) used += wide(chips[head++]) + 2;
+  const tail = ends && Math.floor(head / ends);
   const hidden = chips.slice(head - tail, chips.length - tail);
   return [...chips.slice(0, head - tail), { hidden }, ...chips.slice(chips.length - tail)];
 }

@@ -20,7 +20,8 @@
  *   .ps-caption .ps-changes .ps-detail .ps-feedback .ps-score .ps-message .ps-problem    texts
  *   .ps-stage                the picture; in it [data-block="7"] is the cell of block 7 in its pool
  *   .ps-curve                the occupancy curve; .ps-share its numbers
- *   .pagesim-pair            around two players: data-step, data-mounted; .ps-differences, .ps-lines; [data-action="pair-…"]
+ *   .pagesim-pair            around two players: data-step, data-mounted; .ps-lines, .ps-differences;
+ *                            [data-action="pair-…"]
  *   window.pagesimPair       {steps, goto(i), differences}; pagesimPlayers has the hooks of both
  *   window.pagesimPlayer     {step, steps, goto(i), state(), timings, header, problem}; state() is in
  *                            the shape of the format's `state`; timings: {read_ms, model_ms, mount_ms,
