@@ -1,245 +1,363 @@
 """A still picture of one state, with alternative text, for where no script runs.
 
-Pure Python, a few kilobytes, the same bytes each time. It follows the rules of the other pictures:
-one colour per sequence with its name beside it, fill height = tokens, hatch = CPU, thick edge and
-a count = shared.
+Pure Python, a few kilobytes, the same bytes each time. It looks as the player does: one colour per
+sequence with its name beside it, words in the physical blocks, hatch = CPU or reserved, thick edge
+and a count = shared, corners = cached and computed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from html import escape
+from itertools import groupby
+from textwrap import wrap
 from typing import Any
 
-from pagesim.player.colors import PATTERNS, color_of, names_in, pattern_of, places
+from pagesim.player.colors import color_of, names_in, pattern_of, places
 from pagesim.player.describe import describe, name_text, request_text
+from pagesim.player.sheet import BOLD, HALO, HATCH, HELD, INK, QUIET, Look, Sheet, short
 
-INK, MUTED, PAPER, HELD = "#1A1A1A", "#595959", "#FFFFFF", "#D9D9D9"
-WIDTH, MARGIN, LEFT = 880, 12, 372
-LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8
+WIDTH, MARGIN, TOP = 880, 12, 86
+ROW, NAME, GAP, SLOT = 18, 21, 10, 46  # a table drawn in full
+STRIP, BEFORE, OWNERS, BEHIND = 25, 30, 56, 78  # a block as a row of slots, its id, its owners
+LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8  # a table drawn in a line
+LEFT, MAX_HEIGHT = 372, 430
 # Width and height of a cell, gap, and whether its id fits: the first one that fits is used.
-CELLS = ((44, 32, 5, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, False))
-MAX_HEIGHT = 420
-HATCH = "url(#cpu)"
-# The patterns of colors.py as lines in a square of 5.
-LINES = {"x": "M0 0L5 5M5 0L0 5", "-": "M0 2.5H5", "\\": "M0 0L5 5", "+": "M0 2.5H5M2.5 0V5",
-         "|": "M2.5 0V5"}  # fmt: skip
-Look = tuple[str, str]
-"""A colour, and the pattern on it, if any."""
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+CELLS = ((52, 38, 6, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, False))
 
 
-class _Sheet:
-    """Collects a picture: fills below hatches below edges below texts, equal ones in one path."""
+class Still:
+    """A state, and the sheet on which it is drawn."""
 
-    def __init__(self) -> None:
-        self.paths: dict[tuple[int, str], list[str]] = {}
-        self.texts: list[str] = []
+    def __init__(self, header: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        self.header, self.state, self.sheet = header, state, Sheet()
+        self.size: int = header["block_size"]
+        (first, gpu), *others = header["pools"] or [["", 0]]
+        self.pools = [(first, gpu), (", ".join(n for n, _ in others), sum(s for _, s in others))]
+        self.gpu: int = gpu
+        self.tables = state["tables"]
+        self.refs, self.cached = dict(state["refs"]), set(state["cached"])
+        found = places(names_in(header, state))
+        self.looks: dict[Any, Look] = {
+            name: (color_of(place), pattern_of(place)) for name, place in found.items()
+        }
+        self.rows = [order for _, order in header["lists"][:1]] == ["sorted"]
+        self.owners: dict[int, list[Any]] = {}
+        self.words: dict[int, list[str]] = {}
+        self.fill = dict.fromkeys(self.cached, self.size)
+        for name, ids, tokens, *written in self.tables:
+            self._know(name, ids, tokens, written[0] if written else len(tokens))
+        if (null := state.get("null")) is not None:
+            self.fill[null], self.owners[null], self.words[null] = 0, [], []
 
-    def rect(
-        self, x: float, y: float, w: float, h: float, fill: str = "none", edge: float = 0.0
-    ) -> None:
-        box = f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z"
-        if fill != "none":
-            over = fill.startswith("url(")
-            self.paths.setdefault((over, f'fill="{fill}"'), []).append(box)
-        if edge:
-            look = f'fill="none" stroke="{INK}" stroke-width="{edge:g}"'
-            self.paths.setdefault((2, look), []).append(box)
+    def _know(self, name: Any, ids: list[int], tokens: list[int], written: int) -> None:
+        labels = self.header.get("tokens", {})
+        for k, block in enumerate(ids):
+            here = max(0, min(written - k * self.size, self.size))
+            known = tokens[k * self.size : k * self.size + here]
+            words = [str(labels.get(str(token), token)) for token in known]
+            if here >= self.fill.get(block, 0) or block not in self.words:
+                self.words[block] = words + ["?"] * (here - len(known))
+            self.fill[block] = max(self.fill.get(block, 0), here)
+            if name not in self.owners.setdefault(block, []):
+                self.owners[block].append(name)
 
-    def parts(self) -> list[str]:
-        """The elements from back to front."""
-        ordered = sorted(self.paths.items(), key=lambda item: item[0][0])
-        return [f'<path {look} d="{"".join(d)}"/>' for (_, look), d in ordered] + self.texts
+    @property
+    def in_full(self) -> bool:
+        """Whether the tables and the blocks have room for their words."""
+        rows = sum(max(len(ids), 1) * ROW + NAME + GAP for _, ids, *_ in self.tables)
+        return not self.rows and self.size <= 8 and rows <= MAX_HEIGHT and sum(self.columns) <= 2
 
-    def text(self, x: float, y: float, text: str, *, look: str = "", anchor: str = "start") -> None:
-        clean = escape(_NOT_XML.sub("\ufffd", text))
-        place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
-        self.texts.append(f"<text {place}{look and ' ' + look}>{clean}</text>")
+    @property
+    def columns(self) -> list[int]:
+        """How many columns of strips each pool needs."""
+        return [-(-size // (MAX_HEIGHT // STRIP)) for _, size in self.pools]
 
+    # -- a block ---------------------------------------------------------------------------------
 
-BOLD = 'font-weight="bold"'
-QUIET = f'fill="{MUTED}"'
-HALO = f'paint-order="stroke" stroke="{PAPER}" stroke-width="3"'
+    def box(self, block: int, x: float, y: float, w: float, h: float, *, across: bool) -> None:
+        """A block, filled from the left or from below, with its signs."""
+        sheet, part = self.sheet, self.fill.get(block, 0) / self.size
+        owners = [self.looks[name] for name in self.owners.get(block, [])[:6]] or [(HELD, "")]
+        for place, look in enumerate(owners if part else []):
+            if across:
+                each = h / len(owners)  # names stand beside it: no patterns under the words
+                sheet.rect(x, y + place * each, round(w * part, 1), each, look[0])
+            else:
+                each, high = w / len(owners), round(h * part, 1)
+                sheet.paint(x + place * each, y + h - high, each, high, look)
+        if part and block >= self.gpu:
+            high = round(h * part, 1)
+            sheet.rect(x, y if across else y + h - high, w * part if across else w,
+                       h if across else high, HATCH)  # fmt: skip
+        if self.rows and self.owners.get(block) and part < 1:
+            sheet.rect(x + w * part, y, w * (1 - part), h, HATCH)
+        if block == self.state.get("null"):
+            sheet.path(f"M{x:g} {y:g}l{w:g} {h:g}m0 {-h:g}l{-w:g} {h:g}", f'stroke="{INK}"')
+        sheet.rect(x, y, w, h, edge=2.4 if self.refs.get(block, 0) > 1 else 0.9)
+        if h >= 16 and block in self.cached:
+            sheet.corner(x + w, y, low=False)
+        if h >= 16 and block in self.state["computed"]:
+            sheet.corner(x + w, y + h, low=True)
+
+    def said(self, block: int) -> str:
+        """Who owns a block."""
+        if block == self.state.get("null"):
+            return "null"
+        names = " ".join(name_text(name) for name in self.owners.get(block, []))
+        return names or ("held" if block in self.refs else "unused" if block in self.cached else "")
+
+    # -- tables and pools in full ----------------------------------------------------------------
+
+    def draw_tables(self) -> float:
+        """Logical blocks with their words, and the block table; returns where they end."""
+        sheet, slot = self.sheet, min(SLOT, 4 * SLOT / self.size)
+        table = MARGIN + 18 + 4 * SLOT + 16
+        sheet.text(MARGIN, TOP - 30, "Logical blocks", look=BOLD)
+        sheet.text(table, TOP - 30, "Block table", look=BOLD)
+        sheet.text(table + 17, TOP - 13, "block", look=QUIET, anchor="middle")
+        sheet.text(table + 52, TOP - 13, "filled", look=QUIET, anchor="middle")
+        y = TOP - 8.0
+        for name, ids, tokens, *written in self.tables:
+            count = written[0] if written else len(tokens)
+            sheet.paint(MARGIN, y + 4, 11, 11, self.looks[name])
+            sheet.rect(MARGIN, y + 4, 11, 11, edge=0.9)
+            sheet.text(MARGIN + 17, y + 14, short(name_text(name), 16), look=BOLD)
+            sheet.text(MARGIN + 200, y + 14, f"{count} tokens", look=QUIET, anchor="end")
+            y += NAME
+            for k, block in enumerate(ids):
+                here = max(0, min(count - k * self.size, self.size))
+                self._row(self.looks[name][0], block, k, y, slot, here)
+                y += ROW
+            y += GAP if ids else GAP + ROW
+        if not self.tables:
+            sheet.text(MARGIN, TOP + 14, "no sequence holds any blocks", look=QUIET)
+        return y
+
+    def _row(self, color: str, block: int, k: int, y: float, slot: float, here: int) -> None:
+        """A logical block, and its entry of the table."""
+        sheet, x, table = self.sheet, MARGIN + 18, MARGIN + 18 + 4 * SLOT + 16
+        sheet.text(MARGIN + 4, y + 13, str(k), look=QUIET)
+        for fill in (color, HATCH)[: 1 + (block >= self.gpu)]:
+            sheet.rect(x, y, slot * here, ROW, fill)
+            sheet.rect(table, y, 34, ROW, fill)
+        for i in range(self.size):
+            sheet.rect(x + i * slot, y, slot, ROW, edge=0.5)
+        sheet.rect(x, y, slot * self.size, ROW, edge=1.6)
+        for i, word in enumerate(self.words.get(block, [])[:here]):
+            sheet.fitted(x + i * slot, y + 13, word, slot - 2, HALO)
+        sheet.path(f"M{x + slot * self.size + 2:g} {y + ROW / 2:g}H{table - 2:g}",
+                   f'stroke="{HELD}"')  # fmt: skip
+        sheet.rect(table, y, 34, ROW, edge=0.9)
+        sheet.rect(table + 34, y, 36, ROW, edge=0.9)
+        sheet.text(table + 17, y + 13, str(block), look=f"{BOLD} {HALO}", anchor="middle")
+        sheet.text(table + 52, y + 13, str(here), anchor="middle")
+
+    def draw_strips(self) -> float:
+        """Blocks as rows of slots with their words; returns where they end."""
+        sheet, all_columns = self.sheet, max(sum(self.columns), 1)
+        left = MARGIN + 18 + 4 * SLOT + 16 + 70 + 24.0
+        pitch = (WIDTH - MARGIN - left) / all_columns
+        slot = min(60, (pitch - BEFORE - BEHIND) / self.size)
+        first, bottom, w = 0, float(TOP), slot * self.size
+        for (name, count), columns in zip(self.pools, self.columns, strict=True):
+            rows = -(-count // max(columns, 1))
+            for column in range(columns):
+                x = left + BEFORE
+                if not column:
+                    sheet.text(x - BEFORE + 6, TOP - 30, f"{name} pool", look=BOLD)
+                sheet.text(x - 6, TOP - 13, "block", look=QUIET, anchor="end")
+                sheet.text(x, TOP - 13, "slots", look=QUIET)
+                sheet.text(x + w + OWNERS, TOP - 13, "owners", look=QUIET, anchor="end")
+                for row in range(min(rows, count - column * rows)):
+                    self._strip(first + column * rows + row, x, TOP - 6 + row * STRIP, slot)
+                left += pitch
+            bottom = max(bottom, TOP + rows * STRIP)
+            first += count
+        return bottom
+
+    def _strip(self, block: int, x: float, y: float, slot: float) -> None:
+        sheet, shared = self.sheet, self.refs.get(block, 0)
+        self.box(block, x, y, slot * self.size, STRIP - 5, across=True)
+        for i in range(1, self.size):
+            sheet.path(f"M{x + i * slot:g} {y:g}v{STRIP - 5}", f'stroke="{INK}" stroke-width="0.4"')
+        for i, word in enumerate(self.words.get(block, [])):
+            sheet.fitted(x + i * slot, y + 14, word, slot - 2, HALO)
+        used = shared or block in self.cached
+        sheet.text(x - 6, y + 14, str(block), look=BOLD if used else QUIET, anchor="end")
+        names = self.said(block)
+        names = names if len(names) <= 7 else f"\u00d7{shared}" if shared > 1 else short(names, 7)
+        look = BOLD if shared > 1 else ""
+        sheet.text(x + slot * self.size + OWNERS, y + 14, names, look=look, anchor="end")
+
+    # -- what has no room for words --------------------------------------------------------------
+
+    def draw_lines(self) -> float:
+        """A line for each of the first sequences; returns where they end."""
+        sheet, y = self.sheet, float(TOP)
+        sheet.text(MARGIN, TOP - 30, "Sequences", look=BOLD)
+        sheet.text(MARGIN + 108, TOP - 12, "tokens", look=QUIET, anchor="end")
+        column = "row of slots" if self.rows else "block table"
+        sheet.text(MARGIN + 114, TOP - 12, column, look=QUIET)
+        for name, ids, tokens, *written in self.tables[:MAX_LINES]:
+            sheet.paint(MARGIN, y, 11, 13, self.looks[name])
+            sheet.rect(MARGIN, y, 11, 13, edge=0.9)
+            sheet.text(MARGIN + 16, y + 11, short(name_text(name), 8), look=BOLD)
+            count = written[0] if written else len(tokens)
+            sheet.text(MARGIN + 108, y + 11, str(count), look=QUIET, anchor="end")
+            if self.rows and ids:
+                last = (ids[-1] + 1) * self.size - 1
+                sheet.text(MARGIN + 114, y + 11, f"{ids[0] * self.size}\u2013{last}")
+            for place, block in enumerate(() if self.rows else ids[:MAX_CHIPS]):
+                x = MARGIN + 114 + place * 26
+                self.box(block, x, y - 2, 25, 15, across=False)
+                sheet.text(x + 12.5, y + 10, str(block), look=HALO, anchor="middle")
+            if len(ids) > MAX_CHIPS and not self.rows:
+                sheet.text(MARGIN + 116 + MAX_CHIPS * 26, y + 11, f"+{len(ids) - MAX_CHIPS}")
+            y += LINE
+        if len(self.tables) > MAX_LINES:
+            more = f"and {len(self.tables) - MAX_LINES} more"
+            sheet.text(MARGIN, y + 11, more, look=QUIET)
+            y += LINE
+        return y
+
+    def draw_boxes(self) -> float:
+        """A cell for each block, or contiguous memory without gaps; returns where they end."""
+        sheet, left = self.sheet, WIDTH / 4 if self.rows else LEFT
+        (gpu_name, gpu), (cpu_name, cpu) = self.pools
+        room = WIDTH - MARGIN - left
+        for cell in CELLS:
+            w, h, gap, named = cell
+            if self.rows:
+                w, h, gap, named = min(w, 24), max(h // 2, 7), 0, False
+            columns = int((room - 24 + gap) // (w + gap))
+            right = max(columns // 3, 1) if cpu else 0
+            pitch = h + (12 if self.rows else gap)
+            rows = max(-(-gpu // (columns - right)), -(-cpu // max(right, 1)))
+            if rows * pitch <= MAX_HEIGHT:
+                break
+        start = left + (columns - right) * (w + gap) - gap + 24
+        what = "memory, in slots" if self.rows else "pool"
+        for heading, x, first, count, across in (
+            (f"{gpu_name} {what}", left, 0, gpu, columns - right),
+            (f"{cpu_name} pool", start, gpu, cpu, right),
+        ):
+            if count:
+                sheet.text(x, TOP - 30, heading, look=BOLD)
+            for place in range(count):
+                row, column = divmod(place, across)
+                at, y = x + column * (w + gap), TOP + row * pitch
+                if self.rows and not column:
+                    sheet.text(at - 5, y + h, str(place * self.size), look=QUIET, anchor="end")
+                self.box(first + place, at, y, w, h, across=self.rows)
+                if named:
+                    self._named(first + place, at, y, w, h)
+        return float(TOP + rows * pitch)
+
+    def _named(self, block: int, x: float, y: float, w: float, h: float) -> None:
+        shared = self.refs.get(block, 0)
+        look = f"{BOLD} {HALO}" if shared or block in self.cached else QUIET
+        self.sheet.text(x + 3, y + 13, str(block), look=look)
+        if h <= 24:
+            return
+        if shared > 1:
+            self.sheet.text(x + w - 9, y + 13, f"\u00d7{shared}", look=HALO, anchor="end")
+        self.sheet.fitted(x, y + h - 6, self.said(block), w - 4, HALO)
+
+    # -- lists, queues, legend -------------------------------------------------------------------
+
+    def draw_lists(self, y: float) -> float:
+        """Lists and queues as rows of chips; returns where they end."""
+        for place, ((name, order), ids) in enumerate(
+            zip(self.header["lists"], self.state["lists"], strict=True)
+        ):
+            if ids or not place:
+                is_sorted = order == "sorted"
+                chips = _ranges(ids) if is_sorted else [str(block) for block in ids]
+                if ids and not is_sorted:
+                    front = "front" if place else "next"
+                    self.sheet.text(MARGIN + 110, y - 4, f"\u25be {front}", look=BOLD)
+                grey = set() if is_sorted else {str(block) for block in self.cached}
+                self._chips(y, name, [(text, HELD if text in grey else "none") for text in chips])
+                y += 34
+        queues = zip(self.header["queues"], self.state["queues"], strict=True)
+        first_of = dict(self.state.get("requests", ()))
+        for queue, requests in queues if any(self.state["queues"]) else ():
+            looks = [self.looks.get(first_of.get(one, one), (HELD, ""))[0] for one in requests]
+            words = [short(request_text(one, self.state), 18) for one in requests]
+            self._chips(y, queue, list(zip(words, looks, strict=True)), swatch=11)
+            y += 26
+        return y
+
+    def _chips(self, y: float, name: str, chips: list[tuple[str, str]], swatch: int = 0) -> None:
+        sheet, x = self.sheet, MARGIN + 110.0
+        sheet.text(MARGIN, y + 13, short(name, 15), look=BOLD)
+        if not chips:
+            sheet.text(x, y + 13, "empty", look=QUIET)
+        for place, (text, fill) in enumerate(chips):
+            w = len(text) * 7.6 + 9 + swatch
+            if x + w > WIDTH - MARGIN - 44:
+                sheet.text(x + 4, y + 13, f"+{len(chips) - place}", look=QUIET)
+                return
+            sheet.rect(x, y, swatch or w, 17, fill)
+            sheet.rect(x, y, w, 17, edge=0.9 if place or swatch else 2.4)
+            sheet.text(x + swatch + (w - swatch) / 2, y + 13, text, anchor="middle")
+            x += w + 3
+
+    def draw_legend(self, y: float) -> float:
+        """The signs of this picture; returns where they end."""
+        sheet, x = self.sheet, float(MARGIN)
+        entries = ["fill: slots with tokens"]
+        entries += ["hatched: reserved"] if self.rows else ["thick: shared"]
+        entries += [f"hatched: {self.pools[1][0]}"] if self.pools[1][1] else []
+        if self.header["caching"]:
+            entries += ["upper corner: cached", "grey: cached, unused"]
+        entries += ["lower corner: computed"] if self.state["computed"] else []
+        entries += ["crossed: null block"] if self.state.get("null") is not None else []
+        for text in entries:
+            wide = 22 + len(text) * 6.4 + 12
+            if x + wide > WIDTH - MARGIN:
+                x, y = float(MARGIN), y + 18
+            self._sign(text.split(":")[0], x, y)
+            sheet.text(x + 20, y + 10, text, look=f'{QUIET} font-size="11"')
+            x += wide
+        return y + 18
+
+    def _sign(self, sign: str, x: float, y: float) -> None:
+        sheet = self.sheet
+        if sign in ("fill", "hatched"):
+            sheet.rect(x, y + 5, 13, 7, HELD)
+        if sign == "grey":
+            sheet.rect(x, y, 13, 12, HELD)
+        if sign == "hatched":
+            sheet.rect(x, y + 5, 13, 7, HATCH)
+        sheet.rect(x, y, 13, 12, edge=2.4 if sign == "thick" else 0.9)
+        if sign.endswith("corner"):
+            low = sign.startswith("lower")
+            sheet.corner(x + 13, y + 12 * low, low=low)
+        if sign == "crossed":
+            sheet.path(f"M{x:g} {y:g}l13 12m0 -12l-13 12", f'stroke="{INK}"')
 
 
 def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str) -> str:
     """An SVG document of ``state`` (the format's, see ``FORMAT.md``) under a caption.
 
-    ``header`` gives the sizes. It shows at most 16 sequences with 8 blocks each, and counts the
-    rest.
+    ``header`` gives the sizes and the tokens' labels. A large cache is shown without words: at most
+    16 sequences with 8 blocks each, the rest is counted.
     """
-    sheet = _Sheet()
-    body = MARGIN + 58
-    sheet.text(MARGIN, MARGIN + 14, _short(caption, 118), look=BOLD)
-    sheet.text(MARGIN, body - 12, "Sequences: tokens, block table", look=BOLD)
-    left = _sequences(sheet, header, state, body)
-    right = _pools(sheet, header, state, body)
-    height = _strips(sheet, header, state, max(left, right) + 24) + MARGIN
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
-        f'width="{WIDTH}" height="{height:g}" role="img" fill="{INK}" '
-        'font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">'
-    )
-    patterns = [_pattern("cpu", "M0 0V5", turned=True)]
-    looks = {pattern for _, pattern in _looks(header, state).values() if pattern}
-    patterns += [
-        _pattern(f"p{PATTERNS.index(sign)}", LINES[sign]) for sign in PATTERNS if sign in looks
-    ]
-    hatch = f"<defs>{''.join(patterns)}</defs>"
-    ground = f'<rect width="{WIDTH}" height="{height:g}" fill="{PAPER}"/>'
-    words = escape(_NOT_XML.sub("\ufffd", describe(header, state)))
-    return "".join([head, f"<title>{words}</title>", hatch, ground, *sheet.parts(), "</svg>"])
+    still = Still(header, state)
+    for place, line in enumerate(wrap(caption, 112, max_lines=2, placeholder=" \u2026")):
+        still.sheet.text(MARGIN, MARGIN + 12 + place * 16, line, look=BOLD)
+    if still.in_full:
+        bottom = max(still.draw_tables(), still.draw_strips())
+    else:
+        bottom = max(still.draw_lines(), still.draw_boxes())
+    height = still.draw_legend(still.draw_lists(bottom + 22) + 6) + MARGIN
+    words = describe(header, state)
+    return still.sheet.svg(WIDTH, height, words, still.looks.values())
 
 
-def _two_pools(header: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """The names and sizes of the first pool and of all others together."""
-    (name, size), *others = header["pools"] or [["", 0]]
-    return [(name, size), (", ".join(n for n, _ in others), sum(size for _, size in others))]
-
-
-def _fill(state: Mapping[str, Any], block_size: int) -> dict[int, int]:
-    """Block → slots with tokens; a cached block is full."""
-    found = {block: block_size for block in state["cached"]}
-    for _, ids, tokens, *written in state["tables"]:
-        count = written[0] if written else len(tokens)
-        for k, block in enumerate(ids):
-            here = max(0, min(count - k * block_size, block_size))
-            found[block] = max(found.get(block, 0), here)
-    if state.get("null") is not None:
-        found[state["null"]] = 0
-    return found
-
-
-def _pattern(name: str, d: str, *, turned: bool = False) -> str:
-    turn = ' patternTransform="rotate(45)"' if turned else ""
-    return (
-        f'<pattern id="{name}" width="5" height="5" patternUnits="userSpaceOnUse"{turn}>'
-        f'<path d="{d}" stroke="{INK}"/></pattern>'
-    )
-
-
-def _looks(header: Mapping[str, Any], state: Mapping[str, Any]) -> dict[int | str, Look]:
-    """Sequence → its colour and pattern."""
-    found = places(names_in(header, state))
-    names = (table[0] for table in state["tables"])
-    return {name: (color_of(found[name]), pattern_of(found[name])) for name in names}
-
-
-def _sequences(
-    sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], y: float
-) -> float:
-    (_, first), fill = _two_pools(header)[0], _fill(state, header["block_size"])
-    tables, refs = state["tables"], dict(state["refs"])
-    looks = _looks(header, state)
-    for name, ids, tokens, *_ in tables[:MAX_LINES]:
-        look = looks[name]
-        _fill_with(sheet, MARGIN, y, 11, 13, look)
-        sheet.rect(MARGIN, y, 11, 13, edge=0.9)
-        sheet.text(MARGIN + 16, y + 11, _short(name_text(name), 8), look=BOLD)
-        sheet.text(MARGIN + 108, y + 11, str(len(tokens)), look=QUIET, anchor="end")
-        for place, block in enumerate(ids[:MAX_CHIPS]):
-            x = MARGIN + 114 + place * 26
-            _cell(sheet, x, y - 2, 25, 17, fill.get(block, 0) / header["block_size"], [look],
-                  cpu=block >= first, shared=refs.get(block, 0) > 1)  # fmt: skip
-            sheet.text(x + 12.5, y + 11, str(block), look=HALO, anchor="middle")
-        if len(ids) > MAX_CHIPS:
-            sheet.text(MARGIN + 116 + MAX_CHIPS * 26, y + 11, f"+{len(ids) - MAX_CHIPS}")
-        y += LINE
-    if len(tables) > MAX_LINES:
-        sheet.text(MARGIN, y + 11, f"and {len(tables) - MAX_LINES} more", look=QUIET)
-        y += LINE
-    return y
-
-
-def _cell(
-    sheet: _Sheet,
-    x: float,
-    y: float,
-    w: float,
-    h: float,
-    part: float,
-    looks: list[Look],
-    *,
-    cpu: bool,
-    shared: bool,
-) -> None:
-    high = round(h * part, 1)
-    each = w / max(len(looks), 1)
-    for place, look in enumerate(looks if high else []):
-        _fill_with(sheet, x + place * each, y + h - high, each, high, look)
-    if high and cpu:
-        sheet.rect(x, y + h - high, w, high, HATCH)
-    sheet.rect(x, y, w, h, edge=2.4 if shared else 0.9)
-
-
-def _fill_with(sheet: _Sheet, x: float, y: float, w: float, h: float, look: Look) -> None:
-    color, pattern = look
-    sheet.rect(x, y, w, h, color)
-    if pattern:
-        sheet.rect(x, y, w, h, f"url(#p{PATTERNS.index(pattern)})")
-
-
-def _pools(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], top: float) -> float:
-    (gpu_name, gpu), (cpu_name, cpu) = _two_pools(header)
-    room = WIDTH - MARGIN - LEFT
-    for cell in CELLS:
-        w, h, gap, named = cell
-        columns = int((room - 24 + gap) // (w + gap))
-        right = max(columns // 3, 1) if cpu else 0
-        rows = max(-(-gpu // (columns - right)), -(-cpu // max(right, 1)))
-        if rows * (h + gap) <= MAX_HEIGHT:
-            break
-    owners: dict[int, list[Look]] = {}
-    looks = _looks(header, state)
-    for name, ids, *_ in state["tables"]:
-        for block in dict.fromkeys(ids):
-            owners.setdefault(block, []).append(looks[name])
-    fill, refs = _fill(state, header["block_size"]), dict(state["refs"])
-    start = LEFT + (columns - right) * (w + gap) - gap + 24
-    for heading, x, first, count, across in (
-        (f"{gpu_name} pool", LEFT, 0, gpu, columns - right),
-        (f"{cpu_name} pool", start, gpu, cpu, right),
-    ):
-        if count:
-            sheet.text(x, top - 12, heading, look=BOLD)
-        for place in range(count):
-            block = first + place
-            row, column = divmod(place, across)
-            at, below = x + column * (w + gap), top + row * (h + gap)
-            part = fill.get(block, 0) / header["block_size"]
-            shared = refs.get(block, 0)
-            _cell(sheet, at, below, w, h, part, owners.get(block, [(HELD, "")])[:6],
-                  cpu=block >= gpu, shared=shared > 1)  # fmt: skip
-            if named:
-                look = f"{BOLD} {HALO}" if shared else QUIET
-                sheet.text(at + 3, below + 13, str(block), look=look)
-            if named and shared > 1 and h > 24:
-                sheet.text(at + w - 3, below + h - 4, f"\u00d7{shared}", look=HALO, anchor="end")
-    return top + rows * (h + gap)
-
-
-def _strips(sheet: _Sheet, header: Mapping[str, Any], state: Mapping[str, Any], y: float) -> float:
-    names = [name for name, _ in header["lists"]]
-    lists = list(zip(names, state["lists"], strict=True))
-    for name, ids in lists:
-        if not ids and name != names[0]:
-            continue
-        shown = ", ".join(map(str, ids[:20])) or "empty"
-        more = f" and {len(ids) - 20} more" if len(ids) > 20 else ""
-        sheet.text(MARGIN, y, f"{name}:", look=BOLD)
-        sheet.text(MARGIN + 104, y, shown + more)
-        y += 18
-    queues = zip(header["queues"], state["queues"], strict=True)
-    for queue, names in queues if any(state["queues"]) else ():
-        words = [_short(request_text(name, state), 18) for name in names[:10]]
-        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-        sheet.text(MARGIN, y, f"{queue}:", look=BOLD)
-        sheet.text(MARGIN + 104, y, _short(", ".join(words), 110) + more if names else "empty")
-        y += 18
-    return y
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "\u2026"
+def _ranges(ids: list[int]) -> list[str]:
+    """Ids in ascending order: neighbours are told by the first and the last of them."""
+    runs = groupby(enumerate(ids), lambda pair: pair[1] - pair[0])
+    groups = [[block for _, block in run] for _, run in runs]
+    return ["\u2013".join(map(str, (run[0], run[-1])[: len(run)])) for run in groups]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+import pagesim
 from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
 from pagesim.player.static_svg import static_svg
+from pagesim.timeline.display import still_picture
+from tests.e2e.test_layout import rows
 from tests.player import samples
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,34 +35,91 @@ def paths(root: ElementTree.Element, **wanted: str) -> int:
     return sum(node.attrib["d"].count("M") for node in found)
 
 
-def test_it_shows_tables_ids_tokens_and_the_free_lists() -> None:
+def test_it_shows_tables_words_and_lists() -> None:
     words = texts(drawn(samples.sharing(), 3))
     assert "a caption" in words
-    assert {"s0", "b", "GPU pool", "CPU pool"} <= set(words)
-    assert words[words.index("GPU free list:") + 1] == "3, 4, 5"
-    assert words[words.index("CPU free list:") + 1] == "6, 7, 8"
-    assert words[words.index("b") + 1] == "4"  # tokens
+    assert {"s0", "b", "GPU pool", "CPU pool", "Logical blocks", "Block table"} <= set(words)
+    assert words.count("block") == words.count("slots") + 1 == 3, "a heading on every column"
+    assert words[words.index("GPU free list") - 1] == "\u25be next"
+    assert words[words.index("GPU free list") + 1 :][:3] == ["3", "4", "5"]
+    assert words[words.index("CPU free list") + 1 :][:3] == ["6", "7", "8"]
+    assert words[words.index("b") + 1] == "4 tokens"
+    # b's last word was copied with its block; in the logical blocks and in the physical one.
+    assert (words.count("ten"), words.count("12"), words.count("13")) == (2 + 1, 2 + 2, 1 + 1)
+    assert "s0 b" in words, "the owners of the shared block"
 
 
 def test_fill_hatch_and_thick_edges_follow_the_state() -> None:
     before, after = drawn(samples.sharing(), 3), drawn(samples.sharing(), 6)
-    assert paths(before, fill="url(#cpu)") == 0
-    assert paths(after, fill="url(#cpu)") == 2 * 2  # b's two blocks, in its line and in the pool
+    legend = 1
+    assert paths(before, fill="url(#cpu)") == legend
+    assert paths(after, fill="url(#cpu)") == legend + 2 * 3  # b's blocks: row, entry, strip
     thick = {"stroke-width": "2.4"}
-    assert paths(before, **thick) == 2 + 1  # block 0 in both lines and in the pool
-    assert paths(after, **thick) == 0
+    assert paths(before, **thick) == legend + 1 + 2, "block 0, and the fronts of both lists"
+    assert paths(after, **thick) == legend + 2
     assert paths(before, fill=COLORS[0]) > 0
 
 
-def test_the_fill_height_says_how_many_tokens() -> None:
-    one = drawn(samples.many(4), 1)
-    two = drawn(samples.many(4), 2)
+def test_the_fill_says_how_many_tokens() -> None:
+    """Of a strip it is the width, of a box the height."""
+    widths = [
+        max(float(w) for node in drawn(samples.many(4), step).iter(f"{SVG}path")
+            if node.get("fill") == COLORS[0]
+            for w in re.findall(r"h([\d.]+)v20", node.attrib["d"]))
+        for step in (1, 2)
+    ]  # fmt: skip
+    assert widths[0] * 2 == widths[1]
     heights = [
-        max(abs(float(h)) for node in root.iter(f"{SVG}path") if node.get("fill") == COLORS[0]
-            for h in re.findall(r"M37\d [\d.]+h\d+v([\d.]+)", node.attrib["d"]))
-        for root in (one, two)
+        max(float(h) for node in drawn(samples.many(200), step).iter(f"{SVG}path")
+            if node.get("fill") == COLORS[0]
+            for h in re.findall(r"M372 [\d.]+h[\d.]+v([\d.]+)", node.attrib["d"]))
+        for step in (1, 2)
     ]  # fmt: skip
     assert heights[0] * 2 == heights[1]
+
+
+def test_cached_blocks_and_the_null_block_are_marked() -> None:
+    head, events = samples.caching()
+    root = ElementTree.fromstring(static_svg(head, samples.states(head, events)[8], "x"))
+    words = texts(root)
+    assert {"upper corner: cached", "grey: cached, unused", "lower corner: computed"} <= set(words)
+    assert words.count("unused") == 3, "all of the GPU"
+    assert paths(root, fill="#D9D9D9") >= 3 + 3, "in the pool and in the evictor"
+    nothing = samples.header(3, 0, 2, [])
+    state = samples.empty_state(3, 0) | {"null": 0}
+    state["lists"][0].remove(0)
+    words = texts(ElementTree.fromstring(static_svg(nothing, state, "x")))
+    assert {"null", "crossed: null block", "no sequence holds any blocks"} <= set(words)
+
+
+def test_contiguous_memory_is_a_strip() -> None:
+    run = rows(4)
+    state = run.at(10)
+    root = ElementTree.fromstring(still_picture(run[:10]))
+    words = texts(root)
+    assert {"GPU memory, in slots", "row of slots", "hatched: reserved"} <= set(words)
+    (_, table), *_ = state.tables.items()
+    assert f"{4 * table.block_ids[0]}\u2013{4 * table.block_ids[-1] + 3}" in words
+    boxes = [
+        tuple(map(float, box))
+        for node in root.iter(f"{SVG}path") if node.get("stroke-width") == "0.9"
+        for box in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v19h", node.attrib["d"])
+    ]  # fmt: skip
+    gaps = [b[0] - a[0] - a[2] for a, b in pairwise(boxes) if a[1] == b[1]]
+    assert len(boxes) == sum(state.pools.values()) and set(gaps) == {0}
+
+
+def test_a_word_too_wide_is_squeezed_and_a_longer_one_left_out() -> None:
+    story = pagesim.Story(gpu_blocks=4, block_size=4)
+    story.arrive("a beginning incomprehensibilities")
+    root = ElementTree.fromstring(still_picture(story.run))
+    squeezed = {node.text for node in root.iter(f"{SVG}text") if node.get("textLength")}
+    assert squeezed == {"beginning"} and "incomprehensibilities" not in texts(root)
+
+
+def test_a_long_caption_takes_two_lines() -> None:
+    words = texts(drawn(samples.sharing(), 3, caption="why " * 80))
+    assert words[0].startswith("why why") and words[1].endswith("why \u2026")
 
 
 @pytest.mark.parametrize("step", range(len(samples.HOSTILE) + 1))
