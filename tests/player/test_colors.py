@@ -12,7 +12,7 @@ import pytest
 import pagesim
 from figures import block_layout, style
 from figures.cache_view import cache_view
-from pagesim.player import colors, static_svg
+from pagesim.player import colors, sheet, static_svg
 from pagesim.timeline import display, file
 from tests.e2e import scenes
 
@@ -47,8 +47,8 @@ def test_player_still_picture_and_figures_agree(node: Any) -> None:
 
     state = file.state_as_dict(run.at(-1))
     head = file.header(run) | {"sequences": run.sequences}
-    still = static_svg._looks(head, state)
-    assert still == {name: (color, "") for name, (color, _) in played.items() if name != 3}
+    still = static_svg.Still(head, state).looks
+    assert still == {name: (color, "") for name, (color, _) in played.items()}
 
     view = cache_view(manager, order=run.sequences)
     assert view.places == cache_view(run).places
@@ -99,7 +99,7 @@ def test_a_part_of_a_run_has_the_colours_of_the_whole(node: Any, caching: bool) 
 def test_python_and_the_player_have_one_palette(node: Any) -> None:
     palette, patterns = node("return [player.COLORS, player.PATTERNS];")
     assert tuple(palette) == style.OKABE_ITO == colors.OKABE_ITO
-    lines = [static_svg.LINES.get(sign, "") for sign in colors.PATTERNS]
+    lines = [sheet.LINES.get(sign, "") for sign in colors.PATTERNS]
     assert patterns == lines
     assert [re.sub(r"(.)\1\1", r"\1", style.pattern_of(7 * n)) for n in range(6)] == list(
         colors.PATTERNS
