@@ -57,7 +57,7 @@ def test_the_still_picture_and_the_words_name_who_waits() -> None:
     state = samples.states(head, events)[4]
     assert describe(head, state).endswith("Waiting: s1 r1. Running: s0 r0.")
     picture = static_svg(head, state, "x")
-    assert "waiting:</text>" in picture and ">s1 r1</text>" in picture
+    assert ">waiting</text>" in picture and ">s1 r1</text>" in picture
     long = state | {"queues": [[f"r{i}" for i in range(200)], [], []]}
     assert " and 192 more." in describe(head, long)
     assert " and 190 more</text>" in static_svg(head, long, "x")
