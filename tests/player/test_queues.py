@@ -63,7 +63,7 @@ def test_the_still_picture_and_the_words_name_who_waits() -> None:
     assert " and 192 more." in describe(head, long)
     crowd = static_svg(head, long, "x")
     (hidden,) = re.findall(r">\+(\d+)</text>", crowd)
-    assert len(re.findall(r">r\d+</text>", crowd)) + int(hidden) == 200
+    assert len(re.findall(r">(?:s\d )?r\d+</text>", crowd)) + int(hidden) == 200
     assert "waiting" not in static_svg(*_still(samples.many(3)), "x")
 
 
