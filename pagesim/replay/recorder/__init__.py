@@ -13,9 +13,11 @@ Without a model, vLLM's scheduler alone is given random requests:
 
     python record_vllm.py run.jsonl.gz --requests 32 --blocks 24
 
-The file is written when the block ends, whole, or not at all if something was raised. vLLM 0.6.x is
-recorded as V0 (pagesim-trace/1), 0.33.x as V1 (pagesim-v1-trace/1). What these formats do not hold
-is refused by name. This file runs on Python 3.9, as vLLM 0.6 does.
+What is recorded is the scheduler; with ``kind="block_manager"`` (V0) or ``"kv_cache_manager"`` (V1)
+it is what the scheduler asks of the blocks. The file is written when the block ends, whole, or not
+at all if something was raised. vLLM 0.6.x is recorded as V0 (pagesim-trace/1), 0.33.x as V1
+(pagesim-v1-trace/1). What these formats do not hold is refused by name. This file runs on Python
+3.9, as vLLM 0.6 does.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-PARTS = ("common", "v0", "v1", "alone_v0", "alone_v1", "run")
+PARTS = ("common", "v0", "v0_manager", "v1", "v1_manager", "alone_v0", "alone_v1", "run")
 """The modules of the file, each behind those that it needs."""
 
 

@@ -54,17 +54,18 @@ class TraceFile:
 
 
 class Recorder:
-    """Stands in front of a scheduler's methods, named in ``methods``, and notes what they do.
+    """Stands in front of the ``methods`` of ``subject``, and notes what they do.
 
-    ``call_x(original, …)`` does and notes a call of ``x``; calls of the scheduler to itself are a
+    ``call_x(original, …)`` does and notes a call of ``x``; calls of the subject to itself are a
     part of it.
     """
 
-    format = ""
+    format, kind = "", "scheduler"
     methods: tuple[str, ...] = ()
 
     def __init__(self, scheduler: Any, file: TraceFile) -> None:
-        self.scheduler, self.file = scheduler, file
+        self.subject = self.scheduler = scheduler
+        self.file = file
         self.problem: BaseException | None = None
         self._inside = False
         refuse("an engine that uses", self.not_served())
@@ -83,11 +84,11 @@ class Recorder:
 
     def start(self) -> None:
         for name in self.methods:
-            setattr(self.scheduler, name, self._noting(name, getattr(self.scheduler, name)))
+            setattr(self.subject, name, self._noting(name, getattr(self.subject, name)))
 
     def stop(self) -> None:
         for name in self.methods:
-            delattr(self.scheduler, name)
+            delattr(self.subject, name)
 
     def _noting(self, name: str, original: Any) -> Any:
         noted = getattr(self, "call_" + name)
@@ -111,7 +112,7 @@ class Recorder:
         return {
             "reference": "vLLM " + version_of(),
             "format": self.format,
-            "kind": "scheduler",
+            "kind": self.kind,
             "name": name,
             "config": self.config,
             "seed": None,

@@ -20,7 +20,9 @@ from pagesim.replay.recorder.common import (
     version_of,
 )
 from pagesim.replay.recorder.v0 import V0Recorder
+from pagesim.replay.recorder.v0_manager import V0ManagerRecorder
 from pagesim.replay.recorder.v1 import V1Recorder
+from pagesim.replay.recorder.v1_manager import V1ManagerRecorder
 
 KNOWN = """\
 0.6.x (V0: vllm.core.scheduler.Scheduler over a SelfAttnBlockSpaceManager) and \
@@ -37,13 +39,23 @@ def scheduler_of(engine: Any) -> Any:
     return engine
 
 
-def recorder_of(engine: Any, file: TraceFile) -> Recorder:
+RECORDERS: dict[str, dict[str, type[Recorder]]] = {
+    "0.6.": {"scheduler": V0Recorder, "block_manager": V0ManagerRecorder},
+    "0.33.": {"scheduler": V1Recorder, "kv_cache_manager": V1ManagerRecorder},
+}
+KINDS = sorted({kind for kinds in RECORDERS.values() for kind in kinds})
+
+
+def recorder_of(engine: Any, file: TraceFile, kind: str) -> Recorder:
     version, scheduler = version_of(), scheduler_of(engine)
+    for release, kinds in RECORDERS.items():
+        if version.startswith(release) and kind not in kinds:
+            raise NotServedError(f"vLLM {version} has no {kind!r}, only {', '.join(kinds)}")
     if version.startswith("0.6.") and hasattr(scheduler, "block_manager"):
         refuse("an engine that uses", {"speculative decoding": has(engine, SPECULATIVE)})
-        return V0Recorder(scheduler, file)
+        return RECORDERS["0.6."][kind](scheduler, file)
     if version.startswith("0.33.") and hasattr(scheduler, "kv_cache_manager"):
-        return V1Recorder(scheduler, file)
+        return RECORDERS["0.33."][kind](scheduler, file)
     if not version.startswith(("0.6.", "0.33.")):
         raise NotServedError(f"vLLM {version} is not known here, only {KNOWN}")
     raise NotServedError(
@@ -57,8 +69,8 @@ SPECULATIVE = "llm_engine.speculative_config"
 
 
 @contextmanager
-def recording(engine: Any, path: str) -> Iterator[Recorder]:
-    """Record what ``engine``'s scheduler does in the block; ``path`` ends in .jsonl or .jsonl.gz.
+def recording(engine: Any, path: str, kind: str = "scheduler") -> Iterator[Recorder]:
+    """Record what ``engine`` does in the block; ``path`` ends in .jsonl or .jsonl.gz.
 
     ``engine`` is an LLM, an engine or a scheduler that nothing has used yet. NotServedError names
     what cannot be recorded. The file is written at the end, or not at all.
@@ -68,7 +80,7 @@ def recording(engine: Any, path: str) -> Iterator[Recorder]:
         raise NotServedError(f"the file must be named .jsonl or .jsonl.gz, not {path}")
     file = TraceFile(path)
     try:
-        recorder = recorder_of(engine, file)
+        recorder = recorder_of(engine, file, kind)
         recorder.start()
         try:
             yield recorder
@@ -97,6 +109,7 @@ def main() -> None:
         "max-model-len": 128,
     }.items():
         parser.add_argument("--" + option, type=int, default=default, help=f"default {default}")
+    parser.add_argument("--kind", choices=KINDS, default="scheduler", help="what to record")
     parser.add_argument("--no-caching", dest="caching", action="store_false")
     parser.add_argument("--async", dest="asynchronous", action="store_true", help="V1 only")
     options = parser.parse_args()
@@ -105,7 +118,7 @@ def main() -> None:
         if not version.startswith(("0.6.", "0.33.")):
             raise NotServedError(f"vLLM {version} is not known here, only {KNOWN}")
         scheduler, serve = (alone_v0 if version.startswith("0.6.") else alone_v1)(options)
-        with recording(scheduler, options.path) as recorder:
+        with recording(scheduler, options.path, options.kind) as recorder:
             serve()
     except (NotServedError, OSError) as error:
         sys.exit(f"record_vllm: {error}")

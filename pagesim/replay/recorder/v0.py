@@ -23,7 +23,7 @@ class V0Recorder(Recorder):
     """A step is noted when the next call begins: by then the engine has appended its tokens."""
 
     format = "pagesim-trace/1"
-    methods = (
+    methods: tuple[str, ...] = (
         "add_seq_group",
         "abort_seq_group",
         "fork_seq",
@@ -100,19 +100,8 @@ class V0Recorder(Recorder):
 
     def call_add_seq_group(self, original: Any, seq_group: Any) -> None:
         self.settle()
-        name = f"request {seq_group.request_id} with"
+        refuse_request(seq_group)
         seqs = seq_group.get_seqs()
-        refuse(
-            name,
-            {
-                "LoRA": has(seq_group, "lora_request"),
-                "a prompt adapter": has(seq_group, "prompt_adapter_request"),
-                "encoder inputs": seq_group.is_encoder_decoder(),
-                "multi-modal inputs": has(seq_group, "multi_modal_data"),
-                "pooling": has(seq_group, "pooling_params"),
-                "several sequences": len(seqs) != 1,
-            },
-        )
         args = {
             "request_id": seq_group.request_id,
             "seq_id": seqs[0].seq_id,
@@ -199,3 +188,18 @@ class V0Recorder(Recorder):
         args = {"now": self.step["now"], "outputs": outputs, "finish": finish}
         self.step, self.members = None, []
         self.file.write("step", args, {"ret": ret, "state": self.state()})
+
+
+def refuse_request(seq_group: Any) -> None:
+    """NotServedError for a request that a trace has no place for."""
+    refuse(
+        f"request {seq_group.request_id} with",
+        {
+            "LoRA": has(seq_group, "lora_request"),
+            "a prompt adapter": has(seq_group, "prompt_adapter_request"),
+            "encoder inputs": seq_group.is_encoder_decoder(),
+            "multi-modal inputs": has(seq_group, "multi_modal_data"),
+            "pooling": has(seq_group, "pooling_params"),
+            "several sequences": len(seq_group.get_seqs()) != 1,
+        },
+    )

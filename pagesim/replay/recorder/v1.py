@@ -12,7 +12,7 @@ class V1Recorder(Recorder):
     """Every call is noted at once; contents go by the name of the first request that had them."""
 
     format = "pagesim-v1-trace/1"
-    methods = (
+    methods: tuple[str, ...] = (
         "add_request",
         "finish_requests",
         "schedule",
@@ -97,32 +97,17 @@ class V1Recorder(Recorder):
         }
         return {"scheduler": scheduler, "cache": cache}
 
-    def name_contents(self) -> None:
-        for name, entry in self.requests.items():
-            request, num_named = entry
-            hashes = request.block_hashes
-            for index in range(num_named, len(hashes)):
-                self.labels.setdefault(hashes[index], f"{name}.{index}")
-            entry[1] = len(hashes)
+    def name_contents(self, name: str) -> None:
+        """Name the contents that no request has had before this one."""
+        request, num_named = self.requests[name]
+        hashes = request.block_hashes
+        for index in range(num_named, len(hashes)):
+            self.labels.setdefault(hashes[index], f"{name}.{index}")
+        self.requests[name][1] = len(hashes)
 
-    def observed(self, ret: Any = None) -> dict[str, Any]:
-        """What a line says behind its arguments."""
-        self.name_contents()
-        alive = self.scheduler.requests
-        self.requests = {name: each for name, each in self.requests.items() if name in alive}
+    def pool_state(self) -> dict[str, Any]:
+        """The part of a state that every kind of recording has."""
         state: dict[str, Any] = {
-            "waiting": [request.request_id for request in self.scheduler.waiting],
-            "running": [request.request_id for request in self.scheduler.running],
-            "reqs": {
-                name: [
-                    request.status.name,
-                    request.num_computed_tokens,
-                    request.num_tokens,
-                    request.num_preemptions,
-                ]
-                for name, request in alive.items()
-            },
-            "tables": {name: list(self.manager.get_block_ids(name)[0]) for name in alive},
             "free": [block.block_id for block in self.pool.free_block_queue.get_all_free_blocks()],
             "ref": {},
         }
@@ -143,23 +128,35 @@ class V1Recorder(Recorder):
         }
         if first:
             state["first"] = first
+        return state
+
+    def observed(self, ret: Any = None) -> dict[str, Any]:
+        """What a line says behind its arguments."""
+        for name in self.requests:
+            self.name_contents(name)
+        alive = self.scheduler.requests
+        self.requests = {name: each for name, each in self.requests.items() if name in alive}
+        state = {
+            "waiting": [request.request_id for request in self.scheduler.waiting],
+            "running": [request.request_id for request in self.scheduler.running],
+            "reqs": {
+                name: [
+                    request.status.name,
+                    request.num_computed_tokens,
+                    request.num_tokens,
+                    request.num_preemptions,
+                ]
+                for name, request in alive.items()
+            },
+            "tables": {name: list(self.manager.get_block_ids(name)[0]) for name in alive},
+            **self.pool_state(),
+        }
         return {"state": state} if ret is None else {"ret": ret, "state": state}
 
     def call_add_request(self, original: Any, request: Any) -> None:
-        params, name = request.sampling_params, f"request {request.request_id} with"
-        refuse(
-            name,
-            {
-                "LoRA": has(request, "lora_request"),
-                "encoder inputs (multi-modal)": has(request, "mm_features"),
-                "prompt embeddings": has(request, "prompt_embeds") is not None,
-                "pooling": has(request, "pooling_params"),
-                "structured output": has(request, "structured_output_request"),
-                "streaming input": has(request, "resumable"),
-                "a repetition detector": has(params, "repetition_detection"),
-                "an id that is taken": request.request_id in self.scheduler.requests,
-            },
-        )
+        refuse_v1_request(request)
+        params, taken = request.sampling_params, request.request_id in self.scheduler.requests
+        refuse(f"request {request.request_id} with", {"an id that is taken": taken})
         stop = set(has(params, "stop_token_ids") or ())
         if has(params, "eos_token_id") is not None:
             stop.add(params.eos_token_id)
@@ -261,3 +258,20 @@ class V1Recorder(Recorder):
         args = {"running": bool(reset_running_requests)}
         self.file.write("reset_prefix_cache", args, self.observed(bool(done)))
         return done
+
+
+def refuse_v1_request(request: Any) -> None:
+    """NotServedError for a request that a trace has no place for."""
+    params = request.sampling_params
+    refuse(
+        f"request {request.request_id} with",
+        {
+            "LoRA": has(request, "lora_request"),
+            "encoder inputs (multi-modal)": has(request, "mm_features"),
+            "prompt embeddings": has(request, "prompt_embeds") is not None,
+            "pooling": has(request, "pooling_params"),
+            "structured output": has(request, "structured_output_request"),
+            "streaming input": has(request, "resumable"),
+            "a repetition detector": has(params, "repetition_detection"),
+        },
+    )
