@@ -25,7 +25,7 @@ def sweep(grid: Path, out: Path) -> Answer:
 
     \b
     {"workload": [{"name": "sharegpt_like", "n": 500, "seed": 0}],
-     "policy": ["max", "paged"]}
+     "policy": ["max", "paged", "v1"]}
 
     An interrupted sweep continues from the file when it is run again, and retries failed cells.
     Exit code 0 when all cells have a result, 1 when some failed, 2 when GRID or the file cannot be

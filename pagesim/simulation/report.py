@@ -12,6 +12,9 @@ from typing import Any, Protocol
 
 from pagesim.files import replacing
 
+HELD = ("token", "reserved", "internal")
+"""The parts of the pool that requests hold."""
+
 
 class Run(Protocol):
     """What is compared: a Simulation."""
@@ -77,7 +80,10 @@ class Comparison:
 
 
 def compare(one: Run, other: Run) -> Comparison:
-    """What differs between two runs, in percent of the pool, requests, tokens and seconds."""
+    """What differs between two runs, in percent of the pool, requests, tokens and seconds.
+
+    A slot is held if a request has its block. Means are over the iterations, or "in time".
+    """
     names = (one.policy, other.policy)
     if one.policy == other.policy:
         names = (f"{one.policy} (1)", f"{other.policy} (2)")
@@ -91,10 +97,16 @@ def compare(one: Run, other: Run) -> Comparison:
 
 def _measures(run: Run) -> dict[str, float | None]:
     summary = run.summary()
-    waste = summary["waste"] or {}
-    names = ("requests", "finished", "preemptions", "iterations", "seconds", "output_tokens_per_s")
-    measures = {name.replace("_", " "): summary[name] for name in names}
-    measures |= {"mean batch": waste.get("batch"), "% token": waste.get("token")}
+    names = (
+        *("requests", "finished", "ignored", "stuck", "preemptions", "hit_tokens"),
+        *("refound_tokens", "iterations", "seconds", "output_tokens_per_s"),
+    )
+    measures: dict[str, float | None] = {name.replace("_", " "): summary[name] for name in names}
+    for of, clock in (("waste", ""), ("waste_in_time", " in time")):
+        means = summary[of] or {}
+        held = sum(means[part] for part in HELD) if means else None
+        measures |= {f"mean batch{clock}": means.get("batch"), f"% held{clock}": held}
+    measures["% token"] = (summary["waste"] or {}).get("token")
     for name, values in summary["latency"].items():
         measures |= {f"{name.replace('_', ' ')} {key}": values[key] for key in ("p50", "p99")}
     return measures

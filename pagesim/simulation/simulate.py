@@ -68,8 +68,9 @@ class Simulation:
     def summary(self) -> dict[str, Any]:
         """The run as JSON-serialisable numbers and words; None stands for NaN.
 
-        ``waste`` is the mean of the steady state, in percent, and the batch; latencies are in
-        seconds; ``output_tokens_per_s`` counts finished requests, over the whole run.
+        ``waste`` is the mean iteration of the steady state, in percent, and the batch, and
+        ``waste_in_time`` the mean second; latencies are in seconds; ``output_tokens_per_s`` counts
+        finished requests, over the whole run.
         """
         tokens = sum(
             request.output_tokens
@@ -95,6 +96,7 @@ class Simulation:
             "seconds": self.seconds,
             "output_tokens_per_s": tokens / self.seconds if self.seconds else 0.0,
             "waste": None if none_ran else self.waste.mean(),
+            "waste_in_time": None if none_ran else self.waste.time_mean(),
             "latency": {
                 name: {
                     key: value if math.isfinite(value) else None
@@ -126,7 +128,11 @@ class Simulation:
         return good / self.seconds if self.seconds else 0.0
 
     def compare(self, other: Simulation) -> Comparison:
-        """This run and another one as a table: print it, or show it in a notebook."""
+        """This run and another one as a table: print it, or show it in a notebook.
+
+        Two engines on one workload differ in who is served, how many at once and in how many
+        blocks, what is preempted and what is found in the cache: by the step and by the second.
+        """
         return compare(self, other)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
-    simulating, own, taken = blocks
+    _, simulating, own, taken = blocks  # the first one, of the language model, needs torch
     assert (
         len([line for line in own.splitlines() if line]) == 2
         and "memory_waste" in own
@@ -39,3 +39,11 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     assert len(Path("requests.csv").read_text("utf-8").splitlines()) == 501
     assert Path("waste.pdf").read_bytes().startswith(b"%PDF")
     assert Path("step-12.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_language_model_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    block = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)[0]
+    exec(compile(block, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "kc.\n"
+    assert "# kc." in block

@@ -12,7 +12,7 @@ import pytest
 
 from pagesim import UsageError
 from pagesim.simulation import Simulation, simulate
-from pagesim.simulation.outcomes import COLUMNS
+from pagesim.simulation.outcomes import COLUMNS, request_rows
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
@@ -92,6 +92,42 @@ def test_requests_are_a_table_in_a_notebook() -> None:
     assert html.count("<tr>") == 5
     assert "<td>r&lt;0&gt;</td>" in html
     assert "4 of 4 requests" in html
+
+
+def test_both_engines_stand_side_by_side_on_both_clocks() -> None:
+    """The second prompt begins as the first did; V1 keeps the first one's blocks by default."""
+    requests = [Request(str(i), 3.0 * i, 600, 4, (7, 8 + i)) for i in range(2)]
+    requests.append(Request("never", 9.0, 1100, 4))
+    runs = [
+        simulate(requests, policy=policy, pool=1056, progress=False, cost_model=Seconds())
+        for policy in ("paged", "v1")
+    ]
+    said = {name: cells for name, *cells in runs[0].compare(runs[1]).rows}
+    assert said["hit tokens"][:2] == [0, 512]
+    assert said["refound tokens"][:2] == [0, 0]
+    assert said["preemptions"][:2] == [0, 0]
+    assert said["ignored"][:2] == [1, 0]  # V0's scheduler ignores it, V1's lets it wait
+    assert said["stuck"][:2] == [0, 1]
+    for i, run in enumerate(runs):
+        for clock, means in (("", run.waste.mean()), (" in time", run.waste.time_mean())):
+            held = means["token"] + means["reserved"] + means["internal"]
+            assert said[f"% held{clock}"][i] == pytest.approx(held)
+            assert said[f"mean batch{clock}"][i] == means["batch"]
+    assert said["time to first token p50"][:2] == [1.5, 1.0]  # V0 has no room for two copies
+    assert runs[0].waste.mean() != runs[0].waste.time_mean()
+
+
+def test_hits_and_reasons_are_in_the_rows_of_requests() -> None:
+    requests = [Request(str(i), 9.0 * i, 600, 4, (7, 8 + i)) for i in range(2)]
+    requests.append(Request("never", 99.0, 1100, 4))
+    run = simulate(requests, policy="v1", pool=1056, progress=False)
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in request_rows(run.requests)]
+    assert [row["hit_tokens"] for row in rows] == [0, 512, 0]
+    assert [row["state"] for row in rows] == ["finished", "finished", "stuck"]
+    assert rows[2]["why"] == "it needs 69 blocks for its 1100 tokens, and the pool has 65"
+    old = simulate(requests, enable_prefix_caching=True, pool=1056, progress=False)
+    assert list(old.requests.hits) == [0, 512, 0]
+    assert old.requests.why[2].startswith("it needs 69 blocks, and the pool has 66")
 
 
 def test_two_runs_stand_side_by_side() -> None:

@@ -11,7 +11,8 @@ def simulate_cell(**cell: Any) -> dict[str, Any]:
     """Run ``pagesim.simulate`` with the keywords of a cell and return the run's summary.
 
     ``workload`` is the path of a trace, or ``{"name": "sharegpt_like", "n": 500, "seed": 0}``: a
-    function of ``pagesim.workload`` and its keywords. ``pool`` is a number of slots, or the
+    function of ``pagesim.workload`` and its keywords; ``first`` takes only so many of its requests.
+    ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``pool`` is a number of slots, or the
     keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other keywords are
     those of ``simulate``.
     """
@@ -36,8 +37,9 @@ def _workload(given: Any) -> Any:
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
         raise UsageError(f"workload must be a path or a dict with a name, not {given!r}")
     keywords = dict(given)
-    name = keywords.pop("name")
+    name, first = keywords.pop("name"), keywords.pop("first", None)
     known = [one for one in workload.__all__ if one.islower() and one != "load"]
     if name not in known:
         raise UsageError(f"unknown workload {name!r}: there are {', '.join(known)}")
-    return getattr(workload, name)(**keywords)
+    stream = getattr(workload, name)(**keywords)
+    return stream if first is None else stream.first(first)

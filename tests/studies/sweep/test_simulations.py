@@ -11,7 +11,7 @@ from pagesim import UsageError
 from pagesim.simulation import simulate
 from pagesim.sizing.pool import Pool
 from pagesim.studies.sweep import simulate_cell, sweep
-from pagesim.workload import paper_sharegpt
+from pagesim.workload import mooncake_conversation, paper_sharegpt
 from tests.studies.sweep.functions import Inline
 
 pytestmark = pytest.mark.ch01
@@ -37,6 +37,28 @@ def test_a_cell_is_a_simulation_with_its_keywords() -> None:
     ]
     assert [one.value for one in study.results] == expected
     assert len({str(summary) for summary in expected}) == 4
+
+
+def test_an_engine_is_an_axis_of_a_grid() -> None:
+    grid = {
+        "workload": [{"name": "mooncake_conversation", "first": 12}],
+        "policy": ["paged", "v1"],
+        "enable_prefix_caching": [False, True],
+        "pool": [64_000],
+        "max_model_len": [32_000],
+    }
+    study = sweep(grid, executor=Inline()).run()
+    assert study.failures == []
+    stream = mooncake_conversation().first(12)
+    given: dict[str, Any] = {"pool": 64_000, "max_model_len": 32_000, "progress": False}
+    expected = [
+        simulate(stream, policy=engine, enable_prefix_caching=on, **given).summary()
+        for engine in ("paged", "v1")
+        for on in (False, True)
+    ]
+    assert [one.value for one in study.results] == expected
+    hits = [one.value["hit_tokens"] for one in study.results if one.value]
+    assert hits[0] == hits[2] == 0 and min(hits[1], hits[3]) > 0
 
 
 def test_a_workload_may_be_a_file(tmp_path: Path) -> None:
