@@ -8,6 +8,8 @@ engine = Engine(model, server, cache)    # over pages, continuously batched
 
 from pathlib import Path
 
+import torch
+
 from kernels.tiny_llm.answers import Answer
 from kernels.tiny_llm.by_hand import by_hand
 from kernels.tiny_llm.checkpoint import CheckpointError, load, save
@@ -34,6 +36,6 @@ __all__ = [
 ]
 
 
-def walk() -> Model:
+def walk(device: str | torch.device = "cpu") -> Model:
     """The trained model that walks maps (`maps`), in float32: a Llama in the folder `walk`."""
-    return load(Path(__file__).parent / "walk")
+    return load(Path(__file__).parent / "walk", device=device)
