@@ -251,6 +251,24 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
             f"differ by about {['', 'one', 'two', 'three'][differing(*figures)]} percent."
         ),
     ),
+    ("12", "loop-predict", "loop-answer", r"first step: (\d+)", "the prompt has {} tokens"),
+    ("12", "loop-why", "loop-answer", r"keys read by the last: (\d+)", "and reads {}"),
+    ("12", "look-why", "look-answer", r"with the words: (.+)", "`{}` is the only fact"),
+    (
+        "12",
+        "damage-why",
+        "damage-answer",
+        r"harmless facts: (\d+)",
+        lambda count: f"{['Nine', 'Ten', 'Eleven'][int(count) - 10]} facts are harmless",
+    ),
+    (
+        "12",
+        "v1-why",
+        "bug-book",
+        r"which need \d+ blocks; (\d+) blocks .* are taken",
+        "all {} blocks",
+    ),
+    ("12", "v1-why", "bug-book", r"; (\d+) blocks .* are reused", "finds {} of them"),
 ]
 
 

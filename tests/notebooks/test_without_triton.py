@@ -79,6 +79,7 @@ def test_triton_is_really_hidden(no_triton: None, make_notebook) -> None:
         pytest.param("09_prefix_caching.ipynb", True, marks=pytest.mark.ch09),
         pytest.param("10_how_big_is_the_cache.ipynb", True, marks=pytest.mark.ch10),
         pytest.param("11_vllm_today.ipynb", True, marks=pytest.mark.ch11),
+        pytest.param("12_text.ipynb", True, marks=pytest.mark.ch12),
     ],
 )
 def test_a_chapter_runs_without_triton(no_triton: None, name: str, kernels: bool) -> None:
