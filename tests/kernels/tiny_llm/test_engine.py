@@ -106,11 +106,11 @@ def same_as_without_pages(
     ],
 )
 def test_six_requests_with_another_backend(backend: str, names: list[str]) -> None:
-    given = texts(6, seed=1, facts=(1, 3), most=6, layers=1)
+    given = texts(6, seed=1, facts=(1, 2), most=5, layers=1)
     for name in names:
-        setting = replace(SETTINGS[name], blocks=7, block_size=4)
+        setting = replace(SETTINGS[name], blocks=4, block_size=4)
         if setting.budget is not None:
-            setting = replace(setting, budget=16)
+            setting = replace(setting, budget=8)
         server = setting.v0()
         engine = engine_on(server, setting, given.model, backend)
         assert given.wrong(given.asked_of(engine)) == []
@@ -191,7 +191,7 @@ def test_what_is_no_prompt_and_no_backend() -> None:
 
 def test_a_run_is_repeated_exactly() -> None:
     """The clock counts steps: prefix caching evicts by it, and never by the time of day."""
-    setting, given = SETTINGS["swap, caching"], texts(40)
+    setting, given = SETTINGS["swap, caching"], texts(15)
     runs = []
     for _ in range(2):
         server = setting.v0()
@@ -206,7 +206,7 @@ def test_a_run_is_repeated_exactly() -> None:
 
 def test_a_step_that_only_preempts_computes_nothing() -> None:
     """V1 tells such steps; the batch of the step before is still there."""
-    setting, given = SETTINGS["recompute"], texts(40)
+    setting, given = SETTINGS["recompute"], texts(15)
     server = setting.v0()
     schedule, steps = server.schedule, count()
 

@@ -31,9 +31,9 @@ ASKED = {
 
 @cache
 def asked(name: str, model: Model) -> Asked:
-    """Eight requests, greedy ones among them, without pages."""
-    prompts = [maps.prompt(*question) for question in questions(8, seed=3)]
-    params = [ASKED[name] if i % 5 else SamplingParams(max_tokens=12) for i in range(8)]
+    """Six requests, greedy ones among them, without pages."""
+    prompts = [maps.prompt(*question) for question in questions(6, seed=3)]
+    params = [ASKED[name] if i % 5 else SamplingParams(max_tokens=12) for i in range(6)]
     return Asked(model, prompts, params).answered()
 
 
