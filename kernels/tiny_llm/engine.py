@@ -7,7 +7,7 @@
 A step:
 
     server.schedule()     who computes, in which blocks
-    cache.execute()       blocks move: swapped out, copied, swapped in
+    move()                blocks that are swapped out, copied, swapped in
     server.batch()        tokens, positions, slots and tables of the step
     forward()             the model, whose attention writes and reads pages
     server.commit()       the sampled tokens; answers that end leave at once
@@ -107,7 +107,7 @@ class Engine:
             self._give_up(row, "ignored")
         if decided.usage is None:  # nothing is computed or moved
             return []
-        self.cache.execute(self.server.moves)
+        self.move(self.server.moves)
         batch = self.server.batch()
         tokens = self.sample(batch.sample_ids, self.forward(batch)) if batch.seq_ids else {}
         ended = [seq_id for seq_id, token in tokens.items() if self._append(seq_id, token)]
@@ -116,6 +116,10 @@ class Engine:
         for seq_id in ended:
             self._finish(seq_id)
         return [Token(s.answer.id, s.sample, token) for s, token in sampled]
+
+    def move(self, moves: Any) -> None:
+        """Move the blocks of a step: those that are swapped out, copied and swapped in."""
+        self.cache.execute(moves)
 
     def forward(self, batch: Any) -> Tensor:
         """The logits [n, vocab] of the rows of a step that are sampled from."""

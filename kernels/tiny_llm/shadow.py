@@ -29,24 +29,12 @@ class ShadowedEngine(Engine):
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.misread: list[Misread] = []
+        self._numbers: dict[int, list[int]] = {}
         self._written = [self._blank(pool) for pool in (self.cache.gpu, self.cache.cpu)]
 
-    def forward(self, batch: Any) -> Tensor:
-        """See `Engine.forward`; looks at the slots first."""
-        self._move(self.server.moves)
-        for row, seq_id in enumerate(batch.seq_ids):
-            sequence = self._sequences[seq_id]
-            computed, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
-            texts = np.array(_texts((*sequence.answer.prompt, *sequence.tokens)[:end]))
-            written = self._written[0][batch.block_tables[row]].reshape(-1)
-            if (wrong := np.flatnonzero(written[:computed] != texts[:computed])).size:
-                self.misread.append(Misread(self.steps, sequence.answer.id, tuple(wrong.tolist())))
-            begin, stop = batch.query_start_loc[row : row + 2]
-            slots = batch.slot_mapping[begin:stop]
-            self._written[0].reshape(-1)[slots] = texts[computed:]
-        return super().forward(batch)
-
-    def _move(self, moves: Any) -> None:
+    def move(self, moves: Any) -> None:
+        """See `Engine.move`; what is written moves along."""
+        super().move(moves)
         gpu, cpu = self._written
         for pairs, source, target in (
             (moves.blocks_to_swap_out, gpu, cpu),
@@ -56,15 +44,28 @@ class ShadowedEngine(Engine):
             for old, new in pairs:
                 target[new] = source[old]
 
+    def forward(self, batch: Any) -> Tensor:
+        """See `Engine.forward`; looks at the slots first."""
+        for row, seq_id in enumerate(batch.seq_ids):
+            sequence = self._sequences[seq_id]
+            computed, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
+            tokens = *sequence.answer.prompt, *sequence.tokens
+            texts = np.array(self._texts_of(seq_id, tokens)[:end])
+            written = self._written[0][batch.block_tables[row]].reshape(-1)
+            if (wrong := np.flatnonzero(written[:computed] != texts[:computed])).size:
+                self.misread.append(Misread(self.steps, sequence.answer.id, tuple(wrong.tolist())))
+            begin, stop = batch.query_start_loc[row : row + 2]
+            slots = batch.slot_mapping[begin:stop]
+            self._written[0].reshape(-1)[slots] = texts[computed:]
+        return super().forward(batch)
+
     @staticmethod
     def _blank(pool: Any) -> np.ndarray:
         return np.zeros(pool.keys[0].shape[:2], dtype=np.int64)
 
-
-def _texts(tokens: tuple[int, ...]) -> list[int]:
-    """A number for the text up to each position: equal for equal texts."""
-    numbers, text = [], 0
-    for token in tokens:
-        text = hash((text, token))
-        numbers.append(text)
-    return numbers
+    def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:
+        """A number for the text up to each position: equal for equal texts."""
+        numbers = self._numbers.setdefault(seq_id, [])
+        for token in tokens[len(numbers) :]:
+            numbers.append(hash((numbers[-1] if numbers else 0, token)))
+        return numbers

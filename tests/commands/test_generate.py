@@ -19,6 +19,7 @@ from pagesim import cli
 from pagesim.generation import stream, vocabulary
 from pagesim.generation.stream import Stream
 from pagesim.progress import Progress
+from tests.kernels.tiny_llm.serving import walks
 
 MAP = "a>k;k>c;c>.;?a"
 
@@ -154,6 +155,27 @@ def test_what_could_not_be_answered_is_named_and_1(capsys: pytest.CaptureFixture
     assert lines[1] == "1: stuck: it waits behind request '0', which waits forever"
     found = value(capsys, *given, "--blocks", 3)["answers"][0]
     assert (found["state"], found["why"]) == ("ignored", "it needs 5 blocks, and the pool has 3")
+
+
+def test_prompts_that_0_6_4_answers_wrongly_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = walks(count=40, facts=(13, 27), most=30)
+    file = tmp_path / "prompts.txt"
+    file.write_text("".join(maps.decode(prompt) + "\n" for prompt in given.prompts))
+    options = ["by-hand", "--prompt-file", file, "--max-tokens", 30, "--block-size", 8]
+    options += ["--max-num-seqs", 8, "--max-num-batched-tokens", 64, "--prefix-caching"]
+    found = value(capsys, *options, "--blocks", 41)
+    right = [maps.decode(samples[0]) for samples in given.answers]
+    texts = [answer["samples"][0]["text"] for answer in found["answers"]]
+    wrong = [i for i in range(40) if texts[i] != right[i]]
+    assert found["misread"] == wrong != []
+    assert run(*options, "--blocks", 41) == 1
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith(f"Wrong: {', '.join(map(str, wrong))} read blocks that nothing had")
+    found = value(capsys, *options, "--blocks", 42, "--engine", "v1")
+    assert [answer["samples"][0]["text"] for answer in found["answers"]] == right
+    assert found["misread"] == []
 
 
 @pytest.mark.parametrize(
