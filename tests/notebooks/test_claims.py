@@ -198,8 +198,12 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "11",
         "swap-end",
         "swap-azure",
-        r"0 .* (\d)\.\d%\nwatermark 0.01 .* (0)\.\d%",
-        lambda without, small: f"{'A few' if 2 <= int(without) <= 4 else ''} percent, or less than",
+        r"swap +\d+ +0 +([\d,]+)\n.*recompute +(\d+) +([\d,]+) .*\n.*\nV1 +(\d+) +([\d,]+) ",
+        lambda moved, old, v0, new, v1: (
+            f"moves {moved} slots over the bus: {number(moved) * 800 / 2**20:.0f} GiB for OPT-13B. "
+            f"V1 preempts almost {['', '', '', 'three'][round(int(new) / int(old))]} times as often"
+            f" as V0, and yet it computes *{'less' if number(v1) < number(v0) else 'more'}* again"
+        ),
     ),
     (
         "11",

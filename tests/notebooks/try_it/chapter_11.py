@@ -18,12 +18,12 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "At the end of section 3, add a watermark of 0.05.",
+        "In the last table of section 3, set the watermark to 0.05.",
         [
             Try(
                 (3,),
-                {"swap-azure": {"(0.0, 0.01)": "(0.0, 0.01, 0.05)"}},
-                shows=r"watermark 0\.05 +0 ",
+                {"swap-azure": {'"watermark": 0.01': '"watermark": 0.05'}},
+                shows=r"with a watermark +0 +0 +0$",
             )
         ],
     ),
