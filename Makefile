@@ -20,6 +20,9 @@ STAMP := .venv/.stamp
 REVEAL := .venv/reveal/sphinx_revealjs/_static/revealjs
 # JupyterLab without nbgrader's menus, which are a teacher's.
 LAB_CONFIG := tools/lab
+# A worker takes whole files, so that what a file makes is made once (groups are lost: pytest 9.2 with
+# xdist 3.8 ignores them). Files keep their order: by number of tests, a slow file of few would be last.
+BY_FILE := --dist loadfile --no-loadscope-reorder
 # In a container one is root, which JupyterLab must be told.
 ifeq ($(shell id -u 2>/dev/null),0)
 LAB_ROOT := --allow-root
@@ -38,7 +41,7 @@ lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes f
 	JUPYTER_CONFIG_PATH=$(LAB_CONFIG) $(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
 
 test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(TEST_ARGS)
+	$(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels, every wrong answer graded, V1, a run of 200,000 events
 	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-# One worker for all of them: the environment is built once.
-pytestmark = [pytest.mark.ch00, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "figures", "kernels", "pagesim")

@@ -14,8 +14,6 @@ import pytest
 from pagesim import exercises
 from pagesim.exercises import notebooks
 
-pytestmark = pytest.mark.xdist_group("nbgrader")  # its course is made once
-
 CHAPTER = 1
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).with_name("nbgrader_course.py")
