@@ -292,6 +292,13 @@ def test_v1_is_a_policy_with_options_of_its_own(
     assert "samples=2 does not apply to PagedV1" in capsys.readouterr().err
 
 
+def test_cached_blocks_have_a_colour_in_the_picture(trace: Path, tmp_path: Path) -> None:
+    for policy, drawn in (("v1", True), ("paged", False)):
+        out = tmp_path / f"{policy}.svg"
+        assert run("waste", trace, "--policy", policy, "--out", out, *SMALL) == 0
+        assert (">cached<" in out.read_text()) is drawn
+
+
 def test_who_waits_forever_in_v1_is_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     run = pagesim.simulate(requests, pool=256, record=True, progress=False).timeline
     assert run is not None
     run.save("run.jsonl.gz")
-    alone, _, sweeping = simulating.partition("\nstudy =")
+    alone, _, sweeping = simulating.partition("\nworkload =")
     assert "run.compare(" in alone and "pagesim.sweep" not in alone and sweeping
     for block in (alone, own, taken):
         exec(compile(block, "README.md", "exec"), {})  # each block on its own

@@ -166,6 +166,23 @@ def test_sharing_of_recorded_samples(trace: Path) -> None:
         figures.sharing(simulate(requests, policy="max", pool=4096, progress=False))
 
 
+def test_a_timeline_of_v1_tells_what_the_simulation_counted() -> None:
+    """The null block is external, and what is cached and free is apart; a wait is not known."""
+    requests = [Request(str(i), 0.0, 1024, 40, (7, i)) for i in range(4)]
+    for window in (None, 200):
+        run = simulate(
+            requests, policy="v1", pool=1600, sliding_window=window, record=True, progress=False
+        )
+        log = sources.log_of(run.timeline)
+        steps = [i for i in range(len(log)) if log.at(i).batch]
+        assert run.preemptions or window
+        assert len(steps) == run.iterations > 40
+        for part in ("token", "internal", "cached", "batch"):
+            assert log.column(part)[steps].tolist() == run.waste.column(part).tolist(), part
+        assert set(log.column("external")) == {16}
+        assert max(log.column("cached")) > 0
+
+
 def test_a_trace_with_hashes_is_measured() -> None:
     requests = [Request(str(i), 0.0, 1024, 1, (7, 8 + i)) for i in range(4)]
     picture = figures.prefix_hits(Workload("mine", "my trace", tuple(requests)))

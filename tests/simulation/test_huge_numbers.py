@@ -30,6 +30,8 @@ settings = [
 ] + [
     dict(),
     dict(block_size=1, num_cpu_blocks=10**15, preemption_mode="swap"),
+    dict(policy="v1"),
+    dict(policy="v1", enable_prefix_caching=False, block_size=1),
     dict(fast_forward=False),
     dict(enable_prefix_caching=True),
     dict(enable_chunked_prefill=True, samples=2, num_cpu_blocks=10**15),
@@ -74,6 +76,7 @@ LARGE, BEYOND = "99999999999999", "99999999999999999999999"
         ("simulate", "--slots", LARGE),
         ("simulate", "--slots", LARGE, "--enable-prefix-caching"),
         ("simulate", "--slots", LARGE, "--block-size", "1"),
+        ("simulate", "--slots", LARGE, "--policy", "v1"),
         ("simulate", "--slots", str(sys.maxsize), "--max-len", LARGE),
         ("simulate", "--cpu-blocks", LARGE, "--preemption-mode", "swap"),
         ("simulate", "--cpu-blocks", LARGE, "--samples", "2"),
@@ -102,6 +105,10 @@ def test_what_does_not_fit_into_the_pool_is_ignored(option: str, trace: Path) ->
         (("simulate", "--cpu-blocks", BEYOND), f"'--cpu-blocks': {BEYOND} is more than"),
         (("simulate", "--first", BEYOND), f"'--first': {BEYOND} is more than"),
         (("simulate", "--slots", LARGE, "--record", "run.gz"), "blocks are more than the 2000000"),
+        (
+            ("simulate", "--slots", LARGE, "--policy", "v1", "--async-scheduling"),
+            "6249999999999 blocks are more than the 2000000 that a stepped run of V1 may have",
+        ),
     ],
 )
 def test_numbers_that_are_too_large_are_one_line(

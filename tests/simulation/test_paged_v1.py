@@ -11,6 +11,7 @@ import pagesim
 from pagesim.errors import UnsupportedError, UsageError
 from pagesim.simulation import (
     CACHED_PARTS,
+    Limits,
     Outcomes,
     PagedV1,
     Roofline,
@@ -273,6 +274,25 @@ def test_asynchronously_a_step_is_decided_before_the_last_is_known() -> None:
     assert starts == pytest.approx([step, 2 * step], rel=1e-3)
 
 
+def test_asynchronously_a_stop_is_seen_one_step_late() -> None:
+    """QUIRKS_V1 w27: the step in flight is wasted, and its batch leaves the answer out."""
+    policy = PagedV1(block_size=4, async_scheduling=True, fast_forward=False)
+    server = policy.server(400, Limits(max_model_len=64))
+    assert isinstance(server, PagedV1Server)
+    for row in (0, 1):
+        assert server.add(row, Request(str(row), 0.0, 5, 10))
+    assert server.schedule(0.0)
+    assert server.commit({0: 7, 1: 8}, ended=[1]) == ([0, 1], [1])
+    step = server.schedule(1.0)
+    assert step is not None
+    assert (step.batch, step.decodes) == (2, 2)
+    assert server.batch().seq_ids == [0]
+    assert server.commit({0: 9}) == ([], [])
+    step = server.schedule(2.0)
+    assert step is not None
+    assert (step.batch, step.decodes) == (1, 1)
+
+
 def test_hybrid_models_are_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match="hybrid models, with several KV cache groups"):
         PagedV1(sliding_window=[512, None])  # type: ignore[arg-type]
@@ -290,9 +310,7 @@ def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
 
 
 def test_a_model_drives_it_and_an_answer_may_end_early() -> None:
-    server = PagedV1(block_size=4, fast_forward=False).server(
-        400, pagesim.simulation.Limits(max_model_len=64)
-    )
+    server = PagedV1(block_size=4, fast_forward=False).server(400, Limits(max_model_len=64))
     assert isinstance(server, PagedV1Server)
     for row in (0, 1):
         assert server.add(row, Request(str(row), 0.0, 5, 10))
