@@ -1,4 +1,4 @@
-"""The same requests in V0 and in V1: who runs, what is found in the cache, what is preempted.
+"""The same requests in V0 and in V1: how many run, what is found in the cache, what is preempted.
 
 Prefix caching, chunked prefill and the engine's generation are told apart: V0 has the first two
 only where they are asked for, V1 has both by default.
