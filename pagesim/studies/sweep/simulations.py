@@ -11,10 +11,10 @@ def simulate_cell(**cell: Any) -> dict[str, Any]:
     """Run ``pagesim.simulate`` with the keywords of a cell and return the run's summary.
 
     ``workload`` is the path of a trace, or ``{"name": "sharegpt_like", "n": 500, "seed": 0}``: a
-    function of ``pagesim.workload`` and its keywords; ``first`` takes only that many of its requests.
-    ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``pool`` is a number of slots, or the
-    keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other keywords are
-    those of ``simulate``.
+    function of ``pagesim.workload`` and its keywords, and with ``first`` only that many of its
+    requests. ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``pool`` is a number of slots,
+    or the keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other
+    keywords are those of ``simulate``.
     """
     from pagesim.simulation import simulate
     from pagesim.sizing import Pool
