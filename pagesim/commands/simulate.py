@@ -72,7 +72,7 @@ def simulate(
     lines = [*describe(run), words]
     if other is not None:
         value["compared"] = other.summary()
-        lines += ["", str(run.compare(other))]
+        lines += ["", str(run.compare(other)), *waiting(other)]
     if requests is not None:
         with blaming(requests):
             run.requests.save_csv(requests)
@@ -116,12 +116,7 @@ def describe(run: Simulation) -> list[str]:
             f"{summary['ignored']} requests were ignored: longer than --max-len, too long for "
             f"--slots, or with more --samples than a step has tokens (--max-num-batched-tokens)"
         )
-    if summary["stuck"]:
-        lines.append(f"{summary['stuck']} requests wait forever, or behind one that does:")
-        why = list(summary["waits_forever"].items())
-        lines += [f"  {name!r}: {words}" for name, words in why[:NAMED]]
-        if len(why) > NAMED:
-            lines.append(f"  and {len(why) - NAMED} more: --requests names all of them")
+    lines += waiting(run)
     if summary["waste"] is not None:
         lines += table({run.policy: summary["waste"]})
     lines.append(f"{'seconds':<24}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}")
@@ -129,4 +124,16 @@ def describe(run: Simulation) -> list[str]:
         numbers = ("-" if value is None else f"{value:.4g}" for value in values.values())
         words = name.replace("_", " ") + (" (per token)" if name == "normalized" else "")
         lines.append(f"{words:<24}" + "".join(f"{number:>10}" for number in numbers))
+    return lines
+
+
+def waiting(run: Simulation) -> list[str]:
+    """The requests that wait forever, and why; no line if there are none."""
+    stuck, why = run.requests.num_stuck, list(run.requests.waits_forever.items())
+    if not stuck:
+        return []
+    lines = [f"{run.policy}: {stuck} requests wait forever, or behind one that does:"]
+    lines += [f"  {name!r}: {words}" for name, words in why[:NAMED]]
+    if len(why) > NAMED:
+        lines.append(f"  and {len(why) - NAMED} more: --requests names all of them")
     return lines

@@ -187,7 +187,7 @@ class PagedV1Server:
         """See :meth:`pagesim.simulation.Server.finish`; its last events say what waits forever."""
         if self._recorder is not None:
             for row, why in self._find_starving().items():
-                error = UsageError(f"{why}: it waits forever")
+                error = UsageError(f"{why}, so it waits forever")
                 self.scheduler.journal.fail("schedule", row, error)
             self._recorder.__exit__(None, None, None)
         return self._timeline

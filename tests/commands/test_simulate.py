@@ -259,7 +259,10 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert answer(capsys, "simulate", trace, *few, *chunks, *swap)["stuck"] == 1
     assert run("simulate", trace, *few, *chunks, *swap) == 0
     told = capsys.readouterr().out
-    assert "1 requests wait forever, or behind one that does:\n  '1': it was swapped out" in told
+    assert (
+        "paged: 1 requests wait forever, or behind one that does:\n  '1': it was swapped out"
+        in told
+    )
 
 
 @pytest.mark.parametrize("command", [waste, simulate])
@@ -310,7 +313,9 @@ def test_who_waits_forever_in_v1_is_named(
     assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
     assert run(*arguments) == 0
     told = capsys.readouterr().out
-    assert f"2 requests wait forever, or behind one that does:\n  '1': {why}\n" in told
+    assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in told
+    assert run("simulate", trace, "--compare", "v1", "--slots", "64") == 0
+    assert capsys.readouterr().out.endswith(f"\n  '1': {why}\n")
     with out.open(newline="") as opened:
         rows = [(row["state"], row["why"]) for row in csv.DictReader(opened)]
     behind = "it waits behind request '1', which waits forever"

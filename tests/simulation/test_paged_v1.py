@@ -255,7 +255,7 @@ def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> Non
     assert recorded.waste.seconds.tolist() == run.waste.seconds.tolist()
     assert timeline[-1].caption == (
         "schedule for s1 failed, and nothing has changed: it needs 15 blocks for its 60 tokens, "
-        "and the pool has 9: it waits forever."
+        "and the pool has 9, so it waits forever."
     )
     tables = [set(timeline.at(i).tables) for i in range(len(timeline))]
     assert set().union(*tables) == {0}
