@@ -2,7 +2,7 @@
 
 const browser = ["atob", "Blob", "console", "DecompressionStream", "document", "getComputedStyle", "history", "Image", "location",
   "MutationObserver", "matchMedia", "parent", "performance", "ResizeObserver", "Response", "setInterval",
-  "clearInterval", "setTimeout",
+  "clearInterval", "setTimeout", "STYLE",
   "TextDecoder", "URL", "URLSearchParams", "window", "XMLSerializer"];
 
 const rules = {

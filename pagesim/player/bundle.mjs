@@ -15,11 +15,11 @@ for (const name of [...readdirSync(`${here}js`).sort().map((file) => `js/${file}
 }
 const banner = `/* made by \`make web\` from sources with the sum ${sum.digest("hex")} */`;
 
-for (const [source, made, options] of [
-  ["js/main.js", "player.js", { bundle: true, format: "iife", banner: { js: banner } }],
-  ["js/load.js", "load.js", {}],
-  ["player.css", "player.css", {}],
-]) {
-  buildSync({ entryPoints: [here + source], outfile: `${target}/${made}`, target: "es2022", charset: "utf8",
-    minify: true, legalComments: "none", ...options });
-}
+const make = (source, made, options = {}) => buildSync({ entryPoints: [here + source], outfile: `${target}/${made}`,
+  target: "es2022", charset: "utf8", minify: true, legalComments: "none", ...options });
+
+make("player.css", "player.css");
+make("js/load.js", "load.js");
+const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
+make("js/main.js", "player.js", { bundle: true, format: "iife", banner: { js: banner },
+  define: { STYLE: JSON.stringify(style) } });

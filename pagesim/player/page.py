@@ -13,6 +13,11 @@ import html
 from functools import lru_cache
 from pathlib import Path
 
+SHELL = (
+    ":root{color-scheme:light dark}body{margin:0;background:#fff}"
+    "@media(prefers-color-scheme:dark){body{background:#16181c}}"
+)
+"""The style of a page until its script runs."""
 BUNDLE = Path(__file__).parent / "bundle"
 """The output of `make web` from js/ and player.css; a page contains no other part of the player."""
 
@@ -37,14 +42,14 @@ def packed_script() -> str:
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    """The player's style as a page contains it."""
+    """The player's style, which its script applies."""
     return _bundled("player.css")
 
 
 def policy() -> str:
-    """The Content-Security-Policy: these scripts and this style, and nothing else."""
+    """The Content-Security-Policy: these scripts and styles, and nothing else."""
     scripts = f"'{_sha256(loader())}' '{_sha256(script())}'"
-    rules = f"script-src {scripts}; style-src '{_sha256(style())}'"
+    rules = f"script-src {scripts}; style-src '{_sha256(SHELL)}' '{_sha256(style())}'"
     return f"default-src 'none'; {rules}; img-src blob:"
 
 
@@ -68,7 +73,7 @@ def page(*jsonl_gz: bytes, title: str, alt: str) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{style()}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{SHELL}</style>\n</head>\n<body>\n"
         f"{player}"
         f"<noscript><p>{words}</p><p>Stepping through it needs JavaScript.</p></noscript>\n"
         f"{files}"

@@ -64,7 +64,7 @@ def test_the_policy_allows_its_script_what_it_unpacks_and_its_style() -> None:
     assert allowed == {
         "default-src": "'none'",
         "script-src": f"{hashed(loader)} {hashed(player)}",
-        "style-src": hashed(style),
+        "style-src": f"{hashed(style)} {hashed(made.style())}",
         "img-src": "blob:",
     }
 

@@ -89,7 +89,7 @@ export function plan(run, width = WIDE, linked = false) {
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + run.updates) * QUEUE + 6 : 0;
-  const below = lists.length * LIST + queues + 8, legend = narrow ? 132 : 36;
+  const below = lists.length * LIST + queues + 8, legend = narrow ? 132 : header.caching ? 52 : 36;
   const room = (narrow ? tall : STAGE) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);

@@ -112,6 +112,7 @@ async function mount(root, text, begun, linked) {
 
 /** Two files on one page are two players, linked. */
 async function begin(begun) {
+  document.querySelector("style").replaceWith(html("style", {}, STYLE));
   const roots = [...document.querySelectorAll(".pagesim-player")], linked = roots.length > 1;
   const files = [...document.querySelectorAll(".pagesim-timeline")].map((one) => one.content.textContent.trim());
   const players = await Promise.all(roots.map((root, i) => mount(root, files[i], begun, linked)));
