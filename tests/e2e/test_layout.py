@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -156,3 +157,16 @@ def test_a_turned_phone_is_laid_out_again(page: Page, tmp_path: Path) -> None:
     page.until("return document.querySelector('.pagesim-player').dataset.units === '400'")
     assert page.step == 4
     assert page.js(MEASURE, [4]) == []
+
+
+def test_the_curves_legend_has_room(page: Page, tmp_path: Path) -> None:
+    page.size(400, 860)
+    scenes.small().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html")
+    boxes = page.js("""
+        return [...document.querySelectorAll('.ps-curve .swatch')].map((swatch) => {
+          const label = swatch.nextElementSibling.getBoundingClientRect();
+          return [swatch.getBoundingClientRect().left, label.right];
+        });""")
+    assert len(boxes) == 4
+    assert all(left - right >= 5 for (_, right), (left, _) in itertools.pairwise(boxes))

@@ -230,7 +230,8 @@ def test_two_steps_are_in_flight(page: Page, tmp_path: Path) -> None:
     assert page.js(ROW, "in flight") == ["step 2", "+1"]
     assert page.js(words)[1:4] == ["4", "5", "901"]
     page.go(run.find(kind="finish")[0] + 1)
-    assert page.js(ROW, "in flight") == ["step 4", "\u2717"], "its work is wasted"
+    assert page.js(ROW, "in flight") == ["step 4", "\u2717"]
+    assert "wasted: the request has left" in page.text(".ps-stage")
     page.go(len(run))
     assert page.js(ROW, "in flight") == ["nothing"]
     assert "computed" not in page.text(".ps-stage"), "V1 does not tell it"

@@ -2,6 +2,7 @@
 
 import { MARGIN } from "./layout.js";
 import { isDial, marksOf } from "./marks.js";
+import { isWasted } from "./queues.js";
 import { CHANGES, short } from "./text.js";
 
 const HIGH = 16;
@@ -35,6 +36,9 @@ export function drawLegend(stage, state, event, changed) {
   const letter = (text) => (bx, by) => layer.text(bx + 6, by + 10, text, "mid strong");
   if (run.ahead) entry("written, token not known yet", letter("?"));
   if (state.preempted.size) entry("was preempted", letter("\u21ba"));
+  if (run.updates && state.flight.some(({ rows }) => rows.some(([request]) => isWasted(state, request)))) {
+    entry("wasted: the request has left", letter("\u2717"));
+  }
   if (state.gaps.size) {
     entry("a hit left the list here", (bx, by) => stage.over.path(`M${bx + 6} ${by + 2}l-4 7h8z`, "gap"));
   }

@@ -32,7 +32,7 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
   else if (front && !view.hideNext) under.text(left, y - 5, `\u25be ${front}`, "strong small");
   const digits = `${state.total - 1}`.length, em = layout.narrow ? 7.4 : 6.5;
   const wide = ({ text }) => Math.max(digits, text.length) * em + 9;
-  const more = (digits + 1) * em + 10; // the room for "+12"
+  const more = (digits + 1) * em + 14; // the room for "+12"
   let x = left;
   for (const chip of fitting(chips, layout.width - MARGIN - left - (front ? BACK : 0), wide, more, front ? 3 : 0)) {
     if (chip.hidden) { // the middle of a queue, the end of a sorted list

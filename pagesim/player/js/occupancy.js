@@ -28,7 +28,7 @@ export class Curve {
     text(left, top + height + 13, "step 0", "muted small");
     text(left + width, top + height + 13, `${run.steps}`, "end muted small");
     ["token", "internal", "reserved", "free"].forEach((name, i) => {
-      const x = all < WIDE ? MARGIN + [0, 66, 130, 212][i] : left + width / 2 - 220 + [0, 75, 225, 375][i];
+      const x = all < WIDE ? MARGIN + [0, 66, 144, 228][i] : left + width / 2 - 220 + [0, 75, 225, 375][i];
       const y = top + height + (all < WIDE ? 22 : 5);
       this.node.append(svg("rect", { x, y, width: 12, height: 10, class: `swatch share-${name}` }));
       text(x + 17, y + 9, all < WIDE ? name : SHARES.get(name), "muted small");

@@ -43,9 +43,14 @@ export function drawQueues(stage, state, event, view, top) {
   if (run.updates) drawFlight(stage, state, event, top + state.queues.size * QUEUE);
 }
 
+/** Whether a step in flight computes for nothing: its request has left. */
+export function isWasted(state, request) {
+  return ![...state.queues.values()].some((names) => names.includes(request));
+}
+
 /** The steps whose output is not known yet: who computes how many tokens. */
 function drawFlight(stage, state, event, y) {
-  const { under, over, run, layout } = stage, queued = new Set([...state.queues.values()].flat());
+  const { under, over, run, layout } = stage;
   under.text(MARGIN, y + 12, "in flight", "strong");
   let x = MARGIN + 92;
   if (!state.flight.length) under.text(x, y + 12, "nothing", "muted");
@@ -56,7 +61,7 @@ function drawFlight(stage, state, event, y) {
     x += name.length * em + 14;
     let shown = 0;
     for (const [request, first, tokens] of rows) {
-      const text = queued.has(request) ? `+${tokens}` : "\u2717", width = 14 + text.length * em + 6;
+      const text = isWasted(state, request) ? "\u2717" : `+${tokens}`, width = 14 + text.length * em + 6;
       if (x + width > end - (shown + 1 < rows.length ? 34 : 0)) break;
       stage.swatch(x, y + 2.5, 11, 11, "", run.look(first ?? request), { seq: first ?? request });
       under.text(x + 14, y + 12, text, "");

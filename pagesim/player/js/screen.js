@@ -8,11 +8,10 @@ import { nameText } from "./text.js";
 const PHONE = 600, LINKED = 900; // pixels below which the picture is upright
 const SWIPE = 40; // pixels
 
-/** The width of the picture in units: upright, those of a phone; beside another run, as many as pixels. */
+/** The width of the picture in units: upright as many as pixels, but at least those of a phone. */
 export const unitsFor = (root) => {
-  const { linked } = root.dataset, least = linked ? LINKED : PHONE, width = root.clientWidth || least;
-  if (width >= least) return WIDE;
-  return linked ? Math.max(width - (width % 20), NARROW) : NARROW;
+  const least = root.dataset.linked ? LINKED : PHONE, width = root.clientWidth || least;
+  return width >= least ? WIDE : Math.max(width - (width % 20), NARROW);
 };
 
 /** When a phone is turned or a window resized, the picture is laid out again. */

@@ -205,7 +205,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   const width = 26, most = stage.layout.narrow ? 9 : 10, left = MARGIN + 126;
   const gap = table.ids.length > most ? table.ids.length - (most - 1) : 0;
   const kept = gap ? [...table.ids.slice(0, 3), null, ...table.ids.slice(-(most - 4))] : table.ids;
-  let fills = "", thin = "", thick = "";
+  let fills = "", thin = "", thick = "", crossed = "";
   kept.forEach((id, i) => {
     const x = left + i * (width + 1);
     if (id === null) { layer.text(x + width / 2, y + 12, `+${gap}`, "mid muted"); return; }
@@ -215,6 +215,7 @@ function line(stage, table, y, state, concerned, changed, view) {
     const here = id === state.nullBlock ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
     const high = Math.round((150 * here) / size) / 10;
     if (high) fills += `M${x} ${y + 16}v${-high}h${width}v${high}z`;
+    if (id === state.nullBlock) crossed += `M${x} ${y + 1}l${width} 15M${x} ${y + 16}l${width} -15`;
     const edge = `M${x} ${y + 1}h${width}v15h${-width}z`;
     if (state.refs[id] > 1) thick += edge;
     else thin += edge;
@@ -227,6 +228,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   layer.path(away ? fills : "", faded, "none", "url(#ps-hatch)");
   layer.path(thin, "thin");
   layer.path(thick, "thick");
+  layer.path(crossed, "tick");
   // One place to click for the whole line: the pointer's x says which block it is.
   const at = (x) => kept[Math.floor((x - left) / (width + 1))];
   layer.rect(left, y, kept.length * (width + 1), 17, "", "transparent", { at });
