@@ -59,7 +59,9 @@ COUNT = Count()
 @click.option("--beams", type=Count(0), default=0, help="Search for the likeliest answers (v0).")
 @click.option("--ignore-eos", is_flag=True, help="Go on after a token that ends an answer.")
 @click.option("--dtype", type=click.Choice(["float32", "float16", "bfloat16"]), default="float32")
-@click.option("--device", default="cpu", help="Where torch computes: cpu, cuda, cuda:1, …")
+@click.option(
+    "--device", help="Where torch computes: cpu, cuda, …  [default: where the kernels run]"
+)
 @click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
 def generate(
     model: str,

@@ -16,26 +16,31 @@ BUILT_IN = ("walk", "by-hand")
 """Models that come with the package: trained, and set by a function (`kernels.tiny_llm`)."""
 
 
-def load_model(name: str, dtype: str = "float32", device: str = "cpu") -> tuple[Any, int | None]:
+def load_model(
+    name: str, dtype: str = "float32", device: str | None = None
+) -> tuple[Any, int | None]:
     """A model, and the longest text it was made for, None if its folder does not say.
 
-    ``name`` is a folder as Hugging Face writes it, or one of `BUILT_IN`. ImportError without torch,
-    UsageError (a ValueError) if there is no such folder or device, or for what is wrong in it.
+    ``name`` is a folder as Hugging Face writes it, or one of `BUILT_IN`; ``device`` is by default
+    the one where the kernels run. ImportError without torch, UsageError (a ValueError) if there is
+    no such folder or device, or for what is wrong in it.
     """
-    from kernels.runtime.mode import require_torch
+    from kernels.runtime import mode
 
-    require_torch("a language model")
+    mode.require_torch("a language model")
     import torch
 
     from kernels import tiny_llm
 
     try:
-        where = torch.zeros(0, device=device).device
+        where = torch.zeros(0, device=device or mode.device()).device
     except (RuntimeError, AssertionError) as error:
         raise UsageError(f"device {device!r}: {str(error).splitlines()[0]}") from error
     numbers = getattr(torch, dtype)
     if name == "by-hand":
-        return tiny_llm.by_hand(), None
+        made = tiny_llm.by_hand()
+        moved = {name: weight.to(where, numbers) for name, weight in made.weights.items()}
+        return tiny_llm.Model(made.config, moved), None
     folder = folder_of(name)
     if not folder.is_dir():
         raise UsageError(
@@ -76,11 +81,17 @@ def engine_on_pages(
     import kernels
     from kernels.tiny_llm import Engine
 
+    head = model.head
+    if backend == "numpy" and (head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16"):
+        raise UsageError(
+            f"backend 'numpy' reads float32 or float16 on the CPU, and the model is "
+            f"{head.dtype} on {head.device}: choose another backend"
+        )
     policy, limits = policy or Paged(), limits or Limits()
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)
     server: Any = policy.server(blocks * policy.block_size, limits, record=record)
-    c, head = model.config, model.head
+    c = model.config
     sizes = policy.block_size, c.num_key_value_heads, c.head_dim
     pools = [
         KVPool(*kernels.kv_pool(c.num_hidden_layers, n, *sizes, dtype=head.dtype, device=where))

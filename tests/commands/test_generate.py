@@ -92,6 +92,16 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
     assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_other_dtypes(dtype: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "walk", "--prompt", MAP, "--dtype", dtype)[0] == "kc."
+
+
+@pytest.mark.parametrize("backend", ["triton", "fused", "numpy"])
+def test_other_backends(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "by-hand", "--prompt", MAP, "--backend", backend)[0] == "kc."
+
+
 def test_numbers_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     found = value(capsys, "walk", "--prompt", MAP, "--n", 2, "--temperature", 1, "--block-size", 4)
     assert (found["engine"], found["backend"], found["block_size"]) == ("v0", "torch", 4)
@@ -194,6 +204,10 @@ def test_prompts_that_0_6_4_answers_wrongly_are_named(
         (["walk", "--prompt", "?a", "--engine", "v1", "--preemption", "swap"], "V1 does not swap"),
         (["walk", "--prompt", "?a", "--engine", "v1", "--beams", "2"], "--prompt: beams = 2"),
         (["walk", "--prompt", "?a", "--device", "moon"], "device 'moon': "),
+        (
+            ["walk", "--prompt", "?a", "--backend", "numpy", "--dtype", "bfloat16"],
+            "backend 'numpy' reads float32 or float16 on the CPU, and the model is torch.bfloat16",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_line_and_2(
@@ -282,6 +296,24 @@ def test_without_the_package_the_extra_is_named(
     assert words.encode("[1, 2]".strip("[]")) == [1, 2]
     with pytest.raises(pagesim.UsageError, match=r"pip install \"pagesim\[text\]\""):
         words.encode("go on")
+
+
+def test_a_folder_with_a_real_tokenizer(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The words of the maps, as the package tokenizers reads them; make installs it."""
+    tokenizers = pytest.importorskip("tokenizers")
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).symlink_to(folder / name)
+    ids = {word: token for token, word in enumerate(maps.WORDS)}
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    words.save(str(tmp_path / "tokenizer.json"))
+    prompt = "arch > lake ; lake > cave ; cave > . ; ? arch"
+    assert said(capsys, tmp_path, "--prompt", prompt)[0].split() == ["lake", "cave", "."]
+    (tmp_path / "tokenizer.json").write_text("{")
+    assert run(tmp_path, "--prompt", prompt) == 2
+    assert "tokenizer.json is not a tokenizer: " in capsys.readouterr().err
 
 
 class Growing:
