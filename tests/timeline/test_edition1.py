@@ -66,7 +66,7 @@ def test_every_value_replaced_by_wrong_ones(tmp_path: Path) -> None:
     header, *events = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     lines = [header | {"events": 30}, *events[:30]]
     refused = tried = 0
-    for at in some(list(places(lines))[1:], 150, seed=2):
+    for at in some(list(places(lines))[1:], hostile.PLACES, seed=2):
         for new in some(hostile.WRONG, 4, seed=tried):
             tried += 1
             refused += bool(try_to_load(write(tmp_path / "x.jsonl", changed(lines, at, new))))

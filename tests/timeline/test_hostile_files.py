@@ -89,7 +89,7 @@ def test_every_value_replaced_by_wrong_ones(
     lines = [json.loads(line) for line in files[name].splitlines()]
     path = tmp_path / name
     refused = tried = 0
-    for at in some(list(places(lines))[1:], 250, seed=2):
+    for at in some(list(places(lines))[1:], hostile.PLACES, seed=2):
         for new in some(hostile.WRONG, 5, seed=tried):
             tried += 1
             refused += bool(try_to_load(write(path, changed(lines, at, new))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar
 
 import pytest
@@ -31,7 +32,7 @@ RUNNING, SWAPPED, WAITING = (
     SequenceStatus.WAITING,
 )
 SETTINGS = settings(
-    max_examples=200,
+    max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "50")),
     stateful_step_count=50,
     deadline=None,
     derandomize=True,

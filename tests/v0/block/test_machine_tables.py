@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar
 
 import pytest
@@ -27,7 +28,7 @@ TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=6)
 PICK = st.integers(0, 99)
 DEVICES = st.sampled_from(list(Device))
 SETTINGS = settings(
-    max_examples=200,
+    max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "50")),
     stateful_step_count=50,
     deadline=None,
     derandomize=True,
