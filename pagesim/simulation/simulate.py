@@ -130,8 +130,8 @@ class Simulation:
     def compare(self, other: Simulation) -> Comparison:
         """This run and another one as a table: print it, or show it in a notebook.
 
-        Two engines on one workload differ in who is served, how many at once and in how many
-        blocks, what is preempted and what is found in the cache: by the step and by the second.
+        Two engines on one workload differ in how many requests run at once, in how many blocks, in what is
+        preempted and in what is found in the cache: by the step and by the second.
         """
         return compare(self, other)
 
@@ -158,14 +158,15 @@ def simulate(
 ) -> Simulation:
     """Run a workload, or the file that a path names, and see where the memory goes.
 
-    ``policy`` is a value: ``Paged(block_size=16, …)``, ``Contiguous("max")``, ``Static()``,
-    ``Token()`` (see :mod:`pagesim.simulation.policy`), or your own object (a
-    :class:`pagesim.simulation.baselines.MemoryPolicy`, which has its own pool). A name ("paged",
-    "max", "pow2", "oracle", "static" or "token") stands for its defaults. ``options`` are fields of
-    the policy or of ``limits``, changed for this run: ``simulate(w, policy="paged",
-    block_size=32)``. ``pool`` is in slots, one per token. ``saturated`` lets all requests arrive at
-    once. A request that can never be served (prompt and output longer than ``max_model_len``, or
-    than the pool) is ignored and reported.
+    ``policy`` is a value: ``Paged(block_size=16, …)`` for vLLM 0.6.4.post1, ``PagedV1(…)`` for V1,
+    ``Contiguous("max")``, ``Static()``, ``Token()`` (see :mod:`pagesim.simulation.policy`), or your
+    own object (a :class:`pagesim.simulation.baselines.MemoryPolicy`, which has its own pool). A
+    name ("paged", "v1", "max", "pow2", "oracle", "static" or "token") stands for its defaults.
+    ``options`` are fields of the policy or of ``limits``, changed for this run: ``simulate(w,
+    policy="paged", block_size=32)``. ``pool`` is in slots, one per token. ``saturated`` lets all
+    requests arrive at once. A request that can never be served (prompt and output longer than
+    ``max_model_len``, or than the pool) is ignored and reported; in V1 one that exceeds the pool
+    waits forever, in front of all others. ``requests.why`` has the reasons.
 
     The means of ``waste`` are taken over the steady state: from when the fraction ``warmup`` of the
     requests is done until the last one enters memory. ``cost_model`` is the clock. ``record``
