@@ -2,7 +2,7 @@
 
 A graph has fixed addresses and fixed shapes. So a step's batch is padded to one of a few sizes, and
 its tensors are copied over those that the graph was recorded with. A padding row writes nowhere,
-or where there is no nowhere, into a block that the server does not have (`Limits.num_blocks`).
+or where that cannot be said, into a block that is never taken (`Limits.num_blocks`).
 
 Without a GPU the recorded call is simply made again, so that the code around it can be tested.
 """

@@ -6,6 +6,7 @@ A row is called with a model, the requests and a `Meter`, which is told what eac
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from kernels.bench.llm_meter import Meter
-from kernels.bench.llm_serving import Limits, serving
+from kernels.bench.llm_serving import Limits, served
 from kernels.bench.llm_work import Work
 from kernels.tiny_llm.contiguous import Contiguous
 from kernels.tiny_llm.engine import Engine
@@ -144,7 +145,7 @@ def pages(backend: Any = "torch", limits: Limits | None = None, engine: type[Tim
     limits = limits or Limits()
 
     def row(model: Model, work: Sequence[Work], meter: Meter) -> None:
-        runner = engine(model, *serving(model, limits), backend, meter=meter)
+        runner = served(model, limits, backend, partial(engine, meter=meter))
         coming = list(enumerate(work))[::-1]
         meter.begin()
         while True:

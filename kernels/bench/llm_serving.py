@@ -5,10 +5,10 @@ kernels does not depend on pagesim: this is the one place that puts both togethe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.pool import kv_pool
 from kernels.tiny_llm.model import Model
 
 
@@ -24,34 +24,22 @@ class Limits:
 
     @property
     def num_blocks(self) -> int:
-        """Room for all that run, and for one more block, whose slots belong to no sequence."""
+        """Room for all that run, and a last block that is never taken: the free list is a stack."""
         return self.max_num_seqs * -(-self.max_model_len // self.block_size) + 1
 
 
-def serving(model: Model, limits: Limits) -> tuple[Any, Any]:
-    """A server of vLLM's V0 and a cache on the model's device, both new."""
-    from pagesim import CacheConfig, SchedulerConfig
-    from pagesim.cache import CacheEngine, KVPool
-    from pagesim.simulation.paged import PagedServer
+def served(model: Model, limits: Limits, backend: Any, engine: Callable[..., Any]) -> Any:
+    """An engine on new pages, scheduled as vLLM's V0 does."""
+    from pagesim import simulation
+    from pagesim.generation import engine_on_pages
 
-    config, head = model.config, model.head
-    num_blocks = limits.num_blocks - 1
-    server = PagedServer(
-        SchedulerConfig(limits.max_num_batched_tokens, limits.max_num_seqs, limits.max_model_len),
-        CacheConfig(limits.block_size, num_blocks, 0, enable_prefix_caching=limits.prefix_caching),
+    return engine_on_pages(
+        model,
+        simulation.Paged(limits.block_size, limits.prefix_caching, watermark=0.0),
+        blocks=limits.num_blocks,
+        limits=simulation.Limits(
+            limits.max_model_len, limits.max_num_seqs, limits.max_num_batched_tokens
+        ),
+        backend=backend,
+        engine=engine,
     )
-    gpu, cpu = (
-        KVPool(
-            *kv_pool(
-                config.num_hidden_layers,
-                blocks,
-                limits.block_size,
-                config.num_key_value_heads,
-                config.head_dim,
-                dtype=head.dtype,
-                device=head.device,
-            )
-        )
-        for blocks in (limits.num_blocks, 0)
-    )
-    return server, CacheEngine(gpu, cpu)
