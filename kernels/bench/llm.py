@@ -63,6 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--size", default=sizes, help=f"of {', '.join(SIZES)}; default {sizes}")
     dtypes = ("float32", "float16", "bfloat16")
     parser.add_argument("--dtype", choices=dtypes, default="bfloat16" if gpu else "float32")
+    parser.add_argument("--requests", type=int, default=32, help="how many; 32 run at once")
     parser.add_argument("--rounds", type=int, default=3, help="how often each row runs")
     parser.add_argument("--check", action="store_true", help="fail below the bounds")
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
@@ -77,7 +78,8 @@ def main(arguments: Sequence[str]) -> int:
         model = random_model(name, getattr(torch, options.dtype), mode.device())
         try:
             with torch.inference_mode():
-                reports.append(measure(name, model, options.rounds, options.dry_run))
+                sizes = options.rounds, options.dry_run, options.requests
+                reports.append(measure(name, model, *sizes))
         except WrongAnswerError as error:
             print(f"kernels.bench: {error}")
             return 1
@@ -103,10 +105,12 @@ def rows(graphs: bool, kernels: bool) -> dict[str, Row]:
     return found
 
 
-def measure(name: str, model: Model, rounds: int, dry_run: bool = False) -> dict[str, Any]:
+def measure(
+    name: str, model: Model, rounds: int, dry_run: bool = False, number: int = 32
+) -> dict[str, Any]:
     """All rows of one model, as plain data."""
     gpu = mode.decide().mode == "compiled"
-    work = requests(vocabulary=model.config.vocab_size)
+    work = requests(number, model.config.vocab_size)
     few = shortened(work[:4], 24, 3)
     work, rounds = (few, 1) if dry_run else (work, rounds)
     table = rows(graphs=gpu or dry_run, kernels=gpu or dry_run)
