@@ -130,8 +130,8 @@ class Simulation:
     def compare(self, other: Simulation) -> Comparison:
         """This run and another one as a table: print it, or show it in a notebook.
 
-        Two engines on one workload differ in how many requests run at once, in how many blocks, in what is
-        preempted and in what is found in the cache: by the step and by the second.
+        Two engines on one workload differ in how many requests run at once and hold how many
+        blocks, in preemptions and in hits: by the step and by the second.
         """
         return compare(self, other)
 
