@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,9 +94,14 @@ def _check_outputs(parameters: list[click.Parameter], options: dict[str, Any]) -
     for one in parameters:
         if one.type is INPUT_FILE and (given := options[one.name or ""]) is not None:
             inputs += given if isinstance(given, tuple) else [given]
+    outputs: dict[str, str] = {}
     for one in parameters:
-        if one.type is OUTPUT_FILE:
-            check_out(max(one.opts, key=len), options[one.name or ""], *inputs)
+        if one.type is OUTPUT_FILE and (out := options[one.name or ""]) is not None:
+            option = max(one.opts, key=len)
+            check_out(option, out, *inputs)
+            other = outputs.setdefault(os.path.realpath(out), option)
+            if other != option and (out.is_file() or not out.exists()):
+                raise BadInput(f"{option}: {out} is also {other}: name another file")
 
 
 def check_out(option: str, out: Path | None, *inputs: Path) -> None:

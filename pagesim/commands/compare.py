@@ -30,9 +30,9 @@ def compare(a: Path, b: Path, out: Path, open_it: bool, titles: tuple[str, str] 
         one = pagesim.load(a)
     with blaming(b, TimelineError):
         other = pagesim.load(b)
-    names = titles or (click.format_filename(a.name), click.format_filename(b.name))
-    with blaming(out):
-        pagesim.compare(one, other, titles=names).to_html(out)
+    left, right = map(click.format_filename, titles or (a.name, b.name))
+    with blaming(out, TypeError):  # a title that is too long
+        pagesim.compare(one, other, titles=(left, right)).to_html(out)
     opened = open_it and webbrowser.open(out.resolve().as_uri())
     text = f"{out}: {len(one)} and {len(other)} steps"
     text += "" if opened or not open_it else "; no browser found"

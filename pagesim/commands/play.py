@@ -33,8 +33,8 @@ def play(file: Path, out: Path, open_it: bool, title: str | None, steps: str | N
     with blaming(file, TimelineError):
         run = load(file)
     part = run[first:last]
-    with blaming(out):
-        part.to_html(out, title or click.format_filename(file.name))
+    with blaming(out, TypeError):  # a title that is too long
+        part.to_html(out, click.format_filename(title or file.name))
     shown = min(len(part), MAX_EVENTS)
     opened = open_it and webbrowser.open(out.resolve().as_uri())
     text = f"{out}: {shown} steps"

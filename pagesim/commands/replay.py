@@ -26,8 +26,8 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
     from pagesim.replay.recorder import script
 
     if recorder:
-        if files:
-            raise BadInput("--recorder prints a script and takes no FILE")
+        if files or out is not None or part is not None:
+            raise BadInput("--recorder prints a script and takes no FILE, -o or --part")
         return Answer(True, script().rstrip("\n"), {"ok": True, "script": script()})
     if not files:
         raise BadInput("give a FILE, or --recorder (see pagesim replay --help)")

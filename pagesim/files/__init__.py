@@ -43,7 +43,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.replace(part, target)
     except OSError as error:
         if error.errno is not None:
-            error.filename, error.filename2 = os.fspath(path), None
+            error.filename = os.fspath(path)
+            del error.filename2
         raise
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pagesim.files import replacing
 from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
+from pagesim.timeline.questions import check_text
 from pagesim.timeline.run import Timeline
 
 MAX_EVENTS = 20_000
@@ -35,7 +36,8 @@ def notebook_output(run: Timeline, title: str | None = None) -> str:
 
 def packed_for_player(run: Timeline, title: str | None, **extras: Any) -> tuple[bytes, str]:
     """The file for the player, and its title; ``extras`` are more keys of its header."""
-    title = title or run.notes.title or "What happened to the pages"
+    own = run.notes.title or "What happened to the pages"
+    title = check_text("title", title or own)
     if len(run) > MAX_EVENTS:
         which = f"the first {MAX_EVENTS:,} of {len(run):,} events; run[a:b] shows others"
         title = f"{title} ({which})"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.files import replacing
+from pagesim.journal.effects import is_text
 from pagesim.timeline.display import described, packed_for_player, still_picture
 from pagesim.timeline.run import Timeline
 
@@ -65,10 +66,10 @@ def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
     """
     runs = _run("a", a), _run("b", b)
     own = tuple(run.notes.title or name for run, name in zip(runs, ("A", "B"), strict=True))
-    one, other = titles or own
-    if not isinstance(one, str) or not isinstance(other, str):
+    names = own if titles is None else titles
+    if not isinstance(names, tuple | list) or [is_text(name) for name in names] != [True, True]:
         raise TypeError(f"titles must be two strings, not {titles!r}")
-    return Compared(runs, (one, other), (_clock(a), _clock(b)))
+    return Compared(runs, (names[0], names[1]), (_clock(a), _clock(b)))
 
 
 def _run(name: str, given: Any) -> Timeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -112,3 +113,14 @@ def test_names_that_are_no_text_are_replayed_and_drawn(odd: bytes, tmp_path: Pat
         told = pagesim_command(*arguments, stdout=subprocess.PIPE)
         assert (told.returncode, told.stderr) == (0, b""), arguments
     assert len(list(tmp_path.iterdir())) == 6
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_closed_stream_stops_nothing(closed: int, tmp_path: Path) -> None:
+    """`pagesim … >&-` or `2>&-`: Python then has None for it."""
+    requests, out = tmp_path / "requests.csv", tmp_path / "run.jsonl"
+    requests.write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
+    command = [sys.executable, "-m", "pagesim", "simulate", requests, "--record", out]
+    line = f"exec {shlex.join(map(str, command))} {closed}>&-"
+    assert subprocess.run(line, shell=True, capture_output=True).returncode == 0
+    assert len(pagesim.load(out)) > 0

@@ -119,3 +119,68 @@ def test_a_summary_does_not_replace_the_requests(
     assert run("fit", file, *FIT, "-o", file) == 2
     assert "is the input" in capsys.readouterr().err
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("twice", [("--record", "--page"), ("--page", "--requests")])
+def test_two_outputs_are_two_files(
+    twice: tuple[str, str],
+    inputs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, link = tmp_path / "out", tmp_path / "link"
+    link.symlink_to(out)
+    given = zip(twice, (out, link), strict=True)
+    assert run("simulate", inputs["simulate"], *(word for pair in given for word in pair)) == 2
+    told, err = capsys.readouterr()
+    assert told == "" and "is also" in err and all(option in err for option in twice)
+    assert not out.exists()
+    assert run("simulate", inputs["simulate"], twice[0], os.devnull, twice[1], os.devnull) == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+def test_a_full_device_is_named_alone(
+    inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", inputs["simulate"], "--record", "/dev/full") == 2
+    assert capsys.readouterr().err.endswith("No space left on device: '/dev/full'\n")
+
+
+@pytest.mark.parametrize("command", ["play", "compare"])
+def test_a_title_that_is_not_text_is_mended(
+    command: str, inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    """Arguments that are not UTF-8 arrive with lone surrogates, which no file can hold."""
+    file, out = inputs["play"], tmp_path / "page.html"
+    words = {
+        "play": (file, "--title", "\udcff"),
+        "compare": (file, file, "--titles", "\udcff", "b"),
+    }
+    assert run(command, *words[command], "-o", out) == 0
+    assert "\ufffd" in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize("command", ["play", "compare"])
+def test_a_title_that_is_too_long_is_refused(
+    command: str, inputs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out, title = inputs["play"], tmp_path / "page.html", "a" * 10_001
+    words = {"play": (file, "--title", title), "compare": (file, file, "--titles", title, "b")}
+    assert run(command, *words[command], "-o", out) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("option", [("-o", "x.html"), ("--part", "1")])
+def test_the_recorder_takes_no_option_of_a_replay(
+    option: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("replay", "--recorder", *option) == 2
+    assert capsys.readouterr() == (
+        "",
+        "pagesim: --recorder prints a script and takes no FILE, -o or --part\n",
+    )

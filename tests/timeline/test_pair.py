@@ -73,8 +73,16 @@ def test_recorded_simulations_can_be_compared() -> None:
 def test_what_cannot_be_compared(bad: object, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         pagesim.compare(grown("a"), bad)
-    with pytest.raises(TypeError, match="titles must be two strings"):
-        pagesim.compare(grown("a"), grown("b"), titles=(1, 2))  # type: ignore[arg-type]
+    for titles in ((1, 2), ("a",), "ab", 3, ("a", "\udcff")):
+        with pytest.raises(TypeError, match="titles must be two strings"):
+            pagesim.compare(grown("a"), grown("b"), titles=titles)  # type: ignore[arg-type]
+
+
+def test_a_page_refuses_a_title_that_no_file_can_hold(tmp_path: Path) -> None:
+    for title in (3, "\udcff"):
+        with pytest.raises(TypeError, match="title must be a string"):
+            grown("a").to_html(tmp_path / "page.html", title)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_simulation_without_a_timeline_is_told() -> None:
