@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
 from pagesim.cache import AttentionMetadata, build_attention_metadata
-from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.paged_requests import (
     RequestTag,
     check_sampled,
+    check_samples,
     prompt_of,
     why_never,
-    why_waiting,
+    why_stuck,
 )
 from pagesim.simulation.serving import Step
 from pagesim.simulation.waste import PARTS
@@ -62,7 +62,7 @@ class PagedServer:
         record: bool = False,
         samples: int = 1,
     ) -> None:
-        self._samples = _check_samples(samples, scheduler_config)
+        self._samples = check_samples(samples, scheduler_config)
         self.scheduler = Scheduler(scheduler_config, cache_config, clock=lambda: self._clock)
         self.pool = cache_config.num_gpu_blocks * cache_config.block_size
         self._recorder = recorded(self.scheduler) if record else None
@@ -92,7 +92,7 @@ class PagedServer:
         UsageError for samples that could be preempted and never recomputed.
         """
         config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
-        samples = self._samples if samples is None else _check_samples(samples, config)
+        samples = self._samples if samples is None else check_samples(samples, config)
         if (reason := why_never(request, config, cache, samples)) is not None:
             self._why_not[row] = reason
             return False
@@ -105,11 +105,13 @@ class PagedServer:
         """See :meth:`pagesim.simulation.PagedServing.why_not`."""
         if row in self._why_not:
             return self._why_not[row]
-        scheduler, behind = self.scheduler, ""
-        for group in (*scheduler.swapped, *scheduler.waiting):
-            if group.sampling_params.row == row:
-                return behind + why_waiting(group, scheduler.scheduler_config)
-            behind = behind or f"it waits behind request {group.request_id!r}: "
+        swapped, config = self.scheduler.swapped, self.scheduler.scheduler_config
+        groups = [*swapped, *self.scheduler.waiting]
+        rows = [group.sampling_params.row for group in groups]
+        if row in rows[: len(swapped) or 1]:
+            return why_stuck(groups[rows.index(row)], config)
+        if groups and row in [*rows, *(tag.row for tag, _ in self._arrived)]:
+            return f"it waits behind request {groups[0].request_id!r}"
         raise UsageError(f"request {row} is neither ignored nor stuck")
 
     def schedule(self, clock: float) -> Step | None:
@@ -238,7 +240,7 @@ class PagedServer:
     def _ignored(self, group: SequenceGroup) -> int:
         """The row of a request that the scheduler ignored; remembers why."""
         row: int = group.sampling_params.row
-        self._why_not[row] = why_waiting(group, self.scheduler.scheduler_config)
+        self._why_not[row] = why_stuck(group, self.scheduler.scheduler_config)
         return row
 
     # -- members of a group ----------------------------------------------------------------------
@@ -387,13 +389,3 @@ class PagedServer:
                     read += end if end < window else window
         moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
         return prompts, decodes, read, moved * cache.block_size
-
-
-def _check_samples(samples: int, config: SchedulerConfig) -> int:
-    check_int("samples", samples, 1)
-    if samples > 1 and config.preemption_mode != "swap":
-        raise UsageError(
-            f"{samples} samples that share blocks cannot be recomputed: preemption_mode must "
-            f"be 'swap' (and num_cpu_blocks above 0), not {config.preemption_mode!r}"
-        )
-    return samples

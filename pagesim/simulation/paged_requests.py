@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.serving import too_long
 from pagesim.v0.block.common import cdiv
@@ -56,6 +57,17 @@ def check_sampled(
             raise TypeError(f"tokens[{seq_id}] must be an int, not {tokens[seq_id]!r}")
 
 
+def check_samples(samples: int, config: SchedulerConfig) -> int:
+    """``samples``; UsageError if they share blocks and could not be swapped."""
+    check_int("samples", samples, 1)
+    if samples > 1 and config.preemption_mode != "swap":
+        raise UsageError(
+            f"{samples} samples that share blocks cannot be recomputed: preemption_mode must "
+            f"be 'swap' (and num_cpu_blocks above 0), not {config.preemption_mode!r}"
+        )
+    return samples
+
+
 def why_never(
     request: Request, config: SchedulerConfig, cache: CacheConfig, samples: int = 1
 ) -> str | None:
@@ -83,17 +95,12 @@ def why_never(
     return None
 
 
-def why_waiting(seq_group: SequenceGroup, config: SchedulerConfig) -> str:
-    """Why a group that no step continues is stuck, or was ignored by the scheduler, in words."""
+def why_stuck(seq_group: SequenceGroup, config: SchedulerConfig) -> str:
+    """Why no step continues a group, or why the scheduler ignored it, in words."""
     tokens, budget = seq_group.first_seq.get_num_new_tokens(), config.max_num_batched_tokens
-    if tokens <= budget:
-        return "it waits behind a request that never continues, or needs too many blocks"
-    if config.enable_chunked_prefill:
+    if tokens > budget:
         return (
             f"it was swapped out during its prompt, and vLLM computes the {tokens} tokens that "
             f"are left in one step, which has max_num_batched_tokens = {budget}"
         )
-    return (
-        f"it computes {tokens} tokens at once, because chunked prefill is off, and a step has "
-        f"max_num_batched_tokens = {budget}"
-    )
+    return "it never finds enough free blocks"

@@ -226,3 +226,15 @@ def test_a_recorded_run_shows_the_tokens_of_the_model() -> None:
     tables = [pair for i in range(len(timeline)) for pair in timeline.at(i).tables.items()]
     assert {name for name, _ in tables} == {0, 71, 72}
     assert {table.token_ids[10:] for _, table in tables} >= {(0,), (71,), (72,), (0, 1000)}
+
+
+def test_all_behind_a_stuck_request_are_named_with_it() -> None:
+    """Those that have not reached the scheduler's queue as well."""
+    engine = PagedServer(SchedulerConfig(64, 1, 64), CacheConfig(4, 12, watermark=0.0))
+    for row in range(5):
+        engine.add(row, request(str(row)))
+    engine.schedule(0.0)
+    assert len(engine.scheduler.waiting) < 4
+    assert engine.why_not(1) == "it never finds enough free blocks"
+    for row in (2, 4):
+        assert engine.why_not(row) == "it waits behind request '1'"
