@@ -1,4 +1,4 @@
-"""A second book about every slot: which text was last written there, and which text is expected.
+"""A ledger of every slot: which text was last written there, and which text a reader expects.
 
 A key at position p depends on all tokens up to p. So a slot is right for a sequence only if the
 same tokens, 0 to p, were written there. The shadow notes them and, before every step, compares all
@@ -24,7 +24,7 @@ class Misread(NamedTuple):
 
 
 class ShadowedEngine(Engine):
-    """An engine that keeps this book: `misread` is empty as long as every page is right."""
+    """An engine that keeps this ledger: `misread` is empty as long as every page is right."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
