@@ -157,8 +157,8 @@ def test_a_prompt_that_is_stuck_is_named_and_the_others_are_answered() -> None:
 def test_v1_names_who_waits_forever_and_who_waits_behind() -> None:
     setting = Setting(blocks=6)
     engine = engine_on(setting.v1(), setting)
-    for tokens in (10, 41, 9, 600):
-        engine.add([5] * tokens, SamplingParams(max_tokens=2))
+    for name, tokens in {"a": 10, "long": 41, "b": 9, "longer": 600}.items():
+        engine.add([5] * tokens, SamplingParams(max_tokens=2), name)
     served, stuck, behind, ignored = engine.run()
     assert served.state == "finished"
     assert (stuck.state, stuck.why) == (
@@ -167,7 +167,7 @@ def test_v1_names_who_waits_forever_and_who_waits_behind() -> None:
     )
     assert (behind.state, behind.why) == (
         "stuck",
-        "it waits behind request '1', which waits forever",
+        "it waits behind request 'long', which waits forever",
     )
     assert ignored.state == "ignored"
     assert "exceed max_model_len" in ignored.why
