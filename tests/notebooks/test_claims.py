@@ -268,11 +268,11 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
     (
         "12",
         "v1-why",
-        "bug-book",
+        "bug-ledger",
         r"which need \d+ blocks; (\d+) blocks .* are taken",
         "all {} blocks",
     ),
-    ("12", "v1-why", "bug-book", r"; (\d+) blocks .* are reused", "finds {} of them"),
+    ("12", "v1-why", "bug-ledger", r"; (\d+) blocks .* are reused", "finds {} of them"),
 ]
 
 
