@@ -70,8 +70,9 @@ def draw_legend(axes: Axes, cache: CacheView, box: Box, framed: bool) -> None:
         entries.append(("hatch", f"hatched: {', '.join(other)}"))
     if cache.shared():
         entries.append(("shared", f"thick, {style.TIMES}2: shared by two"))
-    if cache.held():
-        entries.append(("held", "grey: held, but in no table"))
+    if held := cache.held():
+        is_null = held == [cache.state.null_block]
+        entries.append(("held", "grey: null block" if is_null else "grey: held, but in no table"))
     if framed:
         entries.append(("frame", "dashed: look here"))
     x, y = box.x + 3, box.y + 8

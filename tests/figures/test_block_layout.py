@@ -14,6 +14,7 @@ from figures import block_layout, style
 from figures.cache_view import cache_view
 from figures.display import image_bytes
 from pagesim.journal.state import State
+from pagesim.v1 import BlockPool
 from tests.figures.conftest import cache_of
 
 pytestmark = pytest.mark.ch02
@@ -216,3 +217,9 @@ def test_the_same_bytes_each_time_whatever_matplotlibrc_says(cache: State) -> No
     assert again == first
     assert b"<text" in first
     assert image_bytes(block_layout(cache), ".png") == image_bytes(block_layout(cache), ".png")
+
+
+def test_the_null_block_of_v1_is_named() -> None:
+    words = [text.get_text() for text in texts(block_layout(BlockPool(4, True, 4)))]
+    assert "null" in words and "held" not in words
+    assert "grey: null block" in words
