@@ -59,10 +59,10 @@ def compare(a: Any, b: Any, titles: tuple[str, str] | None = None) -> Compared:
 
     ``a`` and ``b`` are timelines, or simulations that were recorded (``record=True``), of one
     engine or of two. Where both have a scheduler, a step is a call of ``schedule()``, otherwise an
-    event; two simulations can also be stepped by their clocks. A line for each says who runs, and
-    counts hits, preemptions and the blocks held. A sequence is compared with the one of the same
-    name. ``titles`` stand above the two; by default their own. TypeError
-    for anything else, UsageError for a simulation without a timeline.
+    event; two simulations can also be stepped by their clocks. A line for each has the requests
+    that run, and counts hits, preemptions and the blocks held. A sequence is compared with the one
+    of the same name. ``titles`` stand above the two; by default their own. TypeError for anything
+    else, UsageError for a simulation without a timeline.
     """
     runs = _run("a", a), _run("b", b)
     own = tuple(run.notes.title or name for run, name in zip(runs, ("A", "B"), strict=True))

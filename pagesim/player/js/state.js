@@ -193,7 +193,7 @@ export class State {
     this.queues = new Map(this.queues).set(queue, names);
   }
 
-  /** Which steps are in flight, and who was preempted. */
+  /** Which steps are in flight, and which requests were preempted. */
   proceed({ event, scheduled, queues, step }) {
     if (event === "schedule" && scheduled.length) this.flight = [...this.flight, { step, rows: scheduled }].slice(-2);
     if (event === "update_from_output") this.flight = this.flight.filter((one) => one.step !== step);

@@ -1,4 +1,4 @@
-// What two runs have done so far, a line for each: who runs, hits, preemptions, blocks held, the time.
+// What two runs have done so far, a line for each: running requests, hits, preemptions, blocks held, the time.
 
 import { html } from "./html.js";
 import { nameText, plural, short } from "./text.js";
