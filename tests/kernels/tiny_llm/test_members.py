@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import cache
 
@@ -13,6 +14,7 @@ from tests.kernels.tiny_llm.serving import Asked, Setting, engine_on, hand, ques
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+COUNT = 40 if "PAGESIM_LLM_MATRIX" in os.environ else 6
 ROOMY = Setting("swap", blocks=200)
 TIGHT = Setting("swap", blocks=40)
 SETTINGS = {
@@ -31,9 +33,9 @@ ASKED = {
 
 @cache
 def asked(name: str, model: Model) -> Asked:
-    """Six requests, greedy ones among them, without pages."""
-    prompts = [maps.prompt(*question) for question in questions(6, seed=3)]
-    params = [ASKED[name] if i % 5 else SamplingParams(max_tokens=12) for i in range(6)]
+    """Requests, greedy ones among them, without pages."""
+    prompts = [maps.prompt(*question) for question in questions(COUNT, seed=3)]
+    params = [ASKED[name] if i % 5 else SamplingParams(max_tokens=12) for i in range(COUNT)]
     return Asked(model, prompts, params).answered()
 
 
