@@ -14,6 +14,8 @@ masked to a weight of 0; but 0 · NaN is NaN, and unwritten memory may hold NaN.
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import NamedTuple
 
 import torch
@@ -41,7 +43,7 @@ def kv_pool(
     """Zeros for ``blocks`` blocks, each view [blocks, block_size, num_kv_heads, head_dim].
 
     ``device`` is by default the one where the kernels run. ValueError for a size below 1 (blocks
-    may be 0).
+    may be 0), MemoryError for a pool that the device has no room for.
     """
     sizes = {
         "layers": layers,
@@ -55,6 +57,19 @@ def kv_pool(
             raise TypeError(f"{name} must be an int, got {size!r}")
         if size < (least := 0 if name == "blocks" else 1):
             raise ValueError(f"{name} = {size}: it must be at least {least}")
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype must be a torch.dtype, got {dtype!r}")
     where = backend.device() if device is None else device
-    keys, values = torch.zeros(2, *sizes.values(), dtype=dtype, device=where)
+    size = 2 * math.prod(sizes.values()) * dtype.itemsize
+    try:
+        if size > sys.maxsize:
+            raise MemoryError
+        keys, values = torch.zeros(2, *sizes.values(), dtype=dtype, device=where)
+    except (MemoryError, RuntimeError) as error:
+        if "memory" not in str(error) and not isinstance(error, MemoryError):
+            raise
+        raise MemoryError(
+            f"{blocks} blocks of {block_size} slots take {size / 2**30:,.0f} GiB, more than there "
+            f"is on {where}: ask for fewer"
+        ) from error
     return KVTensors(list(keys), list(values))

@@ -22,6 +22,8 @@ from pagesim.commands.common import (
 )
 
 COUNT = Count()
+MAX_PROMPTS = 2**26
+"""The most bytes of a file of prompts: it may have no end."""
 
 
 @answering("pagesim generate walk --prompt 'a>k;k>c;c>.;?a' --record run.jsonl.gz")
@@ -121,10 +123,15 @@ def generate(
     start = time.perf_counter()
     try:
         Stream(engine, words, None if as_json else click.echo, model).run()
-    except RuntimeError as error:
-        if "no CPU swap space" not in str(error):
-            raise
-        raise BadInput(f"--cpu-blocks {options['cpu_blocks'] or blocks}: {error}") from error
+    except (MemoryError, RuntimeError) as error:
+        if "no CPU swap space" in str(error):
+            raise BadInput(f"--cpu-blocks {options['cpu_blocks'] or blocks}: {error}") from error
+        if isinstance(error, MemoryError) or "memory" in str(error):
+            raise BadInput(
+                f"the memory does not suffice for a step: lower --max-num-batched-tokens or "
+                f"--max-num-seqs ({str(error).splitlines()[0]})"
+            ) from error
+        raise
     seconds = time.perf_counter() - start
     value: dict[str, Any] = {
         "model": model,
@@ -161,16 +168,21 @@ def _prompts(prompts: tuple[str, ...], file: Path | None) -> Iterator[tuple[str,
     for number, prompt in enumerate(prompts, 1):
         yield "--prompt" + (f" {number}" if len(prompts) > 1 else ""), prompt
     if file is not None:
-        with blaming(file, UnicodeDecodeError):
-            lines = file.read_text("utf-8").splitlines()
+        with blaming(file, UnicodeDecodeError), file.open("rb") as opened:
+            raw = opened.read(MAX_PROMPTS + 1)
+            if len(raw) > MAX_PROMPTS:
+                raise BadInput(f"{file}: longer than {MAX_PROMPTS} bytes")
+            lines = raw.decode("utf-8-sig").splitlines()
         yield from ((f"{file}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip())
 
 
 def _ids(text: str, words: Any) -> list[int]:
-    """A JSON list of numbers as it stands, anything else by the vocabulary."""
+    """A JSON list of whole numbers as it stands, anything else by the vocabulary."""
     with suppress(ValueError, RecursionError):
-        given = json.loads(text)
-        if isinstance(given, list) and all(type(token) is int for token in given):
+        if isinstance(given := json.loads(text), list):
+            for token in given:
+                if type(token) is not int:
+                    raise BadInput(f"{token!r} is not a token id: give whole numbers, or text")
             return given
     return words.encode(text)  # type: ignore[no-any-return]
 
@@ -193,7 +205,8 @@ def _memory(
     members = options["beams"] or options["n"]
     lengths = [len(prompt) + options["max_tokens"] for prompt in prompts]
     needed = members * sum(-(-length // block_size) for length in lengths)
-    blocks = options["blocks"] or needed + needed // 50 + 1
+    # Beyond them, 0.01 for the watermark, and what a group asks for before it goes on.
+    blocks = options["blocks"] or needed + needed // 50 + members
     limits = Limits(
         longest or max(lengths),
         options["max_num_seqs"] or min(256, budget or 256),
@@ -236,7 +249,10 @@ def _save(engine: Any, words: Any, title: str, file: Path) -> None:
     answers = engine.answers
     used = {token for one in answers for part in (one.prompt, *one.samples) for token in part}
     run = engine.server.finish()
-    run.annotate(title=title, tokens={token: words.label(token) for token in sorted(used)})
+    run.annotate(
+        title=click.format_filename(title),
+        tokens={token: words.label(token) for token in sorted(used)},
+    )
     with blaming(file):
         run.save(file)
 
@@ -246,5 +262,5 @@ def _refusing(where: str = "") -> Iterator[None]:
     """Turn what cannot be used into bad input; ``where`` names the prompt."""
     try:
         yield
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, MemoryError, OSError, ValueError, BadInput) as error:
         raise BadInput(f"{where}: {error}" if where else str(error)) from error

@@ -15,6 +15,9 @@ from pagesim.simulation import Limits, Paged, PagedV1
 BUILT_IN = ("walk", "by-hand")
 """Models that come with the package: trained, and set by a function (`kernels.tiny_llm`)."""
 
+LONGEST = 4096
+"""The text that by-hand is exact for, prompt and answer."""
+
 
 def load_model(
     name: str, dtype: str = "float32", device: str | None = None
@@ -34,13 +37,14 @@ def load_model(
 
     try:
         where = torch.zeros(0, device=device or mode.device()).device
+        torch.empty(1, device=where).cpu()  # not on "meta", which holds nothing
     except (RuntimeError, AssertionError) as error:
         raise UsageError(f"device {device!r}: {str(error).splitlines()[0]}") from error
     numbers = getattr(torch, dtype)
     if name == "by-hand":
-        made = tiny_llm.by_hand()
+        made = tiny_llm.by_hand(LONGEST)
         moved = {name: weight.to(where, numbers) for name, weight in made.weights.items()}
-        return tiny_llm.Model(made.config, moved), None
+        return tiny_llm.Model(made.config, moved), LONGEST
     folder = folder_of(name)
     if not folder.is_dir():
         raise UsageError(

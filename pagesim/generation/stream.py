@@ -32,7 +32,9 @@ class Stream:
     ) -> None:
         self._engine, self._words, self._title = engine, words, title
         self._say = say or (lambda *_, **__: None)
-        self._bar = False if say is not None and sys.stdout.isatty() else None
+        self._bar = (
+            False if say is not None and sys.stdout is not None and sys.stdout.isatty() else None
+        )
         self._next = 0
         """The answer whose turn it is."""
         self._said = 0

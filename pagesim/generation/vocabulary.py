@@ -102,15 +102,15 @@ def vocabulary(name: str, folder: Path) -> Vocabulary:
 
     Without a tokenizer, or without the package that reads it, they are numbers.
     """
+    if name == "by-hand":
+        return Letters()
     file = folder / FILE
     if file.is_file():
         try:
             return Subwords(file)
         except ImportError:
             return Ids(f"{file} needs the package tokenizers: {INSTALL}")
-    if name == "by-hand" or _is_ours(folder):
-        return Letters()
-    return Ids(f"{folder} has no {FILE}")
+    return Letters() if _is_ours(folder) else Ids(f"{folder} has no {FILE}")
 
 
 def _is_ours(folder: Path) -> bool:

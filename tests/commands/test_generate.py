@@ -204,6 +204,13 @@ def test_prompts_that_0_6_4_answers_wrongly_are_named(
         (["walk", "--prompt", "?a", "--engine", "v1", "--preemption", "swap"], "V1 does not swap"),
         (["walk", "--prompt", "?a", "--engine", "v1", "--beams", "2"], "--prompt: beams = 2"),
         (["walk", "--prompt", "?a", "--device", "moon"], "device 'moon': "),
+        (["walk", "--prompt", "?a", "--device", "meta"], "device 'meta': "),
+        (["walk", "--prompt", "[1, 2.0]"], "--prompt: 2.0 is not a token id"),
+        (["walk", "--prompt", "?a", "--blocks", 10**12], "blocks of 16 slots take 7,629,395 GiB"),
+        (["walk", "--prompt", "?a", "--cpu-blocks", 10**12, "--preemption", "swap"], " GiB"),
+        (["walk", "--prompt", "?a", "--n", 10**9], " GiB"),
+        (["walk", "--prompt", "?a", "--max-tokens", sys.maxsize], " GiB"),
+        (["walk", "--prompt", "?a", "--block-size", sys.maxsize], " GiB"),
         (
             ["walk", "--prompt", "?a", "--backend", "numpy", "--dtype", "bfloat16"],
             "backend 'numpy' reads float32 or float16 on the CPU, and the model is torch.bfloat16",
@@ -219,6 +226,73 @@ def test_what_cannot_be_used_is_one_line_and_2(
     assert err.startswith("pagesim: ")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_file_without_end_is_not_read_to_its_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "prompts.txt"
+    with file.open("wb") as made:
+        made.truncate(2**34)  # a hole, which takes no room
+    assert run("walk", "--prompt-file", file) == 2
+    assert f"{file}: longer than 67108864 bytes" in capsys.readouterr().err
+
+
+def test_memory_that_runs_out_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def forward(*_: object) -> None:
+        torch.empty(2**60)
+
+    monkeypatch.setattr("kernels.tiny_llm.Engine.forward", forward)
+    assert run("walk", "--prompt", MAP) == 2
+    assert "--max-num-batched-tokens" in (error := capsys.readouterr().err)
+    assert error.count("\n") == 1
+
+
+def test_what_the_model_set_by_hand_cannot_hold_is_ignored(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("by-hand", "--prompt", MAP, "--max-tokens", 4083) == 1
+    assert "ignored: its 14 prompt and 4083 output tokens exceed max_model_len = 4096" in (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize("options", [("--n", 2), ("--n", 5), ("--beams", 3)])
+@pytest.mark.parametrize("max_tokens", [1, 3, 20])
+def test_the_default_pool_preempts_nothing(
+    options: tuple[str, int], max_tokens: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """V0 wants a free block for each sample of a group before it goes on."""
+    given = "--prompt", "?a", *options, "--max-tokens", max_tokens, "--ignore-eos"
+    assert value(capsys, "walk", *given)["preemptions"] == 0
+
+
+def test_a_folder_called_as_a_model_of_the_package_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "by-hand").mkdir()
+    (tmp_path / "by-hand" / "tokenizer.json").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, "by-hand", "--prompt", MAP)[0] == "kc."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_a_run_of_a_folder_whose_name_is_not_text_is_recorded(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "\udcff").symlink_to(folder)
+    said(capsys, tmp_path / "\udcff", "--prompt", MAP, "--record", tmp_path / "run.jsonl")
+    assert pagesim.load(tmp_path / "run.jsonl").notes.title == f"{tmp_path}/\ufffd"
+
+
+def test_without_stdout_an_answer_is_still_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run("walk", "--prompt", MAP, "--record", tmp_path / "run.jsonl") == 0
+    assert (tmp_path / "run.jsonl").exists()
 
 
 def test_no_room_on_the_cpu_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,3 +53,14 @@ def test_a_wrong_size_is_named(name: str, size: Any) -> None:
     error = ValueError if size == -1 else TypeError
     with pytest.raises(error, match=rf"^{name} .*{size}"):
         kv_pool(**SIZES | {name: size})
+
+
+@pytest.mark.parametrize("blocks", [2**44, 10**30])
+def test_a_pool_that_no_memory_holds_is_named(blocks: int) -> None:
+    with pytest.raises(MemoryError, match=rf"^{blocks} blocks of 4 slots take [0-9,]+ GiB"):
+        kv_pool(**SIZES | {"blocks": blocks}, device="cpu")
+
+
+def test_a_dtype_is_one_of_torch() -> None:
+    with pytest.raises(TypeError, match="dtype must be a torch.dtype, got 'float32'"):
+        kv_pool(**SIZES, dtype="float32")  # type: ignore[arg-type]
