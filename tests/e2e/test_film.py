@@ -82,3 +82,23 @@ def test_a_film_has_the_colours_of_its_run(page: Page, tmp_path: Path) -> None:
             return [...document.querySelectorAll('.ps-cell path')]
               .map((path) => path.getAttribute('fill'));""")
         assert "#E69F00" in colors and "#56B4E9" not in colors, name
+
+
+def test_one_mark_at_a_time_shades(page: Page, tmp_path: Path) -> None:
+    """Layers and heads: the reader chooses, and the choice holds at the next step."""
+    found = story()
+    found.writers[0].write("to")
+    run = found.run
+    for step in (1, 2):
+        run.mark(step, {0: 1.0, 1: 0.25}, "layer 0").mark(step, {2: 1.0}, "layer 1")
+    run.to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(1)
+    assert page.js(SHADES) == ["lit lit-4", "lit lit-1"]
+    assert page.one('[data-action="shade-0"]').get_attribute("aria-pressed") == "true"
+    page.click("shade-1")
+    assert (page.js(SHADES), page.js(LIT, 1)) == (["lit lit-4"], 1)
+    assert "shaded: layer 1" in page.text(".ps-stage")
+    assert page.one('[data-action="shade-1"]').get_attribute("aria-pressed") == "true"
+    page.go(2)
+    assert (page.js(SHADES), page.js(LIT, 1)) == (["lit lit-4"], 1)
+    assert page.console() == []

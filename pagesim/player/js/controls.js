@@ -10,7 +10,7 @@ import { isCount } from "./read.js";
 import { save } from "./save.js";
 import { namesIn, search } from "./search.js";
 import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
-import { dials, isDial, marksOf, markText } from "./marks.js";
+import { dials, markText, shadesOf } from "./marks.js";
 import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
 import { follow, wayOf as wayOfWord, wordAt } from "./trace.js";
 import { Stage } from "./view.js";
@@ -24,7 +24,7 @@ const JUMP = 50; // steps of PageUp and PageDown
 export class Player {
   constructor(root, run, storage, linked) {
     Object.assign(this, { root, run, storage, linked, differ: new Set() });
-    Object.assign(this, { step: 0, selected: null, hovered: null, word: null, timer: 0,
+    Object.assign(this, { step: 0, selected: null, hovered: null, word: null, shade: 0, timer: 0,
       speed: 1, found: null, state: null, slots: false });
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
@@ -220,7 +220,7 @@ export class Player {
 
   redraw() {
     this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict.on,
-      picks: this.predict.picks, slots: this.slots, differ: this.differ });
+      picks: this.predict.picks, slots: this.slots, shade: this.shade, differ: this.differ });
     this.hover(this.hovered);
   }
 
@@ -248,9 +248,12 @@ export class Player {
       const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
       return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
     }));
-    for (const { name, on, numbers } of marksOf(event).filter((mark) => !isDial(mark))) {
-      this.changes.append(html("span", {}, `${name}: on ${numbers.size} ${on}`));
-    }
+    const shades = shadesOf(event), shown = shades.indexOf(shades[this.shade] ?? shades[0]);
+    shades.forEach(({ name, on, numbers }, i) => {
+      const text = `${name}: on ${numbers.size} ${on}`;
+      this.changes.append(shades.length < 2 ? html("span", {}, text) : html("button", { "data-action": `shade-${i}`,
+        "aria-pressed": `${i === shown}`, click: () => { this.shade = i; this.show(this.step); } }, text));
+    });
     for (const { name, number, least, most } of dials(event, this.run.events)) {
       this.changes.append(html("label", { class: "ps-dial" }, `${name} ${number.toPrecision(3)} `,
         html("meter", { min: least, max: Math.max(most, least + 1e-9), value: number })));

@@ -1,7 +1,6 @@
 // The legend: every sign that the picture can show here, with those of this step marked.
 
 import { MARGIN } from "./layout.js";
-import { isDial, marksOf } from "./marks.js";
 import { isWasted } from "./queues.js";
 import { CHANGES, short } from "./text.js";
 
@@ -42,9 +41,8 @@ export function drawLegend(stage, state, event, changed) {
   if (state.gaps.size) {
     entry("a hit left the list here", (bx, by) => stage.over.path(`M${bx + 6} ${by + 2}l-4 7h8z`, "gap"));
   }
-  const [mark] = marksOf(event);
-  if (mark && !isDial(mark)) {
-    entry(`shaded: ${short(mark.name, 48)}`, (bx, by) => [1, 2, 3, 4].forEach((strong, i) =>
+  if (stage.shade) {
+    entry(`shaded: ${short(stage.shade.name, 48)}`, (bx, by) => [1, 2, 3, 4].forEach((strong, i) =>
       layer.rect(bx + i * 4 - 2, by, 4, 11, `lit lit-${strong}`)));
   }
   if (!event?.effects.length) return;

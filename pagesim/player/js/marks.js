@@ -11,9 +11,15 @@ export const marksOf = (event) => (event?.marks ?? []).map(([name, on, pairs]) =
   numbers: new Map(pairs.filter((pair) => isCount(pair?.[0]) && isNumber(pair[1]))),
 }));
 
-/** Block → what an event's first mark says about it: the sum over its slots, or its own number. */
-export function marked(event, blockSize) {
-  const [mark] = marksOf(event), sums = new Map();
+/** Whether a mark is one number about one block, such as a kernel's running maximum: it gets a dial. */
+export const isDial = ({ on, numbers }) => on === "blocks" && numbers.size === 1;
+
+/** The marks of an event that shade slots or blocks: one at a time. */
+export const shadesOf = (event) => marksOf(event).filter((mark) => !isDial(mark));
+
+/** Block → what a mark says about it: the sum over its slots, or its own number. */
+export function marked(mark, blockSize) {
+  const sums = new Map();
   for (const [id, number] of mark?.numbers ?? []) {
     const block = mark.on === "slots" ? Math.floor(id / blockSize) : id;
     sums.set(block, (sums.get(block) ?? 0) + number);
@@ -21,19 +27,15 @@ export function marked(event, blockSize) {
   return new Map([...sums].map(([block, sum]) => [block, `${+sum.toPrecision(2)}`]));
 }
 
-/** Slots that the step's first mark shades: slot → how strongly, 0 to 4, the largest number 4. */
-export function litSlots(event, blockSize) {
-  const [mark] = marksOf(event), lit = new Map();
-  const most = Math.max(...(mark?.numbers.values() ?? []), 1e-30);
+/** Slots that a mark shades: slot → how strongly, 0 to 4, the largest number 4. */
+export function litSlots(mark, blockSize) {
+  const lit = new Map(), most = Math.max(...(mark?.numbers.values() ?? []), 1e-30);
   for (const [id, number] of mark?.numbers ?? []) {
     const slots = mark.on === "slots" ? [id] : [...Array(blockSize).keys()].map((i) => id * blockSize + i);
     for (const slot of slots) lit.set(slot, Math.round(4 * Math.max(number / most, 0)));
   }
   return lit;
 }
-
-/** Whether a mark is one number about one block, such as a kernel's running maximum: it gets a dial. */
-export const isDial = ({ on, numbers }) => on === "blocks" && numbers.size === 1;
 
 /** What the dials of an event show, and their range in the whole run: [{name, number, least, most}, …]. */
 export function dials(event, events) {

@@ -28,11 +28,11 @@ export function outline(stage, changed, { selected, picks }) {
   }
 }
 
-/** What the step's first mark says about each block: behind a strip, in a box's lower left corner. */
-export function drawMarks(stage, event, state) {
+/** What the mark that is shown says about each block: behind a strip, in a box's lower left corner. */
+export function drawMarks(stage, state) {
   const { w, h, detail, behind } = stage.layout.cell;
   if (h < 14) return; // no room: the line under the picture says it
-  for (const [id, text] of marked(event, state.blockSize)) {
+  for (const [id, text] of marked(stage.shade, state.blockSize)) {
     const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
     if (!cell || (detail < 3 && wide > w + 6)) continue;
     const [x, y] = detail === 3 ? [cell.x + w + behind - 10 - wide, cell.y + h / 2 - 6] : [cell.x - 5, cell.y + h - 6];
