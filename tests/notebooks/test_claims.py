@@ -269,10 +269,10 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "12",
         "v1-why",
         "bug-ledger",
-        r"which need \d+ blocks; (\d+) blocks .* are taken",
+        r"need \d+\s+blocks;\s+(\d+)\s+blocks[^*]* taken",
         "all {} blocks",
     ),
-    ("12", "v1-why", "bug-ledger", r"; (\d+) blocks .* are reused", "finds {} of them"),
+    ("12", "v1-why", "bug-ledger", r";\s+(\d+)\s+blocks[^*;]*reused", "finds {} of them"),
 ]
 
 
