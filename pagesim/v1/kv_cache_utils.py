@@ -35,7 +35,7 @@ def hash_block_tokens(
 class KVCacheBlock:
     """One block of the pool: how many requests own it, what it holds, where it stands in the queue.
 
-    ``block_hash`` is None unless the block is cached. The neighbors ``prev_free_block`` and
+    ``block_hash`` is None unless the block is cached. The neighbours ``prev_free_block`` and
     ``next_free_block`` are None unless the block is in the free queue.
     """
 
@@ -83,7 +83,7 @@ class FreeKVCacheBlockQueue:
 
     def __init__(self, blocks: Iterable[KVCacheBlock]) -> None:
         self.num_free_blocks = 0
-        # Two sentinels, so that each block in the queue has both neighbors.
+        # Two sentinels, so that each block in the queue has both neighbours.
         self.fake_free_list_head = KVCacheBlock(-1)
         self.fake_free_list_tail = KVCacheBlock(-1)
         self.fake_free_list_head.next_free_block = self.fake_free_list_tail

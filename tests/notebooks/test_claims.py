@@ -207,6 +207,13 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
     ),
     (
         "11",
+        "sent-why",
+        "sent-answer",
+        r"whole tables: .* ([\d,]+) a step",
+        "An id is small, and so are {} of them.",
+    ),
+    (
+        "11",
         "null-why",
         "null-answer",
         r"(\d+)% of their tokens",
@@ -244,7 +251,7 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "both-md",
         "both-answer",
         r"V1 .* ([\d.]+) s",
-        "one pause between two tokens in a hundred is longer than {} seconds",
+        "one in a hundred of the pauses between two tokens is longer than {} seconds",
     ),
     (
         "11",
@@ -252,7 +259,7 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "both-answer",
         r"with both +(\d+) +([\d,]+) +([\d.]+) s.*\nV1 +(\d+) +([\d,]+) +([\d.]+) s",
         lambda *figures: (
-            f"differ by about {['', 'one', 'two', 'three'][differing(*figures)]} percent."
+            f"differ by about {['', 'one', 'two', 'three'][differing(*figures)]} percent at most."
         ),
     ),
     ("12", "loop-predict", "loop-answer", r"first step: (\d+)", "the prompt has {} tokens"),

@@ -27,7 +27,7 @@ def hit_tokens(num_tokens, cached, block_size):
 
 Three rules: a hit consists of whole blocks; it is the longest run of cached blocks from the
 **first** one on; and at least one token is left to compute, since the answer begins with what is
-sampled from the last one.
+sampled from the prompt's last token.
 
 Example: `hit_tokens(9, [True, True], 4)` is 8. `hit_tokens(8, [True, True], 4)` is 4: all blocks
 are cached, and the second one is computed again all the same.

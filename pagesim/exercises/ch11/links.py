@@ -12,8 +12,8 @@ from pagesim.exercises.source import variant
 from pagesim.v1 import FreeKVCacheBlockQueue, KVCacheBlock
 
 STATEMENT = """
-V1's free blocks stand in a queue. A hit takes one of them out of its middle, so a list would have
-to search and to shift. The queue is linked instead, through the blocks. Write
+V1's free blocks stand in a queue, and a hit takes a block out of its middle. A Python list would
+have to search for it and to shift the rest; V1 links the blocks instead. Write
 
 ```python
 def relink(after, before, op, block):
@@ -28,9 +28,9 @@ which does one operation on such a queue, each without a loop:
 * `"prepend"`: put `block` before the first one.
 
 `after[b]` is the block behind block `b`, and `before[b]` the one in front of it; both are None for
-a block that is not in the queue. The last entry of both lists is no block but the **sentinel**,
+a block that is not in the queue. The last entry of both lists is not a block but the **sentinel**,
 with the number `end = len(after) - 1`: it stands behind the last block and before the first one, so
-every block in the queue has two neighbors. In an empty queue its own are `end`.
+every block in the queue has two neighbours. In an empty queue the sentinel's neighbours are itself.
 
 Example: the queue 0, 1, 2 is `after = [1, 2, 3, 0]` and `before = [3, 0, 1, 2]`. After
 `relink(after, before, "remove", 1)` they are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The function
@@ -70,7 +70,7 @@ def call(relink: Callable[..., Any], case: Case) -> Any:
 
 
 def expected(num_blocks: int, ops: Sequence[Op]) -> Any:
-    """The neighbors of V1's blocks after the same operations."""
+    """The neighbours of V1's blocks after the same operations."""
     blocks = [KVCacheBlock(number) for number in range(num_blocks)]
     queue = FreeKVCacheBlockQueue(blocks)
     answers = []
@@ -177,7 +177,7 @@ EXERCISE = Exercise(
     mistakes={
         "one_direction": Wrong(
             variant(relink, _TAKE, "after[left] = right"),
-            "The block in front of it must know who follows; that is all.",
+            "Only the block in front of it must know what follows.",
             "the first one goes",
         ),
         "keeps_its_links": Wrong(
@@ -198,8 +198,8 @@ EXERCISE = Exercise(
     },
     hints=(
         "Draw the queue 0, 1, 2 as a ring with the sentinel in it. Which links change?",
-        "Taking a block out makes its neighbors neighbors of each other. Putting one in sets it "
-        "between a left and a right neighbor; for append, left is before[end].",
+        "Taking a block out links its neighbours to each other. Putting one in sets it between a "
+        "left and a right neighbour; for append, left is before[end].",
         "Out: after[left], before[right] = right, left. In: after[left] = before[right] = block, "
         "and before[block], after[block] = left, right.",
     ),

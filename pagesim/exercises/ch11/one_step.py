@@ -13,8 +13,8 @@ from pagesim.timeline.run import Timeline
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
 
 STATEMENT = """
-V1's scheduler knows no prefill and no decode. Every request has tokens that are not computed yet,
-and a step computes as many as the budget allows. Write
+V1's scheduler does not distinguish prefill from decode. Every request has tokens that are not
+computed yet, and a step computes as many as the budget allows. Write
 
 ```python
 def tokens_of_a_step(running, waiting, budget, max_num_seqs):
@@ -26,13 +26,13 @@ def tokens_of_a_step(running, waiting, budget, max_num_seqs):
 * `budget`: the most tokens of a step; `max_num_seqs`: the most requests that may run;
 * `scheduled`: `(name, tokens)` of each request that computes in this step, in order.
 
-Running requests go first, each with all that it lacks or with what is left of the budget. Then
+Running requests go first, each with all its missing tokens or with what is left of the budget. Then
 waiting ones are admitted in their order, while there is budget and a place. What is cached is not
 computed and costs nothing. Blocks are plentiful, and nothing is preempted.
 
 Example: `tokens_of_a_step([("a", 9, 8), ("b", 30, 20)], [("c", 12, 4)], 16, 8)` is
-`[("a", 1), ("b", 10), ("c", 5)]`: a decodes, b goes on with its prompt, and c lacks 8 tokens, of
-which the budget leaves 5.
+`[("a", 1), ("b", 10), ("c", 5)]`: a decodes, b goes on with its prompt, and c is missing 8 tokens,
+of which the budget leaves 5.
 """
 
 

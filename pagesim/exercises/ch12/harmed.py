@@ -22,9 +22,9 @@ def harmed(facts, starts, page, block_size):
 ```
 
 * `facts`: the pairs (from, to) of places, in the order of the prompt; `to` is `"."` where the way
-  ends. Each place has one way on;
+  ends. No place leads to two others;
 * `starts`: the places that the model is asked about, one question after the other;
-* `page`: a page that is filled with facts, of `block_size` tokens, 4, 8 or 16;
+* `page`: a page of `block_size` tokens, 4, 8 or 16, all of which belong to facts;
 * `wrong`: those of `starts`, in order, whose walk is no longer right.
 
 Every token of an answer is looked up in one fact, and a fact in a damaged page is not found.

@@ -11,7 +11,7 @@ from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
 
 STATEMENT = """
-Logits become a token. Write
+From logits to a token. Write
 
 ```python
 def next_token(logits, temperature, top_k, top_p, seed, sample, position):
@@ -24,13 +24,13 @@ in these steps:
 2. keep the `top_k` likeliest tokens; 0 keeps all. Of equal ones the smaller id goes first;
 3. softmax over what is kept;
 4. from the likeliest on, keep tokens until their probabilities sum to `top_p` or more. The token
-   with which they get there **stays**;
-5. draw one of these, by their probabilities: with `number` in [0, 1), the token in whose share
-   `number` times the sum of their probabilities falls, the likeliest token's share first.
+   that reaches `top_p` **stays**;
+5. draw one of these. Lay their probabilities end to end, the likeliest first: the token is the one
+   in whose stretch `number` times the sum of these probabilities falls.
 
-The number is `np.random.default_rng([seed, sample, position]).random()`: it depends on the
-request's seed, on which of its samples this is, and on the position in the answer. So a request has
-the same answer whatever else is in the batch, and after a preemption as well.
+The `number`, in [0, 1), is `np.random.default_rng([seed, sample, position]).random()`: it depends on
+the request's seed, on which of its samples this is, and on the position in the answer. So a request
+has the same answer whatever else is in the batch, and after a preemption as well.
 
 Example: with logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
 probabilities are 0.63, 0.23 and 0.14. The first two stay, and 0.63 / 0.86 of all draws give

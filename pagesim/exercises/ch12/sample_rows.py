@@ -14,8 +14,8 @@ from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 
 STATEMENT = """
-A step computes many sequences at once. Their new tokens stand one behind the other in one batch, a
-row for each token, and the model makes a hidden state of every row. Only some of these become
+A step computes many sequences at once. Their new tokens form one batch, sequence after sequence, a
+row for each token, and the model computes a hidden state for every row. Only some of these become
 logits. Write
 
 ```python
@@ -27,8 +27,8 @@ def rows_to_sample(sequences, chunk):
 * `chunk`: the most tokens that one sequence computes in this step;
 * `rows`: the rows of the batch that are sampled from, in order.
 
-A sequence computes the tokens that it lacks, from the first of them on, but no more than `chunk`.
-It samples if and only if it then lacks none, and it samples from its last token.
+A sequence computes its missing tokens, from the first of them on, but no more than `chunk`. It
+samples if and only if none is missing then, and it samples from its last token.
 
 Example: `rows_to_sample([(9, 0), (3, 0), (8, 7)], 4)` is `[6, 7]`. The first computes 4 of its 9
 tokens, rows 0 to 3, and samples nothing yet; the second has rows 4 to 6, the third row 7.
@@ -105,7 +105,7 @@ def play(case: Case) -> Timeline:
     scheduler = _scheduler(*case.args)
     with record(scheduler) as run:
         scheduler.schedule()
-    return run.annotate(title="A ragged batch: who computes how much")
+    return run.annotate(title="A ragged batch: how many rows each sequence has")
 
 
 EXERCISE = Exercise(
