@@ -28,9 +28,9 @@ in these steps:
 5. draw one of these. Lay their probabilities end to end, the likeliest first: the token is the one
    in whose stretch `number` times the sum of these probabilities falls.
 
-The `number`, in [0, 1), is `np.random.default_rng([seed, sample, position]).random()`: it depends on
-the request's seed, on which of its samples this is, and on the position in the answer. So a request
-has the same answer whatever else is in the batch, and after a preemption as well.
+The `number`, in [0, 1), is `np.random.default_rng([seed, sample, position]).random()`: it depends
+on the request's seed, on which of its samples this is, and on the position in the answer. So a
+request has the same answer whatever else is in the batch, and after a preemption as well.
 
 Example: with logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
 probabilities are 0.63, 0.23 and 0.14. The first two stay, and 0.63 / 0.86 of all draws give

@@ -27,8 +27,8 @@ def same_result(order, num_tokens, block_size, window):
 
 The position of a token is inside its key: RoPE has turned it before it was stored. The kernel reads
 the tokens `0` to `num_tokens - 1`, or the last `window` of them, through the table: token p in slot
-`p % block_size` of page `order[p // block_size]`. A sum does not depend
-on the order of its terms.
+`p % block_size` of page `order[p // block_size]`. A sum does not depend on the
+order of its terms.
 
 Example, with pages of 4 and no window: `same_result([1, 0], 8, 4, None)` is True: all eight tokens
 are read, in another order. `same_result([1, 0], 7, 4, None)` is False: the kernel now reads a slot
