@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pagesim import cli
+from pagesim.studies import paper
 
 pytestmark = pytest.mark.ch01
 
@@ -28,6 +29,8 @@ def test_every_line_works_as_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    whole = paper.figure_2
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
     Path("tests").symlink_to(ROOT / "tests", target_is_directory=True)
     rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(20))
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
