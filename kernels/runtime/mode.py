@@ -21,6 +21,8 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
 
+from kernels.runtime import interpreter
+
 Mode = Literal["compiled", "interpreted", "reference"]
 
 INSTALL = 'pip install "pagesim[kernels]"'
@@ -69,8 +71,11 @@ def decide() -> Backend:
         if before is None:
             os.environ.pop("TRITON_INTERPRET", None)
         return Backend("reference", f"triton cannot be imported ({error})", "cpu")
-    problem = _cannot_interpret(triton) if wanted.mode == "interpreted" else None
-    return Backend("reference", problem, "cpu") if problem else wanted
+    if wanted.mode == "interpreted":
+        if problem := _cannot_interpret(triton):
+            return Backend("reference", problem, "cpu")
+        interpreter.patch_once()
+    return wanted
 
 
 def device() -> str:
