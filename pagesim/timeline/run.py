@@ -156,9 +156,9 @@ class Timeline:
         ``numbers`` maps a slot, ``block * block_size + offset`` in the first pool, to its number,
         and ``what`` names them all: "attention of request 0, layer 1". With ``on="blocks"`` they
         are those of blocks. The step's state is ``run.at(step)``. The player shades the words by
-        the first mark of a step, and its caption names the heaviest block. A
-        reader chooses among several. Marks are saved.
-        TypeError or UsageError for a number that is not finite, or a slot or step outside the run.
+        the first mark of a step, or by the one that its reader chooses, and the caption names the
+        heaviest block. Marks are saved. TypeError or UsageError for a number that is not finite, or
+        a slot or step outside the run.
         """
         from pagesim.timeline.film import checked_mark
 
