@@ -66,11 +66,13 @@ def _cached(told: Told) -> list[str]:
 
 
 def _grow(told: Told) -> list[str]:
+    if told.event.opened:
+        return _placed(told, "begins")
     writes, taken = told.of("write"), told.ids("take")
     count = sum(effect.count for effect in writes)
     unknown = range(count - sum(len(given.token_ids) for given in told.event.tokens))
     parts = [*nulls(told), *_dropped(told), *_taken(told, told.who)]
-    if unknown and not told.event.opened:
+    if unknown:
         is_not = pick(unknown, "is not known yet: the step that samples it is",
                       "are not known yet: the steps that sample them are")  # fmt: skip
         parts.append(f"{told.who} has a slot for {tokens(len(unknown))} that {is_not} in flight")

@@ -23,6 +23,7 @@ def opened(page: Page, path: Path, one: pagesim.Timeline, other: pagesim.Timelin
     pagesim.compare(one, other, titles=("one", "other")).to_html(path / "pair.html")
     page.open(path / "pair.html", "")
     page.wait('.pagesim-pair[data-mounted="true"]')
+    page.click("pair-first")
     return page
 
 
@@ -79,6 +80,15 @@ def test_the_same_run_twice_has_no_difference(page: Page, tmp_path: Path) -> Non
     for step in range(9):
         page.js("pagesimPair.goto(arguments[0])", step)
         assert page.text(".ps-differences") == "The two do not differ."
+
+
+def test_it_opens_where_there_is_something_to_see(page: Page, tmp_path: Path) -> None:
+    runs = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
+    pagesim.compare(*runs).to_html(tmp_path / "pair.html")
+    page.open(tmp_path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    assert page.one(".pagesim-pair").get_attribute("data-step") == "1"
+    assert page.js(STEPS) == [run.find(kind="schedule")[0] + 1 for run in runs]
 
 
 @pytest.mark.parametrize("width", [400, 1000, 1920])

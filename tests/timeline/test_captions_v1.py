@@ -6,7 +6,7 @@ import pytest
 
 import pagesim
 from pagesim.timeline import Timeline
-from tests.v1.scenes import Engine, text
+from tests.v1.scenes import Cache, Engine, text
 
 
 def told(run: Timeline, kind: str, *, nth: int = 0) -> str:
@@ -120,4 +120,14 @@ def test_a_window_drops_blocks() -> None:
     assert told(run, "allocate_slots").startswith(
         "entry 0 of a fell out of the sliding window: the null block 0 takes its place; block 1 "
         "returns to the free list; a takes block 3 from the front of the free list"
+    )
+
+
+def test_a_table_begins_without_a_scheduler() -> None:
+    cache = Cache(8)
+    with pagesim.record(cache.manager) as run:
+        cache.admit("a", text(6))
+    assert run[0].caption == (
+        "a begins with 6 tokens, which need 2 blocks; blocks 1 and 2 are taken from the front of "
+        "the free list; block 1 can be found from now on, even before it is computed."
     )

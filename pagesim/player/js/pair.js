@@ -61,6 +61,8 @@ export class Pair {
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
     this.link(0);
+    const first = this.stops.map((stops, i) => stops.findIndex((step) => step >= runs[i].opening));
+    this.go(Math.min(...first.map((stop) => Math.max(stop, 0)))); // where one of them has something to show
   }
 
   /** Step them together by schedule(), or by their clocks, from where the first run stands. */
