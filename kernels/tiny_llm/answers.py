@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kernels.tiny_llm.sampling import SamplingParams
 
@@ -26,6 +26,17 @@ class Prompt(NamedTuple):
     def total_tokens(self) -> int:
         """The most that prompt and answer can be."""
         return len(self.token_ids) + self.output_tokens
+
+
+def checked_prompt(tokens: Any, vocab_size: int) -> tuple[int, ...]:
+    """Token ids as a tuple, from an array or a tensor as well; ValueError names a wrong one."""
+    prompt = tuple(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
+    for token in prompt:
+        if type(token) is not int or not 0 <= token < vocab_size:
+            raise ValueError(f"the prompt has the token {token!r}: they are 0 to {vocab_size - 1}")
+    if not prompt:
+        raise ValueError("the prompt is empty: it needs a token")
+    return prompt
 
 
 class Token(NamedTuple):

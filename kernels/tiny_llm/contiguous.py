@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from kernels.tiny_llm.answers import checked_prompt
 from kernels.tiny_llm.model import Model
 from kernels.tiny_llm.sampling import SamplingParams, draw, extend
 
@@ -47,7 +48,11 @@ class Contiguous:
         return out[0].unflatten(1, (-1, len(q))).flatten(0, 1).transpose(0, 1)
 
     def logits(self, tokens: Sequence[int]) -> Tensor:
-        """Append tokens; the logits [vocab] after the last of them."""
+        """Append tokens; the logits [vocab] after the last of them. ValueError without room."""
+        if self.length + len(tokens) > (slots := self.cache.shape[3]):
+            raise ValueError(
+                f"{len(tokens)} tokens after {self.length}: the cache has {slots} slots"
+            )
         with torch.inference_mode():
             device = self.cache.device
             positions = torch.arange(self.length, self.length + len(tokens), device=device)
@@ -68,6 +73,7 @@ def generate(
 ) -> list[list[int]]:
     """A request's answers: `n` samples, or the beams that were found, the likeliest first."""
     params = params.with_stop(model.config.eos_token_id)
+    prompt = checked_prompt(prompt, model.config.vocab_size)
     cache = Contiguous(model, len(prompt) + params.max_tokens)
     first = cache.logits(prompt)
     if params.beams:

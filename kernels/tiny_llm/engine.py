@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.tiny_llm.answers import Answer, Prompt, Sequence, Token
+from kernels.tiny_llm.answers import Answer, Prompt, Sequence, Token, checked_prompt
 from kernels.tiny_llm.model import Model
 from kernels.tiny_llm.paged_attend import BACKENDS, Backend
 from kernels.tiny_llm.sampling import SamplingParams, draw, extend
@@ -57,14 +57,11 @@ class Engine:
 
         A request that can never be served is "ignored" at once, and its answer says why.
         """
-        prompt = tuple(prompt)
-        params = (params or SamplingParams()).with_stop(self.model.config.eos_token_id)
-        for token in prompt:
-            if type(token) is not int or not 0 <= token < self.model.config.vocab_size:
-                last = self.model.config.vocab_size - 1
-                raise ValueError(f"the prompt has the token {token!r}: they are 0 to {last}")
-        if not prompt:
-            raise ValueError("the prompt is empty: it needs a token")
+        prompt = checked_prompt(prompt, self.model.config.vocab_size)
+        params = SamplingParams() if params is None else params
+        if not isinstance(params, SamplingParams):
+            raise TypeError(f"params must be SamplingParams, not {params!r}")
+        params = params.with_stop(self.model.config.eos_token_id)
         if params.beams and not self.server.can_fork:
             raise ValueError(
                 f"beams = {params.beams}: this server cannot fork a sequence. As in vLLM V1, a "
@@ -94,7 +91,8 @@ class Engine:
     def step(self) -> list[Token] | None:
         """One step; the tokens that it sampled. None if no request can go on.
 
-        A beam's tokens are among them even if the beam is given up later.
+        A beam's tokens are among them even if the beam is given up later. ArithmeticError for
+        logits that are not finite: nothing can be sampled from them.
         """
         decided = self.server.schedule(float(self.steps))
         if decided is None:
@@ -109,7 +107,11 @@ class Engine:
             return []
         self.move(self.server.moves)
         batch = self.server.batch()
-        tokens = self.sample(batch.sample_ids, self.forward(batch)) if batch.seq_ids else {}
+        tokens = {}
+        if batch.seq_ids:
+            logits = self.forward(batch)
+            self._check_finite(batch.sample_ids, logits)
+            tokens = self.sample(batch.sample_ids, logits)
         ended = [seq_id for seq_id, token in tokens.items() if self._append(seq_id, token)]
         self.server.commit(tokens, ended)
         sampled = [(self._sequences[seq_id], token) for seq_id, token in tokens.items()]
@@ -131,6 +133,14 @@ class Engine:
         with torch.inference_mode():
             hidden = self.model(tokens, positions, self.backend(self.cache.gpu, batch))
             return self.model.logits(hidden[rows])
+
+    def _check_finite(self, ids: Iterable[int], logits: Tensor) -> None:
+        if not logits.isfinite().all():
+            (at, *_) = (~logits.isfinite().all(-1)).nonzero().flatten().tolist()
+            raise ArithmeticError(
+                f"the logits of answer {self._sequences[list(ids)[at]].answer.id} are not finite: "
+                f"the weights are not, or {logits.dtype} overflows; use float32 or bfloat16"
+            )
 
     def sample(self, ids: Iterable[int], logits: Tensor) -> dict[int, int]:
         """The next token of each sequence, and of those that fork from it here."""

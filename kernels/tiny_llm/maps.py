@@ -87,11 +87,19 @@ def prompt(given: Map, start: int) -> list[int]:
 
 
 def answer(given: Map, start: int) -> list[int]:
-    """The walk from a start, STOP included, by the first fact of each place."""
+    """The walk from a start, STOP included, by the first fact of each place.
+
+    ValueError for a place without a fact, and for a walk in a circle.
+    """
     way = dict(reversed(given.facts))
-    walk = [way[start]]
-    while walk[-1] != STOP:
-        walk.append(way[walk[-1]])
+    walk, place = [], start
+    while place != STOP:
+        if place not in way:
+            raise ValueError(f"no fact leads on from {decode([place])!r}")
+        if len(walk) == len(way):
+            raise ValueError(f"the walk from {decode([start])!r} never ends: it is a circle")
+        place = way[place]
+        walk.append(place)
     return walk
 
 
@@ -115,7 +123,13 @@ def encode(text: str, words: bool = False) -> list[int]:
 
 
 def decode(tokens: Iterable[int], words: bool = False) -> str:
-    """Text of token ids; with words, a blank between each two."""
+    """Text of token ids; with words, a blank between each two. ValueError for one of no map."""
+    tokens = list(tokens)
+    for token in tokens:
+        if not 0 <= token < NUM_TOKENS:
+            raise ValueError(
+                f"the token {token} is not of the maps: they are 0 to {NUM_TOKENS - 1}"
+            )
     return " ".join(WORDS[t] for t in tokens) if words else "".join(LETTERS[t] for t in tokens)
 
 

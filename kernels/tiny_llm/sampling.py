@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 import torch
@@ -49,10 +50,15 @@ class SamplingParams:
                 raise ValueError(
                     f"{name} = {value!r}: it must be a whole number of at least {least}"
                 )
-        if not 0 <= self.temperature < math.inf:
-            raise ValueError(f"temperature = {self.temperature}: it must be at least 0, and finite")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p = {self.top_p}: it must be above 0 and at most 1")
+        if not is_number(self.temperature) or not 0 <= self.temperature < math.inf:
+            raise ValueError(
+                f"temperature = {self.temperature!r}: it must be at least 0, and finite"
+            )
+        if not is_number(self.top_p) or not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p = {self.top_p!r}: it must be above 0 and at most 1")
+        stop = () if self.stop is None else self.stop
+        if not isinstance(stop, tuple) or not all(type(i) is int and i >= 0 for i in stop):
+            raise ValueError(f"stop = {stop!r}: it must be token ids, like (3,), or None")
         if self.beams and (self.n > 1 or self.temperature > 0):
             raise ValueError(
                 f"beams = {self.beams}, n = {self.n}, temperature = {self.temperature}: a beam "
@@ -66,6 +72,11 @@ class SamplingParams:
     def ends(self, tokens: Sequence[int]) -> bool:
         """Whether an answer is complete with these tokens."""
         return len(tokens) == self.max_tokens or tokens[-1] in (self.stop or ())
+
+
+def is_number(value: object) -> bool:
+    """Whether it is an int or a float, one of NumPy's as well, and not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def draw(logits: Tensor, params: SamplingParams, sample: int, position: int) -> int:

@@ -132,6 +132,8 @@ def generate(
                 f"--max-num-seqs ({str(error).splitlines()[0]})"
             ) from error
         raise
+    except ArithmeticError as error:
+        raise BadInput(str(error)) from error
     seconds = time.perf_counter() - start
     value: dict[str, Any] = {
         "model": model,

@@ -52,7 +52,7 @@ def load_model(
             f"a model of the package: {', '.join(BUILT_IN)}"
         )
     model = tiny_llm.load(folder, numbers, where)
-    longest = json.loads((folder / "config.json").read_text("utf-8")).get("max_position_embeddings")
+    longest = json.loads((folder / "config.json").read_bytes()).get("max_position_embeddings")
     return model, longest if type(longest) is int and longest > 0 else None
 
 
@@ -83,15 +83,23 @@ def engine_on_pages(
     CPU and has the policy's ``num_cpu_blocks``.
     """
     import kernels
-    from kernels.tiny_llm import Engine
+    from kernels.tiny_llm import Engine, Model
 
+    policy, limits = policy or Paged(), limits or Limits()
+    for name, value, kinds in (
+        ("model", model, (Model,)),
+        ("policy", policy, (Paged, PagedV1)),
+        ("limits", limits, (Limits,)),
+    ):
+        if not isinstance(value, kinds):
+            words = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
     head = model.head
     if backend == "numpy" and (head.device.type != "cpu" or str(head.dtype) == "torch.bfloat16"):
         raise UsageError(
             f"backend 'numpy' reads float32 or float16 on the CPU, and the model is "
             f"{head.dtype} on {head.device}: choose another backend"
         )
-    policy, limits = policy or Paged(), limits or Limits()
     check_int("blocks", blocks, 1)
     policy = replace(policy, fast_forward=False)
     server: Any = policy.server(blocks * policy.block_size, limits, record=record)

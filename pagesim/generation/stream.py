@@ -68,7 +68,8 @@ class Stream:
     def _tell_of(self, answer: Any, done: bool) -> None:
         if answer.why:
             hint = next((f"; {hint}" for word, hint in HINTS.items() if word in answer.why), "")
-            self._say(f"{self._name(answer, 0)}{answer.state}: {answer.why}{hint}", nl=True)
+            begun = "\n" * (self._said > 0)
+            self._say(f"{begun}{self._name(answer, 0)}{answer.state}: {answer.why}{hint}", nl=True)
             return
         for sample in range(len(answer.samples)):
             text = self._name(answer, sample) + text_of(self._words, answer, sample)

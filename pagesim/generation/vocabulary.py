@@ -117,6 +117,6 @@ def _is_ours(folder: Path) -> bool:
     """Whether a folder is the package's `walk`, or one that its training wrote."""
     from kernels.tiny_llm import maps
 
-    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config = json.loads((folder / "config.json").read_bytes())
     is_maps = config.get("vocab_size") == maps.NUM_TOKENS
     return is_maps and config.get("eos_token_id") in (maps.STOP, [maps.STOP])

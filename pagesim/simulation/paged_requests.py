@@ -88,7 +88,7 @@ def why_never(
         return too_long(request, config.max_model_len)
     blocks = samples * cdiv(request.total_tokens - 1, cache.block_size)
     blocks += cache.sliding_window is not None  # the null block
-    kept_free = max(int(cache.watermark * cache.num_gpu_blocks), config.enable_chunked_prefill)
+    kept_free = max(int(cache.watermark * cache.num_gpu_blocks), int(config.enable_chunked_prefill))
     if cache.num_gpu_blocks - blocks < kept_free:
         kept = f", of which {kept_free} stay free" if kept_free else ""
         return f"it needs {blocks} blocks, and the pool has {cache.num_gpu_blocks}{kept}"

@@ -16,9 +16,10 @@ import pagesim
 from kernels import tiny_llm
 from kernels.tiny_llm import by_hand, maps, save
 from pagesim import cli
-from pagesim.generation import stream, vocabulary
+from pagesim.generation import engine_on_pages, stream, vocabulary
 from pagesim.generation.stream import Stream
 from pagesim.progress import Progress
+from pagesim.simulation import Static
 from tests.kernels.tiny_llm.serving import walks
 
 MAP = "a>k;k>c;c>.;?a"
@@ -293,6 +294,52 @@ def test_without_stdout_an_answer_is_still_recorded(
     monkeypatch.setattr(sys, "stdout", None)
     assert run("walk", "--prompt", MAP, "--record", tmp_path / "run.jsonl") == 0
     assert (tmp_path / "run.jsonl").exists()
+
+
+def test_why_a_text_does_not_go_on_has_a_line_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = "--prompt", "?a", "--engine", "v1", "--blocks", 2, "--max-tokens", 20, "--ignore-eos"
+    assert run("walk", *given) == 1
+    text, why, _ = capsys.readouterr().out.splitlines()
+    assert len(text) == 15
+    assert why.startswith("stuck: it needs 2 blocks for its 17 tokens, and the pool has 1;")
+
+
+def test_blocks_that_stay_free_are_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("walk", "--prompt", MAP, "--blocks", 1, "--max-num-batched-tokens", 8) == 1
+    assert "the pool has 1, of which 1 stay free; raise --blocks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [(), ("--temperature", 1), ("--beams", 2)])
+def test_numbers_that_overflow_are_no_answer(
+    options: tuple[object, ...], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text())
+    model = tiny_llm.load(folder)
+    model.weights["lm_head.weight"].fill_(torch.nan)
+    save(model, tmp_path)
+    assert run(tmp_path, "--prompt", MAP, *options) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "the logits of answer 0 are not finite" in err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_config_of_another_encoding(
+    encoding: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text(), encoding)
+    (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
+    assert said(capsys, tmp_path, "--prompt", MAP)[0] == "kc."
+
+
+@pytest.mark.parametrize(
+    "given", [{"policy": "paged"}, {"policy": Static()}, {"limits": 3}, {"model": "walk"}]
+)
+def test_an_engine_on_pages_names_what_it_cannot_use(given: dict[str, Any]) -> None:
+    ((name, value),) = given.items()
+    with pytest.raises(TypeError, match=f"{name} must be .*, not .*{type(value).__name__}"):
+        engine_on_pages(**{"model": tiny_llm.walk(), "blocks": 3} | given)
 
 
 def test_no_room_on_the_cpu_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:

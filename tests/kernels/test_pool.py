@@ -62,5 +62,5 @@ def test_a_pool_that_no_memory_holds_is_named(blocks: int) -> None:
 
 
 def test_a_dtype_is_one_of_torch() -> None:
-    with pytest.raises(TypeError, match="dtype must be a torch.dtype, got 'float32'"):
+    with pytest.raises(TypeError, match=r"dtype must be a torch\.dtype, got 'float32'"):
         kv_pool(**SIZES, dtype="float32")  # type: ignore[arg-type]

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
+import numpy as np
 import pytest
+import torch
 
-from kernels.tiny_llm import Model, maps, walk
+from kernels.tiny_llm import Contiguous, Model, generate, maps, walk
 from kernels.tiny_llm.sampling import SamplingParams
 from pagesim.simulation import PagedServing
 from pagesim.simulation.serving import Step
@@ -184,7 +186,11 @@ def test_what_is_no_prompt_and_no_backend() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             engine.add(prompt)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="params must be SamplingParams, not 3"):
+        engine.add([1], 3)  # type: ignore[arg-type]
     assert engine.answers == []
+    for tokens in (np.array([2, 4]), torch.tensor([2, 4])):
+        assert engine.answers[engine.add(tokens)].prompt == (2, 4)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="backend must be one of torch, triton, fused, numpy"):
         engine_on(setting.v0(), setting, backend="cuda")
 
@@ -234,3 +240,15 @@ def test_a_step_tells_its_tokens() -> None:
     while (told := engine.step()) is not None:
         steps.append([(answer, sample, maps.decode([token])) for answer, sample, token in told])
     assert steps == [[(0, 0, "b"), (1, 0, "d")], [(0, 0, "."), (1, 0, ".")]]
+
+
+def test_the_reference_refuses_what_it_has_no_slots_for() -> None:
+    model = walk()
+    cache = Contiguous(model, 3)
+    cache.logits([2, 4])
+    with pytest.raises(ValueError, match="2 tokens after 2: the cache has 3 slots"):
+        cache.logits([4, 5])
+    assert cache.length == 2
+    for prompt in ([], [66]):
+        with pytest.raises(ValueError, match=r"the prompt (is empty|has the token 66)"):
+            generate(model, prompt, SamplingParams())

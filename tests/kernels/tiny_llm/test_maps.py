@@ -71,6 +71,21 @@ def test_letters_and_words_name_the_same_tokens() -> None:
     assert maps.decode(maps.encode("l>K;"), words=True) == "cave > lake ;"
 
 
+def test_a_token_that_stands_for_nothing_is_named() -> None:
+    for token in (66, -1):
+        with pytest.raises(
+            ValueError, match=f"the token {token} is not of the maps: they are 0 to 65"
+        ):
+            maps.decode([4, token])
+
+
+def test_a_place_without_a_fact_has_no_answer() -> None:
+    with pytest.raises(ValueError, match="no fact leads on from 'c'"):
+        maps.answer(maps.Map(((4, 6),), (4,)), 4)
+    with pytest.raises(ValueError, match="the walk from 'a' never ends"):
+        maps.answer(maps.Map(((4, 5), (5, 4)), (4,)), 4)
+
+
 def test_an_unknown_letter_or_word_is_named() -> None:
     with pytest.raises(ValueError, match=r"'!' is not a letter of the maps: they are > ; \? \. a"):
         maps.encode("a>k!")
