@@ -28,6 +28,12 @@ def data() -> dict[str, Any]:
     return json.loads(DATA.read_text())
 
 
+@pytest.fixture(scope="module")
+def drawn() -> Figure:
+    """The worked case; tests only read it."""
+    return thread_map(json.loads(DATA.read_text()), title="A title")
+
+
 def labelled(figure: Figure, label: str) -> list[list[str]]:
     """The words right of each occurrence of a label, from left to right."""
     found = [text for text in figure.axes[0].texts if text.get_text() == label]
@@ -57,54 +63,49 @@ def fills(figure: Figure, label: str, occurrence: int) -> list[str]:
     return ["#" + "".join(f"{round(255 * part):02X}" for part in color[:3]) for color in colors]
 
 
-def test_every_number_is_that_of_the_data(data: dict[str, Any]) -> None:
-    figure = thread_map(data, title="A title")
-    keys, values = labelled(figure, "load 0")
+def test_every_number_is_that_of_the_data(data: dict[str, Any], drawn: Figure) -> None:
+    keys, values = labelled(drawn, "load 0")
     assert keys == [str(vec) for vec in data["k"][0]["vec"]]
     assert values == [str(row) for row in data["v"][0]["row"]]
-    assert labelled(figure, "load 7") == [[str(row) for row in data["v"][7]["row"]]]
-    assert labelled(figure, "load 15") == [[str(vec) for vec in data["k"][15]["vec"]]]
-    assert labelled(figure, "warp") == [[str(warp) for warp in data["warp_of_block"]]]
-    offsets, *lanes = labelled(figure, "lane")
+    assert labelled(drawn, "load 7") == [[str(row) for row in data["v"][7]["row"]]]
+    assert labelled(drawn, "load 15") == [[str(vec) for vec in data["k"][15]["vec"]]]
+    assert labelled(drawn, "warp") == [[str(warp) for warp in data["warp_of_block"]]]
+    offsets, *lanes = labelled(drawn, "lane")
     assert offsets == [str(offset) for offset in data["offset_of_vec"]]
     assert lanes == [[str(lane) for lane in range(32)]] * 2
-    assert labelled(figure, "token") == [[str(token) for token in range(16)]]
-    assert labelled(figure, "from token") == [["0", "8"] * 16]
+    assert labelled(drawn, "token") == [[str(token) for token in range(16)]]
+    assert labelled(drawn, "from token") == [["0", "8"] * 16]
 
 
-def test_lane_0_collects_the_rows_that_articles_get_wrong(data: dict[str, Any]) -> None:
-    figure = thread_map(data)
-    first = [labelled(figure, f"load {i}")[-1][0] for i in range(8)]
+def test_lane_0_collects_the_rows_that_articles_get_wrong(drawn: Figure) -> None:
+    first = [labelled(drawn, f"load {i}")[-1][0] for i in range(8)]
     assert first == ["0", "16", "32", "48", "64", "80", "96", "112"]
-    assert "lane 0 reads rows 0, 16, 32, 48, 64, 80, 96, 112, in 8 loads" in alt_text(
-        thread_map(data)
-    )
+    assert "lane 0 reads rows 0, 16, 32, 48, 64, 80, 96, 112, in 8 loads" in alt_text(drawn)
 
 
-def test_lane_0_is_followed_and_neighbours_differ(data: dict[str, Any]) -> None:
-    figure = thread_map(data)
+def test_lane_0_is_followed_and_neighbours_differ(data: dict[str, Any], drawn: Figure) -> None:
     pair = [style.color_of(0), style.color_of(1)]
     for occurrence in (0, 1):
-        assert fills(figure, "load 0", occurrence) == [FOLLOWED, *(pair * 16)[1:]]
+        assert fills(drawn, "load 0", occurrence) == [FOLLOWED, *(pair * 16)[1:]]
     grey = [style.HELD if warp == 0 else style.PAPER for warp in data["warp_of_block"]]
-    assert fills(figure, "warp", 0) == grey
+    assert fills(drawn, "warp", 0) == grey
 
 
 def test_a_lane_without_a_row_has_an_empty_cell(data: dict[str, Any]) -> None:
     data["v"][7]["row"][30:] = [None, None]
-    assert len(labelled(thread_map(data), "load 7")[0]) == 30
-    assert fills(thread_map(data), "load 7", 0)[30:] == [style.PAPER] * 2
-
-
-def test_sectors_are_filled_as_far_as_they_are_read(data: dict[str, Any]) -> None:
     figure = thread_map(data)
-    words = [text.get_text() for text in figure.axes[0].texts]
+    assert len(labelled(figure, "load 7")[0]) == 30
+    assert fills(figure, "load 7", 0)[30:] == [style.PAPER] * 2
+
+
+def test_sectors_are_filled_as_far_as_they_are_read(drawn: Figure) -> None:
+    words = [text.get_text() for text in drawn.axes[0].texts]
     assert "K as it lies: 2 lines, 8 sectors, 100% of the bytes used" in words
     assert "K if it lay token after token: 16 lines, 16 sectors, 50% of the bytes used" in words
     assert "V as it lies: 4 lines, 16 sectors, 100% of the bytes used" in words
     heights = [
         patch.get_height()
-        for patch in figure.axes[0].patches
+        for patch in drawn.axes[0].patches
         if isinstance(patch, Rectangle) and patch.get_linewidth() == 0 and patch.get_x() >= LEFT - 1
     ]
     assert heights == [12.0] * 8 + [6.0] * 16 + [12.0] * 16
@@ -169,9 +170,8 @@ def test_the_same_bytes_each_time(data: dict[str, Any]) -> None:
     assert len(first) < 400_000
 
 
-def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any]) -> None:
-    figure = thread_map(data)
-    keys, values = (figure.spots[:32], figure.spots[32:])
+def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any], drawn: Figure) -> None:
+    keys, values = (drawn.spots[:32], drawn.spots[32:])
     assert len(keys) == len(values) == 32
     a, b, c, *_, last = (load["vec"][0] for load in data["k"])
     loads, token = len(data["k"]), data["k"][0]["token"][0]
@@ -179,7 +179,7 @@ def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any]) -> None
     assert keys[0][1] == f"{said}key of token {token}."
     for lane, (box, _) in enumerate(keys):
         assert box.x == LEFT + lane * box.w
-    tag = img_tag(figure)
+    tag = img_tag(drawn)
     assert tag.count('class="pagesim-spot"') == 64
     assert all(0 <= float(part) <= 100 for part in re.findall(r"(?:left|top): ([\d.]+)%", tag))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def imported(tree: ast.AST, name: str, is_package: bool) -> Iterator[tuple[str, 
             yield from imported(node, name, is_package)
 
 
+@cache
 def arrows(root: Path) -> dict[str, set[str]]:
     """For each module of ours, the modules of ours that it imports."""
     files = modules(root)
