@@ -80,7 +80,16 @@ def hundreds() -> pagesim.Timeline:
     return story.run
 
 
+def attention() -> pagesim.Timeline:
+    """A prompt of seventeen blocks, and how a word looks at it."""
+    story = pagesim.Story(gpu_blocks=20, block_size=4)
+    story.arrive(" ".join(f"word{number}" for number in range(66))).write("then")
+    weights = {slot: 1 / (slot + 1) ** 2 for slot in range(67)}
+    return story.run.mark(2, weights, "attention of layer 1")
+
+
 RUNS = {
+    "attention": attention,
     "hundreds": hundreds,
     "one slot": of_one_slot,
     "V1": engine_run,

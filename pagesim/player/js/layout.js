@@ -22,7 +22,7 @@ const CELLS = [
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
 /** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
-const STRIP = { h: 20, gy: 5, before: 22, detail: 3 }, BADGE = 36;
+const STRIP = { h: 20, gy: 5, before: 22, detail: 3 }, BADGE = 42;
 
 /** Rows of cells in two pools with these numbers of columns. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
@@ -93,7 +93,7 @@ export function plan(run, width = WIDE, linked = false) {
   const room = (narrow ? tall : STAGE) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
-  const full = !contiguous && height <= room && most.length <= 16 && gpu <= 64 && cpu <= 64;
+  const full = !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32], arrow = narrow ? 12 : 26; // two columns, and the way to them
   const table = arrow + entry[0] + entry[1];

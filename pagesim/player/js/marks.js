@@ -24,7 +24,9 @@ export function marked(mark, blockSize) {
     const block = mark.on === "slots" ? Math.floor(id / blockSize) : id;
     sums.set(block, (sums.get(block) ?? 0) + number);
   }
-  return new Map([...sums].map(([block, sum]) => [block, `${+sum.toPrecision(2)}`]));
+  const least = Math.max(...sums.values()) / 100;
+  const text = (sum) => (sum && sum < least ? "\u22480" : `${+sum.toPrecision(2)}`);
+  return new Map([...sums].map(([block, sum]) => [block, text(sum)]));
 }
 
 /** Slots that a mark shades: slot → how strongly, 0 to 4, the largest number 4. */

@@ -40,7 +40,7 @@ function tablesInFull(stage, state, changed, view) {
       const cpu = id >= state.numGpu, dropped = id === state.nullBlock;
       const here = dropped ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
       const pick = { block: id };
-      layer.text(MARGIN + 4, y + 12, `${k}`, "muted");
+      layer.text(x - 4, y + 12, `${k}`, "end muted");
       if (here) layer.rect(x, y, slot * here, ROW, faded ? "dim" : "", color, pick);
       if (here && cpu) layer.rect(x, y, slot * here, ROW, "hatched", "url(#ps-hatch)", pick);
       for (let i = 0; i < size; i++) {
