@@ -9,8 +9,9 @@ Two ratios are often mixed up:
 * paged ÷ naive is what serving gains: continuous batching on pages, against requests answered one
   by one, each with a contiguous cache;
 * paged ÷ copy is what a kernel gains: both rows serve the same batches from the same pages, and one
-  of them copies these together with a loop in Python before it attends. rosellm's 4.0x (in total)
-  and 6.0x (decode alone) are this ratio, on a GPU.
+  of them copies these together with a loop in Python before it attends. The 4.0x (in total) and
+  6.0x (decode alone) of rosellm, a small engine that this benchmark repeats, are this ratio, on a
+  GPU.
 
 The rules that make the figures meaningful: every row must give the same tokens as the naive one;
 rows run in turn, so that all meet the same neighbours; a ratio is the median of the rounds' ratios;

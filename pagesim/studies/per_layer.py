@@ -2,8 +2,8 @@
 
 Every layer has keys and values of its own, so pages can be kept in three ways:
 
-* rosellm, as first written: L lists. A page is page ``layer · num_blocks + index`` of one large
-  tensor, and every allocation is made L times.
+* rosellm (the small engine with which this study began), as first written: L lists. A page is page
+  ``layer · num_blocks + index`` of one large tensor, and every allocation is made L times.
 * vLLM: one list. A block id names the same place in the tensor of every layer, and one table
   serves all of them.
 * vLLM V1: one list for each *group* of layers that keep the same tokens.
