@@ -54,8 +54,15 @@ MAX_PROMPTS = 2**26
 )
 @click.option("--max-tokens", type=COUNT, default=64, help="Maximum tokens of an answer.")
 @click.option("--temperature", type=float, default=0.0, help="0 takes the likeliest token.")
-@click.option("--top-k", type=Count(0), default=0, help="Draw from the K likeliest tokens; 0: all.")
-@click.option("--top-p", type=float, default=1.0, help="Draw from the likeliest that reach P.")
+@click.option(
+    "--top-k", type=Count(0), default=0, help="Draw from this many of the likeliest tokens; 0: all."
+)
+@click.option(
+    "--top-p",
+    type=float,
+    default=1.0,
+    help="Draw from the likeliest tokens that add up to this probability.",
+)
 @click.option("--seed", type=Count(0), default=0)
 @click.option("--n", type=COUNT, default=1, help="Answers to each prompt.")
 @click.option("--beams", type=Count(0), default=0, help="Search for the likeliest answers (v0).")

@@ -26,7 +26,12 @@ COUNT = Count()
 def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``policy``, ``slots`` and the fields to a command; those not given are None."""
     declared = [
-        click.option("--policy", type=click.Choice(list(POLICIES)), default="paged"),
+        click.option(
+            "--policy",
+            type=click.Choice(list(POLICIES)),
+            default="paged",
+            help="paged is vLLM V0, v1 is vLLM V1; the others are memory before paging.",
+        ),
         click.option(
             "--pool",
             "--slots",

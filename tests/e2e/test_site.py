@@ -64,6 +64,15 @@ def test_a_page_is_alive_without_a_network(page: Page, folder: Path, name: str) 
     assert remote == set()
 
 
+@pytest.mark.parametrize("name", ["index", *(path.stem for path in CHAPTERS)])
+def test_a_page_fits_a_phone(page: Page, folder: Path, name: str) -> None:
+    """Long lines of code scroll in their box; nothing else is wider than the window."""
+    page.size(400, 900)
+    visit(page, folder / f"{name}.html")
+    page.js("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert page.js("return document.documentElement.scrollWidth") == 400
+
+
 # Every text of a page with its colour and the ground that it stands on. Players are tested alone.
 TEXTS = """
 const rgb = text => /rgba?\\(([^)]+)\\)/.exec(text)[1].split(',').map(Number);
