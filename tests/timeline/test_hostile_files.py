@@ -278,9 +278,9 @@ def test_whatever_is_kept_is_counted(
     event: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that unpacks to ever more events is refused before they fill the memory."""
-    path = write(tmp_path / "x.jsonl", small(*[event] * 500))
+    path = write(tmp_path / "x.jsonl", small(*[event] * 200))
     assert try_to_load(path) == ""
-    monkeypatch.setattr(checked, "MAX_NUMBERS", 1000)
+    monkeypatch.setattr(checked, "MAX_NUMBERS", 400)
     assert "the run is too large" in try_to_load(path)
     monkeypatch.setattr(reader, "MAX_EVENTS", 1)
     monkeypatch.setattr(checked, "MAX_NUMBERS", 10**6)
