@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Collection, Mapping
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from pagesim.cache import AttentionMetadata, build_v1_metadata
@@ -242,15 +243,15 @@ class PagedV1Server:
         """Notice a state in which the scheduler was before, without a token sampled since.
 
         It happens only without `scheduler_reserve_full_isl`. Blocks are told by their content,
-        since their ids decide nothing.
+        since their ids decide nothing. Of the queue only what a step can look at counts.
         """
-        scheduler = self.scheduler
-        if scheduler.scheduler_config.scheduler_reserve_full_isl:
+        scheduler, config = self.scheduler, self.scheduler.scheduler_config
+        if config.scheduler_reserve_full_isl:
             return
+        seen = None if config.long_prefill_token_threshold_adaptive else config.max_num_seqs + 1
         requests = tuple(
             (r.request_id, r.num_computed_tokens, r.num_tokens, r.num_stale_output_tokens)
-            for queue in (scheduler.running, scheduler.waiting)
-            for r in queue
+            for r in chain(scheduler.running, islice(scheduler.waiting, seen))
         )
         queue = scheduler.kv_cache_manager.block_pool.free_block_queue
         blocks = tuple(block.block_hash for block in queue.get_all_free_blocks())

@@ -237,6 +237,17 @@ def test_a_spinning_run_goes_on_for_those_who_arrive() -> None:
     assert run.iterations < 100
 
 
+def test_a_spinning_run_ends_where_it_ends_unrecorded() -> None:
+    """A recorded queue holds all that have arrived; what no step can look at decides nothing."""
+    stream = [Request("long", 0.0, 9, 1)]
+    stream += [Request(f"r{i}", t, 1, 1) for i, t in enumerate((0.01, 0.01, 0.01, 0.12))]
+    limits = {"pool": 11, "max_num_seqs": 2, "max_num_batched_tokens": 2, "progress": False}
+    policy = PagedV1(2, enable_prefix_caching=False, scheduler_reserve_full_isl=False)
+    told = [simulate(stream, policy=policy, record=on, **limits) for on in (False, True)]  # type: ignore[arg-type]
+    assert told[0].requests.stuck()
+    assert told[0].summary() == told[1].summary()
+
+
 def test_too_long_for_the_model_is_ignored_as_everywhere() -> None:
     run = v1([Request("a", 0.0, 60, 5), Request("b", 0.0, 4, 2)], 400, SMALL, block_size=4)
     assert (run.requests.num_ignored, run.requests.num_finished) == (1, 1)
