@@ -88,8 +88,16 @@ def attention() -> pagesim.Timeline:
     return story.run.mark(2, weights, "attention of layer 1")
 
 
+def attention_to_many() -> pagesim.Timeline:
+    """Numbers on all blocks of a large pool, at a step that takes and writes one of them."""
+    run = scenes.scheduled(40)
+    step = run.find(kind="take")[-1] + 1
+    return run[step - 2 :].mark(2, {slot: 0.037 * (slot % 7) for slot in range(380)}, "attention")
+
+
 RUNS = {
     "attention": attention,
+    "attention to many": attention_to_many,
     "hundreds": hundreds,
     "one slot": of_one_slot,
     "V1": engine_run,
@@ -116,7 +124,7 @@ def test_nothing_overlaps(page: Page, tmp_path: Path, width: int) -> None:
         run = make()
         run.to_html(tmp_path / f"{name}.html")
         page.open(tmp_path / f"{name}.html")
-        steps = [rng.randrange(len(run) + 1) for _ in range(each)]
+        steps = [min(2, len(run)), *(rng.randrange(len(run) + 1) for _ in range(each))]
         assert page.js(MEASURE, steps) == [], name
     assert page.console() == []
 

@@ -31,10 +31,10 @@ export function outline(stage, changed, { selected, picks }) {
 /** What the mark that is shown says about each block: behind a strip, in a box's lower left corner. */
 export function drawMarks(stage, state) {
   const { w, h, detail, behind } = stage.layout.cell;
-  if (h < 14) return; // no room: the line under the picture says it
+  if (detail < 2) return; // no room: the shades say it, and the line under the picture
   for (const [id, text] of marked(stage.shade, state.blockSize)) {
     const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
-    if (!cell || (detail < 3 && wide > w + 6)) continue;
+    if (!cell || (detail < 3 && wide > w / 2 + 5)) continue; // the other corner is that of the signs
     const [x, y] = detail === 3 ? [cell.x + w + behind - 10 - wide, cell.y + h / 2 - 6] : [cell.x - 5, cell.y + h - 6];
     stage.over.ground(x, y, wide, 12, "badge");
     stage.over.text(x + wide / 2, y + 9.5, text, "mid sign tiny");
