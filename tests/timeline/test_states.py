@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -13,7 +14,9 @@ from pagesim.timeline import State, Timeline
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, comparable, watched
 
 SEEDS = st.integers(0, 2**32 - 1)
-FAST = settings(max_examples=60, deadline=None, derandomize=True)
+EXAMPLES = int(os.environ.get("PAGESIM_STATES", "25"))
+"""`make nightly` has 300."""
+FAST = settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 STEPS = 50
 
 
