@@ -66,6 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 = done, 1 = nothing to measure here or a kernel answered wrongly."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if "--llm" in given:
+        if not mode.has_torch():
+            print(f"kernels.bench: nothing to measure, {mode.decide().reason}")
+            return 1
         from kernels.bench import llm
 
         return llm.main([each for each in given if each != "--llm"])

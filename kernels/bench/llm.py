@@ -73,6 +73,11 @@ def main(arguments: Sequence[str]) -> int:
     names = options.size.split(",")
     if unknown := [name for name in names if name not in SIZES]:
         parser.error(f"--size {unknown[0]}: the sizes are {', '.join(SIZES)}")
+    for name in ("requests", "rounds"):
+        if (number := getattr(options, name)) < 1:
+            parser.error(f"--{name} {number}: it must be at least 1")
+    if options.out and options.out.is_dir():
+        parser.error(f"--out {options.out}: it is a folder: name a file")
     torch.set_num_threads(1)
     reports = []
     for name in ["0.08M"] if options.dry_run else names:

@@ -8,6 +8,11 @@ engine = Engine(model, server, cache)    # over pages, continuously batched
 
 from pathlib import Path
 
+from kernels.runtime import mode
+
+if not mode.has_torch():
+    mode.require_torch("kernels.tiny_llm")
+
 import torch
 
 from kernels.tiny_llm.answers import Answer

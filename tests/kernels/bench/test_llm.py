@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -165,3 +168,38 @@ def test_the_work_is_that_of_the_measurements_before() -> None:
     times = poisson(4000, 20.0)
     assert times == sorted(times)
     assert times[-1] == pytest.approx(4000 / 20.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--requests", "0"), "--requests 0: it must be at least 1"),
+        (("--rounds", "-1"), "--rounds -1: it must be at least 1"),
+        (("--out", "."), "--out .: it is a folder: name a file"),
+        (("--size", "3m"), "--size 3m: the sizes are 0.08M"),
+    ],
+)
+def test_bad_options_are_named_before_any_work(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        llm.main(["--dry-run", *arguments])
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["kernels.bench --llm", "kernels.tiny_llm.train --out x"])
+def test_without_torch_the_extra_is_named(command: str, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('not here')")
+    module, *options = command.split()
+    told = subprocess.run(
+        [sys.executable, "-m", module, *options],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(__file__).parents[3]}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 1
+    last = (told.stdout or told.stderr).splitlines()[-1]
+    assert "torch" in last and 'pip install "pagesim[kernels]"' in last
+    assert not (tmp_path / "x").exists()
