@@ -133,6 +133,8 @@ class Simulation:
         Two engines on one workload differ in how many requests run at once and hold how many
         blocks, in preemptions and in hits: by the step and by the second.
         """
+        if not isinstance(other, Simulation):
+            raise TypeError(f"other must be a Simulation, not {other!r} ({type(other).__name__})")
         return compare(self, other)
 
     def __repr__(self) -> str:

@@ -141,3 +141,10 @@ def test_two_runs_stand_side_by_side() -> None:
     assert "<th>max</th>" in found._repr_html_()
     assert len(str(found).splitlines()) == len(found.rows) + 1
     assert paged.compare(paged).names == ("paged (1)", "paged (2)")
+
+
+def test_only_a_simulation_can_be_compared() -> None:
+    run = simulate([Request("a", 0.0, 5, 5)], record=True)
+    for other in (run.timeline, None, "paged"):
+        with pytest.raises(TypeError, match="other must be a Simulation, not "):
+            run.compare(other)  # type: ignore[arg-type]
