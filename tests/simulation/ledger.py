@@ -120,8 +120,9 @@ class Ledger:
         """The slots, (block, offset), in which the running sequences have their tokens."""
         null = self._scheduler.block_manager.block_allocator.null_block_id
         running = [seq.seq_id for group in self._scheduler.running for seq in group.seqs]
+        size = self._block_size
         slots = {
-            (tables[seq_id][position // self._block_size], position % self._block_size)
+            (tables[seq_id][position // size], position % size)
             for seq_id in running
             for position in self._has[seq_id] | self._found.get(seq_id, set())
         }
