@@ -48,10 +48,11 @@ def test_chapters_that_were_handed_in_count() -> None:
 def test_the_table_has_a_row_a_student_and_the_feedback_below() -> None:
     text = made(marked("bob", WRONG), marked("ann", RIGHT), marked("eve", problem="x")).text()
     lines = text.splitlines()
+    others = ["-"] * (sum(e.chapter == 2 for e in exercises()) - 1)
     assert [line.split() for line in lines if line[:4] in ("ann ", "bob ", "eve ")] == [
-        ["ann", "1", *"----", "1"],
-        ["bob", "0", *"----", "0"],
-        ["eve", *"-----", "0"],
+        ["ann", "1", *others, "1"],
+        ["bob", "0", *others, "0"],
+        ["eve", "-", *others, "0"],
     ]
     assert lines[-5:] == ["bob", "  2.1 Slots: wrong", "", "eve", "  not graded: ex02.py: x"]
 
