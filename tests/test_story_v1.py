@@ -32,7 +32,7 @@ def test_one_story_on_both_engines() -> None:
     assert old.run.notes.tokens == new.run.notes.tokens
     assert [event.kind for event in new.run] == [*["allocate_slots"] * 4, "free"]
     assert old.writers[0].block_ids == [0, 3] and new.writers[0].block_ids == [1, 4]
-    assert new.run.at(-1).lists["free list"][-1] == 2  # still cached
+    assert new.run.at(-1).lists["free queue"][-1] == 2  # still cached
     assert repr(new.writers[0]) == "Writer(1, 8 tokens in blocks [1, 4])"
     assert pagesim.compare(old.run, new.run)._repr_html_()
 

@@ -40,7 +40,7 @@ def draw_strips(axes: Axes, cache: CacheView, box: Box, framed: Collection[int])
         y += ABOVE
         x = box.x + LABEL
         style.write(axes, box.x, y + CHIP_H / 2, name, size=9, ha="left", bold=True)
-        is_free = name.endswith("free list")
+        is_free = name.endswith(("free list", "free queue"))
         if ids and is_free:
             style.triangle(axes, x + CHIP_W / 2, y - 1.8)
             style.write(axes, x + CHIP_W / 2 + 7, y - 5.5, "next", ha="left", bold=True)

@@ -1,4 +1,4 @@
-"""What happened in vLLM V1, and why: its one free list, its hits, its steps in flight."""
+"""What happened in vLLM V1, and why: its one free queue, its hits, its steps in flight."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _taken(told: Told, who: str = "") -> list[str]:
     """Blocks from the front of the queue; those that were cached come last."""
     fresh, parts = told.fresh, []
     evicted = [block for block in told.evicted if block in told.source]
-    front = "from the front of the free list"
+    front = "from the front of the free queue"
     if fresh:
         is_taken = f"{blocks(fresh)} {pick(fresh, 'is', 'are')} taken"
         parts.append(f"{f'{who} takes {blocks(fresh)}' if who else is_taken} {front}")
     if evicted:
-        where = "" if fresh else " at the front of the free list"
+        where = "" if fresh else " at the front of the free queue"
         does = pick(evicted, "forgets what it cached and is", "forget what they cached and are")
         by = f" by {who}" if who else ""
         parts.append(
@@ -88,7 +88,7 @@ def _dropped(told: Told) -> list[str]:
     """Blocks behind the window."""
     if not (gone := told.ids("free")):
         return []
-    return [f"{blocks(gone)} {pick(gone, 'returns', 'return')} to the free list"]
+    return [f"{blocks(gone)} {pick(gone, 'returns', 'return')} to the free queue"]
 
 
 def _given_back(told: Told) -> list[str]:
@@ -98,7 +98,7 @@ def _given_back(told: Told) -> list[str]:
     parts = ["its blocks are freed last to first"] if len(freed) > 1 else []
     if front:
         parts.append(
-            f"{blocks(front)} {pick(front, 'goes', 'go')} to the front of the free list, because "
+            f"{blocks(front)} {pick(front, 'goes', 'go')} to the front of the free queue, because "
             f"nothing can be found in {pick(front, 'it', 'them')}"
         )
     if back:

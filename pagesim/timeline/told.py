@@ -52,7 +52,7 @@ class Told:
 
     @property
     def is_v1(self) -> bool:
-        """Whether the run is of vLLM V1: one free list, and a null block from the beginning."""
+        """Whether the run is of vLLM V1: one free queue, and a null block from the beginning."""
         return len(self.state.lists) == 1 and self.state.null_block is not None
 
     def of(self, kind: str) -> list[Effect]:

@@ -19,7 +19,7 @@ from pagesim.v1.kv_cache_utils import BlockHash, FreeKVCacheBlockQueue, KVCacheB
 from pagesim.v1.request import Request
 from pagesim.v1.state import read_pool
 
-FREE_LIST = "free list"
+FREE_QUEUE = "free queue"
 """What the queue is called in a timeline."""
 
 
@@ -97,7 +97,7 @@ class BlockPool:
             self._maybe_evict_cached_block(block)
             block.ref_cnt = 1
             if self.journal.recording:
-                self.journal.tell((TAKE, block.block_id, FREE_LIST))
+                self.journal.tell((TAKE, block.block_id, FREE_QUEUE))
         return blocks
 
     @event()
@@ -138,9 +138,9 @@ class BlockPool:
                 if block.ref_cnt:
                     self.journal.tell((UNSHARE, block.block_id))
             for block in reversed(to_front):
-                self.journal.tell((FREE, block.block_id, FREE_LIST, FRONT))
+                self.journal.tell((FREE, block.block_id, FREE_QUEUE, FRONT))
             for block in to_back:
-                self.journal.tell((FREE, block.block_id, FREE_LIST, BACK))
+                self.journal.tell((FREE, block.block_id, FREE_QUEUE, BACK))
 
     # -- content ---------------------------------------------------------------------------------
 
@@ -243,4 +243,4 @@ class BlockPool:
 
     def state(self) -> State:
         """The present state of the pool."""
-        return read_pool(self, FREE_LIST)
+        return read_pool(self, FREE_QUEUE)

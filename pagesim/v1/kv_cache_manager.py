@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import KNOWN, Name
 from pagesim.journal.state import State, TableState
-from pagesim.v1.block_pool import FREE_LIST, BlockPool
+from pagesim.v1.block_pool import FREE_QUEUE, BlockPool
 from pagesim.v1.config import check_window
 from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request, RequestStatus, check_bits
@@ -307,4 +307,4 @@ class KVCacheManager:
             table, written = self.get_block_ids(name)[0], self._num_slots[name]
             tokens = tuple(request.all_token_ids[:written])
             tables[name] = TableState.of(tuple(table), tokens, self.block_size, 0, written)
-        return read_pool(self.block_pool, FREE_LIST, tables)
+        return read_pool(self.block_pool, FREE_QUEUE, tables)

@@ -31,7 +31,7 @@ def test_a_run_of_v1(player: Page) -> None:
         assert player.state() == state_as_dict(run.at(step)), step
     player.go(run.find(kind="preempt")[0] + 1)
     shown = player.js(TEXT)
-    assert {"free list", "waiting", "running", "GPU pool"} <= set(shown)
+    assert {"free queue", "waiting", "running", "GPU pool"} <= set(shown)
     assert not {"swapped", "CPU pool", "GPU free list"} & set(shown)
     assert player.text(".ps-caption").startswith("Step 20: preempt \u00b7 c \u00b7 schedule 5 ")
     player.shot("v1-preempted")
@@ -58,10 +58,10 @@ def test_tokens_that_are_not_known_yet_are_not_drawn(player: Page) -> None:
     assert "2 of 2 slots filled: 5 7." in player.text(".ps-detail")
 
 
-# The chips of the free list, front first: [text, is it grey, is it thick].
+# The chips of the free queue, front first: [text, is it grey, is it thick].
 QUEUE = """
 const label = [...document.querySelectorAll('.ps-stage .under text')]
-  .find((t) => t.textContent === 'free list'), y = label.getBoundingClientRect();
+  .find((t) => t.textContent === 'free queue'), y = label.getBoundingClientRect();
 const chips = [...document.querySelectorAll('.ps-stage .under.rects rect')].filter((r) => {
   const b = r.getBoundingClientRect();
   return r.getAttribute('height') === '16' && b.top < y.bottom && b.bottom > y.top; });
@@ -116,7 +116,7 @@ def test_one_queue_from_front_to_back(page: Page, tmp_path: Path) -> None:
     for step in range(0, len(run) + 1, 9):
         page.js("pagesimPlayer.goto(arguments[0])", step)
         state = run.at(step)
-        ids = state.lists["free list"]
+        ids = state.lists["free queue"]
         expected = [[str(b), b in state.cached, not i] for i, b in enumerate(ids)]
         assert page.js(QUEUE) == expected, step
         said = page.text(".ps-stage")
@@ -130,7 +130,7 @@ def test_both_ends_of_a_long_queue_are_seen(page: Page, tmp_path: Path) -> None:
     for width in (400, 1000):
         page.size(width, 900)
         opened(page, tmp_path, run).go(len(run))
-        ids = [str(block) for block in run.at(-1).lists["free list"]]
+        ids = [str(block) for block in run.at(-1).lists["free queue"]]
         shown = [chip[0] for chip in page.js(QUEUE)]
         assert len(shown) < len(ids) and (shown[0], shown[-1]) == (ids[0], ids[-1])
         head = next(i for i, block in enumerate(shown) if ids[i] != block)
@@ -146,7 +146,7 @@ def test_a_hit_leaves_the_middle(page: Page, tmp_path: Path) -> None:
             engine.add(name, tokens, max_tokens=1)
             engine.step()
     admitted = run.find(kind="admit")[2]
-    before, after = (run.at(admitted + i).lists["free list"] for i in (0, 1))
+    before, after = (run.at(admitted + i).lists["free queue"] for i in (0, 1))
     assert (before, after) == ((6, 7, 8, 9, 10, 11, 3, 2, 1, 5, 4), (7, 8, 9, 10, 11, 5, 4))
     opened(page, tmp_path, run).go(admitted)
     assert page.js(GAPS) == 0
@@ -156,7 +156,7 @@ def test_a_hit_leaves_the_middle(page: Page, tmp_path: Path) -> None:
     between = """
         const gap = document.querySelector('.ps-stage .over .gap').getBoundingClientRect();
         const words = [...document.querySelectorAll('.ps-stage .under.texts text')];
-        const y = words.find((t) => t.textContent === 'free list').getAttribute('y');
+        const y = words.find((t) => t.textContent === 'free queue').getAttribute('y');
         const [left, right] = ['11', '5'].map((id) => words
           .find((t) => t.textContent === id && t.getAttribute('y') === y).getBoundingClientRect());
         return left.right < gap.right && gap.left < right.left && gap.top > left.bottom - 4;"""

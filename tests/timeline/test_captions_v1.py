@@ -29,21 +29,21 @@ def run() -> Timeline:
 def test_full_blocks_are_found_before_they_are_computed(run: Timeline) -> None:
     assert told(run, "admit") == (
         "a is admitted with 12 tokens, which need 3 blocks; blocks 1, 2 and 3 are taken from the "
-        "front of the free list; blocks 1, 2 and 3 can be found from now on, even before they are "
+        "front of the free queue; blocks 1, 2 and 3 can be found from now on, even before they are "
         "computed."
     )
     assert told(run, "allocate_slots") == (
-        "a takes block 4 from the front of the free list, because its last block is full."
+        "a takes block 4 from the front of the free queue, because its last block is full."
     )
 
 
 def test_blocks_are_freed_last_to_first(run: Timeline) -> None:
     assert told(run, "finish") == (
         "a has finished and leaves; its blocks are freed last to first; block 4 goes to the front "
-        "of the free list, because nothing can be found in it; blocks 3, 2 and 1 are cached and go "
+        "of the free queue, because nothing can be found in it; blocks 3, 2 and 1 are cached and go "
         "to the back, so that the earlier part, which others share most often, is forgotten last."
     )
-    assert run.at(run.find(kind="finish")[0] + 1).lists == {"free list": (4, 5, 6, 7, 3, 2, 1)}
+    assert run.at(run.find(kind="finish")[0] + 1).lists == {"free queue": (4, 5, 6, 7, 3, 2, 1)}
 
 
 def test_a_hit_costs_nothing_and_the_last_block_is_computed_again(run: Timeline) -> None:
@@ -51,14 +51,14 @@ def test_a_hit_costs_nothing_and_the_last_block_is_computed_again(run: Timeline)
         "b is admitted with 12 tokens, which need 3 blocks; blocks 1 and 2 hold the same tokens "
         "after the same prefix: a hit costs nothing, because these 8 tokens are not computed "
         "again; the last block of a prompt is computed again, cached or not, because the next "
-        "token is sampled from its output; block 4 is taken from the front of the free list; "
+        "token is sampled from its output; block 4 is taken from the front of the free queue; "
         "block 4 can be found from now on, even before it is computed."
     )
 
 
 def test_what_was_cached_is_taken_last(run: Timeline) -> None:
     assert told(run, "admit", nth=2).split("; ")[1:3] == [
-        "blocks 5, 6 and 7 are taken from the front of the free list",
+        "blocks 5, 6 and 7 are taken from the front of the free queue",
         "blocks 3, 4, 2 and 1 forget what they cached and are taken: no other cached block has "
         "waited longer",
     ]
@@ -77,9 +77,9 @@ def test_without_caching_all_go_to_the_front() -> None:
         engine.step()
     assert told(run, "finish") == (
         "a has finished and leaves; its blocks are freed last to first; blocks 3, 2 and 1 go to "
-        "the front of the free list, because nothing can be found in them."
+        "the front of the free queue, because nothing can be found in them."
     )
-    assert run.at(-1).lists == {"free list": (3, 2, 1, 4, 5, 6, 7)}
+    assert run.at(-1).lists == {"free queue": (3, 2, 1, 4, 5, 6, 7)}
 
 
 def test_the_preempted_come_back() -> None:
@@ -119,7 +119,7 @@ def test_a_window_drops_blocks() -> None:
         engine.steps(2)
     assert told(run, "allocate_slots").startswith(
         "entry 0 of a fell out of the sliding window: the null block 0 takes its place; block 1 "
-        "returns to the free list; a takes block 3 from the front of the free list"
+        "returns to the free queue; a takes block 3 from the front of the free queue"
     )
 
 
@@ -129,5 +129,5 @@ def test_a_table_begins_without_a_scheduler() -> None:
         cache.admit("a", text(6))
     assert run[0].caption == (
         "a begins with 6 tokens, which need 2 blocks; blocks 1 and 2 are taken from the front of "
-        "the free list; block 1 can be found from now on, even before it is computed."
+        "the free queue; block 1 can be found from now on, even before it is computed."
     )

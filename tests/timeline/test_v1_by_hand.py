@@ -1,6 +1,6 @@
 """A run of vLLM V1, written by hand: the format, the reader and the search know no policy.
 
-One free list whose blocks leave it from the front and from the middle, and come back to both of its
+One free queue whose blocks leave it from the front and from the middle, and come back to both of its
 ends; the null block from the start; no CPU; two steps in flight, so that tokens are written before
 they are known; a request that is preempted and comes back; numbers on slots and blocks.
 """
@@ -46,9 +46,9 @@ def test_it_stands_up_to_use(tmp_path: Path) -> None:
 
 def test_blocks_come_back_to_both_ends_and_a_hit_leaves_the_middle(run: Timeline) -> None:
     gone, hit = the(run, "finish", "b"), the(run, "admit", "c")
-    assert run.at(gone).lists == {"free list": (5, 7, 3)}
-    assert run.at(gone + 1).lists == {"free list": (6, 5, 7, 3, 4, 2, 1)}
-    assert run.at(hit + 1).lists == {"free list": (5, 7, 4)}
+    assert run.at(gone).lists == {"free queue": (5, 7, 3)}
+    assert run.at(gone + 1).lists == {"free queue": (6, 5, 7, 3, 4, 2, 1)}
+    assert run.at(hit + 1).lists == {"free queue": (5, 7, 4)}
     assert [effect.block for effect in run[hit].effects if effect.kind == "hit"] == [1, 2, 3]
 
 
@@ -84,7 +84,7 @@ def test_captions_do_not_speak_of_v0(run: Timeline) -> None:
     assert not any(word in text for word in ("evictor", "CPU", "no block was free", "swap"))
     assert run[the(run, "admit", "d")].caption == (
         "d is admitted with 5 tokens, which need 3 blocks; blocks 5 and 7 are taken from the front "
-        "of the free list; block 4 forgets what it cached and is taken: no other cached block has "
+        "of the free queue; block 4 forgets what it cached and is taken: no other cached block has "
         "waited longer; blocks 5 and 7 can be found from now on, even before they are computed."
     )
     assert run[run.find(kind="update_from_output")[0]].caption == (

@@ -123,7 +123,7 @@ def test_a_victim_goes_to_the_front_and_finds_its_blocks_again() -> None:
     ]
     (preempt,) = run.find(kind="preempt")
     assert run.at(preempt + 1).queues == {"waiting": ("b",), "running": ("a",)}
-    assert run.at(preempt + 1).lists["free list"] == (4, 3)
+    assert run.at(preempt + 1).lists["free queue"] == (4, 3)
     (resume,) = run.find(kind="resume")
     effects = [(effect.kind, effect.block) for effect in run[resume].effects]
     assert effects[:3] == [("hit", 3), ("hit", 4), ("take", 5)], effects
