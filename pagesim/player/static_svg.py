@@ -136,7 +136,7 @@ class Still:
     def _row(self, color: str, block: int, k: int, y: float, slot: float, here: int) -> None:
         """A logical block, and its entry of the table."""
         sheet, x, table = self.sheet, MARGIN + 18, MARGIN + 18 + 4 * SLOT + 16
-        sheet.text(MARGIN + 4, y + 13, str(k), look=QUIET)
+        sheet.text(x - 5, y + 13, str(k), look=QUIET, anchor="end")
         for fill in (color, HATCH)[: 1 + (block >= self.gpu)]:
             sheet.rect(x, y, slot * here, ROW, fill)
             sheet.rect(table, y, 34, ROW, fill)

@@ -26,7 +26,7 @@ def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) 
 
 
 def notebook_output(run: Timeline, title: str | None = None) -> str:
-    """The player as HTML, with a picture of the last step for where no script may run."""
+    """The player as HTML, with a still picture for where no script may run."""
     from pagesim.player.notebook import notebook_html
 
     file_of_run, title = packed_for_player(run, title)
@@ -46,13 +46,16 @@ def packed_for_player(run: Timeline, title: str | None, **extras: Any) -> tuple[
 
 
 def still_picture(run: Timeline) -> str:
-    """The last step that the player shows, as SVG."""
+    """The last step that the player shows and in which a sequence holds a block, as SVG."""
     from pagesim.player.static_svg import static_svg
 
     shown = run[:MAX_EVENTS]
     head = header(shown) | {"sequences": run.sequences}
-    caption = shown[-1].caption if len(shown) else "Nothing has happened yet."
-    return static_svg(head, state_as_dict(shown.at(-1)), caption)
+    # A run that ends empty has done so in its last steps; further back no picture is worth the time.
+    last = range(len(shown), max(len(shown) - 100, 0), -1)
+    step = next((at for at in last if shown.at(at).tables), len(shown))
+    caption = shown[step - 1].caption if step else "Nothing has happened yet."
+    return static_svg(head, state_as_dict(shown.at(step)), caption)
 
 
 def described(run: Timeline) -> str:

@@ -158,3 +158,10 @@ def test_words() -> None:
     end = describe(caching, samples.states(caching, events)[8])
     assert "Cached, but without an owner: blocks 1, 0, 2." in end
     assert "GPU free list: empty." in end
+
+
+def test_a_run_that_ends_empty_shows_the_last_step_with_blocks() -> None:
+    story = pagesim.Story(gpu_blocks=4, block_size=4)
+    story.arrive("Alice was beginning to get").leave()
+    shown = " ".join(ElementTree.fromstring(still_picture(story.run)).itertext())
+    assert "beginning" in shown and "no sequence holds any blocks" not in shown

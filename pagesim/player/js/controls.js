@@ -250,7 +250,7 @@ export class Player {
     }));
     const shades = shadesOf(event), shown = shades.indexOf(shades[this.shade] ?? shades[0]);
     shades.forEach(({ name, on, numbers }, i) => {
-      const text = `${name}: on ${numbers.size} ${on}`;
+      const text = `${name}: on ${plural(numbers.size, on.slice(0, -1))}`;
       this.changes.append(shades.length < 2 ? html("span", {}, text) : html("button", { "data-action": `shade-${i}`,
         "aria-pressed": `${i === shown}`, click: () => { this.shade = i; this.show(this.step); } }, text));
     });
