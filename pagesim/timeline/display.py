@@ -51,7 +51,7 @@ def still_picture(run: Timeline) -> str:
 
     shown = run[:MAX_EVENTS]
     head = header(shown) | {"sequences": run.sequences}
-    # A run that ends empty has done so in its last steps; further back no picture is worth the time.
+    # Only the last steps are searched: going further back takes too long.
     last = range(len(shown), max(len(shown) - 100, 0), -1)
     step = next((at for at in last if shown.at(at).tables), len(shown))
     caption = shown[step - 1].caption if step else "Nothing has happened yet."
