@@ -41,7 +41,8 @@ def test_blocks_are_freed_last_to_first(run: Timeline) -> None:
     assert told(run, "finish") == (
         "a has finished and leaves; its blocks are freed last to first; block 4 goes to the front "
         "of the free queue, because nothing can be found in it; blocks 3, 2 and 1 are cached and "
-        "go to the back, so that the earlier part, which others share most often, is forgotten last."
+        "go to the back, so that the earlier part, which others share most often, is forgotten "
+        "last."
     )
     assert run.at(run.find(kind="finish")[0] + 1).lists == {"free queue": (4, 5, 6, 7, 3, 2, 1)}
 

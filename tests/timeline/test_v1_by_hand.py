@@ -1,8 +1,8 @@
 """A run of vLLM V1, written by hand: the format, the reader and the search know no policy.
 
 One free queue whose blocks leave it from the front and from the middle, and come back to both of
-its ends; the null block from the start; no CPU; two steps in flight, so that tokens are written before
-they are known; a request that is preempted and comes back; numbers on slots and blocks.
+its ends; the null block from the start; no CPU; two steps in flight, so that tokens are written
+before they are known; a request that is preempted and comes back; numbers on slots and blocks.
 """
 
 from __future__ import annotations
