@@ -172,6 +172,17 @@ class Page:
         """Press one of the player's buttons."""
         self.one(f'[data-action="{action}"]').click()
 
+    @property
+    def steps(self) -> list[int]:
+        """The step of each player: a linked page has two."""
+        found: list[int] = self.js("return pagesimPlayers.map((player) => player.step)")
+        return found
+
+    def turn(self, way: str) -> list[int]:
+        """Press `next` or `prev`, which two linked players have together; the steps then."""
+        self.click(f"pair-{way}" if self.all(".pagesim-pair") else way)
+        return self.steps
+
     def key(self, name: str, css: str = ".pagesim-player") -> None:
         """Press a key (a character, or selenium's name of one, as ARROW_RIGHT) on an element."""
         from selenium.webdriver.common.keys import Keys

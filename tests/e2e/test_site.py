@@ -55,9 +55,9 @@ def test_a_page_is_alive_without_a_network(page: Page, folder: Path, name: str) 
         frame = page.all("iframe.pagesim-frame")[number]
         page.js("arguments[0].scrollIntoView()", frame)
         page.driver.switch_to.frame(frame)
-        first = page.ready().step  # it opens where something happens
-        page.click("next")
-        assert page.step == first + 1
+        first = page.ready().steps  # it opens where something happens
+        then = page.turn("next")
+        assert then != first if len(first) == 2 else then == [first[0] + 1]
         page.top()
     page.shot(f"site-{name}")
     remote = {url for url in page.requests() if url.startswith("http")}
