@@ -143,7 +143,7 @@ def test_times_of_tokens_by_hand() -> None:
         clock.time += seconds
         meter.step(tokens, decode)
     assert meter.answers == [[7, 8, 1], [9, 2]]
-    assert meter.seconds == 1.5, "nobody waited for the second request"
+    assert meter.seconds == 1.5, "idle time was counted"
     assert meter.total == 5 / 1.5
     assert meter.decode == 3 / 0.5
     assert meter.ttft_ms == (500, 500)
