@@ -1,4 +1,4 @@
-"""`pagesim waste` and `pagesim simulate`: JSON, tables, and one line for bad input."""
+"""`pagesim simulate`: JSON, tables, and one line for bad input."""
 
 from __future__ import annotations
 
@@ -8,117 +8,18 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-from pagesim import cli
 from pagesim.commands.simulate import simulate
 from pagesim.commands.waste import waste
 from pagesim.simulation import Limits, Paged, PagedV1, Roofline
 from pagesim.sizing import Pool
 from pagesim.timeline import load
-from pagesim.workload import gamma
+from tests.commands.runs import KEYS, SMALL, answer, run
 
 pytestmark = pytest.mark.ch01
-
-KEYS = ["token", "reserved", "internal", "external", "free", "batch"]
-SMALL = ("--slots", "1000", "--max-len", "256")
-
-
-@pytest.fixture(autouse=True)
-def commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(cli.cli.commands, "waste", waste)
-    monkeypatch.setitem(cli.cli.commands, "simulate", simulate)
-
-
-@pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    workload = gamma(40, 60, 1.0, 40, 0.8, rate=4.0, seed=1, max_len=256)
-    lines = [f"{r.arrival_s},{r.prompt_tokens},{r.output_tokens}\n" for r in workload]
-    path = tmp_path / "trace.csv"
-    path.write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(lines))
-    return path
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
-    assert run(*arguments, "--json") == 0
-    out, err = capsys.readouterr()
-    assert err == "" and out.count("\n") == 1
-    value: dict[str, Any] = json.loads(out)
-    return value
-
-
-@pytest.mark.parametrize("policy", ["max", "pow2", "oracle", "static", "token", "paged"])
-def test_waste_of_a_file(capsys: pytest.CaptureFixture[str], trace: Path, policy: str) -> None:
-    value = answer(capsys, "waste", trace, "--policy", policy, *SMALL)
-    assert list(value) == ["policies", "source"]
-    assert list(value["policies"]) == [policy]
-    row = value["policies"][policy]
-    assert list(row) == KEYS
-    assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
-
-
-def test_waste_of_the_papers_preset(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pagesim.studies import paper
-
-    whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
-    value = answer(capsys, "waste", "--preset", "paper-figure-2")
-    assert list(value["policies"]) == ["max", "pow2", "oracle", "paged"]
-    assert "SOSP '23" in value["source"]
-    for row in value["policies"].values():
-        assert list(row) == KEYS
-        assert sum(row[key] for key in KEYS[:5]) == pytest.approx(100, abs=1e-9)
-    assert run("waste", "--preset", "paper-figure-2") == 0
-    assert "calibrated" in capsys.readouterr().out
-
-
-def test_requests_wait_from_the_start_unless_they_arrive_in_time(
-    capsys: pytest.CaptureFixture[str], trace: Path
-) -> None:
-    saturated = answer(capsys, "waste", trace, "--policy", "oracle", *SMALL)
-    in_time = answer(capsys, "waste", trace, "--policy", "oracle", "--in-time", *SMALL)
-    assert saturated["policies"]["oracle"]["free"] == 0 < in_time["policies"]["oracle"]["free"]
-
-
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_waste_draws_what_it_says(
-    capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path, suffix: str
-) -> None:
-    out = tmp_path / f"waste{suffix}"
-    value = answer(capsys, "waste", trace, "--policy", "max", *SMALL, "--out", out)
-    assert value["out"] == str(out)
-    if suffix != ".svg":
-        assert out.read_bytes().startswith({".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
-    else:
-        share = value["policies"]["max"]["token"]
-        assert "Memory waste, trace.csv" in out.read_text()
-        assert f"{share:.1f}" in out.read_text()
-
-
-def test_the_calibration_is_in_the_picture_of_the_preset(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from pagesim.studies import paper
-
-    whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
-    out = tmp_path / "waste.svg"
-    assert run("waste", "--preset", "paper-figure-2", "--out", out) == 0
-    words = " ".join(re.sub("<[^>]*>", " ", out.read_text()).split())
-    assert "calibrated" in words
-    assert "96.3" in words  # the published share of vLLM
 
 
 def test_simulate_says_where_memory_and_time_went(
@@ -372,33 +273,6 @@ def test_two_policies_are_compared(capsys: pytest.CaptureFixture[str], trace: Pa
     assert value["compared"] | {"machine": value["machine"]} == alone
     assert run(*arguments, "--compare", "max") == 0
     assert re.search(r"mean batch +\d.* +\d.* +0\.\d", capsys.readouterr().out)
-
-
-def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    grid, out = tmp_path / "grid.json", tmp_path / "study.jsonl"
-    workload = {"name": "sharegpt_like", "n": 9, "seed": 1}
-    grid.write_text(json.dumps({"workload": [workload], "policy": ["max", "paged"]}))
-    value = answer(capsys, "sweep", grid, "-o", out)
-    assert (value["cells"], value["done"], value["failed"]) == (2, 2, 0)
-    assert len(out.read_text().splitlines()) == 3
-    grid.write_text(json.dumps({"workload": [workload], "policy": ["max"], "block_size": [8]}))
-    assert run("sweep", grid, "-o", tmp_path / "other.jsonl") == 1
-    assert "block_size=8 does not apply to Contiguous" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("{", "grid.json: not JSON"), ("3", "grid.json: "), ('{"policy": 3}', "grid.json: ")],
-)
-def test_a_bad_grid_is_one_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, message: str
-) -> None:
-    grid = tmp_path / "grid.json"
-    grid.write_text(text)
-    assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 2
-    told = capsys.readouterr().err
-    assert message in told and told.count("\n") == 1
-    assert not (tmp_path / "study.jsonl").exists()
 
 
 def test_size_pipes_into_simulate(

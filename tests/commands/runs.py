@@ -1,0 +1,29 @@
+"""How the tests of `pagesim waste`, `simulate` and `sweep` run a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagesim import cli
+
+KEYS = ["token", "reserved", "internal", "external", "free", "batch"]
+SMALL = ("--slots", "1000", "--max-len", "256")
+
+
+def run(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as left:
+        cli.main([str(argument) for argument in arguments])
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
+    assert run(*arguments, "--json") == 0
+    out, err = capsys.readouterr()
+    assert err == "" and out.count("\n") == 1
+    value: dict[str, Any] = json.loads(out)
+    return value
