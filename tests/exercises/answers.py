@@ -1,7 +1,8 @@
 """Answers to every exercise, right and wrong, written without its list of typical mistakes.
 
-``tests/data/answers/NUMBER.py`` holds cells as students write them, each under a line
-``# %% right: what it is`` or ``# %% wrong: what it is``; what stands above the first is part of all.
+``tests/data/answers/NUMBER.py`` holds cells as students write them, each under a line that begins
+with ``# %% right:`` or ``# %% wrong:`` and says what it is; what stands above the first belongs to
+each of them.
 
     python -m tests.exercises.answers 2.5 3.1     # a line for each answer: check, grade, and why
 """
