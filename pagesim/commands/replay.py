@@ -22,13 +22,13 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
     is also played: its longest part, unless --part selects another. Exit code 0 when all operations
     are equal, 1 at a difference, 2 when a file is not a trace.
     """
-    from pagesim.replay import TraceError, replay_file
-    from pagesim.replay.recorder import script
+    from pagesim.replay import TraceError, record_vllm, replay_file
 
     if recorder:
         if files or out is not None or part is not None:
             raise BadInput("--recorder prints a script and takes no FILE, -o or --part")
-        return Answer(True, script().rstrip("\n"), {"ok": True, "script": script()})
+        script = Path(record_vllm.__file__).read_text(encoding="utf-8")
+        return Answer(True, script.rstrip("\n"), {"ok": True, "script": script})
     if not files:
         raise BadInput("give a FILE, or --recorder (see pagesim replay --help)")
     if (out is not None and len(files) > 1) or (part is not None and out is None):
@@ -41,6 +41,8 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
             f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
             f"{result.operations} of {result.total} operations compared"
         )
+        if result.ended:
+            lines.append(f"{'':<8}the recording ends early: {result.ended}")
         if result.mismatch is not None:
             lines.append(f"{'':<8}{result.mismatch}")
         value: dict[str, Any] = {
@@ -49,6 +51,7 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
             "operations": result.operations,
             "total": result.total,
             "mismatch": result.mismatch,
+            "ended": result.ended,
         }
         if out is not None:
             lengths = [len(run) for run in result.runs]

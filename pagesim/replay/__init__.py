@@ -17,7 +17,8 @@ from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from pagesim.errors import UsageError
-from pagesim.files.jsonl import numbered_objects
+from pagesim.files.jsonl import Lines, numbered_lines, objects
+from pagesim.replay import record_vllm
 from pagesim.replay.block_layer import (
     BlockManagerPlayer,
     BlockTablePlayer,
@@ -29,6 +30,7 @@ from pagesim.replay.v1 import (
     BlockPoolPlayer,
     FreeQueuePlayer,
     KVCacheManagerPlayer,
+    RecordedSchedulerPlayer,
     V1SchedulerPlayer,
 )
 from pagesim.timeline import Timeline, record
@@ -45,6 +47,7 @@ PLAYERS: dict[str, dict[str, type[Player]]] = {
         "kv_cache_manager": KVCacheManagerPlayer,
         "scheduler": V1SchedulerPlayer,
     },
+    record_vllm.FORMAT: {"scheduler": RecordedSchedulerPlayer},
 }
 T = TypeVar("T")
 IGNORED = ("i", "op", "args", "state_after_error")
@@ -65,6 +68,8 @@ class ReplayResult:
     mismatch: str | None
     runs: tuple[Timeline, ...] = ()
     """With ``record_runs``, a run for each part; a reset begins a new part."""
+    ended: str = ""
+    """Why a recording of a user's vLLM ended before the program did."""
 
     @property
     def ok(self) -> bool:
@@ -78,8 +83,12 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     With ``record_runs``, the result has a run of each part, whose tables have the trace's names.
     """
     name = fspath(path)
-    lines = numbered_objects(name, TraceError)
-    header = next(lines, (1, {}))[1]
+    read = numbered_lines(name, TraceError)
+    header = next(objects(read, name, TraceError), (1, {}))[1]
+    ended = ""
+    if header.get("format") == record_vllm.FORMAT:
+        read, ended = _whole(read), "it was cut off: the program was killed, or still runs"
+    lines = objects(read, name, TraceError)
     players = _chosen(PLAYERS, header, "format", name)
     kind, player = header["kind"], _chosen(players, header, "kind", name)()
     if record_runs and not player.has_pages:
@@ -98,11 +107,26 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
 
         begin(header.get("config"), f"{name}:1")
         for line, operation in lines:
+            if operation.get("op") == "end":
+                ended = _why_ended(operation)
+                if "state" not in operation:
+                    break
             total += 1
             if mismatch is None:
                 mismatch = _compare(player, operation, f"{name}:{line}", begin)
                 equal += mismatch is None
-    return ReplayResult(name, kind, equal, total, mismatch, tuple(runs))
+    return ReplayResult(name, kind, equal, total, mismatch, tuple(runs), ended)
+
+
+def _whole(lines: Lines) -> Lines:
+    """The lines that were written to their end."""
+    return ((number, raw) for number, raw in lines if raw.endswith(b"\n"))
+
+
+def _why_ended(operation: dict[str, Any]) -> str:
+    args = operation.get("args")
+    why = args.get("why", "") if isinstance(args, dict) else ""
+    return why if isinstance(why, str) else ""
 
 
 def _chosen(choices: dict[str, T], header: dict[str, Any], key: str, name: str) -> T:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
+from pagesim.replay.record_vllm import PoolCalls, changes, whole_state
 from pagesim.v1 import (
     BlockPool,
     CacheConfig,
@@ -322,16 +323,73 @@ class V1SchedulerPlayer(V1Player):
 
     def op_update(self, tokens: dict[Name, list[int]]) -> list[list[Any]]:
         answer = self.scheduler.update_from_output(self.in_flight.pop(0), tokens)
-        for request in self.requests.values():
-            self.name_contents(request)
+        self.name_all()
         outputs = answer[0].outputs if answer else []
         return [
             [each.request_id, each.new_token_ids, each.finish_reason and str(each.finish_reason)]
             for each in outputs
         ]
 
+    def name_all(self) -> None:
+        for request in self.requests.values():
+            self.name_contents(request)
+
     def op_counts(self) -> dict[str, Any]:
         return {
             "unfinished": self.scheduler.get_num_unfinished_requests(),
             "usage": round(self.scheduler.kv_cache_manager.usage, 9),
         }
+
+
+class RecordedSchedulerPlayer(V1SchedulerPlayer):
+    """What `record_vllm` has noted of a user's own scheduler: changes, and all of it at the end."""
+
+    def start(self, config: dict[str, Any]) -> None:
+        super().start(config)
+        self._pool = PoolCalls(self.scheduler.kv_cache_manager.block_pool)
+        self._names: Iterable[Name] = ()
+        self._ended = False
+
+    def name_contents(self, request: Request) -> None:
+        """A change names the request and the place of a block: contents need no names."""
+
+    def name_all(self) -> None:
+        """Nor is a request kept that has ended."""
+        for name in self._names:
+            if name not in self.scheduler.requests:
+                self.requests.pop(name, None)
+
+    def state(self) -> dict[str, Any]:
+        if self._ended:
+            return whole_state(self.scheduler)
+        return changes(self.scheduler, self._pool, self._names)
+
+    def op_add(self, request: str, prompt: list[int], **options: Any) -> None:
+        self._names = [request]
+        super().op_add(request, prompt, **options)
+
+    def op_abort(self, requests: list[Name]) -> list[Name]:
+        self._names = requests
+        return super().op_abort(requests)
+
+    def op_reset_prefix_cache(self, running: bool) -> bool:
+        alive = [request.request_id for request in self.scheduler.running]
+        self._names = alive if running else ()
+        return super().op_reset_prefix_cache(running)
+
+    def op_schedule(self) -> dict[str, Any]:
+        told = super().op_schedule()
+        self._names = [*(name for name, _ in told["tokens"]), *told["preempted"]]
+        return told
+
+    def op_update(
+        self, tokens: dict[Name, list[int]], stops: dict[Name, int] | None = None
+    ) -> list[list[Any]]:
+        for name, token in (stops or {}).items():
+            self.requests[name].stop_token_ids |= {token}
+        self._names = list(self.in_flight[0].num_scheduled_tokens)
+        told = super().op_update(tokens)
+        return [[name, len(new), reason] for name, new, reason in told]
+
+    def op_end(self, why: str = "") -> None:
+        self._ended = True

@@ -20,56 +20,6 @@ class Options(SimpleNamespace):
     """A configuration: whatever it is given."""
 
 
-def v0() -> None:
-    import time
-
-    from pagesim.v0 import config, scheduler, sequence
-
-    class SchedulerConfig(config.SchedulerConfig):
-        def __init__(self, task: str, *limits: int, **options: object) -> None:
-            super().__init__(*limits, **options)  # type: ignore[arg-type]
-
-        chunked_prefill_enabled = property(lambda self: self.enable_chunked_prefill)
-
-    class Sequence(sequence.Sequence):
-        pass
-
-    class SequenceGroup(sequence.SequenceGroup):
-        lora_request = None
-
-        def is_encoder_decoder(self) -> bool:
-            return False
-
-    class Scheduler(scheduler.Scheduler):
-        def __init__(self, limits: SchedulerConfig, cache: Options, lora: object) -> None:
-            pools = config.CacheConfig(
-                cache.block_size,
-                cache.num_gpu_blocks,
-                cache.num_cpu_blocks,
-                enable_prefix_caching=cache.enable_prefix_caching,
-            )
-            own = sys.modules["vllm.core.scheduler"]
-            super().__init__(limits, pools, clock=lambda: own.time.time())
-            self.lora_config = lora
-            self.use_async_output_proc = False
-
-    Scheduler.__module__ = "vllm.core.scheduler"
-
-    def cache_config(block_size: int, *_: object, enable_prefix_caching: bool) -> Options:
-        return Options(block_size=block_size, enable_prefix_caching=enable_prefix_caching)
-
-    module("core")
-    module("core.scheduler", Scheduler=Scheduler, time=time)
-    module("config", SchedulerConfig=SchedulerConfig, CacheConfig=cache_config)
-    module(
-        "sequence",
-        Sequence=Sequence,
-        SequenceGroup=SequenceGroup,
-        SequenceStatus=sequence.SequenceStatus,
-        Logprob=sequence.Logprob,
-    )
-
-
 def v1() -> None:
     from pagesim import v1
 
@@ -173,7 +123,5 @@ def v1() -> None:
     module("utils.hashing", sha256=None)
 
 
-if __version__.startswith("0.6."):
-    v0()
-elif __version__.startswith("0.33."):
+if __version__.startswith("0.33."):
     v1()
