@@ -242,6 +242,17 @@ def test_a_step_tells_its_tokens() -> None:
     assert steps == [[(0, 0, "b"), (1, 0, "d")], [(0, 0, "."), (1, 0, ".")]]
 
 
+def test_a_key_that_is_not_finite_is_told_and_float32_is_not_told_to_use_float32() -> None:
+    engine = engine_on(TIGHT.v0(), TIGHT)
+    engine.add(walks(1).prompts[0], SamplingParams(max_tokens=4))
+    engine.step()
+    ((block, *_),) = engine.server.tables().values()
+    engine.cache.gpu.keys[0][block] = torch.nan
+    with pytest.raises(ArithmeticError, match="answer 0") as raised:
+        engine.step()
+    assert "use float32" not in str(raised.value)
+
+
 def test_the_reference_refuses_what_it_has_no_slots_for() -> None:
     model = walk()
     cache = Contiguous(model, 3)
