@@ -93,8 +93,12 @@ class Recorded:
         if isinstance(attend, Triton):
             inputs += [attend.slots, *attend.decodes, attend.contexts]
         elif isinstance(attend, Torch):
-            inputs += [attend.slots]
-            inputs += [t for span in attend.spans for t in (span.blocks, span.mask)]
+            (span,) = attend.spans
+            slots = span.mask.numel()  # the last is the padding row's: filled up with it
+            beyond = span.beyond.new_full((slots,), slots - 1)
+            beyond[: len(span.beyond)] = span.beyond
+            attend.spans = [span._replace(beyond=beyond)]
+            inputs += [attend.slots, span.blocks, span.mask, beyond]
         return inputs, attend
 
     def padded(self, batch: Any) -> Any:

@@ -137,9 +137,11 @@ class Engine:
     def _check_finite(self, ids: Iterable[int], logits: Tensor) -> None:
         if not logits.isfinite().all():
             (at, *_) = (~logits.isfinite().all(-1)).nonzero().flatten().tolist()
+            wider = "; use float32 or bfloat16" if logits.dtype == torch.float16 else ""
             raise ArithmeticError(
                 f"the logits of answer {self._sequences[list(ids)[at]].answer.id} are not finite: "
-                f"the weights are not, or {logits.dtype} overflows; use float32 or bfloat16"
+                f"the weights are not, or a key or value in its pages is not, or a number was too "
+                f"large for {logits.dtype}{wider}"
             )
 
     def sample(self, ids: Iterable[int], logits: Tensor) -> dict[int, int]:

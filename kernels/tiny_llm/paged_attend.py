@@ -8,8 +8,8 @@ Each class is made for one step, and called once a layer, as a model's `attend`:
 A call writes the new tokens' keys and values at their slots, then answers every query through its
 sequence's table. Prefills come first in a batch; a decode is a sequence with one query.
 
-Of a table only the slots below seq_len are read or, where whole pages are gathered, masked out: -1
-fills a table up, and as an index would name the last block.
+Only the slots below seq_len count. Where whole pages are gathered, the others are masked and set to
+zero: NaN or infinity that another request left there would outlast the mask, as 0 · NaN is NaN.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ class Span(NamedTuple):
     sequences: int
     mask: Tensor
     """[sequences, 1, queries, W · block_size]: True where a query may look."""
+    beyond: Tensor
+    """Which of the sequences · W · block_size gathered slots no token of the sequence is in."""
 
 
 class Torch:
@@ -133,6 +135,7 @@ class Torch:
 
     def _gather(self, cache: Tensor, span: Span) -> Tensor:
         pages = cache.flatten(1).index_select(0, span.blocks)
+        pages.view(-1, *cache.shape[2:]).index_fill_(0, span.beyond, 0)
         return pages.view(span.sequences, -1, *cache.shape[2:]).transpose(1, 2)  # [S, Hkv, L, D]
 
     def _spans(self, batch: Any) -> Iterator[Span]:
@@ -146,7 +149,9 @@ class Torch:
             lens, count = batch.seq_lens[first:end], (rows.stop - rows.start) // (end - first)
             width = -(-int(lens.max()) // self.block_size)
             newest = lens[:, None] - count + np.arange(count)  # each query's own position
-            mask = np.arange(width * self.block_size) <= newest[:, None, :, None]
+            slots = np.arange(width * self.block_size)
+            mask = slots <= newest[:, None, :, None]
+            beyond = np.flatnonzero(slots >= lens[:, None])
             blocks = np.ascontiguousarray(tables[first:end, :width]).reshape(-1)
             to = {"device": self.device}
             yield Span(
@@ -154,6 +159,7 @@ class Torch:
                 torch.from_numpy(blocks).to(**to),
                 end - first,
                 torch.from_numpy(mask).to(**to),
+                torch.from_numpy(beyond).to(**to),
             )
 
 

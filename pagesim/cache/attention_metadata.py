@@ -80,8 +80,8 @@ class AttentionMetadata:
         """Tables that are safe to index with, and which of their entries are blocks.
 
         Both are [S, longest table]. An index of -1 would name the last block of the cache without a
-        word, so here it is 0. What is read there must be masked: the scores with -inf, and since
-        0 · NaN is NaN, the values with 0 unless the cache began as zeros (``kernels.kv_pool``).
+        word, so here it is 0. What is read there must be masked: the scores with -inf, and the
+        values with 0, since 0 · NaN is NaN.
         """
         present = self.block_tables >= 0
         return np.where(present, self.block_tables, np.int32(0)), present

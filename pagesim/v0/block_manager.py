@@ -288,7 +288,10 @@ class SelfAttnBlockSpaceManager:
 
     def _check_no_table(self, seq: Sequence) -> None:
         if seq.seq_id in self.block_tables:
-            raise UsageError(f"sequence {seq.seq_id} already has a block table: free it first")
+            raise UsageError(
+                f"sequence {seq.seq_id} already has a block table: free it first, or give the "
+                f"other sequence an id of its own"
+            )
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
         self.block_tables[seq.seq_id] = table

@@ -29,7 +29,7 @@ class CacheConfig:
 
     def __post_init__(self) -> None:
         check_int("block_size", self.block_size, 1)
-        check_count("num_gpu_blocks", self.num_gpu_blocks, 0)
+        check_count("num_gpu_blocks", self.num_gpu_blocks, 1)
         check_count("num_cpu_blocks", self.num_cpu_blocks, 0)
         check_bool("enable_prefix_caching", self.enable_prefix_caching)
         check_fraction("watermark", self.watermark)

@@ -18,6 +18,8 @@ from tests.e2e import scenes
 run = scenes.small()
 run
 """
+KERNEL_IS_NOTED = """const {kernel} = jupyterapp.shell.currentWidget.sessionContext.session;
+return kernel.info.then(() => new Promise(done => setTimeout(() => done(true), 500)))"""
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -200,3 +202,13 @@ def test_the_picture_beside_it_has_words(player: Page) -> None:
     assert alt.startswith("A recorded run of 8 steps.") and alt == frame.get_attribute("aria-label")
     player.js("document.querySelector('.jp-OutputArea details').open = true")
     assert player.until("return document.querySelector('.jp-OutputArea details img').naturalWidth")
+
+
+@pytest.mark.parametrize("path", ["notebooks/02_blocks_tables_slots.ipynb", "exercises/ex02.ipynb"])
+def test_a_notebook_that_was_only_opened_need_not_be_saved(lab: Lab, page: Page, path: str) -> None:
+    """JupyterLab writes the kernel's Python into a notebook that has another, or none."""
+    (lab.root / "exercises").mkdir(exist_ok=True)
+    lab.copy("exercises/ex02.ipynb", "exercises/ex02.ipynb")
+    lab.open(page, path)
+    assert page.js(KERNEL_IS_NOTED)
+    assert not page.js("return jupyterapp.shell.currentWidget.context.model.dirty")

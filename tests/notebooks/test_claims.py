@@ -198,7 +198,7 @@ CLAIMS: list[tuple[str, str, str, str, str | Callable[..., str]]] = [
         "11",
         "swap-end",
         "swap-azure",
-        r"swap +\d+ +0 +([\d,]+)\n.*recompute +(\d+) +([\d,]+) .*\n.*\nV1 +(\d+) +([\d,]+) ",
+        r"swap +\d+ +0 +([\d,]+) .*\n.*recompute +(\d+) +([\d,]+) .*\n.*\nV1 +(\d+) +([\d,]+) ",
         lambda moved, old, v0, new, v1: (
             f"moves {moved} slots over the bus: {number(moved) * 800 / 2**20:.0f} GiB for OPT-13B. "
             f"V1 preempts almost {['', '', '', 'three'][round(int(new) / int(old))]} times as often"

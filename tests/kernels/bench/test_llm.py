@@ -18,7 +18,7 @@ from kernels.bench import __main__ as bench
 from kernels.bench import llm, llm_report
 from kernels.bench.llm_graph import Graphed
 from kernels.bench.llm_meter import Clock, Meter
-from kernels.bench.llm_rows import Copied, Row, naive, no_cache, pages, static
+from kernels.bench.llm_rows import Copied, Row, Timed, naive, no_cache, pages, static
 from kernels.bench.llm_serving import Limits
 from kernels.bench.llm_work import SIZES, Work, one_prompt, poisson, random_model, requests
 from kernels.tiny_llm.model import Model
@@ -63,6 +63,17 @@ def test_rows_answer_as_naive_does(row: Row) -> None:
     right = answers(naive)
     assert [len(answer) for answer in right] == [one.max_tokens for one in work()]
     assert answers(row) == right
+
+
+@pytest.mark.parametrize("engine", [Timed, Graphed])
+def test_what_was_left_in_unused_slots_does_not_matter(engine: type[Timed]) -> None:
+    class Poisoned(engine):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            for array in (*self.cache.gpu.keys, *self.cache.gpu.values):
+                array.fill_(float("nan"))
+
+    assert answers(pages(Torch, FEW, Poisoned)) == answers(naive)
 
 
 @pytest.mark.parametrize("backend", [Triton, Fused])

@@ -242,6 +242,19 @@ def test_a_step_tells_its_tokens() -> None:
     assert steps == [[(0, 0, "b"), (1, 0, "d")], [(0, 0, "."), (1, 0, ".")]]
 
 
+def test_logits_that_are_not_finite_are_told_and_only_float16_to_take_another_type() -> None:
+    engine = engine_on(TIGHT.v0(), TIGHT)
+    engine.add(walks(1).prompts[0], SamplingParams(max_tokens=4))
+    engine.step()
+    ((block, *_),) = engine.server.tables().values()
+    engine.cache.gpu.keys[0][block] = torch.nan
+    with pytest.raises(ArithmeticError, match="answer 0") as raised:
+        engine.step()
+    assert "use float32" not in str(raised.value)
+    with pytest.raises(ArithmeticError, match="use float32"):
+        engine._check_finite([0], torch.full((1, 66), torch.inf, dtype=torch.float16))
+
+
 def test_the_reference_refuses_what_it_has_no_slots_for() -> None:
     model = walk()
     cache = Contiguous(model, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -68,11 +70,14 @@ def test_a_batch_of_chunks_and_decodes_over_scattered_pages(backend: str) -> Non
     assert (found - wanted).abs().max() < 5e-6
 
 
+@pytest.mark.parametrize("left", [1e4, math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_slots_beyond_a_sequence_and_blocks_of_others_do_not_matter(backend: str) -> None:
+def test_slots_beyond_a_sequence_and_blocks_of_others_do_not_matter(
+    backend: str, left: float
+) -> None:
     (pool,) = pools(scrambled(), BLOCK_SIZE, BLOCKS)
     for array in (*pool.keys, *pool.values):
-        array.fill_(1e4)
+        array.fill_(left)
     found, wanted = answers(pool, backend)
     assert (found - wanted).abs().max() < 5e-6
 

@@ -22,9 +22,10 @@ LINES: Lines = {
         [
             Try(
                 (3,),
-                {"swap-azure": {'"watermark": 0.01': '"watermark": 0.05'}},
-                shows=r"with a watermark +0 +0 +0$",
+                {"swap-azure": {'"watermark": 0.01': f'"watermark": {watermark}'}},
+                shows=rf"with a watermark +0 +0 +0 +{steps} ",
             )
+            for watermark, steps in ((0.05, "2,213"), (0.5, "4,107"))
         ],
     ),
     3: (

@@ -167,7 +167,7 @@ def test_what_cannot_wait(make: Callable[[], list[Any]], message: str) -> None:
         ({"num_lookahead_slots": 1.5}, TypeError, "num_lookahead_slots must be an int"),
         ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
         ({"block_size": 0}, ValueError, "block_size must be at least 1, not 0"),
-        ({"gpu": -1}, ValueError, "num_gpu_blocks"),
+        ({"gpu": 0}, ValueError, "num_gpu_blocks must be at least 1, not 0"),
         ({"watermark": 1.5}, ValueError, "watermark must be between 0 and 1, not 1.5"),
         ({"watermark": "x"}, TypeError, "watermark"),
         ({"sliding_window": 0}, ValueError, "sliding_window"),
