@@ -17,8 +17,9 @@ from pagesim.errors import UsageError
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
+from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import COLUMNS, LATENCIES, Outcomes, request_rows
-from pagesim.simulation.policy import Limits, Own, Policy, policy_of
+from pagesim.simulation.policy import Own, Policy, policy_of
 from pagesim.simulation.report import Comparison, compare
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
