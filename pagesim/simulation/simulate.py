@@ -201,7 +201,8 @@ def simulate(
     if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
         pool = Pool(chosen.given.pool)
     server = chosen.server(pool.slots, limits, stream.requests, record)
-    log, outcomes = WasteLog(pool.slots, server.parts), Outcomes(stream.requests)
+    divided = pool.slots - server.null_slots or pool.slots  # or there is the null block alone
+    log, outcomes = WasteLog(divided, server.parts), Outcomes(stream.requests)
     with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
         serve(server, stream.requests, log, outcomes, cost_model, told)
     log.check()
