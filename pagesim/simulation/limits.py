@@ -1,4 +1,4 @@
-"""What a step may do, and what the engines take where nobody says.
+"""What a step may do, and what the engines take by default.
 
 Source of the defaults: vLLM 0.6.4.post1, ``SchedulerConfig`` in ``vllm/config.py``; vLLM 0.33.0,
 ``EngineArgs.get_batch_defaults`` and ``_set_default_max_num_seqs_and_batched_tokens_args`` in

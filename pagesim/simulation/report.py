@@ -111,7 +111,7 @@ def of_measures(
 
 
 def measures(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """The numbers of a summary, or of a part of one, by name. TypeError for what is no number."""
+    """The numbers of a summary, or of a part of one, by name. TypeError for another value."""
     found = {name.replace("_", " "): summary[name] for name in COUNTS if name in summary}
     for of, clock in (("waste", ""), ("waste_in_time", " in time")):
         if of in summary:
