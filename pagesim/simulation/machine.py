@@ -43,7 +43,8 @@ class Machine:
         if pool is not None and kv_gib is not None:
             raise UsageError("give one of pool and kv_gib: both set the size of the pool")
         named = model is not None or gpu is not None or tp is not None
-        model, gpu, tp = model or "opt-13b", gpu or GPU, tp or 1
+        model = "opt-13b" if model is None else model
+        gpu, tp = GPU if gpu is None else gpu, 1 if tp is None else tp
         if pool is None:
             pool = PAPER_POOL
             if kv_gib is not None:

@@ -110,12 +110,12 @@ class PagedV1:
     """The pages of vLLM V1, today's engine: the real scheduler and KV cache manager.
 
     The fields are those of :class:`pagesim.v1.CacheConfig` and :class:`pagesim.v1.SchedulerConfig`,
-    with the defaults of release 0.33.0, except that scheduling is synchronous. Block 0, the null
-    block, is taken from the pool and holds nothing. A request that the pool can never hold waits
-    forever in front of all others. ``fast_forward`` is as in :class:`Paged`, but possible with
-    prefix caching and chunked prefill, unless requests have ``token_ids``, scheduling is
-    asynchronous, or there is a sliding window or a threshold. TypeError or UsageError names the
-    field.
+    with the defaults of release 0.33.0, except that scheduling is synchronous; limits that are not
+    given are those of its API server on an A100. Block 0, the null block, is taken from the pool
+    and holds nothing; shares are of the rest. A request that the pool can never hold waits forever
+    in front of all others. ``fast_forward`` is as in :class:`Paged`, but possible with prefix
+    caching and chunked prefill, unless requests have ``token_ids``, scheduling is asynchronous, or
+    there is a sliding window or a threshold. TypeError or UsageError names the field.
     """
 
     name: ClassVar[str] = "v1"

@@ -65,6 +65,8 @@ def _varied(results: Sequence[CellResult]) -> list[str]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(str(v) if k == "name" else f"{k}={v}" for k, v in value.items())
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 

@@ -112,6 +112,9 @@ def test_a_workload_may_be_a_file(tmp_path: Path) -> None:
         ({"workload": {"name": "load"}}, "unknown workload 'load': there are .*paper_sharegpt"),
         ({"workload": {"name": "Request"}}, "unknown workload 'Request'"),
         ({"workload": WORKLOAD, "gpu": "b200"}, "unknown GPU 'b200'"),
+        ({"workload": WORKLOAD, "gpu": ""}, "unknown GPU ''"),
+        ({"workload": WORKLOAD, "tp": 0}, "tp must be at least 1, not 0"),
+        ({"workload": WORKLOAD, "policy": "v1", "max_num_seqs": 0}, "max_num_seqs must be at"),
         ({"workload": WORKLOAD, "pool": 9, "kv_gib": 2}, "both set the size of the pool"),
     ],
 )
