@@ -67,7 +67,7 @@ def test_two_summaries_are_the_table_of_their_runs(
 
 
 def test_rows_of_requests_give_what_the_summary_says(
-    capsys: pytest.CaptureFixture[str], files: dict[str, Path]
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: dict[str, Path]
 ) -> None:
     for policy in ("paged", "v1"):
         rows, said = files[f"{policy}.csv"], files[f"{policy}.json"]
@@ -75,7 +75,10 @@ def test_rows_of_requests_give_what_the_summary_says(
         assert len(measures) == 14
         for name, of_rows, of_summary, _ in measures:
             assert of_rows == pytest.approx(of_summary), name
-    assert len(answer(capsys, "compare", files["v1.csv"], files["paged.csv"])["measures"]) == 14
+    spreadsheet = tmp_path / "marked.csv"  # as some write UTF-8
+    spreadsheet.write_bytes(b"\xef\xbb\xbf" + files["v1.csv"].read_bytes())
+    measures = answer(capsys, "compare", spreadsheet, files["v1.csv"])["measures"]
+    assert len(measures) == 14 and all(first == second for _, first, second, _ in measures)
 
 
 def test_what_is_not_finished_is_in_no_latency(
@@ -168,5 +171,6 @@ def test_damaged_rows_are_a_line(
     told = capsys.readouterr()
     if cell == "state":  # then it is neither finished, nor stuck, nor ignored
         assert code == 0
+        assert [*map(str.split, told.out.splitlines())][2][:3] == ["finished", "39", "40"]
     else:
         assert code == 2 and told.err.count("\n") == 1 and damaged.name in told.err

@@ -15,6 +15,7 @@ ROWS = 40
 
 MEASURES = {
     "finished": ("finished",),
+    "ignored": ("ignored",),
     "stuck": ("stuck",),
     "preempted": ("preemptions",),
     "tokens/s": ("output_tokens_per_s",),
