@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -123,6 +124,7 @@ def measures(summary: Mapping[str, Any]) -> dict[str, float | None]:
     for name, values in summary["latency"].items():
         found |= {f"{name.replace('_', ' ')} {key}": values[key] for key in ("p50", "p99")}
     for name, value in found.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | None):
-            raise TypeError(f"{name} must be a number, not {value!r}")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and abs(value) < sys.float_info.max):
+            raise TypeError(f"{name} must be a number, not {value!r:.60}")
     return found

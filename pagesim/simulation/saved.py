@@ -37,6 +37,9 @@ KEYS = {
 TRACES = ({"arrival_s", "output_tokens"}, {"ContextTokens"}, {"timestamp", "input_length"})
 """The columns or keys of requests that are still to be served."""
 
+DAMAGES = (csv.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading a result that is not whole may raise."""
+
 LINE = 10_000
 """How much of a line is looked at for the names of columns."""
 
@@ -82,7 +85,7 @@ def measures_of(path: Path) -> dict[str, float | None]:
         if kind == REQUESTS:
             with path.open(newline="", encoding="utf-8-sig") as opened:
                 return measures(_summary(list(csv.DictReader(opened))))
-    except (csv.Error, TypeError, ValueError, LookupError, AttributeError) as error:
+    except DAMAGES as error:
         raise UsageError(f"{path} holds {kind}, but is damaged: {error}") from error
     raise UsageError(f"{path} holds {kind or 'no result of a run'}")
 

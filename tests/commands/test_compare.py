@@ -134,7 +134,9 @@ def test_two_results_make_no_page(
 
 
 @pytest.mark.parametrize("path", [("latency",), ("waste",), ("waste", "token"), ("finished",)])
-@pytest.mark.parametrize("junk", ["x", [1], {}, True, None])
+@pytest.mark.parametrize(
+    "junk", ["x", [1], {}, True, None, 1e999, pytest.param(10**400, id="huge")]
+)
 def test_a_damaged_summary_is_a_line(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
