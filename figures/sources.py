@@ -199,20 +199,20 @@ def _log_of_pages(run: Timeline) -> WasteLog:
     """A recorded run in slots of its first pool; time is counted in steps.
 
     A timeline knows neither what will be used later nor how much the head of the queue asks for:
-    empty slots of a held block are internal, and external are only blocks on no table and no list,
-    like V1's null block.
+    empty slots of a held block are internal, and external are only blocks on no table and no list.
+    V1's null block is no part of the pool: as in a simulation, no request can hold it.
     """
     steps = run.find(kind="schedule") or range(len(run))
     start = run.at(0)
-    pool = range(next(iter(start.pools.values())))
     is_v1 = start.null_block is not None  # from the start: V0 makes one where it needs it
+    pool = set(range(next(iter(start.pools.values())))) - {start.null_block}
     log = WasteLog(len(pool) * start.block_size, CACHED_PARTS if is_v1 else PARTS)
     for step, event in enumerate(steps, 1):
         state = run.at(event + 1)
         filled: dict[int, int] = {}
         for table in state.tables.values():
             for block, fill in zip(table.block_ids, table.fill, strict=True):
-                if block in pool and not (is_v1 and block == start.null_block):
+                if block in pool:
                     filled[block] = max(fill, filled.get(block, 0))
         unowned = [block for ids in state.lists.values() for block in ids if block in pool]
         token, held = sum(filled.values()), len(filled) * start.block_size

@@ -9,7 +9,11 @@ import click
 from pagesim.commands.common import Answer, BadInput, answering, blaming, example
 
 CHAPTER = click.option(
-    "--chapter", "wanted", type=int, multiple=True, help="Only this chapter; may be repeated."
+    "--chapter",
+    "wanted",
+    type=int,
+    multiple=True,
+    help="Only this chapter; may be repeated.  [default: all]",
 )
 FORCE = click.option("--force", is_flag=True, help="Overwrite notebooks that already exist.")
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))

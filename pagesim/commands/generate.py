@@ -50,7 +50,9 @@ MAX_PROMPTS = 2**26
 )
 @click.option("--max-num-seqs", type=COUNT, help="Maximum requests in a batch.  [default: 256]")
 @click.option(
-    "--max-num-batched-tokens", type=COUNT, help="Cut prompts into chunks of at most this."
+    "--max-num-batched-tokens",
+    type=COUNT,
+    help="Cut prompts into chunks of at most this.  [default: whole prompts; 2048 for v1]",
 )
 @click.option("--max-tokens", type=COUNT, default=64, help="Maximum tokens of an answer.")
 @click.option("--temperature", type=float, default=0.0, help="0 takes the likeliest token.")

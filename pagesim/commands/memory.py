@@ -16,7 +16,9 @@ import click
 
 from pagesim.commands.common import BadInput, Count
 from pagesim.errors import UsageError
-from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1, Roofline
+from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1
+from pagesim.simulation.limits import GPU
+from pagesim.simulation.machine import NAMES, Machine
 from pagesim.sizing import Pool
 from pagesim.sizing.hardware import CARDS, parameters
 
@@ -36,12 +38,19 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--pool",
             "--slots",
             "slots",
-            help="Tokens in the pool; or the output of pagesim size --json: a file, or - (stdin).",
+            help="Tokens in the pool; or the output of pagesim size --json: a file, or - (stdin).  "
+            f"[default: as --kv-gib; {PAPER_POOL.slots} if no machine is named]",
         ),
-        click.option("--model", help="The name of a known model, like llama-3.1-8b."),
-        click.option("--gpu", help=f"The GPU: {', '.join(CARDS)}."),
-        click.option("--kv-gib", type=float, help="GiB for keys and values on each GPU."),
-        click.option("--tp", type=COUNT, help="GPUs that share the model."),
+        click.option(
+            "--model", help="The name of a known model, like llama-3.1-8b.  [default: opt-13b]"
+        ),
+        click.option("--gpu", help=f"The GPU: {', '.join(CARDS)}.  [default: {GPU}]"),
+        click.option(
+            "--kv-gib",
+            type=float,
+            help="GiB for keys and values on each GPU.  [default: what the weights leave of 90 %]",
+        ),
+        click.option("--tp", type=COUNT, help="GPUs that share the model.  [default: 1]"),
         *(_option({"": one}) for one in fields(Limits)),
         *(_option(of_engine) for of_engine in _page_fields().values()),
     ]
@@ -52,31 +61,21 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def machine(
     slots: str | None, policies: tuple[str | None, ...], options: dict[str, Any]
-) -> tuple[dict[str, Any], str]:
-    """The pool and the clock as keywords of `simulate`, and a description of them.
+) -> tuple[Machine, str]:
+    """The machine that the options name, and a description of it.
 
-    Without any of the options they are the paper's. The output of `size` also sets the block size
-    and the model; if nothing is known of that model's weights, a line on stderr says so.
+    The output of `size` also sets the block size and the model; if nothing is known of that model's
+    weights, a line on stderr says so.
     """
-    named = {name: options.pop(name) for name in ("model", "gpu", "kv_gib", "tp")}
-    tp, kv_gib = named["tp"] or 1, named["kv_gib"]
-    if slots is not None and kv_gib is not None:
-        raise BadInput("give one of --pool and --kv-gib: both set the size of the pool")
-    pool = PAPER_POOL
+    named = {name: options.pop(name) for name in NAMES}
+    pool = None
     if slots is not None:
         pool = _pool(slots, policies, options)
         named["model"] = named["model"] or _clock_of(pool)
-    model, gpu = named["model"] or "opt-13b", named["gpu"] or "a100-40gb"
-    clock = Roofline.for_model(model, gpu, tp)
-    if kv_gib is not None:
-        pool = Pool.for_model(model, kv_gib, tp)
-    elif slots is None and any(named.values()):
-        pool = Pool.for_card(model, gpu, tp)
-    name = f" ({pool.name})" if pool.name else ""
-    words = f"{pool.slots:,} slots{name}; times of {model} on {tp} ideal {gpu}"
+    found, words = Machine.of(**named, pool=pool), ""
     if named["model"] is None or named["gpu"] is None:
-        words += ", assumed unless --model, --gpu, --kv-gib or --pool say otherwise"
-    return {"pool": pool, "cost_model": clock}, words
+        words = ", assumed unless --model, --gpu, --kv-gib or --pool say otherwise"
+    return found, f"{found}{words}"
 
 
 def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) -> Pool:
@@ -143,24 +142,27 @@ def _option(engines: Mapping[str, Field[Any]]) -> Callable[..., Any]:
     text = f"{of}: {words[0].lower()}{words[1:]}" if of else words
     flag = "--" + one.name.replace("_", "-")
     flags = (flag, *one.metadata["flags"], one.name)
-    defaults = {name: each.default for name, each in engines.items()}
-    same = len(set(defaults.values())) == 1
+    defaults = {name: _said(each.default) for name, each in engines.items()}
+    default = one.metadata.get("derived", _said(one.default))
+    if len(set(defaults.values())) > 1:
+        default = ", ".join(f"{value} for {name}" for name, value in defaults.items())
+    text += f"  [default: {default}]"
     if isinstance(one.default, bool):
-        if any(defaults.values()):
-            on = ", ".join(name for name, is_on in defaults.items() if is_on)
-            text += "" if same else f"  [default: on for {on}]"
+        if any(each.default for each in engines.values()):
             flags = (f"{flag}/--no-{flag[2:]}", *flags[1:])
         return click.option(*flags, is_flag=True, default=None, help=text)
-    if not same:
-        text += f"  [default: {', '.join(f'{v} for {k}' for k, v in defaults.items())}]"
-    elif one.default is not None:
-        text += f"  [default: {one.default}]"
     if choices := one.metadata.get("choices"):
         return click.option(*flags, type=click.Choice(choices), help=text)
     if isinstance(one.default, float):
         return click.option(*flags, type=float, help=text)
     least = one.metadata.get("minimum", 1)
     return click.option(*flags, type=Count(least), help=text)
+
+
+def _said(default: Any) -> str:
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return "none" if default is None else str(default)
 
 
 def table(policies: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -16,7 +16,10 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 @click.option("--open", "open_it", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", help="The title of the page.  [default: the file's name]")
 @click.option(
-    "--steps", metavar="A:B", help="Only these steps, like 20000:40000; either end may be omitted."
+    "--steps",
+    metavar="A:B",
+    help="Only these steps, like 20000:40000; either end may be omitted.  "
+    "[default: the first 20000]",
 )
 def play(file: Path, out: Path, open_it: bool, title: str | None, steps: str | None) -> Answer:
     """Put a recorded run (run.save) into one HTML page that steps through it.

@@ -14,7 +14,11 @@ from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, a
 @click.argument("files", nargs=-1, metavar="FILE...", type=INPUT_FILE)
 @click.option("-o", "--out", type=OUTPUT_FILE, help="Write the player with the replayed run.")
 @click.option("--recorder", is_flag=True, help="Print the script that records your own vLLM.")
-@click.option("--part", type=int, help="The part to play, from 1: a reset begins a new part.")
+@click.option(
+    "--part",
+    type=int,
+    help="The part to play, from 1: a reset begins a new part.  [default: the longest]",
+)
 def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int | None) -> Answer:
     """Run recorded vLLM traces through pagesim's classes and compare every operation.
 

@@ -19,7 +19,7 @@ NAMED = 5
 @click.argument("file", type=INPUT_FILE)
 @memory_options
 @click.option("--saturated", is_flag=True, help="All requests wait from the start.")
-@click.option("--first", type=COUNT, help="Only the first N requests of FILE.")
+@click.option("--first", type=COUNT, help="Only the first N requests of FILE.  [default: all]")
 @click.option("--record", type=OUTPUT_FILE, help="Write the run, to be played or loaded.")
 @click.option("--page", type=OUTPUT_FILE, help="Write a page that plays the run, or both of them.")
 @click.option("--requests", type=OUTPUT_FILE, help="Write a CSV file with one row per request.")
@@ -43,8 +43,9 @@ def simulate(
     """Serve the requests of FILE, and say where the memory went and how long they took.
 
     Times are those of an ideal machine (pagesim.simulation.Roofline): OPT-13B on an A100, unless
-    --model and --gpu name others. On a terminal, a progress bar appears on stderr. Exit code 0 when
-    requests were served, 1 when none could be, 2 when FILE or an option cannot be used.
+    --model and --gpu name others; under v1 a step has the limits that the API server of vLLM 0.33.0
+    takes on that GPU. On a terminal, a progress bar appears on stderr. Exit code 0 when requests
+    were served, 1 when none could be or some wait forever, 2 when FILE or an option cannot be used.
     """
     from pagesim.errors import UsageError
     from pagesim.simulation import simulate as run_through
@@ -52,22 +53,20 @@ def simulate(
 
     with blaming(file, UsageError, WorkloadError):
         workload = load(file, first=first)
-        means, words = machine(slots, (policy, compare), options)
+    on, words = machine(slots, (policy, compare), options)
 
-        def serve(name: str, record: bool = False) -> Simulation:
-            """Serve by one policy; options of the one beside it do not apply."""
-            both = (name, *(each for each in (policy, compare) if each and each != name))
-            fits = given(options, *both) if compare else given(options)
-            return run_through(
-                workload, policy=name, saturated=saturated, record=record, **means, **fits
-            )
+    def serve(name: str, record: bool = False) -> Simulation:
+        """Serve by one policy; options of the one beside it do not apply."""
+        both = (name, *(each for each in (policy, compare) if each and each != name))
+        means = on.keywords(name, given(options, *both) if compare else given(options))
+        return run_through(workload, policy=name, saturated=saturated, record=record, **means)
 
-        try:
-            run = serve(policy, bool(record or page))
-            other = serve(compare, page is not None) if compare else None
-        except RuntimeError as error:  # swapping found no room
-            cpu_blocks = options["num_cpu_blocks"] or 0
-            raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
+    try:
+        run = serve(policy, bool(record or page))
+        other = serve(compare, page is not None) if compare else None
+    except RuntimeError as error:  # swapping found no room
+        cpu_blocks = options["num_cpu_blocks"] or 0
+        raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
     value: dict[str, Any] = {**run.summary(), "machine": words}
     lines = [*describe(run), words]
     if other is not None:
@@ -88,7 +87,9 @@ def simulate(
             _write(page, run, other)
         value["page"] = str(page)
         lines.append(f"{page} plays {'both runs, step by step' if other else 'the run'}.")
-    return Answer(run.requests.num_finished > 0, "\n".join(lines), value)
+    runs = [run] if other is None else [run, other]
+    ok = run.requests.num_finished > 0 and not any(each.requests.num_stuck for each in runs)
+    return Answer(ok, "\n".join(lines), value)
 
 
 def _write(page: Path, run: Simulation, other: Simulation | None) -> None:

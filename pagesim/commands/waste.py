@@ -9,6 +9,7 @@ import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import given, machine, memory_options, table
+from pagesim.workload import Workload
 
 PRESET = "paper-figure-2"
 
@@ -36,7 +37,7 @@ def waste(
     used.
     """
     from pagesim.errors import UsageError
-    from pagesim.workload import WorkloadError
+    from pagesim.workload import WorkloadError, load
 
     if (file is None) == (preset is None):
         raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
@@ -51,8 +52,9 @@ def waste(
         source, title = figure.source, figure.title
         notes = [figure.method, figure.calibration]
     else:
-        with blaming(file, UsageError, WorkloadError, RuntimeError):
-            policies, source, title, notes = _of_file(file, policy, slots, not in_time, options)
+        with blaming(file, UsageError, WorkloadError):
+            workload = load(file)
+        policies, source, title, notes = _served(workload, policy, slots, not in_time, options)
     notes.append(f"Source: {source}")
     value: dict[str, Any] = {"policies": policies, "source": source}
     lines = [*table(policies), *notes]
@@ -67,19 +69,22 @@ def waste(
     return Answer(True, "\n".join(lines), value)
 
 
-def _of_file(
-    file: Path, policy: str, slots: str | None, saturated: bool, options: dict[str, Any]
+def _served(
+    workload: Workload, policy: str, slots: str | None, saturated: bool, options: dict[str, Any]
 ) -> tuple[dict[str, dict[str, float]], str, str, list[str]]:
     """Means by policy, source, title and notes."""
     from pagesim.simulation import Limits, simulate
-    from pagesim.workload import load
 
-    means, words = machine(slots, (policy,), options)
-    run = simulate(load(file), policy=policy, saturated=saturated, **means, **given(options))
+    on, words = machine(slots, (policy,), options)
+    means = on.keywords(policy, given(options))
+    try:
+        run = simulate(workload, policy=policy, saturated=saturated, **means)
+    except RuntimeError as error:  # swapping found no room
+        raise BadInput(str(error)) from error
     ignored, total = run.requests.num_ignored, len(run.requests)
     if not run.iterations:
         raise BadInput(
-            f"{file}: none of the {total} requests can be served with --slots {run.pool.slots} and "
+            f"none of the {total} requests can be served with --slots {run.pool.slots} and "
             f"--max-len {options['max_model_len'] or Limits().max_model_len}: give more"
         )
     notes = [words]

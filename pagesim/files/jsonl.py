@@ -11,6 +11,8 @@ from typing import IO, Any, cast
 MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
 """The most bytes of a line and of an unpacked file: a gzipped megabyte may hold a gigabyte."""
 
+BOM = b"\xef\xbb\xbf"
+"""What some editors write in front of UTF-8."""
 
 Lines = Iterator[tuple[int, bytes]]
 """The lines of a file with their numbers, from 1."""

@@ -1,17 +1,18 @@
 """Runs a workload through a memory policy: `simulate` returns the log and the outcomes.
 
-`policy` has the policies as values; each creates its server. `serving` has the loop and the rules
-for servers: `paged` and `fast_forward` for V0, `paged_v1` and `fast_forward_v1` for V1, and
-`baseline`, whose memory is in `baselines/`. `waste` says where the slots are, `outcomes` what
-became of the requests, and `cost_model` is the clock.
+`policy` has the policies as values; each creates its server. `limits` are those of a step, and
+`machine` what a model on GPUs has. `serving` has the loop and the rules for servers: `paged` and
+`fast_forward` for V0, `paged_v1` and `fast_forward_v1` for V1, and `baseline`, whose memory is in
+`baselines/`. `waste` says where the slots are, `outcomes` what became of the requests, and
+`cost_model` is the clock.
 """
 
 from pagesim.simulation.cost_model import CostModel, Roofline
+from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import Outcomes
 from pagesim.simulation.policy import (
     POLICIES,
     Contiguous,
-    Limits,
     Paged,
     PagedV1,
     Policy,

@@ -30,7 +30,7 @@ class BaselineServer:
     ``told`` returns the timeline of the memory at the end.
     """
 
-    blocked, parts, cached = False, PARTS, 0
+    blocked, parts, cached, null_slots = False, PARTS, 0, 0
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ class FastForwardServer:
     UsageError gives the reason why a configuration must be stepped: see :func:`why_not`.
     """
 
-    blocked, parts, cached = False, PARTS, 0
+    blocked, parts, cached, null_slots = False, PARTS, 0, 0
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
         if (reason := why_not(scheduler_config, cache_config)) is not None:

@@ -105,6 +105,7 @@ class FastForwardV1Server:
         self._block_size = cache_config.block_size
         self._caches = cache_config.enable_prefix_caching
         self.pool = (cache_config.num_gpu_blocks - 1) * self._block_size
+        self.null_slots = self._block_size
         self._watermark = int(scheduler_config.watermark * cache_config.num_gpu_blocks)
         self._free = CachedBlockIds(cache_config.num_gpu_blocks)
         self._asked: dict[int, Asked] = {}

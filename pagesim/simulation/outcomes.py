@@ -153,7 +153,7 @@ class Outcomes:
         one output token; "end_to_end": arrival to last token, all in seconds; "normalized":
         end-to-end seconds divided by output tokens, the paper's measure (section 6.1).
         "inter_token" (ITL) has every single gap, not one number per request, of the requests that
-        were never preempted and got a token in every decoding iteration.
+        were never preempted.
         """
         if name == "inter_token":
             return self._gaps()
@@ -175,15 +175,18 @@ class Outcomes:
         return np.asarray(values[np.isfinite(finished)], dtype=np.float64)
 
     def _gaps(self) -> NDArray[np.float64]:
-        """Seconds from a token to the next one, over all requests."""
+        """Seconds from a token to the next one, over all requests that were never preempted.
+
+        Each of them gets a token in every iteration with decodes, from its first to its last: the
+        budget of a step is at least its sequences, and a chunk in front never grows.
+        """
         ends = np.array(self.decodes)
         found = [np.zeros(0)]
-        rows = zip(self.requests, self.first_token, self.finished, strict=True)
-        for request, first, last in rows:
-            if last == last:
+        rows = zip(self.preemptions, self.first_token, self.finished, strict=True)
+        for preemptions, first, last in rows:
+            if last == last and not preemptions:
                 start, stop = np.searchsorted(ends, (first, last), side="right")
-                if stop - start == request.output_tokens - 1:
-                    found.append(np.diff(ends[start:stop], prepend=first))
+                found.append(np.diff(ends[start:stop], prepend=first))
         return np.concatenate(found)
 
     def _repr_html_(self) -> str:

@@ -53,7 +53,7 @@ class PagedServer:
     """
 
     can_fork = True
-    parts, cached = PARTS, 0
+    parts, cached, null_slots = PARTS, 0, 0
 
     def __init__(
         self,

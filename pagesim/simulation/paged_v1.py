@@ -76,6 +76,7 @@ class PagedV1Server:
             )
         self.scheduler = Scheduler(scheduler_config, cache_config)
         self.pool = (cache_config.num_gpu_blocks - 1) * cache_config.block_size
+        self.null_slots = cache_config.block_size
         self._recorder = recorded(self.scheduler) if record else None
         self._timeline = None if self._recorder is None else self._recorder.__enter__()
         self._arrived: deque[tuple[int, Request]] = deque()

@@ -6,7 +6,7 @@ The command line derives its options from the same fields, and their help from t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
@@ -17,6 +17,7 @@ from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticP
 from pagesim.simulation.baselines.contiguous import SIZINGS
 from pagesim.simulation.fast_forward import FastForwardServer
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
+from pagesim.simulation.limits import CHUNK, Limits, option
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.recorded import RecordedMemory, check_addressed
@@ -25,36 +26,6 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v1.config import CacheConfig as CacheConfigV1
 from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
 from pagesim.workload.request import Request
-
-
-def option(default: Any, help: str, *flags: str, **metadata: Any) -> Any:
-    """A field that is also a command-line option; ``flags`` are its other names there."""
-    return field(default=default, metadata={"help": help, "flags": flags} | metadata)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a step may do, and how long a sequence may become: the same for every policy.
-
-    ``max_num_batched_tokens`` is 2048 or ``max_model_len``, whichever is larger, unless it is
-    given. TypeError or UsageError names the field and the value.
-    """
-
-    max_model_len: int = option(2048, "Maximum tokens per sequence.", "--max-len")
-    max_num_seqs: int = option(256, "Maximum sequences in a batch.")
-    max_num_batched_tokens: int | None = option(None, "Maximum tokens per step.")
-
-    def __post_init__(self) -> None:
-        check_int("max_model_len", self.max_model_len, 1)
-        check_int("max_num_seqs", self.max_num_seqs, 1)
-        check_int("max_num_batched_tokens", self.budget, 1)
-
-    @property
-    def budget(self) -> int:
-        """The maximum tokens per step, given or by default."""
-        if self.max_num_batched_tokens is None:
-            return max(2048, self.max_model_len)
-        return self.max_num_batched_tokens
 
 
 @runtime_checkable
@@ -87,7 +58,10 @@ class Paged:
     enable_chunked_prefill: bool = option(False, "Compute prompts in chunks.")
     samples: int = option(1, "Outputs per prompt.")
     preemption_mode: str | None = option(
-        None, "How a victim gives up its blocks.", choices=("recompute", "swap")
+        None,
+        "How a victim gives up its blocks.",
+        choices=("recompute", "swap"),
+        derived="recompute; swap with --samples",
     )
     num_cpu_blocks: int = option(0, "Blocks on the CPU for swapping.", "--cpu-blocks", minimum=0)
     watermark: float = option(0.01, "Fraction of the pool that admission leaves free.")
@@ -112,6 +86,8 @@ class Paged:
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfig, CacheConfig]:
         swaps = self.samples != 1 and self.preemption_mode is None
+        if self.enable_chunked_prefill and limits.max_num_batched_tokens is None:
+            limits = replace(limits, max_num_batched_tokens=CHUNK)
         scheduler = SchedulerConfig(
             limits.budget,
             limits.max_num_seqs,
@@ -134,12 +110,12 @@ class PagedV1:
     """The pages of vLLM V1, today's engine: the real scheduler and KV cache manager.
 
     The fields are those of :class:`pagesim.v1.CacheConfig` and :class:`pagesim.v1.SchedulerConfig`,
-    with the defaults of release 0.33.0, except that scheduling is synchronous. Block 0, the null
-    block, is taken from the pool and holds nothing. A request that the pool can never hold waits
-    forever in front of all others. ``fast_forward`` is as in :class:`Paged`, but possible with
-    prefix caching and chunked prefill, unless requests have ``token_ids``, scheduling is
-    asynchronous, or there is a sliding window or a threshold. TypeError or UsageError names the
-    field.
+    with the defaults of release 0.33.0, except that scheduling is synchronous; limits that are not
+    given are those of its API server on an A100. Block 0, the null block, is taken from the pool
+    and holds nothing; shares are of the rest. A request that the pool can never hold waits forever
+    in front of all others. ``fast_forward`` is as in :class:`Paged`, but possible with prefix
+    caching and chunked prefill, unless requests have ``token_ids``, scheduling is asynchronous, or
+    there is a sliding window or a threshold. TypeError or UsageError names the field.
     """
 
     name: ClassVar[str] = "v1"
@@ -177,6 +153,7 @@ class PagedV1:
         return PagedV1Server(scheduler, cache, record)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:
+        limits = Limits.of_server(chunked=self.enable_chunked_prefill, **asdict(limits))
         scheduler = SchedulerConfigV1(
             limits.budget,
             limits.max_num_seqs,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol
@@ -14,6 +15,12 @@ from pagesim.files import replacing
 
 HELD = ("token", "reserved", "internal")
 """The parts of the pool that requests hold."""
+
+COUNTS = (
+    *("requests", "finished", "ignored", "stuck", "preemptions", "hit_tokens"),
+    *("refound_tokens", "iterations", "seconds", "output_tokens_per_s"),
+)
+"""What a summary has as a single number."""
 
 
 class Run(Protocol):
@@ -71,8 +78,10 @@ class Comparison:
     def __str__(self) -> str:
         lines = [self.head, *([name, *map(shown, cells)] for name, *cells in self.rows)]
         width = max(len(line[0]) for line in lines) + 2
+        wide = max(12, 2 + max(map(len, self.names)))
         return "\n".join(
-            f"{line[0]:<{width}}" + "".join(f"{cell:>12}" for cell in line[1:]) for line in lines
+            f"{line[0]:<{width}}" + "".join(f"{cell:>{wide}}" for cell in line[1:])
+            for line in lines
         )
 
     def _repr_html_(self) -> str:
@@ -87,26 +96,35 @@ def compare(one: Run, other: Run) -> Comparison:
     names = (one.policy, other.policy)
     if one.policy == other.policy:
         names = (f"{one.policy} (1)", f"{other.policy} (2)")
-    first, second = _measures(one), _measures(other)
+    return of_measures(names, measures(one.summary()), measures(other.summary()))
+
+
+def of_measures(
+    names: tuple[str, str], first: Mapping[str, float | None], second: Mapping[str, float | None]
+) -> Comparison:
+    """The same for measures that are known already, as far as both have them."""
     rows = []
     for name, a in first.items():
-        b = second[name]
-        rows.append((name, a, b, b / a if a and b is not None else None))
+        if name in second:
+            b = second[name]
+            rows.append((name, a, b, b / a if a and b is not None else None))
     return Comparison(names, tuple(rows))
 
 
-def _measures(run: Run) -> dict[str, float | None]:
-    summary = run.summary()
-    names = (
-        *("requests", "finished", "ignored", "stuck", "preemptions", "hit_tokens"),
-        *("refound_tokens", "iterations", "seconds", "output_tokens_per_s"),
-    )
-    measures: dict[str, float | None] = {name.replace("_", " "): summary[name] for name in names}
+def measures(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """The numbers of a summary, or of a part of one, by name. TypeError for another value."""
+    found = {name.replace("_", " "): summary[name] for name in COUNTS if name in summary}
     for of, clock in (("waste", ""), ("waste_in_time", " in time")):
-        means = summary[of] or {}
-        held = sum(means[part] for part in HELD) if means else None
-        measures |= {f"mean batch{clock}": means.get("batch"), f"% held{clock}": held}
-    measures["% token"] = (summary["waste"] or {}).get("token")
+        if of in summary:
+            means = summary[of] or {}
+            held = sum(means[part] for part in HELD) if means else None
+            found |= {f"mean batch{clock}": means.get("batch"), f"% held{clock}": held}
+    if "waste" in summary:
+        found["% token"] = (summary["waste"] or {}).get("token")
     for name, values in summary["latency"].items():
-        measures |= {f"{name.replace('_', ' ')} {key}": values[key] for key in ("p50", "p99")}
-    return measures
+        found |= {f"{name.replace('_', ' ')} {key}": values[key] for key in ("p50", "p99")}
+    for name, value in found.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and abs(value) < sys.float_info.max):
+            raise TypeError(f"{name} must be a number, not {value!r:.60}")
+    return found

@@ -19,8 +19,8 @@ Policies differ in their :class:`Server`. All of them share these rules:
   behind one that does. No baseline has such requests.
 * The batch is the number of requests that run and hold memory during the iteration. One that only
   waits while others are prefilled counts; one that is swapped out does not.
-* Slots outside every block (if the pool is not a multiple of the block size) are external, and so
-  are those of V1's null block: no request can hold them.
+* Slots outside every block (if the pool is not a multiple of the block size) are external: no
+  request can hold them. Those of V1's null block are not part of the pool that is divided.
 * V1's cached blocks that no request holds are neither external nor free: they are cached.
 * ``progress(n)`` gets the number of requests done (finished or ignored) whenever it has grown.
 """
@@ -85,6 +85,8 @@ class Server(Protocol):
 
     pool: int
     """Slots that it can use: whole blocks."""
+    null_slots: int
+    """Slots of V1's null block, which no request can hold: they are in no account."""
     parts: tuple[str, ...]
     """The kinds of slots that it counts: `PARTS`, or `CACHED_PARTS`."""
 

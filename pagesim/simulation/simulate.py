@@ -17,8 +17,9 @@ from pagesim.errors import UsageError
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
+from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import COLUMNS, LATENCIES, Outcomes, request_rows
-from pagesim.simulation.policy import Limits, Own, Policy, policy_of
+from pagesim.simulation.policy import Own, Policy, policy_of
 from pagesim.simulation.report import Comparison, compare
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
@@ -200,7 +201,8 @@ def simulate(
     if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
         pool = Pool(chosen.given.pool)
     server = chosen.server(pool.slots, limits, stream.requests, record)
-    log, outcomes = WasteLog(pool.slots, server.parts), Outcomes(stream.requests)
+    divided = pool.slots - server.null_slots or pool.slots  # or there is the null block alone
+    log, outcomes = WasteLog(divided, server.parts), Outcomes(stream.requests)
     with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
         serve(server, stream.requests, log, outcomes, cost_model, told)
     log.check()

@@ -10,14 +10,12 @@ from pathlib import Path
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.files.jsonl import Lines, numbered_lines, objects
+from pagesim.files.jsonl import BOM, Lines, numbered_lines, objects
 from pagesim.workload.request import Request, Workload
 from pagesim.workload.rows import MAX_ARRIVAL_S, Row, WorkloadError, number
 
 MAX_REQUESTS, MAX_HASH_IDS = 1_000_000, 10_000_000
 """The most that is kept of a file, a few hundred MB: a small gzipped file may hold many rows."""
-
-BOM = b"\xef\xbb\xbf"
 
 
 def load(

@@ -157,13 +157,47 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
     few = ("--slots", "40", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "4")
     chunks = ("--max-num-batched-tokens", "8", "--enable-chunked-prefill")
     swap = ("--preemption-mode", "swap", "--cpu-blocks", "40")
-    assert answer(capsys, "simulate", trace, *few, *chunks, *swap)["stuck"] == 1
-    assert run("simulate", trace, *few, *chunks, *swap) == 0
+    assert run("simulate", trace, *few, *chunks, *swap, "--json") == 1
+    assert json.loads(capsys.readouterr().out)["stuck"] == 1
+    assert run("simulate", trace, *few, *chunks, *swap) == 1
     told = capsys.readouterr().out
     assert (
         "paged: 1 requests wait forever, or behind one that does:\n  '1': it was swapped out"
         in told
     )
+
+
+@pytest.mark.parametrize("command", ["simulate", "waste"])
+def test_a_trace_is_not_blamed_for_what_an_option_says(
+    capsys: pytest.CaptureFixture[str], trace: Path, command: str
+) -> None:
+    for option in (("--gpu", "b200"), ("--tp", "3"), ("--watermark", "2"), ("--policy", "x")):
+        assert run(command, trace, *option) == 2
+        told = capsys.readouterr().err
+        assert trace.name not in told and told.count("\n") == 1
+
+
+def test_v1_takes_the_steps_of_its_api_server(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A prompt of 30,000 tokens, and one answer token: every iteration is a chunk."""
+    trace = tmp_path / "long.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,30000,1\n")
+    long = ("simulate", trace, "--model", "llama-3.1-8b", "--kv-gib", "9", "--max-len", "32768")
+    for gpu, policy, more, chunks in (
+        ("a100-80gb", "v1", (), 15),
+        ("l4", "v1", (), 15),
+        ("h100", "v1", (), 4),
+        ("h200", "v1", ("--no-enable-chunked-prefill",), 1),
+        ("h100", "v1", ("--max-num-batched-tokens", "3000"), 10),
+        ("h100", "paged", (), 1),
+        ("h100", "paged", ("--enable-chunked-prefill",), 59),
+        ("h100", "max", (), 1),
+    ):
+        value = answer(capsys, *long, "--gpu", gpu, "--policy", policy, *more)
+        assert (value["finished"], value["iterations"]) == (1, chunks), (gpu, policy, more)
+    value = answer(capsys, *long, "--gpu", "h100", "--compare", "v1")
+    assert (value["iterations"], value["compared"]["iterations"]) == (1, 4)
 
 
 @pytest.mark.parametrize("command", [waste, simulate])
@@ -210,12 +244,13 @@ def test_who_waits_forever_in_v1_is_named(
     trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,4,2\n0,90,2\n0,4,2\n")
     arguments = ("simulate", trace, "--policy", "v1", "--slots", "64", "--requests", out)
     why = "it needs 6 blocks for its 90 tokens, and the pool has 3"
-    value = answer(capsys, *arguments)
+    assert run(*arguments, "--json") == 1
+    value = json.loads(capsys.readouterr().out)
     assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
-    assert run(*arguments) == 0
+    assert run(*arguments) == 1
     told = capsys.readouterr().out
     assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in told
-    assert run("simulate", trace, "--compare", "v1", "--slots", "64") == 0
+    assert run("simulate", trace, "--compare", "v1", "--slots", "64") == 1
     assert capsys.readouterr().out.endswith(f"\n  '1': {why}\n")
     with out.open(newline="") as opened:
         rows = [(row["state"], row["why"]) for row in csv.DictReader(opened)]
@@ -344,7 +379,7 @@ def test_a_model_and_a_card_are_a_pool_and_a_clock(
         (["--model", "gpt-5"], "unknown preset 'gpt-5'"),
         (["--model", "opt-175b"], "the weights of opt-175b take 350 GB"),
         (["--model", "llama-3.1-8b", "--tp", "3"], "tp is 3, which does not divide the 32 heads"),
-        (["--pool", "7", "--kv-gib", "1"], "give one of --pool and --kv-gib"),
+        (["--pool", "7", "--kv-gib", "1"], "give one of pool and kv_gib"),
         (["--pool", "nowhere.json"], "--pool nowhere.json: must be a number of tokens, or"),
         (["--pool", "TRACE"], "must be a number of tokens, or"),
     ],

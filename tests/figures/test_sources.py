@@ -167,7 +167,7 @@ def test_sharing_of_recorded_samples(trace: Path) -> None:
 
 
 def test_a_timeline_of_v1_tells_what_the_simulation_counted() -> None:
-    """The null block is external, and what is cached and free is apart; a wait is not known."""
+    """The null block is in no share, and what is cached and free is apart; a wait is not known."""
     requests = [Request(str(i), 0.0, 1024, 40, (7, i)) for i in range(4)]
     for window in (None, 200):
         run = simulate(
@@ -179,7 +179,8 @@ def test_a_timeline_of_v1_tells_what_the_simulation_counted() -> None:
         assert len(steps) == run.iterations > 40
         for part in ("token", "internal", "cached", "batch"):
             assert log.column(part)[steps].tolist() == run.waste.column(part).tolist(), part
-        assert set(log.column("external")) == {16}
+        assert set(log.column("external")) == {0}
+        assert log.pool == run.waste.pool == 1600 - 16
         assert max(log.column("cached")) > 0
 
 

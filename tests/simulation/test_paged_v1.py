@@ -22,7 +22,8 @@ from pagesim.simulation import (
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.simulation.serving import Step, serve
 from pagesim.simulation.waste import WasteLog
-from pagesim.v1 import CacheConfig, SchedulerConfig
+from pagesim.v1 import CacheConfig, KVCacheManager, SchedulerConfig
+from pagesim.v1 import Request as V1Request
 from pagesim.workload import Request, request
 from tests.simulation.test_what_a_step_costs import PER_HASH, some_requests
 
@@ -149,11 +150,34 @@ def test_every_slot_and_every_token_of_every_step() -> None:
     assert min(ends.values()) > 20, ends
 
 
-def test_the_null_block_is_external_and_the_rest_can_be_used() -> None:
+def test_the_pool_that_is_divided_is_without_the_null_block() -> None:
     run = v1([Request("a", 0.0, 40, 3)], 16 * 6 + 5, {}, block_size=16)
     first = run.waste.at(0)
-    assert (first.token, first.internal, first.external) == (40, 8, 16 + 5)
-    assert (first.cached, first.free) == (0, 3 * 16 - 8 + 8 - 16)  # 5 blocks are usable, 3 held
+    assert (first.token, first.internal, first.external) == (40, 8, 5)  # 5 are in no block
+    assert (first.cached, first.free) == (0, 2 * 16)  # 5 blocks are usable, 3 held
+    assert run.waste.pool == 16 * 5 + 5 and run.pool.slots == 16 * 6 + 5
+
+
+@pytest.mark.parametrize("fast_forward", [True, False])
+def test_the_share_that_is_held_is_the_usage_of_the_manager(fast_forward: bool) -> None:
+    """Three of seven blocks, and 0.33.0's own share of them."""
+    manager = KVCacheManager(8, 16, 2048)
+    request = V1Request("a", list(range(40)), block_size=16, max_tokens=3)
+    manager.allocate_slots(request, 40)
+    held = 100 * manager.usage
+    assert held == pytest.approx(100 * 3 / 7)
+    run = v1([Request("a", 0.0, 40, 3)], 16 * 8, {}, fast_forward=fast_forward)
+    for means in (run.waste.mean(0.0), run.waste.time_mean(0.0)):
+        assert means["token"] + means["internal"] == pytest.approx(held)
+        assert means["external"] == 0.0
+    rows = {row[0]: row[1:3] for row in run.compare(run).rows}
+    assert rows["% held"] == pytest.approx((held, held))
+
+
+@pytest.mark.parametrize("fast_forward", [True, False])
+def test_a_pool_of_the_null_block_alone_serves_nobody(fast_forward: bool) -> None:
+    run = v1([Request("a", 0.0, 4, 3)], 16, {}, fast_forward=fast_forward)
+    assert (run.requests.num_stuck, run.iterations, run.summary()["waste"]) == (1, 0, None)
 
 
 def test_cached_blocks_outlive_their_request_and_are_found_again() -> None:

@@ -73,6 +73,14 @@ def test_goodput_counts_who_is_served_in_time() -> None:
     assert run.goodput(ttft=1.2, tpot=1.0) == 0
 
 
+@pytest.mark.parametrize(("ttft", "good"), [(1.0, 1), (math.nextafter(1.0, 0), 0), (1.5, 3)])
+def test_a_request_that_takes_all_of_its_limit_is_served_in_time(ttft: float, good: int) -> None:
+    run = served(*THREE)
+    assert run.goodput(ttft=ttft) == pytest.approx(good / run.seconds)
+    assert run.goodput(tpot=5 / 3) == pytest.approx(3 / run.seconds)
+    assert run.goodput(tpot=math.nextafter(5 / 3, 0)) == pytest.approx(2 / run.seconds)
+
+
 @pytest.mark.parametrize(
     ("limits", "error"),
     [

@@ -50,7 +50,8 @@ class Cells(Sequence[Cell]):
     """The cells of a grid in order, each made on demand: a million cost no memory.
 
     The last name of a mapping changes fastest, as in nested loops. UsageError for an empty grid;
-    UsageError or TypeError names a key and a value that JSON cannot hold.
+    UsageError or TypeError names a key and a value that JSON cannot hold. ``num_cells`` may be more
+    than ``len`` can say.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -58,15 +59,15 @@ class Cells(Sequence[Cell]):
         self._cells: list[Cell] = []
         if isinstance(grid, Mapping):
             self._lists = {name: _values(name, values) for name, values in grid.items()}
-            self._length = math.prod(map(len, self._lists.values())) if self._lists else 0
+            self.num_cells = math.prod(map(len, self._lists.values())) if self._lists else 0
         else:
             self._cells = [_checked(number, cell) for number, cell in enumerate(_listed(grid))]
-            self._length = len(self._cells)
-        if not self._length:
+            self.num_cells = len(self._cells)
+        if not self.num_cells:
             raise UsageError("the grid has no cells: give at least one name with one value")
 
     def __len__(self) -> int:
-        return self._length
+        return self.num_cells
 
     @overload
     def __getitem__(self, index: int) -> Cell: ...
@@ -74,8 +75,8 @@ class Cells(Sequence[Cell]):
     def __getitem__(self, index: slice) -> list[Cell]: ...
     def __getitem__(self, index: int | slice) -> Cell | list[Cell]:
         if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(self._length))]
-        rest = range(self._length)[index]
+            return [self[at] for at in range(*index.indices(self.num_cells))]
+        rest = range(self.num_cells)[index]
         if self._cells:
             return dict(self._cells[rest])
         cell: Cell = {}

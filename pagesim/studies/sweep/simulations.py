@@ -12,20 +12,26 @@ def simulate_cell(**cell: Any) -> dict[str, Any]:
 
     ``workload`` is the path of a trace, or ``{"name": "sharegpt_like", "n": 500, "seed": 0}``: a
     function of ``pagesim.workload`` and its keywords, and with ``first`` only that many of its
-    requests. ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``pool`` is a number of slots,
-    or the keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other
-    keywords are those of ``simulate``.
+    requests. ``policy`` may be an engine: "paged" is V0, "v1" is V1. ``model``, ``gpu``, ``tp`` and
+    ``kv_gib`` name a machine, as for `pagesim simulate`; or ``pool`` is a number of slots, or the
+    keywords of ``Pool.for_model``: ``{"model": "opt-13b", "kv_gib": 12}``. All other keywords are
+    those of ``simulate``.
     """
     from pagesim.simulation import simulate
+    from pagesim.simulation.machine import NAMES, Machine
     from pagesim.sizing import Pool
 
     if "workload" not in cell:
         raise UsageError("a cell needs a workload: a path, or a dict with a name and keywords")
     options = dict(cell)
     workload = _workload(options.pop("workload"))
-    if isinstance(options.get("pool"), dict):
-        options["pool"] = Pool.for_model(**options["pool"])
-    summary: dict[str, Any] = simulate(workload, **{"progress": False} | options).summary()
+    pool = options.pop("pool", None)
+    if pool is not None:
+        pool = Pool.for_model(**pool) if isinstance(pool, dict) else Pool(pool)
+    machine = Machine.of(**{name: options.pop(name, None) for name in NAMES}, pool=pool)
+    policy = options.pop("policy", "paged")
+    means = {"progress": False} | machine.keywords(policy, options)
+    summary: dict[str, Any] = simulate(workload, policy=policy, **means).summary()
     return summary
 
 

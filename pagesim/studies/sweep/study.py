@@ -14,6 +14,9 @@ from pagesim.studies.sweep.output import SweepFile
 from pagesim.studies.sweep.runner import Runner
 from pagesim.studies.sweep.simulations import simulate_cell
 
+MOST = 1_000_000
+"""The most cells of a sweep: the file's header needs all of them, and all results are kept."""
+
 
 class Sweep:
     """The cells of a grid and their results so far; made by ``sweep``.
@@ -127,9 +130,9 @@ def sweep(
     """Run ``function(**cell)`` on every cell of ``grid``, locally or on a cluster, resumably.
 
     ``grid`` maps names to lists of values, and the cells are all combinations, the last name
-    changing fastest; or it is a list of dicts, one per cell. ``function`` returns a
-    JSON-serialisable dict; by default each cell is a simulation (``simulate_cell``). Nothing runs
-    before the first loop over the result, or its ``run()``:
+    changing fastest; or it is a list of dicts, one per cell; `MOST` cells at most. ``function``
+    returns a JSON-serialisable dict; by default each cell is a simulation (``simulate_cell``).
+    Nothing runs before the first loop over the result, or its ``run()``:
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> def area(width: int, height: int) -> dict[str, int]:
@@ -171,5 +174,9 @@ def sweep(
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
     cells = Cells(grid)
+    if cells.num_cells > MOST:
+        raise UsageError(
+            f"the grid has {cells.num_cells:,} cells, more than the {MOST:,} of a sweep: divide it"
+        )
     file = None if out is None else SweepFile(out, function, cells)
     return Sweep(cells, function, executor, file, progress, in_flight)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from pagesim import UsageError
 from pagesim.studies.sweep import sweep
 from pagesim.studies.sweep.cells import Cells, check_json
+from pagesim.studies.sweep.study import MOST
 
 pytestmark = pytest.mark.ch01
 
@@ -48,6 +51,17 @@ def test_a_grid_of_many_cells_is_made_at_once() -> None:
     assert len(cells) == 2 * 10**8
     assert cells[2 * 10**8 - 1] == {"seed": 9_999, "size": 9_999, "policy": "paged"}
     assert cells[3] == {"seed": 0, "size": 1, "policy": "paged"}
+
+
+@pytest.mark.parametrize("zeros", [11, 20])
+def test_more_cells_than_a_sweep_may_have_are_refused_at_once(zeros: int, tmp_path: Path) -> None:
+    lists = {str(i): range(10) for i in range(zeros)}
+    started = time.perf_counter()
+    with pytest.raises(UsageError, match=f"{10**zeros:,} cells, more than the {MOST:,}"):
+        sweep(lists, out=tmp_path / "study.jsonl")
+    assert time.perf_counter() - started < 1
+    assert not list(tmp_path.iterdir())
+    assert len(sweep({str(i): range(10) for i in range(6)})) == 10**6 == MOST
 
 
 def test_the_cells_are_copies() -> None:

@@ -1,0 +1,178 @@
+"""`pagesim compare` of what `pagesim simulate` wrote: two results in a table."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagesim.simulation import simulate
+from pagesim.workload import load
+from tests.commands.runs import SMALL, answer, run, written
+
+pytestmark = pytest.mark.ch01
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Results of two policies, and other files that commands write or read."""
+    folder = tmp_path_factory.mktemp("files")
+
+    def said(out: str, *arguments: str | Path) -> None:
+        with redirect_stdout(io.StringIO()) as told:
+            assert run(*arguments, "--json") == 0
+        (folder / out).write_text(told.getvalue())
+
+    trace, grid = written(folder), folder / "grid.json"
+    for policy in ("paged", "v1"):
+        outs = ("--requests", folder / f"{policy}.csv", "--record", folder / f"{policy}.jsonl.gz")
+        said(f"{policy}.json", "simulate", trace, *SMALL, "--policy", policy, *outs)
+    value = json.loads((folder / "v1.json").read_text())
+    (folder / "indented.json").write_text(json.dumps(value, indent=2))
+    grid.write_text(json.dumps({"workload": [str(trace)], "pool": [999]}))
+    said("sweep.json", "sweep", grid, "-o", folder / "study.jsonl")
+    said("size.json", "size", "--model", "qwen2-1.5b", "--memory", "64MiB")
+    said("play.json", "play", folder / "v1.jsonl.gz", "-o", folder / "page.html")
+    (folder / "junk.txt").write_bytes(b"\xff\x00{")
+    return {file.name: file for file in folder.iterdir()} | {
+        "VLLM": DATA / "block_table-edge-106.jsonl.gz"
+    }
+
+
+def test_two_summaries_are_the_table_of_their_runs(
+    capsys: pytest.CaptureFixture[str], files: dict[str, Path]
+) -> None:
+    one, other = (
+        simulate(
+            load(files["trace.csv"]), policy=policy, pool=1000, max_model_len=256, progress=False
+        )
+        for policy in ("paged", "v1")
+    )
+    expected = [list(row) for row in one.compare(other).rows]
+    for second in ("v1.json", "indented.json"):
+        value = answer(capsys, "compare", files["paged.json"], files[second])
+        assert value["measures"] == expected
+        assert value["names"] == ["paged.json", second]
+    titles = ("--titles", "V0", "a long title for V1")
+    assert run("compare", files["paged.json"], files["v1.json"], *titles) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["V0", "a", "long", "title", "for", "V1", "ratio"]
+    assert len({len(line) for line in lines}) == 1 and len(lines) == 1 + len(expected)
+
+
+def test_rows_of_requests_give_what_the_summary_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: dict[str, Path]
+) -> None:
+    for policy in ("paged", "v1"):
+        rows, said = files[f"{policy}.csv"], files[f"{policy}.json"]
+        measures = answer(capsys, "compare", rows, said)["measures"]
+        assert len(measures) == 14
+        for name, of_rows, of_summary, _ in measures:
+            assert of_rows == pytest.approx(of_summary), name
+    spreadsheet = tmp_path / "marked.csv"  # as some write UTF-8
+    spreadsheet.write_bytes(b"\xef\xbb\xbf" + files["v1.csv"].read_bytes())
+    measures = answer(capsys, "compare", spreadsheet, files["v1.csv"])["measures"]
+    assert len(measures) == 14 and all(first == second for _, first, second, _ in measures)
+
+
+def test_what_is_not_finished_is_in_no_latency(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    trace, out = tmp_path / "never.csv", tmp_path / "requests.csv"
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,90,2\n0,4,2\n0,99,9\n")
+    command = ("simulate", trace, "--policy", "v1", "--slots", "64", "--max-len", "100")
+    assert run(*command, "--requests", out, "--json") == 1
+    (tmp_path / "s.json").write_text(capsys.readouterr().out)
+    measures = answer(capsys, "compare", out, tmp_path / "s.json")["measures"]
+    assert {name: [a, b] for name, a, b, _ in measures} == {
+        name: [a, a] for name, a, _, _ in measures
+    }
+    assert [row[1] for row in measures[:4]] == [3, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("paged.json", "trace.csv", "a trace of requests"),
+        ("trace.csv", "trace.csv", "a trace of requests"),
+        ("paged.json", "v1.jsonl.gz", "a recorded run"),
+        ("v1.jsonl.gz", "paged.csv", "the requests of a run"),
+        ("v1.jsonl.gz", "VLLM", "a recording of vLLM"),
+        ("study.jsonl", "paged.json", "the output of pagesim sweep"),
+        ("paged.json", "sweep.json", "the answer of pagesim sweep"),
+        ("paged.json", "size.json", "the output of pagesim size"),
+        ("page.html", "page.html", "a page"),
+        ("paged.json", "junk.txt", "junk.txt"),
+        ("junk.txt", "v1.jsonl.gz", "--out"),
+        ("v1.jsonl.gz", "v1.jsonl.gz", "--out"),
+    ],
+)
+def test_another_file_is_told_what_it_is(
+    capsys: pytest.CaptureFixture[str],
+    files: dict[str, Path],
+    first: str,
+    second: str,
+    said: str,
+) -> None:
+    assert run("compare", files[first], files[second]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and said in err
+
+
+def test_two_results_make_no_page(
+    capsys: pytest.CaptureFixture[str], files: dict[str, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.html"
+    assert run("compare", files["paged.json"], files["v1.json"], "-o", out) == 2
+    assert "--out" in capsys.readouterr().err and not out.exists()
+
+
+@pytest.mark.parametrize("path", [("latency",), ("waste",), ("waste", "token"), ("finished",)])
+@pytest.mark.parametrize(
+    "junk", ["x", [1], {}, True, None, 1e999, pytest.param(10**400, id="huge")]
+)
+def test_a_damaged_summary_is_a_line(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    files: dict[str, Path],
+    path: tuple[str, ...],
+    junk: Any,
+) -> None:
+    value = json.loads(files["v1.json"].read_text())
+    inside = value
+    for name in path[:-1]:
+        inside = inside[name]
+    inside[path[-1]] = junk
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text(json.dumps(value))
+    code = run("compare", files["v1.json"], damaged)
+    out, err = capsys.readouterr()
+    assert code in (0, 2)
+    if code:
+        assert err.count("\n") == 1 and damaged.name in err
+    else:
+        assert junk in ({}, None) and out
+
+
+@pytest.mark.parametrize("cell", ["ttft_s", "preemptions", "state"])
+def test_damaged_rows_are_a_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: dict[str, Path], cell: str
+) -> None:
+    head, first, *rest = files["v1.csv"].read_text().splitlines()
+    cells = first.split(",")
+    cells[head.split(",").index(cell)] = "x"
+    damaged = tmp_path / "damaged.csv"
+    damaged.write_text("\n".join([head, ",".join(cells), *rest]))
+    code = run("compare", damaged, files["v1.json"])
+    told = capsys.readouterr()
+    if cell == "state":  # then it is neither finished, nor stuck, nor ignored
+        assert code == 0
+        assert [*map(str.split, told.out.splitlines())][2][:3] == ["finished", "39", "40"]
+    else:
+        assert code == 2 and told.err.count("\n") == 1 and damaged.name in told.err

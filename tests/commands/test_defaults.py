@@ -1,0 +1,73 @@
+"""What `--help` says of every option of every command: what it is where it is not given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from pagesim.cli import SETTINGS, cli
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE
+from pagesim.simulation import Limits, Paged, PagedV1
+from pagesim.simulation.limits import CHUNK
+
+pytestmark = pytest.mark.ch01
+
+NOTHING = {
+    "compare": {"out"},
+    "generate": {"prompts"},
+    "replay": {"part"},
+    "simulate": {"compare"},
+    "size": {"model", "memory", "gpu_memory", "peak", "swap_space", "num_gpu_blocks_override"},
+    "waste": {"preset"},
+}
+"""Options that ask for something more, or one of several that must be given."""
+
+
+def options() -> Iterator[tuple[str, click.Option, str]]:
+    """Every option with its command and its line of help."""
+    commands = list(cli.commands.items())
+    for name, command in commands:
+        if isinstance(command, click.Group):
+            commands += [(f"{name} {each}", one) for each, one in command.commands.items()]
+        context = click.Context(command, info_name=name, show_default=SETTINGS["show_default"])
+        for option in command.params:
+            if isinstance(option, click.Option):
+                record = option.get_help_record(context)
+                assert record is not None
+                yield name, option, record[1]
+
+
+def test_every_default_is_told() -> None:
+    told = 0
+    for command, option, text in options():
+        is_switch = option.is_flag and not option.secondary_opts  # off unless it is given
+        is_file = option.type in (INPUT_FILE, OUTPUT_FILE)
+        if is_switch or is_file or option.required or option.name in NOTHING.get(command, ()):
+            continue
+        assert "[default: " in text, (command, option.name)
+        told += 1
+    assert told > 60
+
+
+@pytest.mark.parametrize("command", ["simulate", "waste"])
+def test_the_defaults_told_are_those_of_the_policies(command: str) -> None:
+    said = {
+        option.name: text.split("[default: ")[-1] for of, option, text in options() if of == command
+    }
+    assert said["policy"].startswith("paged]")
+    for engine, name in ((Paged(), "paged"), (PagedV1(), "v1")):
+        for field in ("watermark", "block_size"):
+            value = str(getattr(engine, field))
+            assert said[field].startswith(f"{value}]") or f"{value} for {name}" in said[field]
+        for field in ("enable_prefix_caching", "enable_chunked_prefill"):
+            assert f"{'on' if getattr(engine, field) else 'off'} for {name}" in said[field]
+    assert said["scheduler_reserve_full_isl"].startswith("on]")
+    assert said["num_cpu_blocks"].startswith("0]") and said["samples"].startswith("1]")
+    assert said["sliding_window"].startswith("none]")
+    for gpu in ("a100-80gb", "h100"):
+        limits = Limits.of_server(gpu)
+        assert str(limits.budget) in said["max_num_batched_tokens"]
+        assert str(limits.max_num_seqs) in said["max_num_seqs"]
+    assert str(CHUNK) in said["max_num_batched_tokens"]
