@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 import pagesim
 from pagesim.exercises.grading import sandbox, wire
+from pagesim.exercises.guard import MAX_PRINTED
 
 START_SECONDS = 60.0
 """For Python and the libraries to be loaded, on a machine that is busy."""
@@ -75,9 +76,10 @@ class Process:
         """The answer to a request; EndedError when the process gives none in this time."""
         self._asked += 1
         reply = self._exchange({**request, "id": self._asked}, seconds)
-        if reply.get("id") != self._asked or type(reply.get("problem")) is not str:
+        told = {name: reply.get(name, "") for name in ("problem", "printed")}
+        if reply.get("id") != self._asked or {*map(type, told.values())} != {str}:
             raise EndedError(f"{_NOT_AN_ANSWER}.")
-        return reply
+        return reply | {name: text[:MAX_PRINTED] for name, text in told.items()}
 
     def close(self) -> None:
         """End it and all that it started, and remove its folder."""
