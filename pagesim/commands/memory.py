@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import BadInput, Count
+from pagesim.commands.common import BadInput, Count, NamedInput
 from pagesim.errors import UsageError
 from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1, Roofline
 from pagesim.sizing import Pool
@@ -36,6 +36,7 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--pool",
             "--slots",
             "slots",
+            type=NamedInput(),
             help="Tokens in the pool; or the output of pagesim size --json: a file, or - (stdin).",
         ),
         click.option("--model", help="The name of a known model, like llama-3.1-8b."),
