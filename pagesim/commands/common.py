@@ -74,7 +74,10 @@ def answering(line: str) -> Callable[[Callable[..., Answer]], click.Command]:
         @click.pass_context
         def run(context: click.Context, /, as_json: bool, **options: Any) -> None:
             _check_outputs(context.command.params, options)
-            answer = function(**options)
+            try:
+                answer = function(**options)
+            except UsageError as error:
+                raise BadInput(str(error)) from error
             click.echo(json.dumps(answer.value) if as_json else answer.text)
             context.exit(0 if answer.ok else 1)
 
