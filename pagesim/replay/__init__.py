@@ -16,7 +16,7 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
-from pagesim.errors import UsageError
+from pagesim.errors import UsageError, shortened
 from pagesim.files.jsonl import numbered_objects
 from pagesim.replay.block_layer import (
     BlockManagerPlayer,
@@ -53,6 +53,9 @@ IGNORED = ("i", "op", "args", "state_after_error")
 class TraceError(ValueError):
     """The file is not a recording or is damaged; the message names the file, the line and why."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
@@ -81,7 +84,7 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
     lines = numbered_objects(name, TraceError)
     header = next(lines, (1, {}))[1]
     players = _chosen(PLAYERS, header, "format", name)
-    kind, player = header["kind"], _chosen(players, header, "kind", name)()
+    player, kind = _chosen(players, header, "kind", name)(), str(header["kind"])
     if record_runs and not player.has_pages:
         raise TraceError(f"{name}: a {kind} alone has no pages to play: omit -o")
     equal = total = 0
@@ -139,7 +142,7 @@ def _compare(
     if difference is None:
         return None
     why = f" ({error})" if error and "error" not in expected else ""
-    return f"{where} op#{operation.get('i')} {op}{difference}{why}"
+    return shortened(f"{where} op#{operation.get('i')} {op}{difference}{why}")
 
 
 def _name_of(raised: Exception, expected: dict[str, Any]) -> str:

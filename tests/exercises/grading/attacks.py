@@ -1,8 +1,8 @@
 """What hostile submissions try, as the body of a function that is given a victim.
 
-Those on the world outside end with "done", or are stopped by an exception. ``victim`` has a process
-(``pid``), a file of another submission (``file``), an empty folder (``folder``), a port that listens
-(``port``).
+Those on the world outside end with "done", or are stopped by an exception. ``victim`` has a
+process (``pid``), a file of another submission (``file``), an empty folder (``folder``), a port
+that listens (``port``).
 """
 
 from __future__ import annotations
