@@ -46,31 +46,41 @@ class Process:
     def __init__(
         self, imports: Sequence[str] = (), layers: Collection[str] = sandbox.LAYERS
     ) -> None:
-        self._folder = tempfile.mkdtemp(prefix="pagesim-grade-")
-        settings = {
-            "path": [str(_ROOT), *(p for p in sys.path if os.path.isabs(p))],
-            "readable": [*_readable(), self._folder],
-            "imports": list(imports),
-            "layers": list(layers),
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-B", "-X", "utf8", "-c", _BEGIN, json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-            env=_environment(self._folder),
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._cases = cast(BinaryIO, self._process.stdin)
-        self._answers = cast(BinaryIO, self._process.stdout)
-        self._asked = 0
-        try:
+        with contextlib.ExitStack() as undo:  # also where Ctrl-C comes while it starts
+            self._folder = tempfile.mkdtemp(prefix="pagesim-grade-")
+            undo.callback(self._remove)
+            settings = {
+                "path": [str(_ROOT), *(p for p in sys.path if os.path.isabs(p))],
+                "readable": [*_readable(), self._folder],
+                "imports": list(imports),
+                "layers": list(layers),
+            }
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-s",
+                    "-B",
+                    "-X",
+                    "utf8",
+                    "-c",
+                    _BEGIN,
+                    json.dumps(settings),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=self._folder,
+                env=_environment(self._folder),
+                start_new_session=True,
+            )
+            undo.callback(self.close)
+            assert self._process.stdin is not None and self._process.stdout is not None
+            self._cases = cast(BinaryIO, self._process.stdin)
+            self._answers = cast(BinaryIO, self._process.stdout)
+            self._asked = 0
             self.taken: list[str] = self._exchange(None, START_SECONDS)["taken"]
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
     def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
         """The answer to a request; EndedError when the process gives none in this time."""
@@ -86,6 +96,9 @@ class Process:
         self._kill()
         with contextlib.suppress(OSError):
             self._process.communicate(timeout=10)
+        self._remove()
+
+    def _remove(self) -> None:
         with contextlib.suppress(OSError, RecursionError):
             shutil.rmtree(self._folder)
 
