@@ -228,3 +228,5 @@ def test_a_message_is_short_whatever_was_given(capsys: pytest.CaptureFixture[str
     assert run("replay", "--" + "x" * 100_000) == 2
     err = capsys.readouterr().err
     assert err.startswith("pagesim: ") and len(err) <= len("pagesim: \n") + errors.MOST
+    whole = "x" * errors.MOST
+    assert errors.shortened(whole) == whole and len(errors.shortened(whole + "x")) < errors.MOST

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,10 +174,18 @@ def test_no_output_is_an_input(
 
 
 @pytest.mark.parametrize("name", ["config.json", "new.jsonl.gz"])
-def test_the_package_s_own_model_is_an_input(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_package_s_own_model_is_an_input(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     import kernels
 
-    out = Path(kernels.__file__).parent / "tiny_llm" / "walk" / name
+    own = Path(kernels.__file__).parent
+    out = tmp_path / "tiny_llm" / "walk" / name
+    shutil.copytree(own / "tiny_llm" / "walk", out.parent)
+    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "__init__.py"))
     before = seen(out.parent)
     with pytest.raises(SystemExit) as left:
         cli.main(["generate", "walk", "--prompt", "k>c;?k", "--record", str(out)])

@@ -130,8 +130,8 @@ LONG = "a" * 100_000
         [HEADER, OP | {"args": {LONG: 1}}],
         [HEADER, OP | {"op": "free", "args": {"table": LONG}}],
         [HEADER, OP | {LONG: 1}],
-        [HEADER, OP | {"ret": LONG}],
-        [HEADER, OP | {"error": LONG}],
+        [HEADER, OP | {"state": LONG}],
+        [HEADER, {"error": LONG} | OP],
     ],
 )
 def test_a_message_is_short_whatever_the_file_holds(tmp_path: Path, lines: list[dict]) -> None:

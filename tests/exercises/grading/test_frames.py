@@ -55,7 +55,18 @@ def test_a_hostile_frame_is_read_and_judged_in_no_time(name: str) -> None:
         assert judged.problem or (judged.value != "None" and len(judged.value) < 100_000)
 
 
+def nested(depth: int) -> list[Any]:
+    """One value within ``depth`` others: of each kind that holds others."""
+    a_list: Any = 0
+    a_tuple, in_values, in_keys = a_list, a_list, a_list
+    for _ in range(depth):
+        a_list, a_tuple, in_values = [a_list], (a_tuple,), {0: in_values}
+        in_keys = frozenset({in_keys})
+    return [a_list, a_tuple, in_values, in_keys]
+
+
 def test_what_may_be_sent_is_read_and_what_may_not_is_not_sent() -> None:
+    deep, deeper = nested(wire.MAX_DEPTH), nested(wire.MAX_DEPTH + 1)
     rows = [[1] * 9] * (wire.MAX_ITEMS // 10 - 1)
     for value in (
         rows,
@@ -63,20 +74,18 @@ def test_what_may_be_sent_is_read_and_what_may_not_is_not_sent() -> None:
         [10**wire.MAX_DIGITS - 1, 1 - 10**wire.MAX_DIGITS],
         set(range(wire.MAX_MEMBERS)),
         {frozenset({(1, "a")}), 2.5},
+        *deep,
     ):
         stream = io.BytesIO()
         wire.send(stream, {"value": value})
         stream.seek(0)
         assert wire.receive(stream) == {"value": value}
-    deep: Any = []
-    for _ in range(wire.MAX_DEPTH + 1):
-        deep = [deep]
     for value, words in (
         ([rows, rows], f"more than {wire.MAX_ITEMS} values"),
         (set(range(wire.MAX_MEMBERS + 1)), f"a set of {wire.MAX_MEMBERS + 1}"),
         ({k: 0 for k in range(wire.MAX_MEMBERS + 1)}, f"a dict of {wire.MAX_MEMBERS + 1}"),
         (-(10**wire.MAX_DIGITS), f"{wire.MAX_DIGITS} are allowed"),
-        (deep, f"more than {wire.MAX_DEPTH} lists"),
+        *((value, f"more than {wire.MAX_DEPTH} lists") for value in deeper),
         ("x" * wire.MAX_FRAME, f"{wire.MAX_FRAME} are allowed"),
     ):
         stream = io.BytesIO()
@@ -94,16 +103,19 @@ def test_no_two_numbers_that_may_be_sent_have_one_hash() -> None:
 
 
 @pytest.mark.parametrize(("told", "accepted"), [("x" * 10**6, True), (["x"], False), (1, False)])
-@pytest.mark.parametrize("name", ["problem", "printed"])
+@pytest.mark.parametrize("name", ["problem", "printed", "both"])
 def test_what_is_told_beside_an_answer_is_text_of_bounded_length(
     name: str, told: Any, accepted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = {"id": 1, "problem": "", "printed": "", name: told}
+    said = {"id": 1, "problem": told, "printed": told}
+    if name != "both":
+        said |= {"problem": "", "printed": "", name: told}
     process = object.__new__(Process)
     process._asked = 0
     monkeypatch.setattr(process, "_exchange", lambda *_: said, raising=False)
     if accepted:
-        assert process.ask(1.0)[name] == "x" * MAX_PRINTED
+        told = process.ask(1.0)
+        assert {told["problem"], told["printed"]} - {""} == {"x" * MAX_PRINTED}
     else:
         with pytest.raises(EndedError, match="something else"):
             process.ask(1.0)
