@@ -27,6 +27,7 @@ from pagesim.commands.simulate import simulate
 from pagesim.commands.size import size
 from pagesim.commands.sweep import sweep
 from pagesim.commands.waste import waste
+from pagesim.errors import shortened
 from pagesim.starting import INTERRUPTED, started
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    click.echo(f"pagesim: {message}", err=True)
+    click.echo(f"pagesim: {shortened(message)}", err=True)
     sys.exit(code)
 
 

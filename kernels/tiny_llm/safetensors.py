@@ -27,6 +27,9 @@ MAX_HEADER = 2**24
 class CheckpointError(ValueError):
     """A folder or file cannot be read as a model; the message names file, part and value."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= 1_000 else f"{message[:997]}...")
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -31,7 +31,15 @@ class Count(click.IntRange):
         return number
 
 
+class NamedInput(click.types.StringParamType):
+    """Text that may name a file or folder that is read; ``where`` makes its path of the text."""
+
+    def __init__(self, where: Callable[[str], Path] = Path) -> None:
+        self.where = where
+
+
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+INPUT_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
@@ -93,24 +101,24 @@ def blaming(file: Path, *errors: type[Exception]) -> Iterator[None]:
 
 
 def _check_outputs(parameters: list[click.Parameter], options: dict[str, Any]) -> None:
+    """Before any work, refuse an output that cannot be written, is an input or another output."""
+    given = {
+        one: options[one.name] for one in parameters if options.get(one.name or "") is not None
+    }
+    outs = [one for one in given if one.type is OUTPUT_FILE]
     inputs: list[Path] = []
-    for one in parameters:
-        if one.type is INPUT_FILE and (given := options[one.name or ""]) is not None:
-            inputs += given if isinstance(given, tuple) else [given]
+    for one, value in given.items() if outs else ():
+        if one.type in (INPUT_FILE, INPUT_FOLDER):
+            inputs += value if isinstance(value, tuple) else [value]
+        elif isinstance(one.type, NamedInput):
+            inputs.append(one.type.where(value))
     outputs: dict[str, str] = {}
-    for one in parameters:
-        if one.type is OUTPUT_FILE and (out := options[one.name or ""]) is not None:
-            option = max(one.opts, key=len)
-            check_out(option, out, *inputs)
-            other = outputs.setdefault(os.path.realpath(out), option)
-            if other != option and (out.is_file() or not out.exists()):
-                raise BadInput(f"{option}: {out} is also {other}: name another file")
-
-
-def check_out(option: str, out: Path | None, *inputs: Path) -> None:
-    """Before any work, refuse an output that cannot be written or is one of the inputs."""
-    if out is not None:
+    for one in outs:
+        out, option = given[one], max(one.opts, key=len)
         try:
             check_output(out, *inputs)
         except UsageError as error:
             raise BadInput(f"{option}: {error}") from error
+        other = outputs.setdefault(os.path.realpath(out), option)
+        if other != option and (out.is_file() or not out.exists()):
+            raise BadInput(f"{option}: {out} is also {other}: name another file")

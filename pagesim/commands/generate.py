@@ -17,6 +17,7 @@ from pagesim.commands.common import (
     Answer,
     BadInput,
     Count,
+    NamedInput,
     answering,
     blaming,
 )
@@ -26,8 +27,14 @@ MAX_PROMPTS = 2**26
 """The most bytes of a file of prompts: it may have no end."""
 
 
+def _folder(model: str) -> Path:
+    from pagesim.generation.setup import folder_of
+
+    return folder_of(model)
+
+
 @answering("pagesim generate walk --prompt 'a>k;k>c;c>.;?a' --record run.jsonl.gz")
-@click.argument("model")
+@click.argument("model", type=NamedInput(_folder))
 @click.option("--prompt", "prompts", multiple=True, help="A prompt; may be repeated.")
 @click.option("--prompt-file", type=INPUT_FILE, help="A prompt on each line.")
 @click.option("--engine", type=click.Choice(["v0", "v1"]), default="v0", help="vLLM's engine.")

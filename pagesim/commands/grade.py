@@ -7,22 +7,22 @@ from pathlib import Path
 import click
 
 from pagesim.commands.common import (
+    INPUT_FOLDER,
     OUTPUT_FILE,
     Answer,
     BadInput,
     Count,
     answering,
     blaming,
-    check_out,
 )
 
 
 @answering("pagesim grade submitted --jobs 4 --csv marks.csv")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR", type=INPUT_FOLDER)
 @click.option("--jobs", type=Count(), default=1, show_default=True, help="Files graded at a time.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the hidden cases.")
 @click.option("--csv", "table", type=OUTPUT_FILE, help="Also write a table for a spreadsheet.")
-def grade(folder: str, jobs: int, seed: int, table: Path | None) -> Answer:
+def grade(folder: Path, jobs: int, seed: int, table: Path | None) -> Answer:
     """Grade the submissions in DIR on hidden cases.
 
     DIR has a notebook or a .py file for each student, or a folder with several. Outputs in the
@@ -35,8 +35,7 @@ def grade(folder: str, jobs: int, seed: int, table: Path | None) -> Answer:
     from pagesim.exercises.grading import grade as grade_all
     from pagesim.files import replacing
 
-    check_out("--csv", table)
-    with blaming(Path(folder)):
+    with blaming(folder):
         report = grade_all(folder, jobs=jobs, seed=seed, progress=None)
     if not report.students:
         raise BadInput(f"{folder} has no notebook, no .py file and no student's folder")

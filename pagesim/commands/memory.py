@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import BadInput, Count
+from pagesim.commands.common import BadInput, Count, NamedInput
 from pagesim.errors import UsageError
 from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1
 from pagesim.simulation.limits import GPU
@@ -38,6 +38,7 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--pool",
             "--slots",
             "slots",
+            type=NamedInput(),
             help="Tokens in the pool; or the output of pagesim size --json: a file, or - (stdin).  "
             f"[default: as --kv-gib; {PAPER_POOL.slots} if no machine is named]",
         ),

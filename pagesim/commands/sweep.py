@@ -7,15 +7,12 @@ from pathlib import Path
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, Answer, answering, blaming, check_out
-
-RESUMED = click.Path(dir_okay=False, writable=True, path_type=Path)
-"""An output that may exist: the sweep itself refuses a file that is not a sweep's."""
+from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming
 
 
 @answering("pagesim sweep grid.json -o study.jsonl")
 @click.argument("grid", type=INPUT_FILE)
-@click.option("-o", "--out", type=RESUMED, required=True, help="A JSON line for every cell.")
+@click.option("-o", "--out", type=OUTPUT_FILE, required=True, help="A JSON line for every cell.")
 def sweep(grid: Path, out: Path) -> Answer:
     """Simulate every cell of GRID, a JSON file, and print a table.
 
@@ -41,8 +38,6 @@ def sweep(grid: Path, out: Path) -> Answer:
             cells = json.loads(grid.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise UsageError(f"not JSON: {error}") from error
-        if not out.exists():
-            check_out("--out", out, grid)
         study = make(cells, out=out).run()
     results, failures = study.results, study.failures
     waiting = stuck(results)

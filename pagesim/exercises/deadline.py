@@ -1,12 +1,17 @@
-"""A call that ends in time: by an alarm in the main thread, by another thread elsewhere."""
+"""A call that ends in time: by an alarm in the main thread, by another thread elsewhere.
+
+Neither stops code in C; where that may run, :func:`last_resort` ends the process.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
+import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -23,6 +28,17 @@ def within(seconds: float, run: Callable[[], Any]) -> Any:
     main = threading.current_thread() is threading.main_thread()
     by = _by_signal if main and hasattr(signal, "setitimer") else _by_thread
     return by(seconds, run)
+
+
+@contextlib.contextmanager
+def last_resort(seconds: float) -> Iterator[None]:
+    """End this process if the block takes longer: code in C hears no alarm and no other thread."""
+    with open(os.devnull, "w") as nowhere:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 def _by_signal(seconds: float, run: Callable[[], Any]) -> Any:

@@ -67,7 +67,10 @@ def temporary(path: Path) -> Iterator[Path]:
 
 
 def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:
-    """UsageError if ``path`` cannot be written or is one of ``inputs`` under any name."""
+    """UsageError if ``path`` cannot be written or is one of ``inputs`` under any name.
+
+    Of an input that is a folder, everything in it is an input, and what its links lead to.
+    """
     folder = Path(os.path.realpath(path)).parent
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder: name a file in it")
@@ -75,11 +78,26 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) 
         raise UsageError(f"{path}: there is no folder {folder}: make it first")
     if not os.access(path if _is_special(path) else folder, os.W_OK):
         raise UsageError(f"{path}: the folder {folder} cannot be written to: choose another")
-    if not os.path.isfile(path):
-        return
     for other in inputs:
-        if os.path.exists(other) and os.path.samefile(path, other):
-            raise UsageError(f"{path} is the input {other}, which would be lost: name another file")
+        if os.path.isdir(other) and _is_in(folder, other):
+            raise UsageError(f"{path} is in the input {other}: name a file outside of it")
+        for file in _files(other) if os.path.isfile(path) else ():
+            if os.path.exists(file) and os.path.samefile(path, file):
+                raise UsageError(
+                    f"{path} is the input {file}, which would be lost: name another file"
+                )
+
+
+def _is_in(folder: Path, other: str | os.PathLike[str]) -> bool:
+    return any(os.path.samefile(each, other) for each in (folder, *folder.parents))
+
+
+def _files(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
+    """A file itself, or all files of a folder."""
+    if not os.path.isdir(path):
+        yield path
+    for parent, _, names in os.walk(path):
+        yield from (os.path.join(parent, name) for name in names)
 
 
 def _is_special(path: str | os.PathLike[str]) -> bool:

@@ -60,9 +60,9 @@ def folder_of(name: str) -> Path:
     """The folder of a model, that of the package's own included."""
     if name != "walk":
         return Path(name)
-    from kernels import tiny_llm
+    import kernels
 
-    return Path(tiny_llm.__file__).parent / "walk"
+    return Path(kernels.__file__).parent / "tiny_llm" / "walk"
 
 
 def engine_on_pages(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +15,8 @@ from pagesim.errors import UsageError
 
 INSTALL = 'pip install "pagesim[text]"'
 FILE = "tokenizer.json"
+MAX_GROWTH = 10_000.0
+"""A text may become this many times as long: a few rules that double it would fill all memory."""
 
 
 class Vocabulary(Protocol):
@@ -79,22 +84,76 @@ class Subwords:
 
     def __init__(self, file: Path) -> None:
         tokenizers: Any = import_module("tokenizers")
-        try:
+        self._file = file
+        with self._blamed("is not a tokenizer"):
             self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
-        except Exception as error:  # the package raises plain Exceptions
-            raise UsageError(f"{file} is not a tokenizer: {error}") from error
+            self._tokenizer.no_truncation()  # a prompt is taken whole, and by itself
+            self._tokenizer.no_padding()
+            rules = (self._tokenizer.normalizer, self._tokenizer.decoder)
+            growth = math.prod(
+                _growth(json.loads(rule.__getstate__()))
+                for rule in (*rules, self._tokenizer.post_processor)
+                if rule is not None
+            )
+        if growth > MAX_GROWTH:
+            raise UsageError(f"{file}: its rules make a text up to {growth:.1g} times as long")
 
     def encode(self, text: str) -> list[int]:
         """See `Vocabulary`."""
-        return list(self._tokenizer.encode(text).ids)
+        with self._blamed(f"does not read {text!r:.80}"):
+            return list(self._tokenizer.encode(text).ids)
 
     def decode(self, tokens: Sequence[int]) -> str:
         """See `Vocabulary`: without the tokens that only mark an end."""
-        return str(self._tokenizer.decode(list(tokens)))
+        return self._decoded(tokens)
 
     def label(self, token: int) -> str:
         """See `Vocabulary`."""
-        return str(self._tokenizer.decode([token], skip_special_tokens=False)) or str(token)
+        return self._decoded([token], skip_special_tokens=False) or str(token)
+
+    def _decoded(self, tokens: Sequence[int], **options: bool) -> str:
+        with self._blamed(f"does not write {list(tokens)!r:.80}"):
+            return str(self._tokenizer.decode(list(tokens), **options))
+
+    @contextlib.contextmanager
+    def _blamed(self, what: str) -> Iterator[None]:
+        """UsageError for whatever the package raises: plain Exceptions, and panics of Rust."""
+        try:
+            with _silent():
+                yield
+        except BaseException as error:
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                raise UsageError(f"{self._file} {what}: {error!s:.300}") from error
+            raise
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing reaches file 2: Rust tells of a panic there, before Python can catch it."""
+    with open(os.devnull, "wb") as nothing:
+        try:
+            kept = os.dup(2)
+        except OSError:  # there is none
+            yield
+            return
+        os.dup2(nothing.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _growth(rule: Any) -> float:
+    """How many times as long the rules of a tokenizer may make a text, about."""
+    if isinstance(rule, list):
+        return math.prod(map(_growth, rule))
+    if not isinstance(rule, dict):
+        return 1.0
+    if rule.get("type") == "Replace":
+        return float(len(rule["content"]) + ("Regex" in rule["pattern"])) or 1.0
+    copies = sum("Sequence" in piece for piece in rule.get("single", ()))
+    return max(1.0, copies) * math.prod(map(_growth, rule.values()))
 
 
 def vocabulary(name: str, folder: Path) -> Vocabulary:

@@ -16,7 +16,7 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
-from pagesim.errors import UsageError
+from pagesim.errors import UsageError, shortened
 from pagesim.files.jsonl import Lines, numbered_lines, objects
 from pagesim.replay import record_vllm
 from pagesim.replay.block_layer import (
@@ -56,6 +56,9 @@ IGNORED = ("i", "op", "args", "state_after_error")
 class TraceError(ValueError):
     """The file is not a recording or is damaged; the message names the file, the line and why."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
@@ -90,7 +93,7 @@ def replay_file(path: str | PathLike[str], *, record_runs: bool = False) -> Repl
         read, ended = _whole(read), "it was cut off: the program was killed, or still runs"
     lines = objects(read, name, TraceError)
     players = _chosen(PLAYERS, header, "format", name)
-    kind, player = header["kind"], _chosen(players, header, "kind", name)()
+    player, kind = _chosen(players, header, "kind", name)(), str(header["kind"])
     if record_runs and not player.has_pages:
         raise TraceError(f"{name}: a {kind} alone has no pages to play: omit -o")
     equal = total = 0
@@ -163,7 +166,7 @@ def _compare(
     if difference is None:
         return None
     why = f" ({error})" if error and "error" not in expected else ""
-    return f"{where} op#{operation.get('i')} {op}{difference}{why}"
+    return shortened(f"{where} op#{operation.get('i')} {op}{difference}{why}")
 
 
 def _name_of(raised: Exception, expected: dict[str, Any]) -> str:

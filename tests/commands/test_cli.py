@@ -10,7 +10,7 @@ import click
 import pytest
 
 import pagesim
-from pagesim import cli
+from pagesim import cli, errors
 from pagesim.commands import findings as doctor
 
 pytestmark = pytest.mark.ch00
@@ -222,3 +222,11 @@ def test_play_says_when_a_run_is_too_long_for_a_page(
     assert "the first 6 of 10 steps; --steps A:B selects others" in capsys.readouterr().out
     assert run("play", long_run, "-o", page, "--steps", "2-4") == 2
     assert "--steps must be A:B, like 20000:40000, not '2-4'" in capsys.readouterr().err
+
+
+def test_a_message_is_short_whatever_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("replay", "--" + "x" * 100_000) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("pagesim: ") and len(err) <= len("pagesim: \n") + errors.MOST
+    whole = "x" * errors.MOST
+    assert errors.shortened(whole) == whole and len(errors.shortened(whole + "x")) < errors.MOST

@@ -1,4 +1,4 @@
-"""The outputs of commands: checked before any work, never an input, and blamed by name."""
+"""The outputs of commands: checked before any work, and blamed by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pagesim import cli
 pytestmark = pytest.mark.ch00
 
 TRACE = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
-FIT = ("--name", "a", "--source", "b", "--licence", "c")
 
 
 def run(*arguments: str | Path) -> int:
@@ -42,25 +41,6 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
 
 
 OPTION = {"play": "-o", "replay": "-o", "simulate": "--record", "waste": "--out"}
-
-
-@pytest.mark.parametrize("linked", [None, "symlink_to", "hardlink_to"])
-@pytest.mark.parametrize("command", OPTION)
-def test_an_input_is_not_overwritten(
-    command: str, linked: str | None, inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = inputs[command]
-    out, before = file, file.read_bytes()
-    if linked:
-        if os.name != "posix":
-            pytest.skip("links as POSIX has them")
-        out = file.with_name("other.svg")
-        getattr(out, linked)(file)
-    assert run(command, file, OPTION[command], out) == 2
-    told, err = capsys.readouterr()
-    assert told == "" and err.count("\n") == 1
-    assert f"{out} is the input {file}, which would be lost" in err
-    assert file.read_bytes() == before
 
 
 SIMULATION = ("pagesim.workload.load", "pagesim.simulation.simulate")
@@ -109,16 +89,6 @@ def test_a_full_disk_is_the_outputs_fault(
     assert f"File too large: '{out}'" in err
     assert str(inputs[command]) not in err
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_summary_does_not_replace_the_requests(
-    inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = inputs["waste"]
-    before = file.read_bytes()
-    assert run("fit", file, *FIT, "-o", file) == 2
-    assert "is the input" in capsys.readouterr().err
-    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("twice", [("--record", "--page"), ("--page", "--requests")])

@@ -20,6 +20,11 @@ class Words:
     """Stands for `tokenizers.Tokenizer`: words between blanks, and one character in two tokens."""
 
     names = ("<eos>", "go", " on", " and", "é", "é")
+    normalizer = decoder = post_processor = None
+
+    def no_truncation(self) -> None: ...
+
+    no_padding = no_truncation
 
     @classmethod
     def from_file(cls, path: str) -> Words:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pagesim import errors
 from pagesim.replay import TraceError, replay_file
 
 DATA = Path(__file__).parents[1] / "data"
@@ -88,6 +89,10 @@ OP = {"i": 0, "op": "allocate", "args": {"table": "a", "tokens": [1], "device": 
         ([HEADER | {"format": "other/1"}], "x.jsonl:1: format must be"),
         ([HEADER | {"kind": "nonsense"}], "x.jsonl:1: kind must be one of"),
         ([HEADER | {"kind": ["block_table"]}], "x.jsonl:1: kind must be one of"),
+        (
+            [{key: HEADER[key] for key in HEADER if key != "kind"}],
+            "x.jsonl:1: kind must be one of .* not None",
+        ),
         ([HEADER | {"config": {}}], "x.jsonl:1: no simulator can be made"),
         ([HEADER | {"kind": "scheduler"}], "x.jsonl:1: no simulator can be made"),
         ([HEADER, {"op": "reset", "args": [1]}], "x.jsonl:2: the args of 'reset' must be an obj"),
@@ -111,6 +116,30 @@ OP = {"i": 0, "op": "allocate", "args": {"table": "a", "tokens": [1], "device": 
 def test_a_file_that_is_no_recording(tmp_path: Path, lines: list[dict], message: str) -> None:
     with pytest.raises(TraceError, match=message):
         replay_file(write(tmp_path / "x.jsonl", lines))
+
+
+LONG = "a" * 100_000
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HEADER | {"kind": LONG}],
+        [HEADER | {"config": {LONG: LONG}}],
+        [HEADER, OP | {"op": LONG}],
+        [HEADER, OP | {"args": {LONG: 1}}],
+        [HEADER, OP | {"op": "free", "args": {"table": LONG}}],
+        [HEADER, OP | {LONG: 1}],
+        [HEADER, OP | {"state": LONG}],
+        [HEADER, {"error": LONG} | OP],
+    ],
+)
+def test_a_message_is_short_whatever_the_file_holds(tmp_path: Path, lines: list[dict]) -> None:
+    try:
+        told = str(replay_file(write(tmp_path / "x.jsonl", lines)).mismatch)
+    except TraceError as error:
+        told = str(error)
+    assert "x.jsonl:" in told and len(told) <= errors.MOST
 
 
 @pytest.mark.parametrize(

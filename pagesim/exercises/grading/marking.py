@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 import re
 import time
@@ -10,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pagesim.exercises.deadline import TooSlow, last_resort, within
 from pagesim.exercises.exercise import Case, Exercise
 from pagesim.exercises.grading import sandbox
 from pagesim.exercises.grading.parent import EndedError, Process
@@ -17,9 +19,10 @@ from pagesim.exercises.grading.scan import flags
 from pagesim.exercises.grading.submissions import Cell, Handed, answered, cells
 from pagesim.exercises.guard import Answer, attempt, call_plainly
 
-CELL_SECONDS, LOAD_SECONDS, GRACE = 10.0, 30.0, 2.0
+READING_SECONDS, CELL_SECONDS, LOAD_SECONDS, JUDGING_SECONDS, GRACE = 10.0, 10.0, 30.0, 10.0, 2.0
 PATIENCE = 5
 """An exercise may take as long as this number of its cases at their time limit."""
+MAX_FLAGS = 20
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -54,15 +57,26 @@ def mark(
     if handed.problem:
         return Marked(handed, problem=handed.problem)
     try:
-        listed = cells(handed.path)
-    except ValueError as error:
-        return Marked(handed, problem=clean(str(error)))
-    tried = answered(listed, handed.path, exercises)
+        with last_resort(READING_SECONDS + GRACE):
+            listed, tried, flagged = within(READING_SECONDS, lambda: _read(handed, exercises))
+    except (ValueError, TooSlow) as error:
+        slow = f"it takes more than {READING_SECONDS:g} s to read"
+        return Marked(handed, problem=clean(str(error)) or slow)
     if not tried:
         return Marked(handed, problem="no exercise is answered in it")
     with contextlib.closing(Running(listed, tried, layers)) as running:
         marks = tuple(_mark(exercise, running, seed) for exercise in tried)
-        return Marked(handed, marks, "", tuple(flags(listed, tried)), tuple(running.taken))
+        return Marked(handed, marks, "", flagged, tuple(running.taken))
+
+
+def _read(
+    handed: Handed, exercises: Sequence[Exercise]
+) -> tuple[list[Cell], list[Exercise], tuple[str, ...]]:
+    """The cells of a file, the exercises that it answers, and what a teacher should look at."""
+    listed = cells(handed.path)
+    tried = answered(listed, handed.path, exercises)
+    flagged = [clean(flag, 200) for flag in flags(listed, tried)]
+    return listed, tried, tuple(flagged[:MAX_FLAGS])
 
 
 def clean(text: str, limit: int = 2000) -> str:
@@ -99,8 +113,7 @@ class Running:
         if reply.get("missing"):
             said = " ".join(f"{label}: {why}" for label, why in self.problems.items())
             return Answer(problem=f"There is no function {exercise.name}. {said}".strip())
-        printed = reply.get("printed", "")
-        return Answer(reply.get("value"), reply["problem"], printed if type(printed) is str else "")
+        return Answer(reply.get("value"), reply["problem"], reply["printed"])
 
     def close(self) -> None:
         """End the process."""
@@ -165,7 +178,9 @@ def _objections(exercise: Exercise, running: Running, seed: int) -> Iterator[str
         except EndedError as error:
             answer = Answer(problem=str(error))
         # The oracle runs on what a stranger sent: it also has a limit.
-        judged = attempt(lambda: exercise.judge(case, answer), Case(()), seconds=10.0)  # noqa: B023
+        with last_resort(JUDGING_SECONDS + GRACE):
+            judge = functools.partial(exercise.judge, case, answer)
+            judged = attempt(judge, Case(()), seconds=JUDGING_SECONDS)
         if judged.problem:
             yield f"The answer cannot be compared: {judged.problem}"
         elif judged.value is not None:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 import pagesim
 from pagesim.exercises.grading import sandbox, wire
+from pagesim.exercises.guard import MAX_PRINTED
 
 START_SECONDS = 60.0
 """For Python and the libraries to be loaded, on a machine that is busy."""
@@ -45,45 +46,59 @@ class Process:
     def __init__(
         self, imports: Sequence[str] = (), layers: Collection[str] = sandbox.LAYERS
     ) -> None:
-        self._folder = tempfile.mkdtemp(prefix="pagesim-grade-")
-        settings = {
-            "path": [str(_ROOT), *(p for p in sys.path if os.path.isabs(p))],
-            "readable": [*_readable(), self._folder],
-            "imports": list(imports),
-            "layers": list(layers),
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-B", "-X", "utf8", "-c", _BEGIN, json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-            env=_environment(self._folder),
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._cases = cast(BinaryIO, self._process.stdin)
-        self._answers = cast(BinaryIO, self._process.stdout)
-        self._asked = 0
-        try:
+        with contextlib.ExitStack() as undo:  # also where Ctrl-C comes while it starts
+            self._folder = tempfile.mkdtemp(prefix="pagesim-grade-")
+            undo.callback(self._remove)
+            settings = {
+                "path": [str(_ROOT), *(p for p in sys.path if os.path.isabs(p))],
+                "readable": [*_readable(), self._folder],
+                "imports": list(imports),
+                "layers": list(layers),
+            }
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-s",
+                    "-B",
+                    "-X",
+                    "utf8",
+                    "-c",
+                    _BEGIN,
+                    json.dumps(settings),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=self._folder,
+                env=_environment(self._folder),
+                start_new_session=True,
+            )
+            undo.callback(self.close)
+            assert self._process.stdin is not None and self._process.stdout is not None
+            self._cases = cast(BinaryIO, self._process.stdin)
+            self._answers = cast(BinaryIO, self._process.stdout)
+            self._asked = 0
             self.taken: list[str] = self._exchange(None, START_SECONDS)["taken"]
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
     def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
         """The answer to a request; EndedError when the process gives none in this time."""
         self._asked += 1
         reply = self._exchange({**request, "id": self._asked}, seconds)
-        if reply.get("id") != self._asked or type(reply.get("problem")) is not str:
+        told = {name: reply.get(name, "") for name in ("problem", "printed")}
+        if reply.get("id") != self._asked or {*map(type, told.values())} != {str}:
             raise EndedError(f"{_NOT_AN_ANSWER}.")
-        return reply
+        return reply | {name: text[:MAX_PRINTED] for name, text in told.items()}
 
     def close(self) -> None:
         """End it and all that it started, and remove its folder."""
         self._kill()
         with contextlib.suppress(OSError):
             self._process.communicate(timeout=10)
+        self._remove()
+
+    def _remove(self) -> None:
         with contextlib.suppress(OSError, RecursionError):
             shutil.rmtree(self._folder)
 

@@ -13,13 +13,15 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pagesim.exercises.exercise import Exercise
 
 MAX_BYTES = 16 << 20
+MAX_CODE = 160_000
+"""Characters in all cells; a notebook's outputs may be longer."""
 MAX_FILES = 60
 """Files of one student that are looked at."""
 MAX_DEPTH = 4
@@ -91,7 +93,7 @@ def cells(path: Path) -> list[Cell]:
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 (byte {error.start})") from None
     if path.suffix == ".py":
-        return [Cell(text, "the file")]
+        return _bounded([Cell(text, "the file")])
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -102,7 +104,7 @@ def cells(path: Path) -> list[Cell]:
     found = [_cell(cell, place) for place, cell in enumerate(listed, 1) if _is_run(cell)]
     if not found:
         raise ValueError("a notebook without code")
-    return found
+    return [replace(cell, text=_without_magic(cell.text)) for cell in _bounded(found)]
 
 
 def answered(listed: Sequence[Cell], path: Path, exercises: Sequence[Exercise]) -> list[Exercise]:
@@ -112,6 +114,13 @@ def answered(listed: Sequence[Cell], path: Path, exercises: Sequence[Exercise]) 
     chapter = _CHAPTER.search(path.stem)
     here = [e for e in exercises if chapter is None or e.chapter == int(chapter[1])]
     return [e for e in exercises if e.number in numbers or (e in here and e.name in names)]
+
+
+def _bounded(found: list[Cell]) -> list[Cell]:
+    """Of no more code than can be parsed, searched and sent in a moment."""
+    if sum(len(cell.text) for cell in found) > MAX_CODE:
+        raise ValueError(f"more than {MAX_CODE} characters of code")
+    return found
 
 
 def _bytes(path: Path) -> bytes:
@@ -146,7 +155,7 @@ def _cell(cell: dict[str, Any], place: int) -> Cell:
     text = source if isinstance(source, str) else ""
     found = _NUMBER.search(str(_nbgrader(cell).get("grade_id", ""))[:80])
     numbers = (f"{int(found[1])}.{int(found[2])}",) if found else ()
-    return Cell(_without_magic(text), f"cell {place}", numbers)
+    return Cell(text, f"cell {place}", numbers)
 
 
 def _nbgrader(cell: dict[str, Any]) -> dict[str, Any]:

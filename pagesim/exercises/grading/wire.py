@@ -2,7 +2,8 @@
 
 A frame is its length in four bytes, then JSON. What JSON lacks is an object with one key, the
 kind: tuples, dicts, sets. Reading makes plain values of it and nothing else, whatever the other
-side has written.
+side has written, and in a time that only its length decides: sets and dicts are small, and no two
+whole numbers of 18 digits have the same hash (but for -1 and -2).
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from typing import Any, BinaryIO
 
 from pagesim.exercises import values
 
-MAX_FRAME = 8 << 20
+MAX_FRAME = 2 << 20
 """Bytes of one frame: more is an error, on both sides."""
+MAX_ITEMS, MAX_MEMBERS, MAX_DEPTH, MAX_DIGITS = 100_000, 1_000, 32, 18
+"""The values in a frame, the members of one set or dict, lists within lists, a number's digits.
+
+The longest answer, exercise 11.5's, has 27,000 values.
+"""
 
 _LENGTH = struct.Struct(">I")
 
@@ -31,6 +37,7 @@ def send(stream: BinaryIO, message: dict[str, Any]) -> None:
         raise WireError(str(error)) from None
     if len(data) > MAX_FRAME:
         raise WireError(f"it takes {len(data)} bytes, and {MAX_FRAME} are allowed")
+    parse(data)  # the other side would not read it
     stream.write(_LENGTH.pack(len(data)) + data)
     stream.flush()
 
@@ -46,13 +53,21 @@ def receive(stream: BinaryIO) -> dict[str, Any]:
     data = stream.read(length)
     if len(data) < length:
         raise EOFError
+    return parse(data)
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """The message in a frame; WireError for what is none, or has more than a frame may have."""
     try:
-        message = json.loads(data)
-        if type(message) is not dict:
-            raise WireError("a frame that is not an object")
-        return {key: decode(value) for key, value in message.items()}
+        message = json.loads(data, parse_int=_int)
+        if type(message) is dict:
+            reader = _Reader()
+            return {key: reader.read(value) for key, value in message.items()}
+    except WireError:
+        raise
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise WireError(f"a frame that cannot be read ({type(error).__name__})") from None
+    raise WireError("a frame that is not an object")
 
 
 def encode(value: Any) -> Any:
@@ -69,16 +84,37 @@ def encode(value: Any) -> Any:
     raise TypeError(f"it holds {values.kind(value)}: return numbers, strings and lists of them")
 
 
-def decode(value: Any) -> Any:
-    """The value that :func:`encode` was given."""
-    if type(value) is list:
-        return [decode(item) for item in value]
-    if type(value) is not dict:
-        return value
-    ((kind, held),) = value.items()
-    if kind == "dict":
-        return {decode(key): decode(item) for key, item in held}
-    if kind in ("tuple", "set", "frozenset"):
-        make = {"tuple": tuple, "set": set, "frozenset": frozenset}[kind]
-        return make(decode(item) for item in held)
-    raise WireError(f"the kind {kind!r:.40}")
+def _int(text: str) -> int:
+    if len(text.lstrip("-")) > MAX_DIGITS:
+        raise WireError(f"a whole number of {len(text)} digits, and {MAX_DIGITS} are allowed")
+    return int(text)
+
+
+class _Reader:
+    """Makes of one message the values that :func:`encode` was given."""
+
+    def __init__(self) -> None:
+        self._items = 0
+
+    def read(self, value: Any, depth: int = 0) -> Any:
+        """A value within ``depth`` others."""
+        self._items += 1
+        if self._items > MAX_ITEMS:
+            raise WireError(f"more than {MAX_ITEMS} values")
+        if depth > MAX_DEPTH:
+            raise WireError(f"more than {MAX_DEPTH} lists within lists")
+        if type(value) is list:
+            return [self.read(item, depth + 1) for item in value]
+        if type(value) is not dict:
+            return value
+        ((kind, held),) = value.items()
+        if kind == "tuple":
+            return tuple(self.read(item, depth + 1) for item in held)
+        if kind not in ("dict", "set", "frozenset"):
+            raise WireError(f"the kind {kind!r:.40}")
+        if len(held) > MAX_MEMBERS:
+            raise WireError(f"a {kind} of {len(held)}, and {MAX_MEMBERS} are allowed")
+        if kind == "dict":
+            return {self.read(key, depth + 1): self.read(item, depth + 1) for key, item in held}
+        members = (self.read(item, depth + 1) for item in held)
+        return set(members) if kind == "set" else frozenset(members)

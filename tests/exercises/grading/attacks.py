@@ -1,10 +1,16 @@
 """What hostile submissions try, as the body of a function that is given a victim.
 
-Each ends with "done", or is stopped by an exception. ``victim`` has a process (``pid``), a file of
-another submission (``file``), an empty folder (``folder``), a port that listens (``port``).
+Those on the world outside end with "done", or are stopped by an exception. ``victim`` has a
+process (``pid``), a file of another submission (``file``), an empty folder (``folder``), a port
+that listens (``port``).
 """
 
 from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
 
 OUTSIDE = {
     "kill another process": "import os; os.kill(victim['pid'], 9)",
@@ -74,3 +80,75 @@ def slots(victim):
 def function(attack: str) -> str:
     """The text of a submission."""
     return FUNCTION.format(attack=attack)
+
+
+MERSENNE = 2**61 - 1
+"""Python's hash of a whole number is what is left of it after division by this."""
+
+
+def alike(n: int) -> list[dict[str, Any]]:
+    """Different tuples of one hash: -1 and -2 have the same."""
+    return [{"tuple": list(bits)} for bits in itertools.product((-1, -2), repeat=n)]
+
+
+def answering(value: Any) -> bytes:
+    """The JSON of an answer."""
+    return json.dumps({"id": 1, "problem": "", "printed": "", "value": value}).encode()
+
+
+FRAMES: dict[str, Callable[[], bytes]] = {
+    "a set of numbers of one hash": lambda: answering(
+        {"set": [k * MERSENNE for k in range(1, 50_000)]}
+    ),
+    "a dict of numbers of one hash": lambda: answering(
+        {"dict": [[k * MERSENNE, 0] for k in range(1, 50_000)]}
+    ),
+    "lists of numbers of one hash": lambda: answering(
+        [[k * MERSENNE for k in range(1, 40_000)], [k * -MERSENNE for k in range(1, 40_000)]]
+    ),
+    "numbers of one hash below all limits": lambda: answering(
+        [[k << 40 for k in range(45_000)], [-k << 42 for k in range(45_000)]]
+    ),
+    "floats of one hash": lambda: answering(
+        {"set": [2.0 ** (61 * k) * m for k in range(17) for m in (1, 2, 4, 8)] * 1_000}
+    ),
+    "a set of tuples of one hash": lambda: answering({"set": alike(14)}),
+    "sets of tuples of one hash": lambda: answering([{"set": alike(9)} for _ in range(19)]),
+    "lists of tuples of one hash": lambda: answering([alike(11), alike(11)]),
+    "sets in sets": lambda: answering(
+        {"set": [{"frozenset": [{"frozenset": alike(6)}, k]} for k in range(200)]}
+    ),
+    "an object of a hundred thousand names": lambda: json.dumps(
+        {f"{k}": 0 for k in range(100_000)}
+    ).encode(),
+    "a name a hundred thousand times": lambda: b"{" + b'"set":[1],' * 99_999 + b'"set":[1]}',
+    "a number a hundred thousand times": lambda: answering({"set": [1] * 100_000}),
+    "NaN as a key": lambda: answering({"dict": [[float("nan"), k] for k in range(50_000)]}),
+    "NaN as an answer": lambda: answering([[float("nan")] * 45_000, [float("inf")] * 45_000]),
+    "a million numbers": lambda: answering(0)[:-2] + b"[" + b"1," * 1_000_000 + b"1]}",
+    "half a million empty lists": lambda: answering(0)[:-2] + b"[" + b"[]," * 500_000 + b"1]}",
+    "lists in lists": lambda: b'{"value":' + b"[" * 500_000 + b"]" * 500_000 + b"}",
+    "lists in lists as deep as Python goes": lambda: (
+        b'{"value":' + b"[1," * 900 + b"1" + b"]" * 900 + b"}"
+    ),
+    "tuples in tuples as a key": lambda: (
+        b'{"value":{"set":[' + b'{"tuple":[' * 30 + b"1" + b"]}" * 30 + b"]}}"
+    ),
+    "a number of a million digits": lambda: answering(0)[:-2] + b"9" * 1_000_000 + b"}",
+    "numbers of four thousand digits": lambda: (
+        answering(0)[:-2] + b"[" + b",".join([b"-" + b"9" * 4_000] * 500) + b"]}"
+    ),
+    "a float of a million digits": lambda: answering(0)[:-2] + b"0." + b"9" * 1_000_000 + b"e9}",
+    "floats of great exponents": lambda: (
+        answering(0)[:-2] + b"[" + b",".join([b"1e999999999"] * 90_000) + b"]}"
+    ),
+    "a text of a million signs": lambda: answering("\n\x1b" * 150_000),
+    "a problem of a million signs": lambda: json.dumps(
+        {"id": 1, "problem": "\n" * 900_000, "printed": "\x1b" * 10_000}
+    ).encode(),
+    "pairs that are none": lambda: answering({"dict": [[1]] * 900}),
+    "a number where a list belongs": lambda: answering({"set": 5}),
+    "two kinds": lambda: answering({"set": [1], "tuple": [1]}),
+    "text in another code": lambda: answering([1]).decode().encode("utf-16"),
+}
+"""What a submission may write where its answers go."""

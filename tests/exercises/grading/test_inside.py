@@ -90,7 +90,24 @@ ATTACKS = {
         "everywhere(struct.pack('>I', 200000) + b'[' * 200000)",
         "cannot be read (RecursionError)",
     ),
-    "a frame of another kind": (FRAME, "everywhere(frame(value={'call': 'os'}))", "cannot be"),
+    "a frame of another kind": (
+        FRAME,
+        "everywhere(frame(value={'call': 'os'}))",
+        "the kind 'call'",
+    ),
+    "numbers that all have one hash": (
+        FRAME,
+        "everywhere(frame(problem='', id=2, value={'set': [k * (2**61 - 1) for k in range(9**4)]}))"
+        "; " + WRONG,
+        "a whole number of",
+    ),
+    "a frame one byte at a time": (
+        FRAME + "import time",
+        "everywhere(struct.pack('>I', 10**6))\n    while True:\n        try:\n"
+        "            while True: everywhere(b' '); time.sleep(0.05)\n"
+        "        except BaseException: pass",
+        "its process was ended",
+    ),
     "endless data": (FRAME, "while True: everywhere(bytes(65536))", "something else"),
     "a verdict at the end of the process": (
         FRAME + "import atexit\natexit.register(everywhere, frame(right=True, points=1, id=1))",

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pagesim.exercises import all as exercises
 from pagesim.exercises import get, grading
+from pagesim.exercises.deadline import last_resort
 from pagesim.exercises.grading import grade, report
 from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
@@ -143,7 +145,18 @@ def ends_the_grader(handed: Handed) -> Marked:
     return Marked(handed, (RIGHT,))
 
 
-def test_a_file_that_ends_the_grader_is_a_row() -> None:
+def is_never_done(handed: Handed) -> Marked:
+    """A file that keeps the grader in C, where no alarm is heard."""
+    if handed.student == "mallory":
+        with last_resort(0.3):
+            sum(range(10**13))
+    return Marked(handed, (RIGHT,))
+
+
+@pytest.mark.parametrize("ends_the_grader", [ends_the_grader, is_never_done])
+def test_a_file_that_ends_the_grader_is_a_row(
+    ends_the_grader: Callable[[Handed], Marked],
+) -> None:
     files = [Handed(name, Path(name)) for name in ("ann", "mallory", "zoe")]
     bar = Progress(False, len(files), "file")
     found = grading._marked(files, 2, ends_the_grader, bar)

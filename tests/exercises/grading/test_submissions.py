@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pagesim.exercises import all as exercises
-from pagesim.exercises.grading import submissions
-from pagesim.exercises.grading.submissions import Cell, answered, cells, find
+from pagesim.exercises.grading import marking, submissions
+from pagesim.exercises.grading.submissions import Cell, Handed, answered, cells, find
 
 pytestmark = pytest.mark.ch02
 
@@ -104,6 +104,41 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
         sparse.truncate(1 << 40)
     with pytest.raises(ValueError, match="larger than 16 MiB"):
         cells(file)
+
+
+def test_code_is_bounded_and_outputs_are_not(tmp_path: Path) -> None:
+    """All of it is parsed, searched and sent before a limit on the student's time begins."""
+    line, file = "x = 1 # \n", tmp_path / "x.py"
+    file.write_text(line * (submissions.MAX_CODE // len(line)))
+    assert len(cells(file)) == 1
+    file.write_text(line * (submissions.MAX_CODE // len(line) + 1))
+    most = line * (submissions.MAX_CODE // len(line) * 2 // 3)
+    one = notebook(tmp_path / "a.ipynb", code(most) | {"outputs": [line * submissions.MAX_CODE]})
+    assert len(cells(one)) == 1
+    two = notebook(tmp_path / "b.ipynb", code(most), code(most))
+    for large in (file, two):
+        with pytest.raises(ValueError, match="characters of code"):
+            cells(large)
+
+
+def test_reading_a_file_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(*_: Any) -> None:
+        while True:
+            pass
+
+    (tmp_path / "x.py").write_text("def slots(): ...")
+    monkeypatch.setattr(marking, "flags", search)
+    monkeypatch.setattr(marking, "READING_SECONDS", 0.1)
+    result = marking.mark(Handed("ann", tmp_path / "x.py"), exercises())
+    assert (result.marks, result.problem) == ((), "it takes more than 0.1 s to read")
+
+
+def test_flags_are_few_and_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"import socket.{'a' * 300}{n}" for n in range(100)]
+    (tmp_path / "x.py").write_text("\n".join([*names, "def slots(): ..."]))
+    _, tried, flagged = marking._read(Handed("ann", tmp_path / "x.py"), exercises())
+    assert [e.number for e in tried] == ["2.1"]
+    assert len(flagged) == marking.MAX_FLAGS and max(map(len, flagged)) <= 200
 
 
 @posix

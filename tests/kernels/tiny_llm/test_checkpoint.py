@@ -363,3 +363,11 @@ def test_any_damage_of_a_folder_is_a_model_or_an_error(
         assert str(folder) in str(problem)
     else:
         assert {n: tuple(w.shape) for n, w in model.weights.items()} == shapes(model.config)
+
+
+def test_a_message_is_short_whatever_the_names_of_the_tensors(folder: Path) -> None:
+    found = tensors(folder)
+    safetensors.write(folder / WEIGHTS, found | {"a" * 100_000: found[min(found)]})
+    with pytest.raises(CheckpointError, match="the tensor 'aaaa") as raised:
+        load(folder)
+    assert str(folder) in str(raised.value) and len(str(raised.value)) <= 1_000
