@@ -10,6 +10,7 @@ from hashlib import sha256
 from marshal import dumps
 from typing import Any
 
+from pagesim.checks import explained
 from pagesim.errors import UsageError
 
 BlockHash = bytes
@@ -22,6 +23,7 @@ NONE_HASH: BlockHash = sha256(b"pagesim.v1").digest()
 MARSHAL_VERSION = 2  # the last one whose bytes depend on the values alone
 
 
+@explained
 def hash_block_tokens(
     parent_block_hash: BlockHash | None,
     curr_block_token_ids: list[int],
@@ -49,6 +51,8 @@ class KVCacheBlock:
     )
 
     def __init__(self, block_id: int) -> None:
+        if type(block_id) is not int:
+            raise TypeError(f"block_id must be an int, not {block_id!r}")
         self.block_id = block_id
         self.ref_cnt = 0
         self.is_null = False
@@ -81,6 +85,7 @@ class FreeKVCacheBlockQueue:
     A linked list because a hit takes a block out of the middle, where a deque would have to search.
     """
 
+    @explained
     def __init__(self, blocks: Iterable[KVCacheBlock]) -> None:
         self.num_free_blocks = 0
         # Two sentinels, so that each block in the queue has both neighbours.
@@ -96,6 +101,7 @@ class FreeKVCacheBlockQueue:
             raise ValueError("no block is free")
         return self.popleft_n(1)[0]
 
+    @explained
     def popleft_n(self, n: int) -> list[KVCacheBlock]:
         """Take the first ``n`` blocks, in order. AssertionError if there are fewer."""
         if not 0 <= n <= self.num_free_blocks:
@@ -112,6 +118,7 @@ class FreeKVCacheBlockQueue:
         self.num_free_blocks -= n
         return taken
 
+    @explained
     def remove(self, block: KVCacheBlock) -> None:
         """Take a block from wherever it stands. RuntimeError if it is not in the queue."""
         before, after = block.prev_free_block, block.next_free_block
@@ -121,14 +128,17 @@ class FreeKVCacheBlockQueue:
         block.prev_free_block = block.next_free_block = None
         self.num_free_blocks -= 1
 
+    @explained
     def append(self, block: KVCacheBlock) -> None:
         """Put a block at the back."""
         self.append_n([block])
 
+    @explained
     def append_n(self, blocks: Sequence[KVCacheBlock]) -> None:
         """Put blocks at the back: the last of them becomes the last of the queue."""
         self._insert(self.fake_free_list_tail.prev_free_block, blocks)
 
+    @explained
     def prepend_n(self, blocks: Sequence[KVCacheBlock]) -> None:
         """Put blocks at the front: the first of them becomes the first of the queue."""
         self._insert(self.fake_free_list_head, blocks)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from itertools import takewhile
 
+from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
@@ -104,9 +105,11 @@ class SingleTypeKVCacheManager:
         num_full = min(num_tokens // self.block_size, len(request.block_hashes))
         if num_cached >= num_full:
             return
+        if request.request_id not in self.req_to_blocks:
+            raise UsageError(f"request {request.request_id!r} has no table: give it room first")
         self.block_pool.cache_full_blocks(
             request,
-            self.req_to_blocks.get(request.request_id, ()),
+            self.req_to_blocks[request.request_id],
             num_cached,
             num_full,
             self.block_size,

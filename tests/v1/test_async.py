@@ -60,3 +60,18 @@ def test_after_a_reset_its_stale_output_is_discarded_and_it_may_come_back_before
     for output in outputs:
         assert scheduler.update_from_output(output, {"b": [7]}) == {}
     assert b.num_tokens == 7 and b.num_stale_output_tokens == 0
+
+
+def test_a_step_that_sampled_nothing_caches_nothing() -> None:
+    """A block is findable with the next token, even if its own are known and computed by then."""
+    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 9))
+    a = Request("a", range(7), block_size=4)
+    scheduler.add_request(a)
+    outputs = [scheduler.schedule(), scheduler.schedule(), scheduler.schedule()]
+    cached = scheduler.kv_cache_manager.single_type_manager.num_cached_block
+    scheduler.update_from_output(outputs[0], {"a": [7]})
+    assert (len(a.block_hashes), cached["a"]) == (2, 1)
+    scheduler.update_from_output(outputs[1], {})
+    assert cached["a"] == 1
+    scheduler.update_from_output(outputs[2], {"a": [8]})
+    assert cached["a"] == 2

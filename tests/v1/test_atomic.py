@@ -214,7 +214,7 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
     "caching without a table": (
         lambda m, its, new: m.cache_blocks(new, 8),
         UsageError,
-        "request 'new' has 0 blocks: 2 cannot be full",
+        "'new'",
     ),
     "an id that is too large": (
         lambda m, its, new: m.evict_blocks([1, 12]),
@@ -319,12 +319,10 @@ def test_an_empty_queue() -> None:
     assert queue.popleft_n(0) == queue.get_all_free_blocks() == []
 
 
-def test_a_foreign_request_leaves_a_pool_as_it_is() -> None:
-    pool = BlockPool(4, True, SIZE)
-    before = pool_state(pool)
-    with pytest.raises(UsageError, match="request 'new' has 1 blocks: 2 cannot be full"):
-        pool.cache_full_blocks(request("new", 8), pool.blocks[1:2], 0, 2, SIZE)
-    assert pool_state(pool) == before
+def test_a_table_that_is_too_short_is_cached_as_far_as_it_goes() -> None:
+    pool, new = BlockPool(4, True, SIZE), request("new", 8)
+    pool.cache_full_blocks(new, pool.get_new_blocks(1), 0, 2, SIZE)
+    assert pool_state(pool)["hashes"] == [None, new.block_hashes[0], None, None]
 
 
 # -- the scheduler -----------------------------------------------------------------------------
@@ -347,7 +345,7 @@ def with_two() -> Scheduler:
 SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
     "no request": (lambda s: s.add_request("a"), TypeError, "request must be a Request"),
     "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is already here"),
-    "too long": (lambda s: s.add_request(request("c", 64)), UsageError, "max_model_len is 64"),
+    "an empty prompt": (lambda s: s.add_request(request("c", 0)), UsageError, "'c' is empty"),
     "other blocks": (
         lambda s: s.add_request(Request("c", [1], block_size=8)),
         UsageError,
@@ -362,7 +360,7 @@ SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
     "tokens that are none": (
         lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
         TypeError,
-        "the tokens of request 'b'",
+        r"sampled_token_ids\['b'\]\[0\]",
     ),
     "reset while a block is owned outside": (
         lambda s: s.reset_prefix_cache(reset_running_requests=True),
@@ -395,12 +393,32 @@ def test_a_scheduler_call_that_raises_changes_nothing(name: str, recorded: bool)
         assert run is None or run.at(-1) == its.state()
 
 
-def test_an_output_is_taken_once() -> None:
-    its = with_two()
-    output = next(iter(its._in_flight))
+def test_asynchronously_each_token_has_a_place_once() -> None:
+    its = scheduler(async_scheduling=True)
+    its.add_request(request("a", 9, max_tokens=3, stop_token_ids=[9]))
+    output = its.schedule()
+    before = everything(its)
+    with pytest.raises(UsageError, match="'a' samples 1 tokens .* not 2"):
+        its.update_from_output(output, {"a": [7, 8]})
+    assert everything(its) == before
     its.update_from_output(output, {"a": [7]})
     before = everything(its)
-    with pytest.raises(UsageError, match="this step is not in flight"):
+    with pytest.raises(UsageError, match="'a' samples 0 tokens"):
+        its.update_from_output(output, {"a": [7]})
+    assert everything(its) == before
+    # What is behind the end of a request is cut off, and needs no place.
+    answer = its.update_from_output(its.schedule(), {"a": [9, 7, 7]})
+    assert answer[0].outputs[0].new_token_ids == [9]
+
+
+def test_stale_tokens_come_back_once() -> None:
+    its = scheduler()
+    its.add_request(request("a", 9))
+    output = its.schedule()
+    assert its.reset_prefix_cache(reset_running_requests=True)
+    its.requests["a"].num_stale_output_tokens = 5
+    before = everything(its)
+    with pytest.raises(UsageError, match="'a' has 5 tokens in flight"):
         its.update_from_output(output, {"a": [7]})
     assert everything(its) == before
 
@@ -410,6 +428,12 @@ def test_an_output_is_taken_once() -> None:
     [
         ({"max_num_seqs": 0}, UsageError, "max_num_seqs must be at least 1"),
         ({"max_num_seqs": 64}, UsageError, "must be at least max_num_seqs"),
+        (
+            {"max_num_batched_tokens": 63, "enable_chunked_prefill": False},
+            UsageError,
+            r"max_num_batched_tokens \(63\) must be at least max_model_len \(64\)",
+        ),
+        ({"long_prefill_token_threshold": 65}, UsageError, r"\(65\) must be at most max_model_len"),
         ({"policy": "lifo"}, UsageError, "policy must be 'fcfs' or 'priority', not 'lifo'"),
         ({"watermark": 1.5}, UsageError, "watermark must be between 0 and 1, not 1.5"),
         ({"watermark": "half"}, TypeError, "watermark must be a number"),
@@ -430,3 +454,8 @@ def test_a_config_is_refused_by_name(options: dict[str, Any], error: type, messa
         (cache if known else steps)[name] = value
     with pytest.raises(error, match=message):
         Scheduler(SchedulerConfig(**steps), CacheConfig(**cache))
+
+
+def test_a_config_at_the_edge() -> None:
+    whole = SchedulerConfig(64, 64, 64, enable_chunked_prefill=False)
+    assert SchedulerConfig(64, 64, 64, long_prefill_token_threshold=64) and whole

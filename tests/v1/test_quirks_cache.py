@@ -136,6 +136,12 @@ def test_w23_a_salt_separates_the_whole_chain() -> None:
     assert cache.found(text(9), cache_salt="y") == 0
 
 
+def test_an_empty_salt_is_no_salt() -> None:
+    cache = Cache(12)
+    cache.admit("a", text(9))
+    assert cache.found(text(9), cache_salt="") == 8
+
+
 def test_w24_the_last_token_is_never_stored() -> None:
     engine = Engine()
     engine.add("a", text(4), max_tokens=4)

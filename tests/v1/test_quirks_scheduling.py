@@ -150,3 +150,16 @@ def test_hits_are_counted_when_a_request_is_admitted_and_victims_apart() -> None
     assert (stats.requests, stats.queries, stats.hits) == (2, 15, 0)
     assert (stats.preempted_requests, stats.preempted_queries, stats.preempted_hits) == (1, 10, 8)
     assert engine.manager.make_prefix_cache_stats().requests == 0
+
+
+@pytest.mark.parametrize(
+    ("cache", "request_options"),
+    [({"enable_prefix_caching": False}, {}), ({}, {"skip_reading_prefix_cache": True})],
+)
+def test_a_request_that_does_not_look_is_not_counted(
+    cache: dict[str, bool], request_options: dict[str, bool]
+) -> None:
+    engine = Engine(12, **cache)
+    engine.add("a", text(7), **request_options)
+    assert engine.step() == {"a": 7}
+    assert engine.manager.make_prefix_cache_stats() == type(engine.manager.prefix_cache_stats)()
