@@ -136,7 +136,11 @@ def _is_a(value: Any, kind: Any) -> bool:
         return kind is Any or value is None
     if kind is int or kind is float:
         return isinstance(value, (int, kind)) and not isinstance(value, bool)
-    return not isinstance(kind, type) or isinstance(value, kind)
+    if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+        return True  # it is asked for methods, not for a type
+    if isinstance(value, str | bytes):  # no list of its letters
+        return isinstance(value, kind) and kind in (str, bytes)
+    return isinstance(value, kind) or (hasattr(value, "tolist") and issubclass(kind, Iterable))
 
 
 def _misfit_inside(name: str, value: Any, kind: Any) -> str | None:
@@ -146,10 +150,10 @@ def _misfit_inside(name: str, value: Any, kind: Any) -> str | None:
         hints = get_type_hints(type(value))
         parts = [field.name for field in fields(value)]
         members = ((f"{name}.{part}", getattr(value, part), hints[part]) for part in parts)
-    elif inner and isinstance(value, Mapping):
+    elif len(inner) == 2 and isinstance(value, Mapping):
         keys = ((f"a key of {name}", key, inner[0]) for key in value)
         members = (*keys, *((f"{name}[{k!r}]", each, inner[1]) for k, each in value.items()))
-    elif inner and isinstance(value, Collection) and not isinstance(value, str | bytes):
+    elif inner and isinstance(value, Collection):
         members = ((f"{name}[{i}]", each, inner[0]) for i, each in enumerate(value))
     return next((wrong for each in members if (wrong := misfit(*each))), None)
 

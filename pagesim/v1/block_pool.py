@@ -143,6 +143,7 @@ class BlockPool:
             for block in to_back:
                 self.journal.tell((FREE, block.block_id, FREE_QUEUE, BACK))
 
+    @explained
     def check_own(self, blocks: Iterable[KVCacheBlock]) -> None:
         """UsageError for a block of another pool: its id means another block here."""
         for block in blocks:

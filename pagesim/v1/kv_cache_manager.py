@@ -216,7 +216,10 @@ class KVCacheManager:
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if self.journal.recording:
-            its, table = self._owners[request_id], self.single_type_manager.req_to_blocks[request_id]
+            its, table = (
+                self._owners[request_id],
+                self.single_type_manager.req_to_blocks[request_id],
+            )
             tell_written(self.journal, its, table, self.block_size, start, end, num_new_blocks)
 
     @explained

@@ -23,7 +23,6 @@ NONE_HASH: BlockHash = sha256(b"pagesim.v1").digest()
 MARSHAL_VERSION = 2  # the last one whose bytes depend on the values alone
 
 
-@explained
 def hash_block_tokens(
     parent_block_hash: BlockHash | None,
     curr_block_token_ids: list[int],
@@ -31,7 +30,13 @@ def hash_block_tokens(
 ) -> BlockHash:
     """The hash of a full block: equal if and only if the tokens up to its end are, and the keys."""
     content = (parent_block_hash or NONE_HASH, curr_block_token_ids, extra_keys)
-    return sha256(dumps(content, MARSHAL_VERSION)).digest()
+    try:
+        return sha256(dumps(content, MARSHAL_VERSION)).digest()
+    except ValueError:  # not one of Python's own types
+        raise TypeError(
+            f"parent_block_hash, curr_block_token_ids and extra_keys must be of numbers, texts and "
+            f"bytes, not {content}"
+        ) from None
 
 
 class KVCacheBlock:

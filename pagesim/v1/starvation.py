@@ -9,12 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from pagesim.checks import explained
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.request import Request
 from pagesim.v1.scheduler import Scheduler
 from pagesim.v1.single_type_kv_cache_manager import cdiv
 
 
+@explained
 def why_it_waits_forever(scheduler: Scheduler, request: Request) -> str | None:
     """Why no step can ever compute all of an unfinished request; None if one may.
 

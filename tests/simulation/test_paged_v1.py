@@ -108,10 +108,10 @@ class Watched(PagedV1Server):
 def some_case(r: random.Random) -> tuple[SchedulerConfig, CacheConfig, list[Request]]:
     block_size, window = r.choice([1, 2, 4, 8]), r.choice([None, None, 3, 10])
     scheduler = SchedulerConfig(
-        r.choice([8, 16, 60]),
+        r.choice([8, 16, 60]) if (chunks := r.random() < 0.8) else 60,
         r.choice([1, 2, 4, 8]),
         LONGEST,
-        enable_chunked_prefill=r.random() < 0.8,
+        enable_chunked_prefill=chunks,
         long_prefill_token_threshold=r.choice([0, 0, 5]),
         long_prefill_token_threshold_adaptive=r.random() < 0.5,
         watermark=r.choice([0.0, 0.1]),
@@ -202,11 +202,6 @@ SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64}
             [(40, 2), (4, 2)],
             {"scheduler_reserve_full_isl": False},
             "it needs 10 blocks for its 40 tokens, and the pool has 9",
-        ),
-        (
-            [(20, 2), (4, 2)],
-            {"enable_chunked_prefill": False},
-            "it computes 20 tokens at once, because chunked prefill is off, and a step has 16",
         ),
     ],
 )
