@@ -223,6 +223,22 @@ def test_who_waits_forever_is_named_with_the_reason(
     }
 
 
+def test_a_request_that_is_not_queued_yet_lacks_what_its_prompt_lacks() -> None:
+    """Not what its answer would: that is never written."""
+    stream = [Request("a", 0.0, 60, 2), *(Request(f"r{i}", 0.0, 4, 2) for i in range(5))]
+    run = v1([*stream, Request("z", 0.0, 4, 40)], 40, SMALL, block_size=4)
+    assert run.requests.stuck() == list(range(7))
+    assert run.requests.why[6] == "it waits behind request 'a', which waits forever"
+
+
+def test_behind_a_window_a_prompt_asks_for_few_blocks() -> None:
+    """The step is full when the second prompt comes: it does not wait for blocks."""
+    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 4, "max_model_len": 64}
+    stream = [Request("a", 0.0, 40, 2), Request("b", 0.0, 40, 2)]
+    run = v1(stream, 4 * 10, limits, block_size=4, sliding_window=5)
+    assert run.waste.at(0).external == 4  # the null block
+
+
 def test_a_spinning_run_goes_on_for_those_who_arrive() -> None:
     """Computed and preempted over and over, it lets others pass: they are served."""
     stream = [Request("a", 0.0, 40, 2), Request("b", 1.0, 4, 2), Request("c", 1e9, 4, 2)]

@@ -75,6 +75,13 @@ def test_a_first_chunk_may_cross_the_limit() -> None:
     check(engine.manager)
 
 
+def test_nothing_is_reserved_beyond_the_model_s_length() -> None:
+    manager = KVCacheManager(8, SIZE, max_model_len=10)
+    its = Request("a", text(7), block_size=SIZE)
+    new = manager.allocate_slots(its, 7, num_lookahead_tokens=9)
+    assert new is not None and new.get_block_ids() == ([1, 2, 3],)
+
+
 def test_simulate_refuses_what_is_too_long() -> None:
     result = pagesim.simulate(
         [Asked("a", 0.0, 16, 1), Asked("b", 0.0, 15, 1)],
