@@ -8,6 +8,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -111,9 +112,9 @@ def explain(
         return error
     try:
         given = inspect.signature(call).bind(*args, **kwargs).arguments
-    except TypeError:  # too many arguments, or too few: Python says so itself
+        hints = get_type_hints(call)
+    except (NameError, TypeError):  # too many arguments, or too few: Python says so itself
         return error
-    hints = get_type_hints(call)
     for name, value in given.items():
         if wrong := misfit(name, value, hints.get(name, Any)):
             return TypeError(wrong)
@@ -154,7 +155,10 @@ def _misfit_inside(name: str, value: Any, kind: Any) -> str | None:
         keys = ((f"a key of {name}", key, inner[0]) for key in value)
         members = (*keys, *((f"{name}[{k!r}]", each, inner[1]) for k, each in value.items()))
     elif inner and isinstance(value, Collection):
-        members = ((f"{name}[{i}]", each, inner[0]) for i, each in enumerate(value))
+        is_row = get_origin(kind) is tuple and inner[-1] is not Ellipsis
+        kinds = inner if is_row else repeat(inner[0])
+        pairs = enumerate(zip(value, kinds, strict=False))
+        members = ((f"{name}[{i}]", each, its) for i, (each, its) in pairs)
     return next((wrong for each in members if (wrong := misfit(*each))), None)
 
 

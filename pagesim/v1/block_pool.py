@@ -180,8 +180,9 @@ class BlockPool:
     ) -> None:
         """Make ``blocks[num_cached_blocks:num_full_blocks]`` of a request's table findable.
 
-        A table that is shorter is cached as far as it goes. Null blocks stay out, and so do those whose ``block_mask`` is False, if there is one: its
-        first entry belongs to the first of these blocks.
+        A shorter table is cached as far as it goes. Null blocks stay out, and so do those whose
+        ``block_mask`` is False, if there is one: its first entry belongs to the first of these
+        blocks.
         """
         if (block_size, kv_cache_group_id) != (self.hash_block_size, 0):
             raise UnsupportedError(
@@ -223,9 +224,10 @@ class BlockPool:
         for index in chosen:
             block = blocks[index]
             if index >= full or block.block_hash is not None or block in seen:
+                why = "is not full" if index >= full else "is already cached"
                 raise UsageError(
                     f"block {block.block_id}, entry {index} of the table of request "
-                    f"{request.request_id!r}, is {'not full' if index >= full else 'already cached'}"
+                    f"{request.request_id!r}, {why}"
                 )
             seen.add(block)
         return chosen

@@ -216,11 +216,9 @@ class KVCacheManager:
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if self.journal.recording:
-            its, table = (
-                self._owners[request_id],
-                self.single_type_manager.req_to_blocks[request_id],
-            )
-            tell_written(self.journal, its, table, self.block_size, start, end, num_new_blocks)
+            owner = self._owners[request_id]
+            table = self.single_type_manager.req_to_blocks[request_id]
+            tell_written(self.journal, owner, table, self.block_size, start, end, num_new_blocks)
 
     @explained
     def tell_known(self, request: Request) -> None:
@@ -297,7 +295,6 @@ class KVCacheManager:
         """A request's table."""
         return KVCacheBlocks((self.single_type_manager.req_to_blocks.get(request_id, ()),))
 
-    @explained
     def get_block_ids(self, request_id: Name) -> tuple[list[int], ...]:
         """The ids of a request's table; an empty list for an unknown id."""
         return self.get_blocks(request_id).get_block_ids()

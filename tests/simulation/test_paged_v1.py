@@ -223,6 +223,13 @@ def test_who_waits_forever_is_named_with_the_reason(
     }
 
 
+def test_a_threshold_may_be_as_large_as_the_model_s_length() -> None:
+    policy = PagedV1(long_prefill_token_threshold=4096)
+    assert policy.server(160, Limits(max_model_len=4096))
+    with pytest.raises(UsageError, match="long_prefill_token_threshold"):
+        policy.server(160, Limits(max_model_len=4095))
+
+
 def test_a_request_that_is_not_queued_yet_lacks_what_its_prompt_lacks() -> None:
     """Not what its answer would: that is never written."""
     stream = [Request("a", 0.0, 60, 2), *(Request(f"r{i}", 0.0, 4, 2) for i in range(5))]

@@ -398,7 +398,7 @@ def test_asynchronously_each_token_has_a_place_once() -> None:
     its.add_request(request("a", 9, max_tokens=3, stop_token_ids=[9]))
     output = its.schedule()
     before = everything(its)
-    with pytest.raises(UsageError, match="'a' samples 1 tokens .* not 2"):
+    with pytest.raises(UsageError, match=r"'a' samples 1 tokens .* not 2"):
         its.update_from_output(output, {"a": [7, 8]})
     assert everything(its) == before
     its.update_from_output(output, {"a": [7]})

@@ -1,4 +1,4 @@
-"""What looks wrong and is served, as release 0.33.0 serves it: a guard refuses what vLLM refuses."""
+"""What looks wrong and is served, as release 0.33.0 serves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Junk at every public entry: it is taken, or refused in words that name it, and changes nothing."""
+"""Junk at every public entry is taken, or refused in words, and then nothing has changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from pagesim import v1
 from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request, RequestStatus
 from tests.v1.scenes import SIZE, Engine, text
-from tests.v1.world import everything, pool_state, request_state
+from tests.v1.world import everything, request_state
 
 pytestmark = pytest.mark.ch07
 

@@ -5,9 +5,12 @@ The requests of w08 to w10 wait forever; here that is a number of steps in which
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 from pagesim.v1 import RequestStatus
+from tests.v1.quirk_w33 import W33, w33
 from tests.v1.scenes import Engine, text
 
 pytestmark = pytest.mark.ch07
@@ -137,6 +140,43 @@ def test_w29_a_token_that_fits_its_block_preempts_nothing() -> None:
     both = {"a": 1, "b": 1}
     assert engine.steps(3) == [both, both, {"a": 1}]
     assert engine.requests["b"].num_preemptions == 1
+
+
+class Seen(NamedTuple):
+    """After a step: low's table, the cached blocks, the queue, who runs."""
+
+    low: list[int]
+    cached: list[int]
+    queue: list[int]
+    running: list[str]
+
+
+def test_w33_a_chunk_struck_from_its_step_leaves_a_block_that_counts_as_computed() -> None:
+    """The release itself has the same blocks after the same five steps."""
+    seen, steps, ends = [], [], []
+    for _, tokens, engine in w33():
+        its = engine.requests["low"]
+        steps.append(tokens)
+        ends.append(its.num_computed_tokens)
+        seen.append(Seen(engine.table("low"), engine.cached, engine.queue, engine.running))
+    assert steps == [
+        {"low": 8},
+        {"low": 5, "high": 3},
+        {"low": 5, "high": 1},
+        {"high": 1},
+        {"low": 4},
+    ]
+    assert ends == [8, 13, 18, 0, 24]
+    assert seen == [
+        Seen([1, 2], [1, 2], [3, 4, 5, 6, 7], ["low"]),
+        Seen([1, 2, 3, 4], [1, 2, 3], [6, 7], ["low", "high"]),
+        Seen([1, 2, 3, 4, 6], [1, 2, 3, 4, 5], [7], ["low", "high"]),
+        Seen([], [1, 2, 3, 4, 5, 6], [7, 6, 4, 3, 2, 1, 5], []),
+        Seen([1, 2, 3, 4, 6, 7], [1, 2, 3, 4, 5, 6, 7], [5], ["low"]),
+    ]
+    spans = [range(end - its.get("low", 0), end) for its, end in zip(steps, ends, strict=True)]
+    assert set(range(24)) - {at for span in spans for at in span} == {18, 19}
+    assert all(W33), "an entry says all that it is asked"
 
 
 def test_hits_are_counted_when_a_request_is_admitted_and_victims_apart() -> None:
