@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
@@ -280,10 +280,10 @@ def event(
             except BaseException as error:
                 journal.__exit__(type(error), error, None)
                 clear = explain(error, method, (self, *args), kwargs)
-                name = None  # as what was passed has none, if it is of a wrong type
-                if clear is error:
-                    with suppress(AttributeError, TypeError):
-                        name = subject(self, None, *args, *kwargs.values())
+                try:
+                    name = subject(self, None, *args, *kwargs.values())
+                except (AttributeError, TypeError):  # what was passed has no name
+                    name = None
                 journal.fail(called or what, name, clear)
                 if clear is error:
                     raise

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pagesim.checks import check_bool, check_fraction, check_int, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import KNOWN, Name
+from pagesim.journal.effects import KNOWN, Name, is_name
 from pagesim.journal.state import State, TableState
 from pagesim.v1.block_pool import FREE_QUEUE, BlockPool
 from pagesim.v1.config import check_window
@@ -252,7 +252,7 @@ class KVCacheManager:
         if self.enable_caching:
             self.single_type_manager.cache_blocks(request, num_computed_tokens)
 
-    @event(lambda manager, _, request_id, *__: request_id, if_changed=True)
+    @event(lambda _, result, name, *more: name if is_name(name) else None, if_changed=True)
     def remove_skipped_blocks(self, request_id: Name, total_computed_tokens: int) -> None:
         """Give back the blocks behind the window."""
         gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)

@@ -1,7 +1,7 @@
 """Checks of what a step is said to have sampled, before any of it is believed.
 
-vLLM takes any output, also of a step that it has seen before, or that nobody scheduled. Refused is
-what it asserts.
+vLLM takes any output, even of a step that is known already, or that was never scheduled. What it
+asserts is refused here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_sampled(
     requests: Mapping[Name, Request],
     config: SchedulerConfig,
 ) -> None:
-    """TypeError or UsageError for tokens that are none, or that their request has no place for."""
+    """TypeError or UsageError for a sample without a token, or without a place in its request."""
     check_tokens("sampled_token_ids", list(chain.from_iterable(sampled.values())))
     for request_id, num_scheduled in output.num_scheduled_tokens.items():
         if (request := requests.get(request_id)) is None:

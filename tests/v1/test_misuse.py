@@ -7,12 +7,14 @@ import os
 import random
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from enum import EnumType
 from itertools import cycle, islice
 from typing import Any
 
 import pytest
 
+import pagesim
 from pagesim import v1
 from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request, RequestStatus
 from tests.v1.scenes import SIZE, Engine, text
@@ -20,7 +22,7 @@ from tests.v1.world import everything, request_state
 
 pytestmark = pytest.mark.ch07
 
-CALLS = 120 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "25"))
+CALLS = 80 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "25"))
 """`make nightly` sets the variable."""
 PROMISED = (TypeError, ValueError, AssertionError, RuntimeError)
 """UsageError is two of them; RuntimeError is a queue's and a scheduler's."""
@@ -150,7 +152,8 @@ def _is_in_words(error: BaseException) -> bool:
     return line.startswith("raise")
 
 
-def test_junk_is_refused_in_words_or_taken() -> None:
+@pytest.mark.parametrize("recorded", [False, True])
+def test_junk_is_refused_in_words_or_taken(recorded: bool) -> None:
     r, refused, problems = random.Random(33), 0, []
     assert len(ENTRIES) > 40
     for entry, taken in islice(cycle(ENTRIES.items()), CALLS):
@@ -158,7 +161,8 @@ def test_junk_is_refused_in_words_or_taken() -> None:
         call, before = scene.find(*entry), scene.state()
         arguments = _arguments(r, taken, scene)
         try:
-            call(**arguments)
+            with pagesim.record(scene.engine.scheduler) if recorded else nullcontext():
+                call(**arguments)
         except Exception as error:
             refused += 1
             if not (isinstance(error, PROMISED) and _is_in_words(error) and str(error)):
