@@ -15,6 +15,7 @@ from pagesim.v1 import (
     CacheConfig,
     FreeKVCacheBlockQueue,
     KVCacheBlock,
+    KVCacheBlocks,
     KVCacheManager,
     Request,
     RequestStatus,
@@ -177,6 +178,7 @@ def scene() -> tuple[KVCacheManager, Request, Request]:
     return manager, admit(manager, request("its", 12)), request("new", 9)
 
 
+FOREIGN = BlockPool(16, True, SIZE)
 FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], type, str]] = {
     "no tokens": (lambda m, its, new: m.allocate_slots(its, 0), ValueError, "at least one token"),
     "fewer than none": (lambda m, its, new: m.allocate_slots(its, -1), UsageError, "not -1"),
@@ -254,6 +256,59 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
         lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:9], 0, 3, 4),
         UsageError,
         "block 6, entry 2 of the table of request 'new', is not full",
+    ),
+    "a foreign block touched": (
+        lambda m, its, new: m.block_pool.touch([m.block_pool.blocks[4], FOREIGN.blocks[3]]),
+        UsageError,
+        "block 3 belongs to another pool",
+    ),
+    "a foreign block freed": (
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[1], FOREIGN.blocks[1]]),
+        UsageError,
+        "block 1 belongs to another pool",
+    ),
+    "a foreign block of a larger pool": (
+        lambda m, its, new: m.block_pool.touch([FOREIGN.blocks[15]]),
+        UsageError,
+        "block 15 belongs to another pool",
+    ),
+    "foreign hits": (
+        lambda m, its, new: m.allocate_slots(new, 1, 4, KVCacheBlocks((FOREIGN.blocks[1:2],))),
+        UsageError,
+        "block 1 belongs to another pool",
+    ),
+    "cached from before its start": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:6], -1, 1, 4),
+        UsageError,
+        "not -1",
+    ),
+    "a mask that is too short": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, m.block_pool.blocks[4:6], 0, 2, 4, 0, [True]
+        ),
+        UsageError,
+        "block_mask",
+    ),
+    "one block cached as two": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, [m.block_pool.blocks[4]] * 2, 0, 2, 4
+        ),
+        UsageError,
+        "block 4, entry 1 .* is already cached",
+    ),
+    "blocks of another size cached": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            Request("x", range(4), block_size=2), m.block_pool.blocks[4:5], 0, 1, 4
+        ),
+        UsageError,
+        "hashes of blocks of 2 tokens",
+    ),
+    "another group": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, m.block_pool.blocks[4:5], 0, 1, 4, 1
+        ),
+        UnsupportedError,
+        "hybrid models",
     ),
     "two groups": (
         lambda m, its, new: m.block_pool.get_cached_block(new.block_hashes[0], [0, 1]),
@@ -352,6 +407,11 @@ SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
         "hashes of blocks of 8 tokens",
     ),
     "not waiting": (lambda s: s.add_request(ended()), UsageError, "must be WAITING, not FINISHED"),
+    "an end that is a number": (
+        lambda s: s.finish_requests(["a"], 7),  # type: ignore[arg-type]
+        UsageError,
+        "must be a finished one",
+    ),
     "an end that is none": (
         lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED),
         UsageError,

@@ -172,6 +172,15 @@ def test_its_other_request_must_have_blocks_of_the_same_size() -> None:
         assert everything(cache.manager) == before
 
 
+def test_a_free_block_may_be_cached_by_hand() -> None:
+    cache = Cache(8)
+    a = cache.new("a", text(4))
+    cache.manager.block_pool.cache_full_blocks(a, cache.manager.block_pool.blocks[5:6], 0, 1, SIZE)
+    check(cache.manager)
+    assert cache.admit("b", text(9)) == 4 and cache.table("b")[0] == 5
+    check(cache.manager)
+
+
 def test_a_table_outlives_the_caller_s_request() -> None:
     manager = KVCacheManager(8, SIZE, 64)
     assert manager.allocate_slots(Request("a", text(5)), 5) is not None
