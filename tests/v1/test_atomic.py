@@ -272,6 +272,11 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
         UsageError,
         "block 15 belongs to another pool",
     ),
+    "a block of no pool": (
+        lambda m, its, new: m.block_pool.touch([KVCacheBlock(-(2**70))]),
+        UsageError,
+        "belongs to another pool",
+    ),
     "foreign hits": (
         lambda m, its, new: m.allocate_slots(new, 1, 4, KVCacheBlocks((FOREIGN.blocks[1:2],))),
         UsageError,
@@ -302,6 +307,11 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
         ),
         UsageError,
         "hashes of blocks of 2 tokens",
+    ),
+    "blocks of two of its own": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:5], 0, 1, 8),
+        UnsupportedError,
+        "block_size must be 4",
     ),
     "another group": (
         lambda m, its, new: m.block_pool.cache_full_blocks(

@@ -75,6 +75,16 @@ def test_a_first_chunk_may_cross_the_limit() -> None:
     check(engine.manager)
 
 
+def test_asynchronously_a_chunk_has_no_place_for_a_token() -> None:
+    """Not even beyond the limit, where any token ends a request."""
+    engine = Engine(12, max_model_len=16, max_num_batched_tokens=10, async_scheduling=True)
+    engine.add("a", text(40))
+    output = engine.scheduler.schedule()
+    with pytest.raises(UsageError, match="'a' samples 0 tokens"):
+        engine.scheduler.update_from_output(output, {"a": [7]})
+    assert engine.requests["a"].num_tokens == 40
+
+
 def test_nothing_is_reserved_beyond_the_model_s_length() -> None:
     manager = KVCacheManager(8, SIZE, max_model_len=10)
     its = Request("a", text(7), block_size=SIZE)
@@ -131,8 +141,8 @@ def test_a_request_that_was_told_too_much_is_preempted_and_comes_back() -> None:
     output = engine.scheduler.schedule()
     for token in (7, 8):
         engine.scheduler.update_from_output(output, {"a": [token]})
-    assert engine.scheduler.reset_prefix_cache(reset_running_requests=True)
-    assert engine.step() == {"a": 7}
+    engine.scheduler._preempt_request(engine.scheduler.running.pop())
+    assert engine.step() == {"a": 3}
 
 
 # -- another request of the same id ----------------------------------------------------------------
@@ -160,6 +170,15 @@ def _go_on_as(manager: KVCacheManager, first: Request, other: Request) -> None:
     assert manager.allocate_slots(other, 4) is not None
     assert manager.state().tables["a"].block_ids == (1, 2, 3)
     manager.free(other)
+
+
+def test_a_scheduler_goes_on_with_a_table_that_it_has_not_begun() -> None:
+    engine = Engine(8)
+    assert engine.manager.allocate_slots(Request("a", text(3), block_size=SIZE), 2) is not None
+    with pagesim.record(engine.scheduler) as run:
+        engine.add("a", text(3))
+        assert engine.step() == {"a": 3}
+        assert run.at(-1) == engine.scheduler.state()
 
 
 def test_its_other_request_must_have_blocks_of_the_same_size() -> None:

@@ -53,6 +53,7 @@ def test_it_is_named_and_its_steps_are_empty(
         (5, 13, {}),
         (8, 40, {"sliding_window": 5, "max_num_batched_tokens": 8}),
         (12, 8, WHOLE),
+        (12, 1, {"max_model_len": 1}),
     ],
 )
 def test_it_is_not_named_and_it_ends(blocks: int, prompt: int, options: dict[str, Any]) -> None:
