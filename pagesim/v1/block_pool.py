@@ -180,9 +180,8 @@ class BlockPool:
     ) -> None:
         """Make ``blocks[num_cached_blocks:num_full_blocks]`` of a request's table findable.
 
-        A shorter table is cached as far as it goes. Null blocks stay out, and so do those whose
-        ``block_mask`` is False, if there is one: its first entry belongs to the first of these
-        blocks.
+        Null blocks stay out, and so do those whose ``block_mask`` is False, if there is one: its
+        first entry belongs to the first of these blocks.
         """
         if (block_size, kv_cache_group_id) != (self.hash_block_size, 0):
             raise UnsupportedError(
@@ -209,11 +208,15 @@ class BlockPool:
     ) -> list[int]:
         """The entries of a table to cache; UsageError unless each is full and not cached yet."""
         check_block_size(request, self.hash_block_size)
-        end = min(end, len(blocks))
-        if start < 0 or (block_mask is not None and len(block_mask) < end - start):
+        if start < 0 or end > len(blocks):
             raise UsageError(
-                f"num_cached_blocks must be at least 0, not {start}, and block_mask must have an "
-                f"entry for each block from there up to {end}, not {block_mask}"
+                f"blocks from {start} up to {end} cannot be cached: the table of request "
+                f"{request.request_id!r} has {len(blocks)}"
+            )
+        if block_mask is not None and len(block_mask) < end - start:
+            raise UsageError(
+                f"block_mask has {len(block_mask)} entries: it must have one for each block from "
+                f"{start} up to {end}"
             )
         chosen = [
             index

@@ -105,13 +105,13 @@ class SingleTypeKVCacheManager:
         num_full = min(num_tokens // self.block_size, len(request.block_hashes))
         if num_cached >= num_full:
             return
-        if request.request_id not in self.req_to_blocks:
+        if (table := self.req_to_blocks.get(request.request_id)) is None:
             raise UsageError(f"request {request.request_id!r} has no table: give it room first")
         self.block_pool.cache_full_blocks(
             request,
-            self.req_to_blocks[request.request_id],
+            table,
             num_cached,
-            num_full,
+            min(num_full, len(table)),  # a prompt may be longer than max_model_len, its table not
             self.block_size,
             0,
             self.get_block_mask(request, num_cached, num_full),

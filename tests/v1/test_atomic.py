@@ -285,7 +285,7 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
     "cached from before its start": (
         lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:6], -1, 1, 4),
         UsageError,
-        "not -1",
+        "from -1 up to 1",
     ),
     "a mask that is too short": (
         lambda m, its, new: m.block_pool.cache_full_blocks(
@@ -384,10 +384,12 @@ def test_an_empty_queue() -> None:
     assert queue.popleft_n(0) == queue.get_all_free_blocks() == []
 
 
-def test_a_table_that_is_too_short_is_cached_as_far_as_it_goes() -> None:
-    pool, new = BlockPool(4, True, SIZE), request("new", 8)
-    pool.cache_full_blocks(new, pool.get_new_blocks(1), 0, 2, SIZE)
-    assert pool_state(pool)["hashes"] == [None, new.block_hashes[0], None, None]
+def test_a_foreign_request_leaves_a_pool_as_it_is() -> None:
+    pool = BlockPool(4, True, SIZE)
+    before = pool_state(pool)
+    with pytest.raises(UsageError, match="the table of request 'new' has 1"):
+        pool.cache_full_blocks(request("new", 8), pool.blocks[1:2], 0, 2, SIZE)
+    assert pool_state(pool) == before
 
 
 # -- the scheduler -----------------------------------------------------------------------------

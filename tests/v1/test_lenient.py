@@ -191,6 +191,15 @@ def test_its_other_request_must_have_blocks_of_the_same_size() -> None:
         assert everything(cache.manager) == before
 
 
+def test_a_table_that_is_too_short_is_cached_as_far_as_it_goes() -> None:
+    cache = Cache(8)
+    a = cache.new("a", text(12))
+    assert cache.manager.allocate_slots(a, 2) is not None
+    cache.manager.cache_blocks(a, 12)
+    assert cache.cached == [1]
+    check(cache.manager)
+
+
 def test_a_free_block_may_be_cached_by_hand() -> None:
     cache = Cache(8)
     a = cache.new("a", text(4))
