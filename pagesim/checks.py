@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import reprlib
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pagesim.errors import UsageError
 
+P = ParamSpec("P")
+R = TypeVar("R")
 ONLY_INT = frozenset({int})
+RAW = (AttributeError, IndexError, KeyError, TypeError)
+"""What Python raises where a value is not what the code takes it for."""
 
 
 def check_int(name: str, value: Any, minimum: int) -> int:
@@ -72,3 +82,91 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
         at, bad = next((i, t) for i, t in enumerate(tokens) if type(t) is not int)
         raise TypeError(f"{name}[{at}] must be an int, not {bad!r} ({type(bad).__name__})")
     return tokens
+
+
+# -- the types of all arguments of a public call ---------------------------------------------------
+
+
+def explained(call: Callable[P, R]) -> Callable[P, R]:
+    """Make a public call raise TypeError by the name of an argument that is of a wrong type.
+
+    Its annotations are the declaration. They are looked at only once Python has raised, so a right
+    call pays nothing; hence a call must read what it is given before it changes anything.
+    """
+
+    @functools.wraps(call)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return call(*args, **kwargs)
+        except RAW as error:
+            raise explain(error, call, args, kwargs) from None
+
+    return guarded
+
+
+def explain(
+    error: BaseException, call: Callable[..., Any], args: Collection[Any], kwargs: dict[str, Any]
+) -> BaseException:
+    """TypeError that names the argument of ``call`` that is of a wrong type; else ``error``."""
+    if not isinstance(error, RAW):
+        return error
+    try:
+        given = inspect.signature(call).bind(*args, **kwargs).arguments
+        hints = get_type_hints(call)
+    except (NameError, TypeError):  # too many arguments, or too few: Python says so itself
+        return error
+    for name, value in given.items():
+        if wrong := misfit(name, value, hints.get(name, Any)):
+            return TypeError(wrong)
+    return error
+
+
+def misfit(name: str, value: Any, hint: Any) -> str | None:
+    """What is wrong with ``value``, or with one of its members; None if it is of type ``hint``."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    fitting = [kind for kind in kinds if _is_a(value, kind)]
+    if not fitting:
+        return f"{name} must be {_words(kinds)}, not {reprlib.repr(value)} ({type(value).__name__})"
+    wrongs = [_misfit_inside(name, value, kind) for kind in fitting]
+    return None if None in wrongs else wrongs[0]
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    kind = get_origin(kind) or kind
+    if kind is Any or kind is None:
+        return kind is Any or value is None
+    if kind is int or kind is float:
+        return isinstance(value, (int, kind)) and not isinstance(value, bool)
+    if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+        return True  # it is asked for methods, not for a type
+    if isinstance(value, str | bytes):  # no list of its letters
+        return isinstance(value, kind) and kind in (str, bytes)
+    return isinstance(value, kind) or (hasattr(value, "tolist") and issubclass(kind, Iterable))
+
+
+def _misfit_inside(name: str, value: Any, kind: Any) -> str | None:
+    inner: tuple[Any, ...] = get_args(kind)
+    members: Iterable[tuple[str, Any, Any]] = ()
+    if is_dataclass(value) and value is not kind:
+        hints = get_type_hints(type(value))
+        parts = [field.name for field in fields(value)]
+        members = ((f"{name}.{part}", getattr(value, part), hints[part]) for part in parts)
+    elif len(inner) == 2 and isinstance(value, Mapping):
+        keys = ((f"a key of {name}", key, inner[0]) for key in value)
+        members = (*keys, *((f"{name}[{k!r}]", each, inner[1]) for k, each in value.items()))
+    elif inner and isinstance(value, Collection):
+        is_row = get_origin(kind) is tuple and inner[-1] is not Ellipsis
+        kinds = inner if is_row else repeat(inner[0])
+        pairs = enumerate(zip(value, kinds, strict=False))
+        members = ((f"{name}[{i}]", each, its) for i, (each, its) in pairs)
+    return next((wrong for each in members if (wrong := misfit(*each))), None)
+
+
+def _words(kinds: Iterable[Any]) -> str:
+    names = {bool: "True or False", NoneType: "None"}
+    words = []
+    for kind in kinds:
+        kind = get_origin(kind) or kind
+        its = getattr(kind, "__name__", str(kind))
+        words.append(names.get(kind, f"{'an' if its[0] in 'aeiouAEIOU' else 'a'} {its}"))
+    return " or ".join(words)

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
+from pagesim.checks import RAW, explain
 from pagesim.errors import UsageError
 from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name
 
@@ -247,7 +248,8 @@ def event(
     ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
     marks a scheduler's decision: not an event where only its block manager is recorded. With
-    ``if_changed``, a call that noted nothing is not an event.
+    ``if_changed``, a call that noted nothing is not an event. An event is a public call: it is
+    `explained`.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
@@ -257,7 +259,10 @@ def event(
         def call(self: Owner, *args: P.args, **kwargs: P.kwargs) -> R:
             journal = self.journal
             if not journal.wants_events or (queues and not journal.tells_queues):
-                return method(self, *args, **kwargs)
+                try:
+                    return method(self, *args, **kwargs)
+                except RAW as error:
+                    raise explain(error, method, (self, *args), kwargs) from None
             journal.wants_events, journal.recording = False, True
             marks = journal._marks
             marks.append(journal._place() if marks else START)
@@ -274,12 +279,15 @@ def event(
                     journal._inverses.clear()
             except BaseException as error:
                 journal.__exit__(type(error), error, None)
+                clear = explain(error, method, (self, *args), kwargs)
                 try:
                     name = subject(self, None, *args, *kwargs.values())
                 except (AttributeError, TypeError):  # what was passed has no name
                     name = None
-                journal.fail(called or what, name, error)
-                raise
+                journal.fail(called or what, name, clear)
+                if clear is error:
+                    raise
+                raise clear from None
             finally:
                 journal.wants_events, journal.recording = journal.recorder is not None, False
             return result

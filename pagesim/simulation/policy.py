@@ -5,6 +5,7 @@ The command line derives its options from the same fields, and their help from t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -140,7 +141,8 @@ class PagedV1:
 
     def __post_init__(self) -> None:
         check_bool("fast_forward", self.fast_forward, None)
-        self._configs(check_int("block_size", self.block_size, 1), Limits())
+        widest = Limits(max_model_len=sys.maxsize)  # a server is given its own
+        self._configs(check_int("block_size", self.block_size, 1), widest)
 
     def server(
         self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False

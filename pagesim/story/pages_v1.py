@@ -54,6 +54,8 @@ class V1Pages:
     def arrive(self, seq_id: Name, tokens: list[int], name: Name) -> Request:
         if seq_id in self.tables:
             raise UsageError(f"{name!r} is already in use: names must be unique")
+        if not tokens:
+            raise UsageError(f"the prompt of {name!r} is empty: it needs a token")
         manager = self.manager
         request = Request(seq_id, tokens, block_size=manager.block_size, max_tokens=sys.maxsize)
         hits, found, _ = manager.get_computed_blocks(request)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pagesim.checks import check_bool, check_count, check_int, check_token_ids
+from pagesim.checks import check_bool, check_count, check_int, check_token_ids, explained
 from pagesim.errors import UnsupportedError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import BACK, CACHE, EVICT, FREE, FRONT, HIT, TAKE, UNSHARE
 from pagesim.journal.state import State
 from pagesim.v1.kv_cache_utils import BlockHash, FreeKVCacheBlockQueue, KVCacheBlock
-from pagesim.v1.request import Request
+from pagesim.v1.request import Request, check_block_size
 from pagesim.v1.state import read_pool
 
 FREE_QUEUE = "free queue"
@@ -103,9 +103,9 @@ class BlockPool:
     @event()
     def touch(self, blocks: Sequence[KVCacheBlock]) -> None:
         """One more owner for each block; a free one leaves the queue from wherever it stands."""
-        for block in blocks:
-            if block.is_null:
-                continue
+        touched = [block for block in blocks if not block.is_null]
+        self.check_own(touched)
+        for block in touched:
             if block.ref_cnt == 0:
                 self.free_block_queue.remove(block)
                 self.num_cached_free_blocks -= block.block_hash is not None
@@ -121,6 +121,7 @@ class BlockPool:
         lasts longest, the others to the front. UsageError if one of them is free.
         """
         ordered = [block for block in ordered_blocks if not block.is_null]
+        self.check_own(ordered)
         for position, block in enumerate(ordered):
             if block.ref_cnt == 0:
                 for counted in ordered[:position]:
@@ -142,8 +143,18 @@ class BlockPool:
             for block in to_back:
                 self.journal.tell((FREE, block.block_id, FREE_QUEUE, BACK))
 
+    @explained
+    def check_own(self, blocks: Iterable[KVCacheBlock]) -> None:
+        """UsageError for a block of another pool: its id means another block here."""
+        for block in blocks:
+            if not 0 <= block.block_id < self.num_gpu_blocks or (
+                self.blocks[block.block_id] is not block
+            ):
+                raise UsageError(f"block {block.block_id} belongs to another pool: pass this one's")
+
     # -- content ---------------------------------------------------------------------------------
 
+    @explained
     def get_cached_block(
         self, block_hash: BlockHash, kv_cache_group_ids: Sequence[int] = (0,)
     ) -> list[KVCacheBlock] | None:
@@ -172,30 +183,57 @@ class BlockPool:
         Null blocks stay out, and so do those whose ``block_mask`` is False, if there is one: its
         first entry belongs to the first of these blocks.
         """
-        if num_full_blocks > len(blocks):
+        if (block_size, kv_cache_group_id) != (self.hash_block_size, 0):
+            raise UnsupportedError(
+                f"block_size must be {self.hash_block_size} and kv_cache_group_id 0, not "
+                f"{block_size} and {kv_cache_group_id}: hybrid models are not served here"
+            )
+        hashes = request.block_hashes
+        for index in self._to_cache(
+            request, blocks, num_cached_blocks, num_full_blocks, block_mask
+        ):
+            blocks[index].set_block_hash(hashes[index])
+            self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
+            self.num_cached_free_blocks += blocks[index].ref_cnt == 0
+            if self.journal.recording:
+                self.journal.tell((CACHE, blocks[index].block_id))
+
+    def _to_cache(
+        self,
+        request: Request,
+        blocks: Sequence[KVCacheBlock],
+        start: int,
+        end: int,
+        block_mask: Sequence[bool] | None,
+    ) -> list[int]:
+        """The entries of a table to cache; UsageError unless each is full and not cached yet."""
+        check_block_size(request, self.hash_block_size)
+        if start < 0 or end > len(blocks):
             raise UsageError(
-                f"request {request.request_id!r} has {len(blocks)} blocks: {num_full_blocks} "
-                f"cannot be full"
+                f"blocks from {start} up to {end} cannot be cached: the table of request "
+                f"{request.request_id!r} has {len(blocks)}"
+            )
+        if block_mask is not None and len(block_mask) < end - start:
+            raise UsageError(
+                f"block_mask has {len(block_mask)} entries: it must have one for each block from "
+                f"{start} up to {end}"
             )
         chosen = [
             index
-            for index in range(num_cached_blocks, num_full_blocks)
-            if not blocks[index].is_null
-            and (block_mask is None or block_mask[index - num_cached_blocks])
+            for index in range(start, end)
+            if not blocks[index].is_null and (block_mask is None or block_mask[index - start])
         ]
-        hashes = request.block_hashes
+        full, seen = len(request.block_hashes), set()
         for index in chosen:
-            if index >= len(hashes) or blocks[index].block_hash is not None:
-                why = "is already cached" if index < len(hashes) else "is not full"
+            block = blocks[index]
+            if index >= full or block.block_hash is not None or block in seen:
+                why = "is not full" if index >= full else "is already cached"
                 raise UsageError(
-                    f"block {blocks[index].block_id}, entry {index} of the table of request "
+                    f"block {block.block_id}, entry {index} of the table of request "
                     f"{request.request_id!r}, {why}"
                 )
-        for index in chosen:
-            blocks[index].set_block_hash(hashes[index])
-            self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
-            if self.journal.recording:
-                self.journal.tell((CACHE, blocks[index].block_id))
+            seen.add(block)
+        return chosen
 
     def _maybe_evict_cached_block(self, block: KVCacheBlock) -> bool:
         """Forget what a block caches; False if that is nothing."""

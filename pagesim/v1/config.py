@@ -75,6 +75,18 @@ class SchedulerConfig:
         if self.policy not in ("fcfs", "priority"):
             raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
         check_fraction("watermark", self.watermark)
+        if self.long_prefill_token_threshold > self.max_model_len:
+            raise UsageError(
+                f"long_prefill_token_threshold ({self.long_prefill_token_threshold}) must be at "
+                f"most max_model_len ({self.max_model_len}), or 0 for no limit"
+            )
+        tokens, longest = self.max_num_batched_tokens, self.max_model_len
+        if tokens < longest and not self.enable_chunked_prefill:
+            raise UsageError(
+                f"max_num_batched_tokens ({tokens}) must be at least max_model_len ({longest}): a "
+                f"prompt is computed in one step. Raise it, lower max_model_len, or set "
+                f"enable_chunked_prefill"
+            )
         if self.max_num_batched_tokens < self.max_num_seqs:
             raise UsageError(
                 f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least "

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pagesim.checks import check_bool, check_fraction, check_int
+from pagesim.checks import check_bool, check_fraction, check_int, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import KNOWN, Name
+from pagesim.journal.effects import KNOWN, Name, is_name
 from pagesim.journal.state import State, TableState
 from pagesim.v1.block_pool import FREE_QUEUE, BlockPool
 from pagesim.v1.config import check_window
 from pagesim.v1.kv_cache_utils import KVCacheBlock
-from pagesim.v1.request import Request, RequestStatus, check_bits
+from pagesim.v1.request import Request, RequestStatus, check_bits, check_block_size
 from pagesim.v1.single_type_kv_cache_manager import (
     FullAttentionManager,
     SingleTypeKVCacheManager,
@@ -114,11 +114,14 @@ class KVCacheManager:
                 retention_interval,
             )
         self._has_window = sliding_window is not None
+        self._owners: dict[Name, Request] = {}
+        """The requests that have begun the tables; a recording knows these by them."""
         self._num_slots: dict[Name, int] = {}
         """Positions of each table that are written, or will be by the steps in flight."""
 
     # -- looking up and allocating ---------------------------------------------------------------
 
+    @explained
     def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
         """The cached blocks that a request could begin with, and how many tokens they hold.
 
@@ -180,7 +183,7 @@ class KVCacheManager:
         if num_blocks > free - reserved_blocks:
             return None
 
-        if request_id not in tables.req_to_blocks:
+        if self._owners.get(request_id) is not request:
             self._open(request, hits, computed)
         if hits:
             tables.allocate_new_computed_blocks(request_id, hits, computed)
@@ -197,12 +200,11 @@ class KVCacheManager:
         self, request: Request, hits: Sequence[KVCacheBlock], num_computed_tokens: int
     ) -> None:
         """A table begins, with these hits if there are any."""
-        if request.block_size not in (None, self.block_size):
-            raise UsageError(
-                f"request {request.request_id!r} has hashes of blocks of {request.block_size} "
-                f"tokens, and the cache has blocks of {self.block_size}"
-            )
+        check_block_size(request, self.block_size)
+        if request.request_id in self._owners:  # the table of another object with this id goes on
+            return
         self.journal.opened(request, request.request_id)
+        self._owners[request.request_id] = request
         if hits and self.journal.recording:
             skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
             num_gone = skipped // self.block_size
@@ -214,13 +216,16 @@ class KVCacheManager:
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
         if self.journal.recording:
+            owner = self._owners[request_id]
             table = self.single_type_manager.req_to_blocks[request_id]
-            tell_written(self.journal, request, table, self.block_size, start, end, num_new_blocks)
+            tell_written(self.journal, owner, table, self.block_size, start, end, num_new_blocks)
 
+    @explained
     def tell_known(self, request: Request) -> None:
         """Tell a recording the tokens whose slots were written before they were sampled."""
-        if written := self._num_slots.get(request.request_id):
-            self.journal.tell((KNOWN, request, request.all_token_ids, written))
+        if owner := self._owners.get(request.request_id):
+            written = self._num_slots[request.request_id]
+            self.journal.tell((KNOWN, owner, owner.all_token_ids, written))
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, hits: Sequence[KVCacheBlock]
@@ -235,8 +240,9 @@ class KVCacheManager:
                 f"{num_new_computed} computed tokens do not fill the {len(hits)} blocks "
                 f"found for {name}: pass both as get_computed_blocks() returned them"
             )
-        if hits and self.single_type_manager.req_to_blocks.get(request.request_id):
+        if hits and request.request_id in self._owners:
             raise UsageError(f"{name} has a table: only a new one can begin with cached blocks")
+        self.block_pool.check_own(block for block in hits if not block.is_null)
 
     # -- what else happens to blocks -------------------------------------------------------------
 
@@ -246,23 +252,25 @@ class KVCacheManager:
         if self.enable_caching:
             self.single_type_manager.cache_blocks(request, num_computed_tokens)
 
-    @event(lambda manager, _, request_id, *__: request_id, if_changed=True)
+    @event(lambda _, result, name, *more: name if is_name(name) else None, if_changed=True)
     def remove_skipped_blocks(self, request_id: Name, total_computed_tokens: int) -> None:
         """Give back the blocks behind the window."""
         gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
         if self.journal.recording and gone:
-            request = next(r for r, name in self.journal.names.items() if name == request_id)
-            tell_skipped(self.journal, request, self.get_blocks(request_id).blocks[0], gone)
+            table = self.get_blocks(request_id).blocks[0]
+            tell_skipped(self.journal, self._owners[request_id], table, gone)
 
     @event(_request_id, if_changed=True)
     def free(self, request: Request) -> None:
-        """Give a request's blocks back, last first; one without a table is ignored."""
+        """Give the blocks of this id back, last first; one without a table is ignored."""
         self.block_pool.free_blocks(self.pop_blocks_for_free(request))
 
+    @explained
     def pop_blocks_for_free(self, request: Request) -> list[KVCacheBlock]:
-        """Forget a request's table; its blocks stay owned until they are freed in this order."""
-        if self._num_slots.pop(request.request_id, None) is not None:
-            self.journal.closed(request)
+        """Forget the table of this id; its blocks stay owned until they are freed in this order."""
+        if owner := self._owners.pop(request.request_id, None):
+            del self._num_slots[request.request_id]
+            self.journal.closed(owner)
         return self.single_type_manager.pop_blocks_for_free(request.request_id)
 
     @event()
@@ -282,6 +290,7 @@ class KVCacheManager:
         """The part of the pool that is owned."""
         return self.block_pool.get_usage()
 
+    @explained
     def get_blocks(self, request_id: Name) -> KVCacheBlocks:
         """A request's table."""
         return KVCacheBlocks((self.single_type_manager.req_to_blocks.get(request_id, ()),))
@@ -302,9 +311,8 @@ class KVCacheManager:
     def state(self) -> State:
         """The present state of tables and pool; a token is part of a table once its slot is."""
         tables: dict[Name, TableState] = {}
-        for request in self.journal.names:
-            name = request.request_id
+        for name, owner in self._owners.items():
             table, written = self.get_block_ids(name)[0], self._num_slots[name]
-            tokens = tuple(request.all_token_ids[:written])
+            tokens = tuple(owner.all_token_ids[:written])
             tables[name] = TableState.of(tuple(table), tokens, self.block_size, 0, written)
         return read_pool(self.block_pool, FREE_QUEUE, tables)

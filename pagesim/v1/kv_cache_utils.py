@@ -10,6 +10,7 @@ from hashlib import sha256
 from marshal import dumps
 from typing import Any
 
+from pagesim.checks import explained
 from pagesim.errors import UsageError
 
 BlockHash = bytes
@@ -29,7 +30,13 @@ def hash_block_tokens(
 ) -> BlockHash:
     """The hash of a full block: equal if and only if the tokens up to its end are, and the keys."""
     content = (parent_block_hash or NONE_HASH, curr_block_token_ids, extra_keys)
-    return sha256(dumps(content, MARSHAL_VERSION)).digest()
+    try:
+        return sha256(dumps(content, MARSHAL_VERSION)).digest()
+    except ValueError:  # not one of Python's own types
+        raise TypeError(
+            f"parent_block_hash, curr_block_token_ids and extra_keys must be of numbers, texts and "
+            f"bytes, not {content}"
+        ) from None
 
 
 class KVCacheBlock:
@@ -49,6 +56,8 @@ class KVCacheBlock:
     )
 
     def __init__(self, block_id: int) -> None:
+        if type(block_id) is not int:
+            raise TypeError(f"block_id must be an int, not {block_id!r}")
         self.block_id = block_id
         self.ref_cnt = 0
         self.is_null = False
@@ -81,6 +90,7 @@ class FreeKVCacheBlockQueue:
     A linked list because a hit takes a block out of the middle, where a deque would have to search.
     """
 
+    @explained
     def __init__(self, blocks: Iterable[KVCacheBlock]) -> None:
         self.num_free_blocks = 0
         # Two sentinels, so that each block in the queue has both neighbours.
@@ -96,6 +106,7 @@ class FreeKVCacheBlockQueue:
             raise ValueError("no block is free")
         return self.popleft_n(1)[0]
 
+    @explained
     def popleft_n(self, n: int) -> list[KVCacheBlock]:
         """Take the first ``n`` blocks, in order. AssertionError if there are fewer."""
         if not 0 <= n <= self.num_free_blocks:
@@ -112,6 +123,7 @@ class FreeKVCacheBlockQueue:
         self.num_free_blocks -= n
         return taken
 
+    @explained
     def remove(self, block: KVCacheBlock) -> None:
         """Take a block from wherever it stands. RuntimeError if it is not in the queue."""
         before, after = block.prev_free_block, block.next_free_block
@@ -121,14 +133,17 @@ class FreeKVCacheBlockQueue:
         block.prev_free_block = block.next_free_block = None
         self.num_free_blocks -= 1
 
+    @explained
     def append(self, block: KVCacheBlock) -> None:
         """Put a block at the back."""
         self.append_n([block])
 
+    @explained
     def append_n(self, blocks: Sequence[KVCacheBlock]) -> None:
         """Put blocks at the back: the last of them becomes the last of the queue."""
         self._insert(self.fake_free_list_tail.prev_free_block, blocks)
 
+    @explained
     def prepend_n(self, blocks: Sequence[KVCacheBlock]) -> None:
         """Put blocks at the front: the first of them becomes the first of the queue."""
         self._insert(self.fake_free_list_head, blocks)

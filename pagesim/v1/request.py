@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from pagesim.checks import check_bool, check_int, check_time, check_token_ids
+from pagesim.checks import check_bool, check_int, check_time, check_token_ids, explained
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name, is_name, show
 from pagesim.v1.engine import FinishReason
@@ -34,11 +34,13 @@ class RequestStatus(enum.IntEnum):
     FINISHED_REPETITION = enum.auto()
 
     @staticmethod
+    @explained
     def is_finished(status: RequestStatus) -> bool:
         """Whether a request of this status will not run again."""
         return status > RequestStatus.PREEMPTED
 
     @staticmethod
+    @explained
     def get_finished_reason(status: RequestStatus) -> FinishReason | None:
         """What a client is told; None while the request is not finished."""
         return _REASONS.get(status)
@@ -68,13 +70,22 @@ def check_bits(name: str, tokens: list[int]) -> None:
             raise UsageError(f"{name} must be ints of at most 64 bits, not {token}")
 
 
+def check_block_size(request: Request, block_size: int) -> None:
+    """UsageError for a request whose hashes are of blocks of another size."""
+    if request.block_size is not None and request.block_size != block_size:
+        raise UsageError(
+            f"request {request.request_id!r} has hashes of blocks of {request.block_size} tokens, "
+            f"and the cache has blocks of {block_size}"
+        )
+
+
 class Request:
     """One prompt and what is generated behind it, at most ``max_tokens`` tokens.
 
     ``request_id`` is a text, as in vLLM, or a number: a timeline shows 0 as s0, as it does with V0.
     ``block_size`` is that of the cache: each full block of tokens, output included, has an entry in
     ``block_hashes``; None is for a cache that is not asked for prefixes. Requests with different
-    ``cache_salt`` share no block. TypeError or UsageError names the argument.
+    ``cache_salt`` share no block; "" is no salt. TypeError or UsageError names the argument.
     """
 
     __slots__ = (
@@ -126,8 +137,6 @@ class Request:
         self.request_id = request_id
         self.all_token_ids = check_token_ids("prompt_token_ids", prompt_token_ids)
         """Prompt and output in one live list: read it only."""
-        if not self.all_token_ids:
-            raise UsageError(f"the prompt of request {request_id!r} is empty: it needs a token")
         self.num_prompt_tokens = len(self.all_token_ids)
         self.max_tokens = check_int("max_tokens", max_tokens, 1)
         self.stop_token_ids = frozenset(check_token_ids("stop_token_ids", stop_token_ids))
@@ -191,7 +200,7 @@ class Request:
         assert size is not None
         parent = hashes[-1] if hashes else None
         for end in range(self._next_block_end, len(tokens) + 1, size):
-            salt = (self.cache_salt,) if end == size and self.cache_salt is not None else None
+            salt = (self.cache_salt,) if end == size and self.cache_salt else None
             parent = hash_block_tokens(parent, tokens[end - size : end], salt)
             hashes.append(parent)
         self._next_block_end = (len(hashes) + 1) * size
@@ -202,7 +211,7 @@ class Request:
 
     def get_finished_reason(self) -> FinishReason | None:
         """What a client is told; None while it is not finished."""
-        return RequestStatus.get_finished_reason(self.status)
+        return _REASONS.get(self.status)
 
     def __repr__(self) -> str:
         return f"Request({self.request_id!r}, {self.status.name}, {self.num_tokens} tokens)"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pagesim.checks import check_bool
+from pagesim.checks import check_bool, explained
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import BACK, SCHEDULED, Name
@@ -20,8 +20,9 @@ from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.engine import EngineCoreOutput, EngineCoreOutputs
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.output import CachedRequestData, NewRequestData, SchedulerOutput
-from pagesim.v1.request import Request, RequestStatus, check_tokens
+from pagesim.v1.request import Request, RequestStatus, check_block_size, check_tokens
 from pagesim.v1.request_queue import FCFSRequestQueue, PriorityRequestQueue, RequestQueue
+from pagesim.v1.scheduler_guards import check_made_by_hand, check_sampled
 from pagesim.v1.state import with_queues
 
 WAITING, RUNNING = RequestStatus.WAITING, RequestStatus.RUNNING
@@ -108,34 +109,30 @@ class Scheduler:
 
     @event(_request_id, kind="arrive", called="add_request", queues=True)
     def add_request(self, request: Request) -> None:
-        """Let a new request wait. UsageError names what is wrong with it."""
-        if not isinstance(request, Request):
-            raise TypeError(f"request must be a Request, not {request!r}")
-        name, longest = f"request {request.request_id!r}", self.scheduler_config.max_model_len
+        """Let a new request wait. UsageError names what is wrong with it.
+
+        A prompt of more than ``max_model_len`` tokens is computed up to there, as in vLLM, whose
+        engine refuses it before.
+        """
+        name = f"request {request.request_id!r}"
         if request.request_id in self.requests:
             raise UsageError(f"{name} is already here: give each request a unique id")
         if request.status is not WAITING:
             raise UsageError(f"{name} must be WAITING, not {request.status.name}")
-        if request.num_tokens >= longest:
-            raise UsageError(
-                f"{name} has {request.num_tokens} tokens, which leaves no room to generate one: "
-                f"max_model_len is {longest}"
-            )
-        if request.block_size not in (None, self.cache_config.block_size):
-            raise UsageError(
-                f"{name} has hashes of blocks of {request.block_size} tokens, and the cache has "
-                f"blocks of {self.cache_config.block_size}"
-            )
+        if not request.num_tokens:
+            raise UsageError(f"the prompt of {name} is empty: it needs a token")
+        check_block_size(request, self.cache_config.block_size)
         check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request
         self.waiting.add_request(request)
         self._tell_move(request, None, "waiting")
 
+    @explained
     def finish_requests(
         self, request_ids: Name | Iterable[Name], finished_status: RequestStatus
     ) -> list[Request]:
         """End requests from outside; unknown ids are ignored. Returns those that were here."""
-        if not RequestStatus.is_finished(finished_status):
+        if not (isinstance(finished_status, RequestStatus) and finished_status > PREEMPTED):
             raise UsageError(f"finished_status must be a finished one, not {finished_status!r}")
         ids = [request_ids] if isinstance(request_ids, Name) else dict.fromkeys(request_ids)
         ended = [self.requests[request_id] for request_id in ids if request_id in self.requests]
@@ -258,7 +255,7 @@ class Scheduler:
         max_num_seqs = self.scheduler_config.max_num_seqs
         while step.budget > 0 and self.waiting and len(self.running) < max_num_seqs:
             request = self.waiting.peek_request()
-            if request.num_stale_output_tokens and not request.discard_stale_output:
+            if request.num_stale_output_tokens > 0 and not request.discard_stale_output:
                 passed_over.append(self.waiting.pop_request())
                 continue
             admit = self._admit if request.status is WAITING else self._resume
@@ -295,7 +292,8 @@ class Scheduler:
         if new_blocks is None:
             return False
         was_preempted = request.status is PREEMPTED
-        manager.prefix_cache_stats.record(request.num_tokens, num_hits, was_preempted)
+        if manager.enable_caching and not request.skip_reading_prefix_cache:
+            manager.prefix_cache_stats.record(request.num_tokens, num_hits, was_preempted)
         self.running.append(self.waiting.pop_request())
         started.append(request)
         request.status = RUNNING
@@ -351,19 +349,20 @@ class Scheduler:
 
     # -- what a step sampled ---------------------------------------------------------------------
 
+    @explained
     def update_from_output(
         self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[Name, Sequence[int]]
     ) -> dict[int, EngineCoreOutputs]:
         """Add the tokens that a step sampled, by request; what is complete ends here.
 
-        Returns the outputs of client 0, the only one; {} if there are none.
+        Returns the outputs of client 0, the only one; {} if there are none. As in vLLM, nothing
+        asks whether it is the output of a step in flight, as long as its tokens have a place.
         """
         if scheduler_output not in self._in_flight:
-            if scheduler_output.num_scheduled_tokens:
-                raise UsageError("this step is not in flight: update_from_output() saw it before")
-            return {}
-        _check_sampled(sampled_token_ids)
-        recorder, number = self.journal.recorder, self._in_flight.pop(scheduler_output)
+            check_made_by_hand(scheduler_output)
+        config = self.scheduler_config
+        check_sampled(scheduler_output, sampled_token_ids, self.requests, config)
+        recorder, number = self.journal.recorder, self._in_flight.pop(scheduler_output, 0)
         if number and recorder and self.journal.tells_queues:
             recorder.begin_step(number)
         outputs, finished = self._add_sampled(scheduler_output, sampled_token_ids)
@@ -402,13 +401,13 @@ class Scheduler:
             if request.discard_stale_output:
                 return []
         was_running, ahead = request.status is RUNNING, request.num_output_placeholders
-        new = []
+        new: list[int] = []
         for token in sampled:
             request.append_output_token_ids(token)
             new.append(token)
             if check_stop(request, token, self.scheduler_config.max_model_len):
                 break
-        if ahead and not is_stale:
+        if new and ahead and not is_stale:
             request.num_output_placeholders -= len(new)
             if was_running:
                 # When its slot was allocated, the token was not known, and its block not full.
@@ -471,16 +470,6 @@ class Scheduler:
         }
         for name, num_tokens in step.num_tokens.items():
             self.journal.tell((SCHEDULED, name, name, num_tokens, name not in decoding))
-
-
-def _check_sampled(sampled_token_ids: Mapping[Name, Sequence[int]]) -> None:
-    """TypeError or UsageError names a request with something else than tokens."""
-    try:
-        check_tokens("token ids", [t for tokens in sampled_token_ids.values() for t in tokens])
-    except (TypeError, UsageError):
-        for request_id, tokens in sampled_token_ids.items():
-            check_tokens(f"the tokens of request {request_id!r}", tokens)
-        raise
 
 
 def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from itertools import takewhile
 
+from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.block_pool import BlockPool
 from pagesim.v1.kv_cache_utils import BlockHash, KVCacheBlock
@@ -104,11 +105,13 @@ class SingleTypeKVCacheManager:
         num_full = min(num_tokens // self.block_size, len(request.block_hashes))
         if num_cached >= num_full:
             return
+        if (table := self.req_to_blocks.get(request.request_id)) is None:
+            raise UsageError(f"request {request.request_id!r} has no table: give it room first")
         self.block_pool.cache_full_blocks(
             request,
-            self.req_to_blocks.get(request.request_id, ()),
+            table,
             num_cached,
-            num_full,
+            min(num_full, len(table)),  # a prompt may be longer than max_model_len, its table not
             self.block_size,
             0,
             self.get_block_mask(request, num_cached, num_full),

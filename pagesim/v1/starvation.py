@@ -1,6 +1,7 @@
 """Why a request waits forever: V1 drops nothing, so a simulation has to say it.
 
-Its engine refuses at start-up what could not fit; its scheduler, asked alone, returns empty steps.
+Its engine refuses at start-up what could not fit, and prompts of ``max_model_len`` tokens or more;
+its scheduler, asked alone, returns empty steps.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from pagesim.checks import explained
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.request import Request
 from pagesim.v1.scheduler import Scheduler
 from pagesim.v1.single_type_kv_cache_manager import cdiv
 
 
+@explained
 def why_it_waits_forever(scheduler: Scheduler, request: Request) -> str | None:
     """Why no step can ever compute all of an unfinished request; None if one may.
 
@@ -45,7 +48,10 @@ def what_it_lacks(
     ``find`` looks up how many tokens are in the cache. ``max_admission_blocks`` are the most that a
     sliding window needs at a time.
     """
-    tokens = min(num_tokens, config.max_model_len)
+    longest = config.max_model_len
+    if max(longest - 1, 1) <= num_computed_tokens < num_tokens:
+        return f"has {num_tokens} tokens, and no step goes on beyond max_model_len ({longest})"
+    tokens = min(num_tokens, longest)
     needed = min(cdiv(tokens, cache.block_size), max_admission_blocks)
     usable = cache.num_gpu_blocks - 1
     if needed > usable:
@@ -53,7 +59,7 @@ def what_it_lacks(
     budget = config.max_num_batched_tokens
     if config.enable_chunked_prefill or num_computed_tokens:
         return None
-    if 0 < config.long_prefill_token_threshold <= budget:
+    if config.long_prefill_token_threshold:
         return None
     if (at_once := num_tokens - find()) <= budget:
         return None

@@ -50,28 +50,7 @@ def test_a_prompt_aborted_half_way_leaves_only_blocks_that_are_computed() -> Non
     assert (engine.found(text(16)), engine.found(text(32))) == (8, 8)
 
 
-def test_a_chunk_struck_from_its_step_leaves_blocks_that_count_as_computed() -> None:
-    """By priority, a request may be preempted in the very step in which it was given its blocks.
-
-    They were cached at once, as those of every step are. But this step does not compute them. Seen
-    on release 0.33.0 itself: the same five steps, the same blocks.
-    """
-    engine = Engine(8, max_num_batched_tokens=8, policy="priority", long_prefill_token_threshold=5)
-    engine.add("low", text(24), priority=1)
-    engine.step()
-    engine.add("high", text(3, 100), priority=0, max_tokens=3)
-    assert engine.steps(2) == [{"low": 5, "high": 3}, {"low": 5, "high": 1}]
-    assert engine.requests["low"].num_computed_tokens == 18
-    assert engine.table("low") == [1, 2, 3, 4, 6] and 6 not in engine.cached
-    # The next 5 tokens of low fill block 6; then high needs a block, and low is the victim.
-    assert engine.step() == {"high": 1} and engine.waiting == ["low"]
-    assert 6 in engine.cached
-    # Tokens 18 and 19 were never computed, and their slots never written. They are found as hits.
-    assert engine.step() == {"low": 4}
-    assert engine.table("low")[:5] == [1, 2, 3, 4, 6]
-
-
-def test_which_is_why_priority_with_a_threshold_and_prefix_caching_reads_wrong_bytes() -> None:
+def test_priority_with_a_threshold_and_prefix_caching_reads_wrong_bytes() -> None:
     assert Run(STRUCK, seed=38).steps(70).wrong
     for field in ("policy", "long_prefill_token_threshold"):
         steps = {name: value for name, value in STRUCK.steps.items() if name != field}

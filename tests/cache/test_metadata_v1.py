@@ -146,6 +146,23 @@ def test_a_batch_is_built_in_time() -> None:
     assert build_v1_metadata(step, scheduler).seq_ids == []
 
 
+def test_a_step_is_over_though_the_next_is_in_flight() -> None:
+    engine = Engine(async_scheduling=True)
+    scheduler = engine.scheduler
+    engine.add("a", text(5))
+    first, _ = scheduler.schedule(), scheduler.schedule()
+    scheduler.update_from_output(first, {"a": [77]})
+    with pytest.raises(pagesim.UsageError, match="the step of request 'a' is over"):
+        build_v1_metadata(first, scheduler)
+
+
+def test_a_batch_whose_window_has_moved_on_by_one_block() -> None:
+    story = pagesim.Story(gpu_blocks=8, block_size=4, engine="v1", sliding_window=5)
+    story.arrive(text(8)).write([8])
+    with pytest.raises(pagesim.UsageError, match="looks at token 0, but that has left the window"):
+        story.batch()
+
+
 def test_a_batch_whose_blocks_are_gone() -> None:
     engine = Engine(num_blocks=6, max_num_batched_tokens=32)
     scheduler = engine.scheduler

@@ -66,15 +66,16 @@ def random_case(seed: int) -> tuple[tuple[Any, Any], list[Request], int]:
     r = random.Random(seed)
     block_size, seats = r.choice([16, 16, 16, 32, 64]), r.choice([2, 5, 10, 20])
     requests = random_stream(r)
+    budget, chunks = r.choice([seats, max(seats, 16), 40, 200, 512]), r.random() < 0.7
     scheduler = SchedulerConfig(
-        r.choice([seats, max(seats, 16), 40, 200, 512]),
+        budget,
         seats,
-        LONGEST,
-        enable_chunked_prefill=r.random() < 0.7,
+        LONGEST if chunks else min(LONGEST, budget),
+        enable_chunked_prefill=chunks,
         watermark=r.choice([0.0, 0.0, 0.05, 0.2]),
     )
     most = max(each.total_tokens for each in requests) // block_size
-    num_blocks = 1 + max(1, most + r.choice([-1, 1, 2, 2, 4, 8]))
+    num_blocks = 1 + max(1, most + r.choice([-1, -1, 1, 1, 2, 2, 4, 8]))
     cache = CacheConfig(block_size, num_blocks, enable_prefix_caching=r.random() < 0.7)
     return (scheduler, cache), requests, num_blocks * block_size + r.choice([0, 3])
 
@@ -171,7 +172,7 @@ def test_of_equal_copies_the_first_is_found_and_a_known_prompt_needs_little_budg
         Request("c", 2.0, 72, 5, (7, 8, 9)),
         Request("d", 2.0, 72, 5, (7, 8, 9)),
     ]
-    config = SchedulerConfig(50, 8, LONGEST, enable_chunked_prefill=False)
+    config = SchedulerConfig(80, 8, 80, enable_chunked_prefill=False)
     outcomes, _ = play_both(BOTH, (config, CacheConfig(16, 30)), requests, 480, "copies")
     assert list(outcomes.hits) == [0, 32, 48, 64]
 

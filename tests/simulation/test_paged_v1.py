@@ -109,10 +109,10 @@ class Watched(PagedV1Server):
 def some_case(r: random.Random) -> tuple[SchedulerConfig, CacheConfig, list[Request]]:
     block_size, window = r.choice([1, 2, 4, 8]), r.choice([None, None, 3, 10])
     scheduler = SchedulerConfig(
-        r.choice([8, 16, 60]),
+        r.choice([8, 16, 60]) if (chunks := r.random() < 0.8) else 60,
         r.choice([1, 2, 4, 8]),
         LONGEST,
-        enable_chunked_prefill=r.random() < 0.8,
+        enable_chunked_prefill=chunks,
         long_prefill_token_threshold=r.choice([0, 0, 5]),
         long_prefill_token_threshold_adaptive=r.random() < 0.5,
         watermark=r.choice([0.0, 0.1]),
@@ -227,11 +227,6 @@ SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64}
             {"scheduler_reserve_full_isl": False},
             "it needs 10 blocks for its 40 tokens, and the pool has 9",
         ),
-        (
-            [(20, 2), (4, 2)],
-            {"enable_chunked_prefill": False},
-            "it computes 20 tokens at once, because chunked prefill is off, and a step has 16",
-        ),
     ],
 )
 def test_who_waits_forever_is_named_with_the_reason(
@@ -250,6 +245,29 @@ def test_who_waits_forever_is_named_with_the_reason(
         "it waits behind request 'a', which waits forever",
         "it arrives when no request can run any more",
     }
+
+
+def test_a_threshold_may_be_as_large_as_the_model_s_length() -> None:
+    policy = PagedV1(long_prefill_token_threshold=4096)
+    assert policy.server(160, Limits(max_model_len=4096))
+    with pytest.raises(UsageError, match="long_prefill_token_threshold"):
+        policy.server(160, Limits(max_model_len=4095))
+
+
+def test_a_request_that_is_not_queued_yet_lacks_what_its_prompt_lacks() -> None:
+    """Not what its answer would: that is never written."""
+    stream = [Request("a", 0.0, 60, 2), *(Request(f"r{i}", 0.0, 4, 2) for i in range(5))]
+    run = v1([*stream, Request("z", 0.0, 4, 40)], 40, SMALL, block_size=4)
+    assert run.requests.stuck() == list(range(7))
+    assert run.requests.why[6] == "it waits behind request 'a', which waits forever"
+
+
+def test_behind_a_window_a_prompt_asks_for_few_blocks() -> None:
+    """The step is full when the second prompt comes: it does not wait for blocks."""
+    limits = {"max_num_batched_tokens": 8, "max_num_seqs": 4, "max_model_len": 64}
+    stream = [Request("a", 0.0, 40, 2), Request("b", 0.0, 40, 2)]
+    run = v1(stream, 4 * 10, limits, block_size=4, sliding_window=5)
+    assert run.waste.at(0).external == 4  # the null block
 
 
 def test_a_spinning_run_goes_on_for_those_who_arrive() -> None:

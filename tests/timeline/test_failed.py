@@ -246,7 +246,7 @@ def test_what_has_no_name() -> None:
     story = new_story()
     with record(story.manager) as run:
         for nonsense in (None, 5, "x"):
-            with pytest.raises(AttributeError):
+            with pytest.raises(TypeError, match="seq must be a Sequence"):
                 story.manager.free(nonsense)  # type: ignore[arg-type]
     assert [(event.kind, event.subject) for event in run] == [("failed", None)] * 3
 

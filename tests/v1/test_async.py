@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+from tests.v1.scenes import Engine, text
 from tests.v1.world import check
 
 pytestmark = pytest.mark.ch07
@@ -60,3 +61,39 @@ def test_after_a_reset_its_stale_output_is_discarded_and_it_may_come_back_before
     for output in outputs:
         assert scheduler.update_from_output(output, {"b": [7]}) == {}
     assert b.num_tokens == 7 and b.num_stale_output_tokens == 0
+
+
+def test_a_step_that_sampled_nothing_caches_nothing() -> None:
+    """A block is findable with the next token, even if its own are known and computed by then."""
+    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 9))
+    a = Request("a", range(7), block_size=4)
+    scheduler.add_request(a)
+    outputs = [scheduler.schedule(), scheduler.schedule(), scheduler.schedule()]
+    cached = scheduler.kv_cache_manager.single_type_manager.num_cached_block
+    scheduler.update_from_output(outputs[0], {"a": [7]})
+    assert (len(a.block_hashes), cached["a"]) == (2, 1)
+    scheduler.update_from_output(outputs[1], {})
+    assert cached["a"] == 1
+    scheduler.update_from_output(outputs[2], {"a": [8]})
+    assert cached["a"] == 2
+
+
+def test_the_model_s_length_is_foreseen_as_the_request_s_is() -> None:
+    engine = Engine(async_scheduling=True, max_model_len=8)
+    engine.add("a", text(6))
+    assert engine.steps(4) == [{"a": 6}, {"a": 1}, {}, {}]
+    assert engine.requests["a"].num_tokens == 8 and engine.requests["a"].is_finished()
+
+
+def test_once_discarded_output_is_drained_the_next_stale_output_counts_again() -> None:
+    scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 8))
+    b = Request("b", range(50, 57), block_size=4)
+    scheduler.add_request(b)
+    output = scheduler.schedule()
+    assert scheduler.reset_prefix_cache(reset_running_requests=True)
+    scheduler.update_from_output(output, {"b": [7]})
+    assert (b.num_stale_output_tokens, b.num_tokens) == (0, 7)
+    output = scheduler.schedule()
+    scheduler._preempt_request(scheduler.running.pop())
+    scheduler.update_from_output(output, {"b": [7]})
+    assert b.num_tokens == 8

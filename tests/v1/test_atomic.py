@@ -12,21 +12,18 @@ import pagesim
 from pagesim.errors import UnsupportedError, UsageError
 from pagesim.v1 import (
     BlockPool,
-    CacheConfig,
     FreeKVCacheBlockQueue,
     KVCacheBlock,
+    KVCacheBlocks,
     KVCacheManager,
     Request,
     RequestStatus,
-    Scheduler,
-    SchedulerConfig,
 )
 from tests.v1.world import check, everything, pool_state
 
 pytestmark = pytest.mark.ch07
 
 SIZE = 4
-ABORTED = RequestStatus.FINISHED_ABORTED
 
 
 def request(name: str, num_tokens: int, first: int = 0, **options: Any) -> Request:
@@ -177,6 +174,7 @@ def scene() -> tuple[KVCacheManager, Request, Request]:
     return manager, admit(manager, request("its", 12)), request("new", 9)
 
 
+FOREIGN = BlockPool(16, True, SIZE)
 FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], type, str]] = {
     "no tokens": (lambda m, its, new: m.allocate_slots(its, 0), ValueError, "at least one token"),
     "fewer than none": (lambda m, its, new: m.allocate_slots(its, -1), UsageError, "not -1"),
@@ -214,7 +212,7 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
     "caching without a table": (
         lambda m, its, new: m.cache_blocks(new, 8),
         UsageError,
-        "request 'new' has 0 blocks: 2 cannot be full",
+        "'new'",
     ),
     "an id that is too large": (
         lambda m, its, new: m.evict_blocks([1, 12]),
@@ -254,6 +252,69 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
         lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:9], 0, 3, 4),
         UsageError,
         "block 6, entry 2 of the table of request 'new', is not full",
+    ),
+    "a foreign block touched": (
+        lambda m, its, new: m.block_pool.touch([m.block_pool.blocks[4], FOREIGN.blocks[3]]),
+        UsageError,
+        "block 3 belongs to another pool",
+    ),
+    "a foreign block freed": (
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[1], FOREIGN.blocks[1]]),
+        UsageError,
+        "block 1 belongs to another pool",
+    ),
+    "a foreign block of a larger pool": (
+        lambda m, its, new: m.block_pool.touch([FOREIGN.blocks[15]]),
+        UsageError,
+        "block 15 belongs to another pool",
+    ),
+    "a block of no pool": (
+        lambda m, its, new: m.block_pool.touch([KVCacheBlock(-(2**70))]),
+        UsageError,
+        "belongs to another pool",
+    ),
+    "foreign hits": (
+        lambda m, its, new: m.allocate_slots(new, 1, 4, KVCacheBlocks((FOREIGN.blocks[1:2],))),
+        UsageError,
+        "block 1 belongs to another pool",
+    ),
+    "cached from before its start": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:6], -1, 1, 4),
+        UsageError,
+        "from -1 up to 1",
+    ),
+    "a mask that is too short": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, m.block_pool.blocks[4:6], 0, 2, 4, 0, [True]
+        ),
+        UsageError,
+        "block_mask",
+    ),
+    "one block cached as two": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, [m.block_pool.blocks[4]] * 2, 0, 2, 4
+        ),
+        UsageError,
+        "block 4, entry 1 .* is already cached",
+    ),
+    "blocks of another size cached": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            Request("x", range(4), block_size=2), m.block_pool.blocks[4:5], 0, 1, 4
+        ),
+        UsageError,
+        "hashes of blocks of 2 tokens",
+    ),
+    "blocks of two of its own": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:5], 0, 1, 8),
+        UnsupportedError,
+        "block_size must be 4",
+    ),
+    "another group": (
+        lambda m, its, new: m.block_pool.cache_full_blocks(
+            new, m.block_pool.blocks[4:5], 0, 1, 4, 1
+        ),
+        UnsupportedError,
+        "hybrid models",
     ),
     "two groups": (
         lambda m, its, new: m.block_pool.get_cached_block(new.block_hashes[0], [0, 1]),
@@ -322,111 +383,6 @@ def test_an_empty_queue() -> None:
 def test_a_foreign_request_leaves_a_pool_as_it_is() -> None:
     pool = BlockPool(4, True, SIZE)
     before = pool_state(pool)
-    with pytest.raises(UsageError, match="request 'new' has 1 blocks: 2 cannot be full"):
+    with pytest.raises(UsageError, match="the table of request 'new' has 1"):
         pool.cache_full_blocks(request("new", 8), pool.blocks[1:2], 0, 2, SIZE)
     assert pool_state(pool) == before
-
-
-# -- the scheduler -----------------------------------------------------------------------------
-
-
-def scheduler(**options: Any) -> Scheduler:
-    config = SchedulerConfig(32, 4, 64, **options)
-    return Scheduler(config, CacheConfig(SIZE, 12))
-
-
-def with_two() -> Scheduler:
-    """One request runs with a step in flight, one waits."""
-    its = scheduler()
-    its.add_request(request("a", 9))
-    its.schedule()
-    its.add_request(request("b", 9, 50))
-    return its
-
-
-SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
-    "no request": (lambda s: s.add_request("a"), TypeError, "request must be a Request"),
-    "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is already here"),
-    "too long": (lambda s: s.add_request(request("c", 64)), UsageError, "max_model_len is 64"),
-    "other blocks": (
-        lambda s: s.add_request(Request("c", [1], block_size=8)),
-        UsageError,
-        "hashes of blocks of 8 tokens",
-    ),
-    "not waiting": (lambda s: s.add_request(ended()), UsageError, "must be WAITING, not FINISHED"),
-    "an end that is none": (
-        lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED),
-        UsageError,
-        "must be a finished one",
-    ),
-    "tokens that are none": (
-        lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
-        TypeError,
-        "the tokens of request 'b'",
-    ),
-    "reset while a block is owned outside": (
-        lambda s: s.reset_prefix_cache(reset_running_requests=True),
-        RuntimeError,
-        "block 11 is owned outside the running requests",
-    ),
-    "reset of what": (lambda s: s.reset_prefix_cache("all"), TypeError, "must be True or False"),
-}
-
-
-def ended() -> Request:
-    its = request("c", 3)
-    its.status = ABORTED
-    return its
-
-
-@pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize("name", SCHEDULER_CALLS)
-def test_a_scheduler_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
-    its = with_two()
-    pool = its.kv_cache_manager.block_pool
-    pool.free_block_queue.remove(pool.blocks[11])
-    pool.blocks[11].ref_cnt = 1
-    before = everything(its)
-    call, error, message = SCHEDULER_CALLS[name]
-    with pagesim.record(its) if recorded else nullcontext() as run:
-        with pytest.raises(error, match=message):
-            call(its)
-        assert everything(its) == before
-        assert run is None or run.at(-1) == its.state()
-
-
-def test_an_output_is_taken_once() -> None:
-    its = with_two()
-    output = next(iter(its._in_flight))
-    its.update_from_output(output, {"a": [7]})
-    before = everything(its)
-    with pytest.raises(UsageError, match="this step is not in flight"):
-        its.update_from_output(output, {"a": [7]})
-    assert everything(its) == before
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"max_num_seqs": 0}, UsageError, "max_num_seqs must be at least 1"),
-        ({"max_num_seqs": 64}, UsageError, "must be at least max_num_seqs"),
-        ({"policy": "lifo"}, UsageError, "policy must be 'fcfs' or 'priority', not 'lifo'"),
-        ({"watermark": 1.5}, UsageError, "watermark must be between 0 and 1, not 1.5"),
-        ({"watermark": "half"}, TypeError, "watermark must be a number"),
-        ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
-        ({"long_prefill_token_threshold": -1}, UsageError, "must be at least 0"),
-        ({"num_gpu_blocks": 0}, UsageError, "num_gpu_blocks must be at least 1"),
-        ({"sliding_window": 0}, UsageError, "sliding_window must be at least 1"),
-        ({"sliding_window": [4, None]}, UnsupportedError, "hybrid models"),
-        ({"retention_interval": 8}, UsageError, "full attention keeps everything"),
-        ({"sliding_window": 4, "retention_interval": 6}, UsageError, "a multiple of block_size"),
-    ],
-)
-def test_a_config_is_refused_by_name(options: dict[str, Any], error: type, message: str) -> None:
-    steps = {"max_num_batched_tokens": 32, "max_num_seqs": 4, "max_model_len": 64}
-    cache = {"block_size": SIZE, "num_gpu_blocks": 12}
-    for name, value in options.items():
-        known = name in CacheConfig.__dataclass_fields__
-        (cache if known else steps)[name] = value
-    with pytest.raises(error, match=message):
-        Scheduler(SchedulerConfig(**steps), CacheConfig(**cache))

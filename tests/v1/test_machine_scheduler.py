@@ -48,7 +48,8 @@ class Engine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        config = SchedulerConfig(BUDGET, SEATS, LONGEST, **self.options)
+        self.budget = BUDGET if self.options.get("enable_chunked_prefill", True) else LONGEST
+        config = SchedulerConfig(self.budget, SEATS, LONGEST, **self.options)
         self.scheduler = Scheduler(config, CacheConfig(SIZE, BLOCKS, **self.cache))
         self.manager = self.scheduler.kv_cache_manager
         self.memory = Memory(BLOCKS, SIZE)
@@ -78,7 +79,7 @@ class Engine(RuleBasedStateMachine):
     def schedule(self) -> None:
         output = self.scheduler.schedule()
         tokens = output.num_scheduled_tokens
-        assert sum(tokens.values()) == output.total_num_scheduled_tokens <= BUDGET
+        assert sum(tokens.values()) == output.total_num_scheduled_tokens <= self.budget
         assert all(count > 0 for count in tokens.values())
         assert len(self.scheduler.running) <= SEATS
         self.follow(output)

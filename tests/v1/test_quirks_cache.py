@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.v1.scenes import Cache, Engine, text
+from tests.v1.world import check
 
 pytestmark = pytest.mark.ch09
 
@@ -114,8 +115,10 @@ def test_w21_a_block_that_is_evicted_in_use_is_taken_first_once_it_is_freed() ->
     cache.admit("a", text(12))
     cache.manager.evict_blocks([2])
     assert cache.found(text(13)) == 4 and cache.table("a") == [1, 2, 3]
+    check(cache.manager)
     cache.free("a")
     assert cache.queue == [2, 4, 5, 6, 7, 8, 3, 1]
+    check(cache.manager)
 
 
 def test_w22_a_reset_needs_every_block_free_and_keeps_their_order() -> None:
@@ -134,6 +137,12 @@ def test_w23_a_salt_separates_the_whole_chain() -> None:
     cache.admit("a")
     assert (cache.found(text(9), cache_salt="x"), cache.found(text(9))) == (8, 0)
     assert cache.found(text(9), cache_salt="y") == 0
+
+
+def test_an_empty_salt_is_no_salt() -> None:
+    cache = Cache(12)
+    cache.admit("a", text(9))
+    assert cache.found(text(9), cache_salt="") == 8
 
 
 def test_w24_the_last_token_is_never_stored() -> None:

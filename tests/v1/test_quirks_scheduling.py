@@ -5,9 +5,12 @@ The requests of w08 to w10 wait forever; here that is a number of steps in which
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 from pagesim.v1 import RequestStatus
+from tests.v1.quirk_w33 import W33, w33
 from tests.v1.scenes import Engine, text
 
 pytestmark = pytest.mark.ch07
@@ -139,6 +142,43 @@ def test_w29_a_token_that_fits_its_block_preempts_nothing() -> None:
     assert engine.requests["b"].num_preemptions == 1
 
 
+class Seen(NamedTuple):
+    """After a step: low's table, the cached blocks, the queue, who runs."""
+
+    low: list[int]
+    cached: list[int]
+    queue: list[int]
+    running: list[str]
+
+
+def test_w33_a_chunk_struck_from_its_step_leaves_a_block_that_counts_as_computed() -> None:
+    """The release itself has the same blocks after the same five steps."""
+    seen, steps, ends = [], [], []
+    for _, tokens, engine in w33():
+        its = engine.requests["low"]
+        steps.append(tokens)
+        ends.append(its.num_computed_tokens)
+        seen.append(Seen(engine.table("low"), engine.cached, engine.queue, engine.running))
+    assert steps == [
+        {"low": 8},
+        {"low": 5, "high": 3},
+        {"low": 5, "high": 1},
+        {"high": 1},
+        {"low": 4},
+    ]
+    assert ends == [8, 13, 18, 0, 24]
+    assert seen == [
+        Seen([1, 2], [1, 2], [3, 4, 5, 6, 7], ["low"]),
+        Seen([1, 2, 3, 4], [1, 2, 3], [6, 7], ["low", "high"]),
+        Seen([1, 2, 3, 4, 6], [1, 2, 3, 4, 5], [7], ["low", "high"]),
+        Seen([], [1, 2, 3, 4, 5, 6], [7, 6, 4, 3, 2, 1, 5], []),
+        Seen([1, 2, 3, 4, 6, 7], [1, 2, 3, 4, 5, 6, 7], [5], ["low"]),
+    ]
+    spans = [range(end - its.get("low", 0), end) for its, end in zip(steps, ends, strict=True)]
+    assert set(range(24)) - {at for span in spans for at in span} == {18, 19}
+    assert all(W33), "an entry says all that it is asked"
+
+
 def test_hits_are_counted_when_a_request_is_admitted_and_victims_apart() -> None:
     engine = Engine(6)
     engine.add("a", text(7))
@@ -150,3 +190,16 @@ def test_hits_are_counted_when_a_request_is_admitted_and_victims_apart() -> None
     assert (stats.requests, stats.queries, stats.hits) == (2, 15, 0)
     assert (stats.preempted_requests, stats.preempted_queries, stats.preempted_hits) == (1, 10, 8)
     assert engine.manager.make_prefix_cache_stats().requests == 0
+
+
+@pytest.mark.parametrize(
+    ("cache", "request_options"),
+    [({"enable_prefix_caching": False}, {}), ({}, {"skip_reading_prefix_cache": True})],
+)
+def test_a_request_that_does_not_look_is_not_counted(
+    cache: dict[str, bool], request_options: dict[str, bool]
+) -> None:
+    engine = Engine(12, **cache)
+    engine.add("a", text(7), **request_options)
+    assert engine.step() == {"a": 7}
+    assert engine.manager.make_prefix_cache_stats() == type(engine.manager.prefix_cache_stats)()

@@ -82,7 +82,6 @@ def test_the_end_of_a_request() -> None:
         ({"request_id": 7.5}, TypeError, "request_id must be a string or an int, not 7.5"),
         ({"request_id": True}, TypeError, "request_id must be a string or an int, not True"),
         ({"request_id": "\ud800"}, UsageError, "request_id must be text"),
-        ({"prompt_token_ids": []}, UsageError, "the prompt of request 'a' is empty"),
         ({"prompt_token_ids": [1, 2.0]}, TypeError, r"prompt_token_ids\[1\] must be an int"),
         ({"prompt_token_ids": "abc"}, TypeError, "prompt_token_ids must be a list of ints"),
         ({"block_size": 0}, UsageError, "block_size must be at least 1, not 0"),

@@ -12,6 +12,8 @@ from tests.v1.scenes import Engine, text
 
 pytestmark = pytest.mark.ch07
 
+WHOLE = {"enable_chunked_prefill": False, "max_num_batched_tokens": 8, "max_model_len": 8}
+
 
 @pytest.mark.parametrize(
     ("blocks", "prompt", "options", "steps", "why"),
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.ch07
         (
             12,
             9,
-            {"enable_chunked_prefill": False, "max_num_batched_tokens": 8},
+            WHOLE,
             0,
             "'a' computes 9 tokens at once, because chunked prefill is off, and a step has 8",
         ),
@@ -50,16 +52,8 @@ def test_it_is_named_and_its_steps_are_empty(
     [
         (5, 13, {}),
         (8, 40, {"sliding_window": 5, "max_num_batched_tokens": 8}),
-        (12, 8, {"enable_chunked_prefill": False, "max_num_batched_tokens": 8}),
-        (
-            12,
-            9,
-            {
-                "enable_chunked_prefill": False,
-                "max_num_batched_tokens": 8,
-                "long_prefill_token_threshold": 4,
-            },
-        ),
+        (12, 8, WHOLE),
+        (12, 1, {"max_model_len": 1}),
     ],
 )
 def test_it_is_not_named_and_it_ends(blocks: int, prompt: int, options: dict[str, Any]) -> None:
@@ -71,3 +65,14 @@ def test_it_is_not_named_and_it_ends(blocks: int, prompt: int, options: dict[str
         assert why_it_waits_forever(engine.scheduler, its) is None
         engine.step()
     assert its.is_finished() and not engine.scheduler.requests
+
+
+def test_a_prompt_beyond_the_model_s_length_is_computed_up_to_there() -> None:
+    """Its engine would refuse it. A threshold of the whole step lets it begin without chunks."""
+    engine = Engine(12, **WHOLE, long_prefill_token_threshold=8)
+    engine.add("a", text(9))
+    engine.add("z", text(1, 90), max_tokens=1)
+    assert why_it_waits_forever(engine.scheduler, engine.requests["a"]) is None
+    assert engine.steps(3) == [{"a": 8}, {"z": 1}, {}]
+    why = why_it_waits_forever(engine.scheduler, engine.requests["a"])
+    assert why is not None and "max_model_len (8)" in why

@@ -61,6 +61,8 @@ def check(manager: KVCacheManager) -> None:
     assert now["refs"] == [owners[block_id] for block_id in range(pool.num_gpu_blocks)]
     assert sorted([0, *now["free"], *owners]) == list(range(pool.num_gpu_blocks))
     assert now["num_free"] == len(now["free"])
+    cached_free = [i for i in now["free"] if now["hashes"][i] is not None]
+    assert pool.num_cached_free_blocks == len(cached_free)
     before = pool.free_block_queue.fake_free_list_head
     for block_id in [*now["free"], -1]:
         assert before.next_free_block.block_id == block_id

@@ -1,0 +1,63 @@
+"""Checks of what a step is said to have sampled, before any of it is believed.
+
+vLLM takes any output, even of a step that is known already, or that was never scheduled. What it
+asserts is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from pagesim.checks import misfit
+from pagesim.errors import UsageError
+from pagesim.journal.effects import Name
+from pagesim.v1.config import SchedulerConfig
+from pagesim.v1.output import SchedulerOutput
+from pagesim.v1.request import Request, check_tokens
+
+
+def check_made_by_hand(output: SchedulerOutput) -> None:
+    """TypeError or UsageError for an output that no step can have."""
+    if wrong := misfit("scheduler_output", output, SchedulerOutput):
+        raise TypeError(wrong)
+    for request_id, num_scheduled in output.num_scheduled_tokens.items():
+        if num_scheduled < 1:
+            raise UsageError(
+                f"num_scheduled_tokens[{request_id!r}] must be at least 1, not {num_scheduled}"
+            )
+
+
+def check_sampled(
+    output: SchedulerOutput,
+    sampled: Mapping[Name, Sequence[int]],
+    requests: Mapping[Name, Request],
+    config: SchedulerConfig,
+) -> None:
+    """TypeError or UsageError for a sample without a token, or without a place in its request."""
+    check_tokens("sampled_token_ids", list(chain.from_iterable(sampled.values())))
+    for request_id, num_scheduled in output.num_scheduled_tokens.items():
+        if (request := requests.get(request_id)) is None:
+            continue
+        if (stale := request.num_stale_output_tokens) > 0:
+            if num_scheduled > stale:
+                raise UsageError(
+                    f"request {request_id!r} has {stale} tokens in flight from before it was "
+                    f"preempted, not {num_scheduled}: give each step's output once"
+                )
+        elif config.async_scheduling:
+            tokens, expected = sampled.get(request_id, ()), request.num_output_placeholders
+            if len(tokens) > expected and _num_kept(request, tokens, config) > expected:
+                raise UsageError(
+                    f"request {request_id!r} samples {expected} tokens in the steps in flight, not "
+                    f"{len(tokens)}: give each step's output once, with one token for each request"
+                )
+
+
+def _num_kept(request: Request, tokens: Sequence[int], config: SchedulerConfig) -> int:
+    """How many of these tokens the request takes before it ends."""
+    room = min(
+        config.max_model_len - request.num_tokens, request.max_tokens - request.num_output_tokens
+    )
+    stops = (at for at, token in enumerate(tokens, 1) if token in request.stop_token_ids)
+    return min(max(room, 1), next(stops, len(tokens)), len(tokens))

@@ -1,0 +1,157 @@
+"""A call of a scheduler that fails changes nothing, and a configuration is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+import pagesim
+from pagesim.errors import UnsupportedError, UsageError
+from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+from tests.v1.test_atomic import SIZE, request
+from tests.v1.world import everything
+
+pytestmark = pytest.mark.ch07
+
+ABORTED = RequestStatus.FINISHED_ABORTED
+
+
+def scheduler(**options: Any) -> Scheduler:
+    config = SchedulerConfig(32, 4, 64, **options)
+    return Scheduler(config, CacheConfig(SIZE, 12))
+
+
+def with_two() -> Scheduler:
+    """One request runs with a step in flight, one waits."""
+    its = scheduler()
+    its.add_request(request("a", 9))
+    its.schedule()
+    its.add_request(request("b", 9, 50))
+    return its
+
+
+SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
+    "no request": (lambda s: s.add_request("a"), TypeError, "request must be a Request"),
+    "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is already here"),
+    "an empty prompt": (lambda s: s.add_request(request("c", 0)), UsageError, "'c' is empty"),
+    "other blocks": (
+        lambda s: s.add_request(Request("c", [1], block_size=8)),
+        UsageError,
+        "hashes of blocks of 8 tokens",
+    ),
+    "not waiting": (lambda s: s.add_request(ended()), UsageError, "must be WAITING, not FINISHED"),
+    "an end that is a number": (
+        lambda s: s.finish_requests(["a"], 7),  # type: ignore[arg-type]
+        UsageError,
+        "must be a finished one",
+    ),
+    "an end that is none": (
+        lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED),
+        UsageError,
+        "must be a finished one",
+    ),
+    "tokens that are none": (
+        lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
+        TypeError,
+        r"sampled_token_ids\['b'\]\[0\]",
+    ),
+    "reset while a block is owned outside": (
+        lambda s: s.reset_prefix_cache(reset_running_requests=True),
+        RuntimeError,
+        "block 11 is owned outside the running requests",
+    ),
+    "reset of what": (lambda s: s.reset_prefix_cache("all"), TypeError, "must be True or False"),
+}
+
+
+def ended() -> Request:
+    its = request("c", 3)
+    its.status = ABORTED
+    return its
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", SCHEDULER_CALLS)
+def test_a_scheduler_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
+    its = with_two()
+    pool = its.kv_cache_manager.block_pool
+    pool.free_block_queue.remove(pool.blocks[11])
+    pool.blocks[11].ref_cnt = 1
+    before = everything(its)
+    call, error, message = SCHEDULER_CALLS[name]
+    with pagesim.record(its) if recorded else nullcontext() as run:
+        with pytest.raises(error, match=message):
+            call(its)
+        assert everything(its) == before
+        assert run is None or run.at(-1) == its.state()
+
+
+def test_asynchronously_each_token_has_a_place_once() -> None:
+    its = scheduler(async_scheduling=True)
+    its.add_request(request("a", 9, max_tokens=3, stop_token_ids=[9]))
+    output = its.schedule()
+    before = everything(its)
+    with pytest.raises(UsageError, match=r"'a' samples 1 tokens .* not 2"):
+        its.update_from_output(output, {"a": [7, 8]})
+    assert everything(its) == before
+    its.update_from_output(output, {"a": [7]})
+    before = everything(its)
+    with pytest.raises(UsageError, match="'a' samples 0 tokens"):
+        its.update_from_output(output, {"a": [7]})
+    assert everything(its) == before
+    # What is behind the end of a request is cut off, and needs no place.
+    answer = its.update_from_output(its.schedule(), {"a": [9, 7, 7]})
+    assert answer[0].outputs[0].new_token_ids == [9]
+
+
+def test_stale_tokens_come_back_once() -> None:
+    its = scheduler()
+    its.add_request(request("a", 9))
+    output = its.schedule()
+    assert its.reset_prefix_cache(reset_running_requests=True)
+    its.requests["a"].num_stale_output_tokens = 5
+    before = everything(its)
+    with pytest.raises(UsageError, match="'a' has 5 tokens in flight"):
+        its.update_from_output(output, {"a": [7]})
+    assert everything(its) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"max_num_seqs": 0}, UsageError, "max_num_seqs must be at least 1"),
+        ({"max_num_seqs": 64}, UsageError, "must be at least max_num_seqs"),
+        (
+            {"max_num_batched_tokens": 63, "enable_chunked_prefill": False},
+            UsageError,
+            r"max_num_batched_tokens \(63\) must be at least max_model_len \(64\)",
+        ),
+        ({"long_prefill_token_threshold": 65}, UsageError, r"\(65\) must be at most max_model_len"),
+        ({"policy": "lifo"}, UsageError, "policy must be 'fcfs' or 'priority', not 'lifo'"),
+        ({"watermark": 1.5}, UsageError, "watermark must be between 0 and 1, not 1.5"),
+        ({"watermark": "half"}, TypeError, "watermark must be a number"),
+        ({"enable_chunked_prefill": 1}, TypeError, "enable_chunked_prefill must be True or False"),
+        ({"long_prefill_token_threshold": -1}, UsageError, "must be at least 0"),
+        ({"num_gpu_blocks": 0}, UsageError, "num_gpu_blocks must be at least 1"),
+        ({"sliding_window": 0}, UsageError, "sliding_window must be at least 1"),
+        ({"sliding_window": [4, None]}, UnsupportedError, "hybrid models"),
+        ({"retention_interval": 8}, UsageError, "full attention keeps everything"),
+        ({"sliding_window": 4, "retention_interval": 6}, UsageError, "a multiple of block_size"),
+    ],
+)
+def test_a_config_is_refused_by_name(options: dict[str, Any], error: type, message: str) -> None:
+    steps = {"max_num_batched_tokens": 32, "max_num_seqs": 4, "max_model_len": 64}
+    cache = {"block_size": SIZE, "num_gpu_blocks": 12}
+    for name, value in options.items():
+        known = name in CacheConfig.__dataclass_fields__
+        (cache if known else steps)[name] = value
+    with pytest.raises(error, match=message):
+        Scheduler(SchedulerConfig(**steps), CacheConfig(**cache))
+
+
+def test_a_config_at_the_edge() -> None:
+    whole = SchedulerConfig(64, 64, 64, enable_chunked_prefill=False)
+    assert SchedulerConfig(64, 64, 64, long_prefill_token_threshold=64) and whole
