@@ -18,14 +18,15 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.lesson.captured import Captured
 
-# A new player begins at the step of the old one. The page stores that step, which it learns through
-# the two documented hooks of the player.
+# A new player begins at the step of the old one if its reader has left the one it opened at. The page
+# stores that step, which it learns through the two documented hooks of the player.
 _KEEP_STEP = """(frame => {
   const view = frame.contentWindow, key = 'pagesim-explore:KEY';
   const ready = () => {
     const player = view.pagesimPlayer;
     if (!player) { if (frame.isConnected) setTimeout(ready, 20); return; }
-    player.goto(Math.min(Number(sessionStorage.getItem(key)) || 0, player.steps));
+    const kept = sessionStorage.getItem(key);
+    if (kept !== null) player.goto(Math.min(Number(kept), player.steps));
     new view.MutationObserver(() => sessionStorage.setItem(key, player.step)).observe(
       view.document.querySelector('.pagesim-player'), {attributeFilter: ['data-step']});
   };

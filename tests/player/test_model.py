@@ -211,3 +211,25 @@ def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) 
     text = "\n".join([*lines[:2], line, *lines[3:]])
     run = "const run = await begin(given.data); return [run.steps, run.problem];"
     assert node(run, text) == [1, said]
+
+
+OPENING = "return (await begin(given.data)).opening;"
+
+
+@pytest.mark.parametrize(
+    ("more", "step"),
+    [
+        ({}, 1),  # what arrives first is to be seen
+        ({"opens": 0}, 0),
+        ({"opens": 4}, 4),
+        ({"opens": 99}, 1),
+        ({"opens": "4"}, 1),
+        ({"questions": [{"at": 0, "ask": "?", "answer": "taken"}]}, 0),  # it must not be answered
+        ({"questions": [{"at": 2, "ask": "?", "answer": "taken"}]}, 1),
+        ({"questions": [{"at": 0, "ask": "?", "answer": "taken"}], "opens": 2}, 2),
+        ({"questions": [{"at": 99, "ask": "?"}, None, "x"]}, 1),
+    ],
+)
+def test_where_a_player_opens(node: Any, more: dict[str, Any], step: int) -> None:
+    head, events = samples.sharing()
+    assert node(OPENING, samples.text_of(head | more, events)) == step

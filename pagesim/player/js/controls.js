@@ -40,7 +40,7 @@ export class Player {
     root.dataset.steps = run.steps;
     const kept = storage.read(), asked = fromAddress(run);
     this.predict.set(!linked && kept.predict === true);
-    const begin = kept.predict === true ? 0 : run.opening;
+    const begin = kept.predict === true ? run.asking : run.opening;
     if (asked.follow) this.select(asked.follow);
     this.go(Math.min(asked.step ?? (isCount(kept.step) ? kept.step : begin), run.steps));
     this.untouched = true;

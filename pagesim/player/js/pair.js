@@ -35,7 +35,7 @@ const has = (state, name) => {
 };
 
 /** What differs: the names of sequences, and a few words about each. */
-export function differences([a, b], runs) {
+export function differences([a, b]) {
   const names = new Set();
   for (const state of [a, b]) {
     for (const name of state.tables.keys()) names.add(name);
@@ -44,9 +44,7 @@ export function differences([a, b], runs) {
   const found = [...names].filter((name) => has(a, name) !== has(b, name));
   const words = found.slice(0, TOLD).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
   if (found.length > TOLD) words.push(`and ${plural(found.length - TOLD, "more sequence")}`);
-  const held = [a, b].map((state, i) => (100 * (state.slots.token + state.slots.internal + state.slots.reserved))
-    / (runs[i].header.num_gpu_blocks * runs[i].header.block_size || 1));
-  const [one, other] = held.map((percent) => `${percent.toFixed(1)} %`);
+  const [one, other] = [a, b].map(({ held, usable }) => `${((100 * held) / (usable || 1)).toFixed(1)} %`);
   if (one !== other) words.push(`memory held: ${one} | ${other}`);
   return { names: new Set(found), words };
 }
@@ -103,12 +101,14 @@ export class Pair {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     const runs = this.players.map(({ run }) => run);
-    const { names, words } = differences(runs.map((run, i) => run.at(at[i])), runs);
+    const { names, words } = differences(runs.map((run, i) => run.at(at[i])));
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
     });
-    this.lines.replaceChildren(...linesOf(this.tallies, at));
+    const { rows, differing } = linesOf(this.tallies, at);
+    this.lines.replaceChildren(...rows);
+    if (!words.length) words.push(...differing); // else these are among its causes, and marked above
     this.words = words;
     this.root.dataset.step = this.slider.value = this.step;
     this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
@@ -126,7 +126,8 @@ export class Pair {
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.tagName === "INPUT") return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.tagName === "INPUT" && event.target !== this.slider) return;
     if (event.target.closest?.(".ps-cell") || (event.key === " " && event.target.tagName === "BUTTON")) return;
     const moves = { ArrowRight: () => this.go(this.step + 1), ArrowLeft: () => this.go(this.step - 1),
       PageDown: () => this.go(this.step + 50), PageUp: () => this.go(this.step - 50),
