@@ -18,8 +18,8 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.lesson.captured import Captured
 
-# A new player begins at the step of the old one if its reader has left the one it opened at. The page
-# stores that step, which it learns through the two documented hooks of the player.
+# A new player begins at the step of the old one, if its reader has left the one it opened at. The
+# page stores that step, which it learns through the two documented hooks of the player.
 _KEEP_STEP = """(frame => {
   const view = frame.contentWindow, key = 'pagesim-explore:KEY';
   const ready = () => {

@@ -276,8 +276,8 @@ def test_a_wrong_answer_names_the_right_one_once(page: Page, tmp_path: Path) -> 
         said.append(page.text(".ps-feedback"))
     assert said == [
         "\u2717 Wrong: block 2 belongs to s1. A fork shares blocks 0 and 1.",
-        "\u2717 Wrong: block 0 stays with s0 and s2; it is block 2. What it holds is kept, in another"
-        " pool.",
+        "\u2717 Wrong: block 0 stays with s0 and s2; it is block 2. "
+        "What it holds is kept, in another pool.",
     ]
 
 

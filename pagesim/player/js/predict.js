@@ -1,8 +1,9 @@
 // Predict: a question before each step about which there is something to ask.
 
 import { button, html } from "./html.js";
-import { blocksIn, howTo, isRight, miscounted, questionFor, solution, wantsMany, whyNot } from "./questions.js";
+import { blocksIn, howTo, isRight, miscounted, questionFor, solution, wantsMany } from "./questions.js";
 import { isCount } from "./read.js";
+import { whyNot } from "./reasons.js";
 import { plural } from "./text.js";
 
 export class Predict {
