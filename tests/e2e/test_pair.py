@@ -80,6 +80,9 @@ def test_the_differences_are_all_of_them_and_true(page: Page, tmp_path: Path) ->
         marked = page.all(".ps-lines .ps-differs")
         told = page.text(".ps-differences")
         assert ("do not differ" in told) == (not marked and "\u2260" not in told), step
+        tables = [run.at(step).tables for run in runs]
+        same = all(t.block_ids == tables[1][name].block_ids for name, t in tables[0].items())
+        assert same or "do not differ" not in told, step
 
 
 def test_page_keys_move_the_slider_forward_too(page: Page, tmp_path: Path) -> None:
@@ -217,6 +220,24 @@ def test_v0_and_v1_a_line_for_each(page: Page, tmp_path: Path) -> None:
     assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
     assert "no caching" in [cell.text for cell in page.all(".ps-differs")]
     assert page.console() == []
+
+
+def test_the_pools_of_both_stand_side_by_side(page: Page, tmp_path: Path) -> None:
+    """Whatever their captions say: one may be a line longer."""
+    page.size(1200, 900)
+    pagesim.compare(*both(), titles=("V0", "V1")).to_html(tmp_path / "pair.html")
+    page.open(tmp_path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    heights = "return [...document.querySelectorAll('CSS')].map((n) => Math.round(n.getBBOX))"
+    measure = heights.replace("getBBOX", "getBoundingClientRect().top")
+    said = set()
+    for step in range(int(page.js("return pagesimPair.steps")) + 1):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        (one, other) = page.js(measure.replace("CSS", ".ps-stage"))
+        assert one == other, step
+        lines = page.js(measure.replace("CSS", ".ps-caption").replace(".top", ".height"))
+        said.add(lines[0] == lines[1])
+    assert said == {True, False}, "some captions are longer"
 
 
 def test_together_by_the_clock(page: Page, tmp_path: Path) -> None:

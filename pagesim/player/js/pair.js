@@ -3,7 +3,7 @@
 
 import { button, html } from "./html.js";
 import { Tally, linesOf } from "./tally.js";
-import { nameText, plural } from "./text.js";
+import { nameText, plural, short } from "./text.js";
 
 const PACE = 700; // milliseconds per step
 const TOLD = 6; // differences listed in words
@@ -47,6 +47,13 @@ export function differences([a, b]) {
   const [one, other] = [a, b].map(({ held, usable }) => `${((100 * held) / (usable || 1)).toFixed(1)} %`);
   if (one !== other) words.push(`memory held: ${one} | ${other}`);
   return { names: new Set(found), words };
+}
+
+/** Sequences that have the same in both, but in blocks with other numbers. */
+function elsewhere([a, b]) {
+  const ids = ({ tables }, name) => tables.get(name)?.ids.join(", ") ?? "";
+  return [...a.tables.keys()].filter((name) => ids(a, name) !== ids(b, name)).slice(0, TOLD)
+    .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);
 }
 
 export class Pair {
@@ -101,14 +108,16 @@ export class Pair {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     const runs = this.players.map(({ run }) => run);
-    const { names, words } = differences(runs.map((run, i) => run.at(at[i])));
+    const states = runs.map((run, i) => run.at(at[i])), others = elsewhere(states);
+    const { names, words } = differences(states);
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
     });
     const { rows, differing } = linesOf(this.tallies, at);
     this.lines.replaceChildren(...rows);
-    if (!words.length) words.push(...differing); // else these are among its causes, and marked above
+    if (!words.length) words.push(...differing); // else these come with them, and are marked above
+    if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
     this.root.dataset.step = this.slider.value = this.step;
     this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
