@@ -10,7 +10,7 @@ import pytest
 
 import pagesim
 from pagesim.simulation.rows import record_max
-from tests.e2e import scenes
+from tests.e2e import browser, scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_geometry import shared, simulated
 from tests.e2e.test_v1 import engine_run
@@ -285,3 +285,26 @@ def test_what_is_moved_stands_out_from_the_tables(page: Page, tmp_path: Path) ->
           return ids.findIndex((box) => end.x > box.left && end.x < box.right
             && end.y > box.top && end.y < box.bottom); });""")
     assert inside == [6, 7, 8], "each arrow ends in the block that it goes to"
+
+
+def test_a_frame_that_grows_keeps_no_scrollbar(
+    chromium: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a browser of its own: the other one hides all scrollbars."""
+    shown = tuple(flag for flag in browser.FLAGS if flag != "--hide-scrollbars")
+    monkeypatch.setattr(browser, "FLAGS", shown)
+    html = scenes.small()._repr_html_()
+    (tmp_path / "frame.html").write_text(f"<!DOCTYPE html>{html}<p>", encoding="utf-8")
+    driver = browser.start(tmp_path / "profile")
+    try:
+        page = Page(driver, tmp_path)
+        page.size(1400, 900)
+        driver.get((tmp_path / "frame.html").as_uri())
+        page.frame("iframe").ready()
+        for step in (2, 4, 0, 7):
+            page.click("predict")  # what is said grows and shrinks
+            page.js("pagesimPlayer.goto(arguments[0])", step)
+            page.until("return document.documentElement.scrollHeight <= innerHeight")
+            assert page.js("return innerWidth - document.documentElement.clientWidth") == 0, step
+    finally:
+        driver.quit()
