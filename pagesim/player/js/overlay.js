@@ -4,6 +4,12 @@ import { marked } from "./marks.js";
 import { TWO_BLOCKS } from "./effects.js";
 import { CHANGES } from "./text.js";
 
+/** Add a place of a row to those that are framed; neighbours, as far apart as `gap`, share a frame. */
+export function frame(spans, from, end, gap) {
+  if (spans.length && from - spans.at(-1)[1] <= gap) spans.at(-1)[1] = end;
+  else spans.push([from, end]);
+}
+
 /** Dashed frames around what this step changed, with the signs for how; neighbours share one. */
 export function outline(stage, changed, { selected, picks }) {
   const { cells: { at }, over, layout: { cell: { w, h, gx, detail }, contiguous } } = stage;

@@ -84,7 +84,7 @@ export const wantsMany = ({ answers, which, none }) => which !== "any" && (none 
 /** What a reader does to answer. */
 export function howTo(question) {
   if (!wantsMany(question)) return "Click it, or type its number:";
-  const order = question.which === "in order" ? ", in this order" : "";
+  const order = question.which === "in order" ? ", in order" : "";
   const all = question.none ? "all of them" : `all ${countWord(question.answers)}${order}`;
   return `Click ${all}, or type their numbers; then Done:`;
 }

@@ -1,6 +1,7 @@
 // The block tables, left of the pools: in full as in the figures, or one line each.
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
+import { frame } from "./overlay.js";
 import { namesIn } from "./search.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -229,10 +230,7 @@ function line(stage, table, y, state, concerned, changed, view) {
     if (state.refs[id] > 1) thick += edge;
     else thin += edge;
     layer.text(x + width / 2, y + 12.5, `${id}`, "mid small halo");
-    if (changed.has(id) && concerned) {
-      if (!changed.has(kept[i - 1])) framed.push([x, 0]);
-      framed.at(-1)[1] = x + width; // one frame around neighbours
-    }
+    if (changed.has(id) && concerned) frame(framed, x, x + width, 1.5);
     if (view.selected?.kind === "block" && view.selected.value === id) stage.over.rect(x, y + 1, width, 15, "chosen");
   });
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
