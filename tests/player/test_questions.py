@@ -13,6 +13,7 @@ import pytest
 
 import pagesim
 from pagesim import Question, UsageError
+from pagesim.simulation.rows import record_max
 from pagesim.timeline import file
 from pagesim.timeline.questions import ANSWERS, WHICH
 from tests.e2e import scenes
@@ -317,6 +318,49 @@ def test_every_word_has_a_reason(node: Any, caching: bool) -> None:
             asked.append((at, word))
     for what, why in zip(asked, node(EACH, text_of(run), asked=asked), strict=True):
         assert why.endswith(".") and why[0].isupper() and not why.endswith(".."), (what, why)
+
+
+def why_of(node: Any, run: pagesim.Timeline, question: Question) -> str:
+    found = node(AUTOMATIC, text_of(run.annotate(questions=[question])))
+    return str(found[question.at]["why"])
+
+
+def test_a_reason_knows_the_lists_of_the_engine(node: Any) -> None:
+    runs = {}
+    for engine in ("v0", "v1"):
+        story = pagesim.Story(gpu_blocks=6, block_size=4, engine=engine, caching=engine == "v1")
+        story.arrive(range(8)).leave()
+        story.arrive(range(20, 40))  # five blocks: all that V1 has
+        runs[engine] = story.run
+    for engine, end, then in (("v0", "front", "first"), ("v1", "back", "last")):
+        run = runs[engine]
+        why = why_of(node, run, Question(run.find(kind="free")[-1], "?", "returned", which="last"))
+        assert end in why and why.endswith(f"{then}."), (engine, why)
+    taken = runs["v1"].find(kind="take")[-1]
+    assert "front" not in why_of(node, runs["v1"], Question(taken, "?", which="last"))
+    assert "front" not in why_of(node, small(), Question(3, "?", which="last"))
+    assert "behind" in why_of(node, small(), Question(3, "?", which="in order"))
+    assert "behind" not in why_of(node, small(), Question(3, "?", which="first"))
+    assert "CPU" in why_of(node, scenes.small(), Question(5, "?", "swapped to"))
+
+
+def test_a_row_is_reserved_whole(node: Any) -> None:
+    requests = [pagesim.workload.Request(f"r{i}", 0.0, 6, 5) for i in range(2)]
+    run = record_max(requests, pool=80, max_model_len=20, unit=4).timeline
+    assert run is not None
+    why = why_of(node, run, Question(run.find(kind="take")[0], "?", which="last"))
+    assert "20 slots" in why
+
+
+@pytest.mark.parametrize(("place", "is_last"), [(0, False), (1, True)])
+def test_who_is_preempted_and_why(node: Any, place: int, is_last: bool) -> None:
+    head, events = samples.sharing()
+    name = [0, "b"][place]
+    leaves = [["leave", "running", place, name], ["enter", "waiting", 0, name]]
+    preempt = samples.event("preempt", name, *samples.give(0, 1), closed=[0], queues=leaves)
+    asked = {"questions": [{"at": 1, "ask": "?", "answer": "returned"}]}
+    found = node(AUTOMATIC, samples.text_of(head | asked, [events[0], preempt]))
+    assert ("queue running" in found[1]["why"]) is is_last
 
 
 @pytest.mark.parametrize(

@@ -62,13 +62,13 @@ function whyTaken(s, event, [b, ...rest]) {
   if (before < 0) return `Block ${b} has these tokens already.`;
   const earlier = event.effects.slice(0, before);
   const [, , list] = event.effects[before], word = s.pool(b) ? list : listWord(s, list);
-  const { rank } = s.placeOf(b) ?? { rank: 0 };
+  const { rank } = s.placeOf(b) ?? { rank: 0 }, at = rank === 1 ? "the front" : `place ${rank}`;
   const takes = event.effects.filter(([kind]) => kind === "take").length;
   if (s.sorted[s.listNames.indexOf(list)] && takes > 1) {
     return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${added(event)} are written now.`;
   }
   if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
-    const who = list === s.listNames[0] ? `Block ${b} is at the front of the ${word}: it`
+    const who = list === s.listNames[0] ? `Block ${b} is at ${at} of the ${word}: it`
       : `No block is free, so the ${word} gives up ${b} and`;
     return `${who} forgets what it held${rank === 1 ? "; it has waited longest" : ""}.`;
   }
@@ -81,7 +81,7 @@ function whyTaken(s, event, [b, ...rest]) {
   if (last && rank === 1) {
     return `Block ${b} was freed last (step ${s.freed[b]}), so it is at the front of the ${word}${others}.`;
   }
-  return `Block ${b} is at ${rank === 1 ? "the front" : `place ${rank}`} of the ${word}${others}.`;
+  return `Block ${b} is at ${at} of the ${word}${others}.`;
 }
 
 /** Why a block that was chosen is not the answer, as far as it matters to what is asked. */
