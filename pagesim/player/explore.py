@@ -17,15 +17,17 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.lesson.captured import Captured
+from pagesim.player.notebook import LOOKS
 
-# A new player begins at the step of the old one. The page stores that step, which it learns through
-# the two documented hooks of the player.
+# A new player begins at the step of the old one, if its reader has left the one it opened at. The
+# page stores that step, which it learns through the two documented hooks of the player.
 _KEEP_STEP = """(frame => {
   const view = frame.contentWindow, key = 'pagesim-explore:KEY';
   const ready = () => {
     const player = view.pagesimPlayer;
     if (!player) { if (frame.isConnected) setTimeout(ready, 20); return; }
-    player.goto(Math.min(Number(sessionStorage.getItem(key)) || 0, player.steps));
+    const kept = sessionStorage.getItem(key);
+    if (kept !== null) player.goto(Math.min(Number(kept), player.steps));
     new view.MutationObserver(() => sessionStorage.setItem(key, player.step)).observe(
       view.document.querySelector('.pagesim-player'), {attributeFilter: ['data-step']});
   };
@@ -38,7 +40,11 @@ _KEEP_STEP = """(frame => {
 _CLASS = "pagesim-explorer"
 _KEEP_KEYS = (
     f"<style onload=\"this.closest('.{_CLASS}')?.addEventListener('focusin', "
-    "event => event.target.setAttribute('data-lm-suppress-shortcuts', ''))\"></style>"
+    "event => event.target.setAttribute('data-lm-suppress-shortcuts', ''))\">"
+    # ipywidgets draws a list's arrow in black, whatever the theme.
+    f"[data-jp-theme-light='false'] .{_CLASS} select{{background-image:url(\"data:image/svg+xml,"
+    "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'%3E"
+    "%3Cpath d='M5 7l4 4 4-4z' fill='%23ccc'/%3E%3C/svg%3E\")}</style>" + LOOKS
 )
 
 
@@ -88,7 +94,7 @@ def _box(widgets: Any, scenario: Callable[..., Any], knobs: dict[str, Knob], sti
             return {**bundle, "text/plain": f"Controls for {', '.join(knobs)}", "text/html": still}
 
     controls = {name: getattr(widgets, kind)(**look) for name, (kind, look) in knobs.items()}
-    picture = widgets.HTML(layout={"width": "100%"})
+    picture = widgets.HTML(layout={"width": "100%", "margin": "0"})
     keys = widgets.HTML(_KEEP_KEYS, layout={"display": "none"})
     box = Controls([*controls.values(), picture, keys])
     box.add_class(_CLASS)

@@ -7,6 +7,8 @@ from html import escape
 
 from pagesim.player.page import page
 
+# In JupyterLab nothing separates what a chapter folds from the paragraph behind it.
+LOOKS = "<style>.jp-RenderedMarkdown details{margin-bottom:1em}</style>"
 # Until the script has measured what it needs (see `fit` in js/main.js).
 HEIGHT = 860
 
@@ -24,7 +26,7 @@ def notebook_html(*jsonl_gz: bytes, title: str, alt: str, static_svg: str) -> st
     inside = document.replace("&", "&amp;").replace("'", "&#39;")
     picture = base64.b64encode(static_svg.encode()).decode("ascii")
     return (
-        f'<iframe class="pagesim-frame" title="{escape(title)}" aria-label="{escape(alt)}" '
+        f'{LOOKS}<iframe class="pagesim-frame" title="{escape(title)}" aria-label="{escape(alt)}" '
         f'sandbox="allow-scripts allow-same-origin allow-downloads" '
         f'style="width:100%;height:{HEIGHT}px;border:0" '
         f"srcdoc='{inside}'></iframe>\n"

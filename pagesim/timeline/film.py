@@ -54,7 +54,7 @@ def film(run: Timeline, reads: Iterable[Any], names: Sequence[Name] | None = Non
         for name, value in (("m", read.m), ("\u2113", read.l), ("|acc|", read.acc)):
             log.mark_numbers(name, False, dict.fromkeys(block, float(value)))
         log.event(log.kind_codes["read"], log.subject_codes[rows[read.row]])
-    notes = replace(run.notes, questions=(), sequences=tuple(run.sequences))
+    notes = replace(run.notes, questions=(), opens=None, sequences=tuple(run.sequences))
     return Timeline(log, stop=len(log), notes=notes)
 
 

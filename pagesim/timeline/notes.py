@@ -1,4 +1,4 @@
-"""What an author adds to a run: a title, labels for the tokens, and questions."""
+"""What an author adds to a run: a title, labels for the tokens, questions, and where it opens."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pagesim.checks import check_int
 from pagesim.journal.effects import Name, is_name, show
 from pagesim.timeline.questions import Question, check_text, question_from
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A run's title, the labels of its tokens, and its questions."""
+    """A run's title, the labels of its tokens, its questions, and the step that it opens at."""
 
     title: str | None = None
     tokens: Mapping[int, str] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     sequences: tuple[Name, ...] = ()
     """The sequences of a longer run that this one continues, in the order of their colours."""
+    opens: int | None = None
+    """The step that the player opens at; None leaves it to the player."""
 
     def with_changes(
         self,
         title: str | None,
         tokens: Mapping[int, str] | None,
         questions: Iterable[Question] | None,
+        opens: int | None = None,
     ) -> Notes:
         """These notes with the given parts replaced; TypeError for a value of the wrong type."""
         notes = self
@@ -42,12 +46,20 @@ class Notes:
                     raise TypeError(f"questions must be pagesim.Question, not {show(question)}")
                 question.checked()
             notes = replace(notes, questions=asked)
+        if opens is not None:
+            check_int("opens", opens, 0)
+            notes = replace(notes, opens=opens)
         return notes
 
     def piece(self, start: int, stop: int) -> Notes:
         """The notes of the events ``start`` … ``stop - 1`` alone, counted from 0."""
         kept = [question for question in self.questions if start <= question.at < stop]
-        return replace(self, questions=tuple(replace(q, at=q.at - start) for q in kept))
+        opens = None if self.opens is None else self.opens - start
+        return replace(
+            self,
+            questions=tuple(replace(q, at=q.at - start) for q in kept),
+            opens=opens if opens in range(stop - start + 1) else None,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The keys of the file's header; empty ones are omitted."""
@@ -57,14 +69,15 @@ class Notes:
             "questions": [question.as_dict() for question in self.questions],
             "sequences": list(self.sequences),
         }
-        return {key: value for key, value in words.items() if value}
+        known = {} if self.opens is None else {"opens": self.opens}
+        return {key: value for key, value in words.items() if value} | known
 
 
 def notes_from(header: Mapping[str, Any]) -> Notes:
     """The notes in a file's header. TypeError, ValueError or KeyError if they are invalid."""
     questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
-    notes = Notes().with_changes(header.get("title"), tokens, questions)
+    notes = Notes().with_changes(header.get("title"), tokens, questions, header.get("opens"))
     return replace(notes, sequences=tuple(_name(name) for name in header.get("sequences", ())))
 
 

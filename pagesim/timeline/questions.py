@@ -72,8 +72,10 @@ class Question:
     =================  ===========================================================
 
     ``which`` is ``all`` in any order, all ``in order``, the ``first``, the ``last``, or ``any``
-    one. ``why`` is shown after the answer, with the blocks in place of ``{answer}``; without it the
-    player gives a reason of its own. ``answer`` may also be a tuple of ids.
+    one. In ``ask``, ``{count}`` stands for how many that are: "three". ``why`` is shown after the
+    answer, with the blocks in place of ``{answer}``. Leave it out where the source above the player
+    would give the answer away: the player then takes the reason from the step itself. Where a run
+    has questions, the player asks no others. ``answer`` may also be a tuple of ids.
     """
 
     at: int

@@ -40,7 +40,7 @@ class Timeline:
         self._log, self._start, self._stop = log, start, stop
         self._recording = recording
         self.notes = notes or Notes()
-        """Title, labels for the tokens, and questions: see :meth:`annotate`."""
+        """Title, labels for the tokens, questions, first step: see :meth:`annotate`."""
         self.first = first
         """The number of this run's first event in the run it was cut from."""
         self._seeker = Seeker(log)
@@ -135,14 +135,19 @@ class Timeline:
         title: str | None = None,
         tokens: Mapping[int, str] | None = None,
         questions: Iterable[Question] | None = None,
+        opens: int | None = None,
     ) -> Timeline:
         """Give the run a title, labels for its tokens, or questions; returns the run.
 
+        ``opens`` is the step at which the player opens: the state is ``run.at(opens)``. Without it
+        that is the first one in which a block holds tokens, but none after the first question.
         The player shows them, and they are saved with the run. TypeError if they are of the wrong
-        type, UsageError for a question about something that does not happen in its step: see
-        ``Question``.
+        type, UsageError for a step that the run does not have, or a question about something that
+        does not happen in its step: see ``Question``.
         """
-        notes = self.notes.with_changes(title, tokens, questions)
+        notes = self.notes.with_changes(title, tokens, questions, opens)
+        if opens is not None and opens > len(self):
+            raise UsageError(f"opens={opens} is not in this run: it has the steps 0 to {len(self)}")
         for question in notes.questions if questions is not None else ():
             question.blocks(self)
         self.notes = notes

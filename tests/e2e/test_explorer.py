@@ -56,8 +56,40 @@ def test_a_slider_makes_another_run(explorer: Page) -> None:
     assert explorer.js(HEADER)["num_gpu_blocks"] == 13
     assert len(explorer.all(".ps-stage [data-block]")) == 13
     explorer.top().shot("explorer")
-    explorer.frame(FRAME).click("next")
+    assert explorer.frame(FRAME).step == 1, "the first one opened where there is something to see"
+    explorer.click("next")
+    assert explorer.step == 2
+
+
+def test_it_opens_where_there_is_something_to_see(explorer: Page) -> None:
+    """The new one as well, as long as its reader has not left that step."""
     assert explorer.step == 1
+    slide(explorer, 1, *["ARROW_LEFT"] * 2)
+    assert swapped(explorer).step == 1
+    explorer.click("first")
+    slide(explorer, 0, "ARROW_RIGHT")
+    swapped(explorer).until("return pagesimPlayer.step === 0")
+
+
+def test_nothing_scrolls_that_has_room(explorer: Page) -> None:
+    wide = """
+        return [...document.querySelectorAll('.pagesim-explorer, .pagesim-explorer *')]
+          .filter((one) => one.scrollWidth > one.clientWidth
+            && ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
+          .map((one) => [one.className, one.scrollWidth, one.clientWidth]);"""
+    assert explorer.top().js(wide) == []
+
+
+def test_the_arrow_of_a_list_is_seen_in_both_themes(lab: Lab, explorer: Page) -> None:
+    explorer.top()
+    arrow = """return getComputedStyle(document.querySelector('.pagesim-explorer select'))
+        .backgroundImage"""
+    light = explorer.js(arrow)
+    lab.command(explorer, "apputils:change-theme", theme="JupyterLab Dark")
+    try:
+        explorer.until(f"{arrow} !== arguments[0]", light)
+    finally:
+        lab.command(explorer, "apputils:change-theme", theme="JupyterLab Light")
 
 
 def test_the_step_is_kept_where_it_can_be(explorer: Page) -> None:

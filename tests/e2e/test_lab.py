@@ -103,6 +103,17 @@ pagesim.predict("ch02 first", GUESS, truth=lambda: s0.block_ids)
     assert kept["predictions"] == {"ch02 first": {"first": False, "right": True}}
 
 
+def test_what_is_folded_keeps_its_distance(lab: Lab, page: Page) -> None:
+    lab.open(page, lab.copy("02_blocks_tables_slots.ipynb", "distance.ipynb"))
+    lab.run_all(page)
+    page.wait("iframe.pagesim-frame")
+    gaps = page.js("""
+        return [...document.querySelectorAll('.jp-RenderedMarkdown details + p')].map((p) =>
+          p.getBoundingClientRect().top - p.previousElementSibling.getBoundingClientRect().bottom);
+    """)
+    assert gaps and min(gaps) > 8
+
+
 @pytest.fixture
 def player(lab: Lab, page: Page) -> Page:
     """A notebook with one run, shown; the tab is inside the player."""

@@ -10,13 +10,13 @@ import pytest
 
 import pagesim
 from pagesim.simulation.rows import record_max
-from tests.e2e import scenes
+from tests.e2e import browser, scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_geometry import shared, simulated
 from tests.e2e.test_v1 import engine_run
 
-WIDTHS = {400: 860, 1000: 640, 1400: 900, 1920: 1080}
-"""A phone held upright, JupyterLab on a laptop, a desktop, a projector: width and height."""
+WIDTHS = {400: 860, 640: 800, 760: 800, 1000: 640, 1400: 900, 1920: 1080}
+"""A phone held upright, JupyterLab beside its files, on a laptop, a desktop, a projector."""
 STATES = 200
 
 # For each step: pairs of things that lie on each other. A text's box is higher than its letters.
@@ -80,6 +80,15 @@ def hundreds() -> pagesim.Timeline:
     return story.run
 
 
+def thousands() -> pagesim.Timeline:
+    """Blocks of four digits in the tables."""
+    story = pagesim.Story(gpu_blocks=2641, block_size=2)
+    story.arrive(range(5000))
+    for more in range(3):
+        story.arrive(range(18 + 4 * more))
+    return story.run
+
+
 def attention() -> pagesim.Timeline:
     """A prompt of seventeen blocks, and how a word looks at it."""
     story = pagesim.Story(gpu_blocks=20, block_size=4)
@@ -99,6 +108,7 @@ RUNS = {
     "attention": attention,
     "attention to many": attention_to_many,
     "hundreds": hundreds,
+    "thousands": thousands,
     "one slot": of_one_slot,
     "V1": engine_run,
     "V1, in flight": lambda: engine_run(async_scheduling=True),
@@ -169,7 +179,7 @@ def test_a_turned_phone_is_laid_out_again(page: Page, tmp_path: Path) -> None:
     page.size(860, 400)
     scenes.small().to_html(tmp_path / "run.html")
     page.open(tmp_path / "run.html").go(4)
-    assert page.data("units") == "1000"
+    assert (page.data("units"), page.data("upright")) == ("860", "false")
     page.size(400, 860)
     page.until("return document.querySelector('.pagesim-player').dataset.units === '400'")
     assert page.step == 4
@@ -187,3 +197,114 @@ def test_the_curves_legend_has_room(page: Page, tmp_path: Path) -> None:
         });""")
     assert len(boxes) == 4
     assert all(left - right >= 5 for (_, right), (left, _) in itertools.pairwise(boxes))
+
+
+@pytest.mark.parametrize("width", [640, 760, 900, 1000, 1400])
+def test_a_unit_of_the_picture_is_a_pixel_or_more(page: Page, tmp_path: Path, width: int) -> None:
+    """Else words of 11 units are too small to be read, as beside JupyterLab's side bar."""
+    page.size(width, 800)
+    scenes.scheduled().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(12)
+    scale = page.js("""
+        const svg = document.querySelector('.ps-stage');
+        return svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;""")
+    assert scale > 0.95
+    tops = page.js("""return ['.ps-search', '[data-action="search-prev"]',
+        '[data-action="search-next"]'].map((css) => {
+          const box = document.querySelector(css).getBoundingClientRect();
+          return box.top + box.height / 2; });""")
+    assert max(tops) - min(tops) < 3, "a search and its arrows stay together"
+
+
+def test_a_number_on_a_block_stands_at_its_owners(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    attention().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(2)
+    gaps = page.js("""
+        const words = [...document.querySelectorAll('.ps-cell text')];
+        const boxes = (test) => words.filter((t) => test(t.textContent))
+          .map((t) => t.getBoundingClientRect());
+        const owners = boxes((text) => text === 's0'), ids = boxes((text) => /^\\d+$/.test(text));
+        const numbers = [...document.querySelectorAll('.over text.tiny')]
+          .map((b) => b.getBoundingClientRect());
+        const near = (list, y) => list.filter((o) => Math.abs((o.top + o.bottom) / 2 - y) < 6);
+        return numbers.map((n) => { const y = (n.top + n.bottom) / 2;
+          return [Math.min(...near(owners, y).map((o) => Math.abs(n.left - o.right))),
+                  Math.min(...near(ids, y).map((i) => Math.abs(i.left - n.right)), 999)]; });""")
+    assert len(gaps) == 17
+    assert all(own < 12 and own < other for own, other in gaps), gaps
+
+
+@pytest.mark.parametrize("name", ["figure 8", "small", "scheduled", "V1, many blocks"])
+def test_the_way_of_a_word_crosses_no_other(page: Page, tmp_path: Path, name: str) -> None:
+    page.size(1400, 900)
+    RUNS[name]().to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(RUNS[name]().find(kind="write")[-2] + 1)
+    crossed = page.js("""
+        const rects = [...document.querySelectorAll('.ps-stage .under rect')];
+        const found = [];
+        let lines = 0;
+        for (const rect of rects.filter((r) => r.hit?.word)) {
+          const at = rect.getBoundingClientRect();
+          rect.dispatchEvent(new PointerEvent('pointermove',
+            { bubbles: true, clientX: at.left + at.width / 2, clientY: at.top + at.height / 2 }));
+          const texts = [...document.querySelectorAll('.ps-stage text')]
+            .filter((t) => t.textContent.trim())
+            .map((t) => [t.textContent, t.getBoundingClientRect()]);
+          for (const path of document.querySelectorAll('.ps-stage .trace-line')) {
+            const matrix = path.getScreenCTM();
+            lines += 1;
+            for (let to = 0; to <= path.getTotalLength(); to += 2) {
+              const point = path.getPointAtLength(to).matrixTransform(matrix);
+              for (const [text, { left, right, top, bottom, height }] of texts) {
+                if (point.x > left && point.x < right && point.y > top + height * 0.22
+                    && point.y < bottom - height * 0.22) found.push(text);
+              }
+            }
+          }
+        }
+        return lines ? [...new Set(found)] : ['no line'];""")
+    assert crossed == []
+
+
+def test_what_is_moved_stands_out_from_the_tables(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    story = pagesim.Story(gpu_blocks=6, cpu_blocks=4, block_size=4)
+    story.arrive(range(9)).swap_out()
+    story.run.to_html(tmp_path / "run.html")
+    page.open(tmp_path / "run.html").go(1)
+    assert (len(page.all(".ps-stage .wire")), len(page.all(".ps-stage .wire.dim"))) == (3, 0)
+    page.go(2)
+    assert len(page.all(".ps-stage .arrow")) == len(page.all(".ps-stage .wire.dim")) == 3
+    inside = page.js("""
+        const ids = [...document.querySelectorAll('.ps-stage .ps-cell')]
+          .map((g) => g.querySelector('.edge').getBoundingClientRect());
+        return [...document.querySelectorAll('.ps-stage .arrow')].map((path) => {
+          const tip = path.getPointAtLength(path.getTotalLength());
+          const end = tip.matrixTransform(path.getScreenCTM());
+          return ids.findIndex((box) => end.x > box.left && end.x < box.right
+            && end.y > box.top && end.y < box.bottom); });""")
+    assert inside == [6, 7, 8], "each arrow ends in the block that it goes to"
+
+
+def test_a_frame_that_grows_keeps_no_scrollbar(
+    chromium: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a browser of its own: the other one hides all scrollbars."""
+    shown = tuple(flag for flag in browser.FLAGS if flag != "--hide-scrollbars")
+    monkeypatch.setattr(browser, "FLAGS", shown)
+    html = scenes.small()._repr_html_()
+    (tmp_path / "frame.html").write_text(f"<!DOCTYPE html>{html}<p>", encoding="utf-8")
+    driver = browser.start(tmp_path / "profile")
+    try:
+        page = Page(driver, tmp_path)
+        page.size(1400, 900)
+        driver.get((tmp_path / "frame.html").as_uri())
+        page.frame("iframe").ready()
+        for step in (2, 4, 0, 7):
+            page.click("predict")  # what is said grows and shrinks
+            page.js("pagesimPlayer.goto(arguments[0])", step)
+            page.until("return document.documentElement.scrollHeight <= innerHeight")
+            assert page.js("return innerWidth - document.documentElement.clientWidth") == 0, step
+    finally:
+        driver.quit()

@@ -60,6 +60,44 @@ def test_what_differs_is_marked_and_told(page: Page, tmp_path: Path) -> None:
     assert told, "recomputing and swapping do differ"
 
 
+def test_the_differences_are_all_of_them_and_true(page: Page, tmp_path: Path) -> None:
+    """V1's null block cannot be held: V0's pool of the same blocks has one less."""
+    page.size(1400, 900)
+    runs = []
+    for engine, blocks in (("v0", 7), ("v1", 8)):
+        story = pagesim.Story(gpu_blocks=blocks, block_size=4, engine=engine)
+        story.arrive("a b c d e f g h i")
+        runs.append(story.run)
+    opened(page, tmp_path, *runs)
+    page.click("pair-last")
+    held = [row[-1] for row in page.js(LINES)[1:]]
+    assert held == ["3 of 7"] * 2
+    assert not any("memory held" in text for text in page.js("return pagesimPair.differences"))
+    shares = [one.text.split("\n")[0] for one in page.all(".ps-share")]
+    assert len({text.split("free ")[1][:6] for text in shares}) == 1
+    for step in range(int(page.js("return pagesimPair.steps")) + 1):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        marked = page.all(".ps-lines .ps-differs")
+        told = page.text(".ps-differences")
+        assert ("do not differ" in told) == (not marked and "\u2260" not in told), step
+        tables = [run.at(step).tables for run in runs]
+        same = all(t.block_ids == tables[1][name].block_ids for name, t in tables[0].items())
+        assert same or "do not differ" not in told, step
+
+
+def test_page_keys_move_the_slider_forward_too(page: Page, tmp_path: Path) -> None:
+    page.size(1400, 900)
+    run = scenes.scheduled(40)
+    opened(page, tmp_path, run, run[:60])
+    steps = int(page.js("return pagesimPair.steps"))
+    for css in ("body", ".pagesim-pair .ps-slider"):
+        page.js("pagesimPair.goto(0)")
+        page.key("PAGE_DOWN", css)
+        assert page.one(".pagesim-pair").get_attribute("data-step") == str(min(50, steps)), css
+        page.key("PAGE_UP", css)
+        assert page.one(".pagesim-pair").get_attribute("data-step") == "0", css
+
+
 def test_a_run_that_is_over_stays_at_its_end(page: Page, tmp_path: Path) -> None:
     run = scenes.small()
     opened(page, tmp_path, run, run[:4])
@@ -182,6 +220,24 @@ def test_v0_and_v1_a_line_for_each(page: Page, tmp_path: Path) -> None:
     assert expected[1][5] != "0 tokens" and expected[0][6] != "0", "there is something to count"
     assert "no caching" in [cell.text for cell in page.all(".ps-differs")]
     assert page.console() == []
+
+
+def test_the_pools_of_both_stand_side_by_side(page: Page, tmp_path: Path) -> None:
+    """Whatever their captions say: one may be a line longer."""
+    page.size(1200, 900)
+    pagesim.compare(*both(), titles=("V0", "V1")).to_html(tmp_path / "pair.html")
+    page.open(tmp_path / "pair.html", "")
+    page.wait('.pagesim-pair[data-mounted="true"]')
+    heights = "return [...document.querySelectorAll('CSS')].map((n) => Math.round(n.getBBOX))"
+    measure = heights.replace("getBBOX", "getBoundingClientRect().top")
+    said = set()
+    for step in range(int(page.js("return pagesimPair.steps")) + 1):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        (one, other) = page.js(measure.replace("CSS", ".ps-stage"))
+        assert one == other, step
+        lines = page.js(measure.replace("CSS", ".ps-caption").replace(".top", ".height"))
+        said.add(lines[0] == lines[1])
+    assert said == {True, False}, "some captions are longer"
 
 
 def test_together_by_the_clock(page: Page, tmp_path: Path) -> None:

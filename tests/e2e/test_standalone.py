@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pagesim import Question
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 
@@ -212,7 +213,7 @@ def test_predict_hides_what_comes_next_and_skip_shows_it(player: Page) -> None:
     player.key("ARROW_RIGHT")
     assert player.step == 0, "a step is no way round the question"
     player.click("skip")
-    assert (player.step, player.text(".ps-score")) == (1, "0 of 0 right")
+    assert (player.step, player.text(".ps-score")) == (1, "0 of 0 right, 1 skipped")
     assert "It is block 0." in player.text(".ps-feedback")
 
 
@@ -222,6 +223,62 @@ def test_a_scenario_asks_its_own_question(page: Page, tmp_path: Path) -> None:
     assert page.text(".ps-ask") == "Before step 1: Where does a begin?"
     page.choose(0)
     assert "At the front of the list." in page.text(".ps-feedback")
+
+
+def asking(page: Page, path: Path, *questions: Question) -> Page:
+    small = scenes.small().annotate(questions=questions)
+    small.to_html(path / "asking.html")
+    return page.open(path / "asking.html", "")
+
+
+def test_it_opens_at_no_answer_and_asks_what_its_author_asks(page: Page, tmp_path: Path) -> None:
+    asking(page, tmp_path, Question(3, "?", "shared"), Question(7, "?", "returned"))
+    assert (page.step, page.text(".ps-score")) == (1, "2 questions")
+    page.click("predict")
+    assert (page.step, page.data("asking")) == (1, None), "where it opened, and no other question"
+    page.click("next")
+    page.click("next")
+    assert (page.step, page.data("asking")) == (3, "3")
+    page.click("skip")
+    page.go(7)
+    page.choose(next(effect.block for effect in RUN[7].effects if effect.kind == "free"))
+    assert page.text(".ps-score") == "1 of 1 right, 1 skipped"
+
+
+def test_too_few_blocks_and_words_are_no_answer_yet(page: Page, tmp_path: Path) -> None:
+    asking(page, tmp_path, Question(3, "Which blocks are shared?", "shared"))
+    page.click("predict")
+    page.go(3)
+    assert "all two" in page.text(".ps-hint")
+    field = page.one(".ps-answer")
+    for typed, said in (("0", "Two blocks are asked, and you named one"), ("99, 0", "The blocks"),
+                        ("s9", "numbers"), ("", "numbers")):  # fmt: skip
+        field.clear()
+        field.send_keys(typed)
+        page.key("ENTER", ".ps-answer")
+        assert (page.step, page.data("asking")) == (3, "3"), typed
+        assert said in page.text(".ps-hint")
+    field.send_keys("s0")  # its name stands for its blocks, which are framed
+    assert len(page.all(".over .chosen")) == 2
+    page.click("done")
+    assert (page.step, page.text(".ps-score")) == (4, "1 of 1 right")
+
+
+def test_a_wrong_answer_names_the_right_one_once(page: Page, tmp_path: Path) -> None:
+    why = "a fork shares {answer}"
+    asking(page, tmp_path, Question(3, "?", "shared", why), Question(5, "?", "swapped"))
+    page.click("predict")
+    said = []
+    for step, typed in ((3, "2, 7"), (5, "0")):
+        page.go(step)
+        page.one(".ps-answer").send_keys(typed)
+        page.key("ENTER", ".ps-answer")
+        said.append(page.text(".ps-feedback"))
+    assert said == [
+        "\u2717 Wrong: block 2 belongs to s1. A fork shares blocks 0 and 1.",
+        "\u2717 Wrong: block 0 stays with s0 and s2; it is block 2. "
+        "What it holds is kept, in another pool.",
+    ]
 
 
 # -- alone -------------------------------------------------------------------------------------

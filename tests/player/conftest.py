@@ -16,7 +16,7 @@ import pytest
 Node = Callable[..., Any]
 
 JS = Path(__file__).parents[2] / "pagesim" / "player" / "js"
-MODULES = ("read", "model", "text", "questions", "search")  # those that need no document
+MODULES = ("read", "model", "text", "reasons", "questions", "search")  # those that need no document
 
 FRAME = """
 import { readFileSync } from "node:fs";

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pagesim
+from pagesim.timeline import file
 from tests.player import samples
 from tests.timeline import applier
 
@@ -211,3 +214,50 @@ def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) 
     text = "\n".join([*lines[:2], line, *lines[3:]])
     run = "const run = await begin(given.data); return [run.steps, run.problem];"
     assert node(run, text) == [1, said]
+
+
+OPENING = "return (await begin(given.data)).opening;"
+
+
+@pytest.mark.parametrize(
+    ("more", "step"),
+    [
+        ({}, 1),  # what arrives first is to be seen
+        ({"opens": 0}, 0),
+        ({"opens": 4}, 4),
+        ({"opens": 10}, 10),
+        ({"opens": 11}, 1),
+        ({"opens": "4"}, 1),
+        ({"questions": [{"at": 0, "ask": "?", "answer": "taken"}]}, 0),  # it must not be answered
+        ({"questions": [{"at": 2, "ask": "?", "answer": "taken"}]}, 1),
+        ({"questions": [{"at": 0, "ask": "?", "answer": "taken"}], "opens": 2}, 2),
+        ({"questions": [{"at": 99, "ask": "?"}, None, "x"]}, 1),
+    ],
+)
+def test_where_a_player_opens(node: Any, more: dict[str, Any], step: int) -> None:
+    head, events = samples.sharing()
+    assert node(OPENING, samples.text_of(head | more, events)) == step
+
+
+def test_from_where_it_asks(node: Any) -> None:
+    """The player's own questions from the start; an author's from where it opens, or before."""
+    head, events = samples.sharing()
+    assert len(events) == 10
+    code = "const run = await begin(given.data); return [run.asking, run.questions.length];"
+    late = {"at": 4, "ask": "?", "answer": "taken"}
+    for more, found in (
+        ({}, [0, 0]),
+        ({"opens": 3}, [0, 0]),
+        ({"questions": [late]}, [1, 1]),
+        ({"questions": [late], "opens": 7}, [4, 1]),
+        ({"questions": [late | {"at": 10}]}, [0, 0]),
+    ):
+        assert node(code, samples.text_of(head | more, events)) == found, more
+
+
+def test_percents_are_of_the_blocks_that_can_be_held(node: Any) -> None:
+    story = pagesim.Story(gpu_blocks=8, block_size=4, engine="v1")
+    story.arrive(range(8))
+    code = "const run = await begin(given.data); return run.percent(run.steps);"
+    found = node(code, gzip.decompress(file.packed(story.run)).decode())
+    assert found == pytest.approx([100 * part / 7 for part in (2, 0, 0, 5)]), "not the null block"

@@ -123,7 +123,7 @@ def test_the_notebook_has_a_frame_and_a_picture_with_words() -> None:
     evil = samples.HOSTILE[0]
     gz = samples.packed(*samples.hostile())
     document = Document(notebook_html(gz, title=evil, alt=evil, static_svg="<svg>é</svg>"))
-    assert [tag for tag, _ in document.tags] == ["iframe", "details", "summary", "img"]
+    assert [tag for tag, _ in document.tags] == ["style", "iframe", "details", "summary", "img"]
     frame, image = document.only("iframe"), document.only("img")
     assert frame["srcdoc"] == made.page(gz, title=evil, alt=evil)
     assert frame["title"] == image["alt"] == evil

@@ -119,7 +119,8 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     run = recorded("manager-naive", 2, 10)
     asked = [at for at in run.find(kind="take") if at > 0][:2]
     questions = [Question(at, "which?", "taken", "because", "first") for at in (0, *asked)]
-    run.annotate(title="<b>π", tokens={1: "cat", -2: "</script>"}, questions=questions)
+    labels = {1: "cat", -2: "</script>"}
+    run.annotate(title="<b>π", tokens=labels, questions=questions, opens=asked[1])
     run.save(tmp_path / "x.jsonl.gz")
     loaded = pagesim.load(tmp_path / "x.jsonl.gz")
     assert_equal(loaded, run)
@@ -127,7 +128,10 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     run[asked[0] : asked[1]].save(tmp_path / "piece.jsonl")
     notes = pagesim.load(tmp_path / "piece.jsonl").notes
     assert notes.questions == (Question(0, "which?", "taken", "because", "first"),)
-    assert (notes.title, notes.tokens) == ("<b>π", {1: "cat", -2: "</script>"})
+    assert (notes.title, notes.tokens, notes.opens) == ("<b>π", labels, asked[1] - asked[0])
+    assert run[: asked[1]].notes.opens == asked[1], "a piece ends with a state"
+    assert run[: asked[1] - 1].notes.opens is run[asked[1] + 1 :].notes.opens is None
+    assert run.annotate(opens=0)[:5].notes.opens == 0
 
 
 @pytest.mark.parametrize(
@@ -141,6 +145,7 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
             {"questions": [Question(0, "?", which="2")]},
         ),
         *({"questions": [Question(0, "?", 7)]}, {"questions": [Question(0, "?", which=["all"])]}),
+        *({"opens": -1}, {"opens": 11}, {"opens": 1.0}, {"opens": "1"}, {"opens": True}),
     ],
 )
 def test_what_an_author_cannot_add(wrong: Any) -> None:

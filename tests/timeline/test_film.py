@@ -42,6 +42,7 @@ def test_a_step_a_read(tmp_path: Path) -> None:
     ]
     assert film[1].marks[0].numbers == ((2, 0.5),)
     assert film.notes.tokens == run.notes.tokens
+    assert run.annotate(opens=1).film(READS).notes.opens is None, "its steps are others"
     film.save(tmp_path / "film.jsonl.gz")
     loaded = pagesim.load(tmp_path / "film.jsonl.gz")
     assert list(loaded) == list(film)

@@ -1,7 +1,6 @@
 // The controls: moving, searching, following.
 
 import { button, html } from "./html.js";
-import { WIDE } from "./layout.js";
 import { TWO_BLOCKS, blocksOf } from "./effects.js";
 import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
@@ -40,7 +39,7 @@ export class Player {
     root.dataset.steps = run.steps;
     const kept = storage.read(), asked = fromAddress(run);
     this.predict.set(!linked && kept.predict === true);
-    const begin = kept.predict === true ? 0 : run.opening;
+    const begin = kept.predict === true ? run.asking : run.opening;
     if (asked.follow) this.select(asked.follow);
     this.go(Math.min(asked.step ?? (isCount(kept.step) ? kept.step : begin), run.steps));
     this.untouched = true;
@@ -50,8 +49,8 @@ export class Player {
   layOut() {
     const { run, root } = this, units = unitsFor(root);
     root.dataset.units = units;
-    root.dataset.upright = units < WIDE;
     this.stage = new Stage(run, this.label, units, this.linked);
+    root.dataset.upright = this.stage.layout.narrow;
     this.curve = new Curve(run, (step) => this.go(step), units);
     this.picture.replaceChildren(this.stage.node);
     this.course.replaceChildren(this.curve.node);
@@ -110,9 +109,9 @@ export class Player {
       bar(
         ...steps, this.predict.button, this.predict.score, this.slotsButton,
         html("span", { class: "ps-space" }),
-        this.query,
-        button("search-prev", "\u25c0", "previous match", () => this.find(-1)),
-        button("search-next", "\u25b6", "next match", () => this.find(1)),
+        html("span", { class: "ps-group" }, this.query,
+          button("search-prev", "\u25c0", "previous match", () => this.find(-1)),
+          button("search-next", "\u25b6", "next match", () => this.find(1))),
         this.message, fullScreenButton(this.root),
       ),
       html("div", { class: "ps-said" }, this.predict.feedback, this.caption, this.changes,

@@ -1,7 +1,9 @@
 // Where everything is, in units of the picture: decided once for a run and a width, so that
 // nothing jumps from step to step.
 
-export const WIDE = 1000, NARROW = 400; // a page, and a phone held upright: one unit is a pixel there
+export const WIDE = 1000, NARROW = 400; // a page, and a phone held upright: below WIDE one unit is a pixel
+const PHONE = 600, LINKED_PHONE = 900; // narrower than this, or beside another run than that, it is upright
+const TABLET = 800; // and so is a large pool below this
 export const MARGIN = 10, HEAD = 26;
 export const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
 export const LINE = 22; // a table drawn in one line
@@ -83,17 +85,20 @@ const fits = (narrow) => (text, width) => {
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
 
-export function plan(run, width = WIDE, linked = false) {
-  const { header, most, inUse } = run, narrow = width < WIDE, tall = linked ? LINKED : TALL;
+/** Upright is `narrow`: the pools stand below the tables. */
+export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
+  const { header, most, inUse } = run, tall = linked ? LINKED : TALL;
   const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + run.updates) * QUEUE + 6 : 0;
-  const below = lists.length * LIST + queues + 8, legend = narrow ? 132 : header.caching ? 52 : 36;
+  const below = lists.length * LIST + queues + 8;
+  const legend = narrow ? Math.max((132 * NARROW) / width, 64) : ((header.caching ? 52 : 36) * WIDE) / width;
   const room = (narrow ? tall : STAGE) - HEAD - below - legend;
 
   const height = most.rows * ROW + most.tables * (NAME + GAP);
   const full = !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
+  if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
   const entry = narrow ? [38, 42] : [34, 32], arrow = narrow ? 12 : 26; // two columns, and the way to them
   const table = arrow + entry[0] + entry[1];

@@ -1,6 +1,7 @@
 // The lists of blocks without owners, front first: which one is taken next, what is cached, what a hit took.
 
 import { HEAD, LIST, MARGIN } from "./layout.js";
+import { frame } from "./overlay.js";
 import { short } from "./text.js";
 
 const LABEL = 92, BACK = 34; // the room for a list's name, and for "back"
@@ -33,6 +34,7 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
   const digits = `${state.total - 1}`.length, em = layout.narrow ? 7.4 : 6.5;
   const wide = ({ text }) => Math.max(digits, text.length) * em + 9;
   const more = (digits + 1) * em + 14; // the room for "+12"
+  const framed = [];
   let x = left;
   for (const chip of fitting(chips, layout.width - MARGIN - left - (front ? BACK : 0), wide, more, front ? 3 : 0)) {
     if (chip.hidden) { // the middle of a queue, the end of a sorted list
@@ -48,10 +50,11 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
     if (cached) under.path(`M${x + width} ${y}h-6l6 6z`, "mark hollow");
     places.set(ids[0], x);
     under.text(x + width / 2, y + 12, text, first ? "mid strong" : "mid", pick);
-    if (ids.some((id) => changed.has(id))) over.rect(x - 2, y - 2, width + 4, 20, "frame");
+    if (ids.some((id) => changed.has(id))) frame(framed, x, x + width, 2);
     if (view.selected?.kind === "block" && ids.includes(view.selected.value)) under.rect(x, y, width, 16, "chosen");
     x += width + 2;
   }
+  for (const [from, end] of framed) over.rect(from - 2, y - 2, end - from + 4, 20, "frame");
   if (!front) return;
   if (chips.length > 1) under.text(x + 4, y + 12, "back", "muted small");
   places.set(null, x);

@@ -72,11 +72,13 @@ function follow(root) {
   update();
 }
 
-/** In a notebook the iframe takes the height that the player needs. */
+/** In a notebook the iframe takes the height that the player needs: never a scrollbar, not even for a moment. */
 function fit(root) {
   try {
     const frame = window.frameElement;
-    if (frame) new ResizeObserver(() => { frame.style.height = `${root.scrollHeight + 4}px`; }).observe(root);
+    if (!frame) return;
+    document.documentElement.style.overflowY = "hidden";
+    new ResizeObserver(() => { frame.style.height = `${root.scrollHeight + 4}px`; }).observe(root);
   } catch { /* another origin: it scrolls */ }
 }
 

@@ -1,7 +1,7 @@
 // A whole run: its events, and the state at any step.
 
 import { apply } from "./effects.js";
-import { isName, message } from "./read.js";
+import { isCount, isName, message } from "./read.js";
 import { State } from "./state.js";
 
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
@@ -55,10 +55,23 @@ export class Run {
     return [...this.events.keys()].filter((i) => ends(this.events[i]));
   }
 
-  /** The step to open at: the first one that leaves tokens in a block. */
+  /** The questions of the file about steps that it has. */
+  get questions() {
+    const { questions } = this.header;
+    return Array.isArray(questions) ? questions.filter((one) => isCount(one?.at) && one.at < this.steps) : [];
+  }
+
+  /** The step to open at: the author's, or the first one that leaves tokens in a block, but no answer. */
   get opening() {
-    const step = this.share.findIndex(([token]) => token > 0);
-    return Math.max(step, 0);
+    const { opens } = this.header, filled = Math.max(this.share.findIndex(([token]) => token > 0), 0);
+    if (isCount(opens) && opens <= this.steps) return opens;
+    return Math.min(filled, ...this.questions.map(({ at }) => at));
+  }
+
+  /** The step to ask from: an author's questions begin where they do, the player's own at the start. */
+  get asking() {
+    const { questions, opening } = this;
+    return questions.length ? Math.min(opening, ...questions.map(({ at }) => at)) : 0;
   }
 
   survey(s) {
@@ -104,9 +117,9 @@ export class Run {
     return state;
   }
 
-  /** Percent of the first pool's slots at a step, in the order token, internal, reserved, free. */
+  /** Percent of the slots that can be used at a step, in the order token, internal, reserved, free. */
   percent(step) {
-    const all = this.header.num_gpu_blocks * this.header.block_size || 1;
+    const all = this.keyframes[0].usable * this.header.block_size || 1;
     const used = this.share[step].map((slots) => (100 * slots) / all);
     return [...used, Math.max(100 - used[0] - used[1] - used[2], 0)];
   }

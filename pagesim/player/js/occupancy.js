@@ -10,8 +10,9 @@ const SHARES = new Map([["token", "token"], ["internal", "internal (partly fille
 /** The occupancy of the GPU pool over the whole run; a click selects a step. */
 export class Curve {
   constructor(run, go, all = WIDE) {
+    const narrow = all < 700; // the legend stands below the curve
     Object.assign(this, { run, left: 92, top: 4, width: all - 92 - MARGIN, height: 62 });
-    this.node = svg("svg", { viewBox: `0 0 ${all} ${all < WIDE ? 104 : 84}`, class: "ps-curve", role: "img" });
+    this.node = svg("svg", { viewBox: `0 0 ${all} ${narrow ? 104 : 84}`, class: "ps-curve", role: "img" });
     this.node.setAttribute("aria-label", this.words());
     const { left, top, width, height } = this;
     const names = ["reserved", "internal", "token"]; // painted from the back to the front
@@ -28,10 +29,10 @@ export class Curve {
     text(left, top + height + 13, "step 0", "muted small");
     text(left + width, top + height + 13, `${run.steps}`, "end muted small");
     ["token", "internal", "reserved", "free"].forEach((name, i) => {
-      const x = all < WIDE ? MARGIN + [0, 66, 144, 228][i] : left + width / 2 - 220 + [0, 75, 225, 375][i];
-      const y = top + height + (all < WIDE ? 22 : 5);
+      const x = narrow ? MARGIN + [0, 66, 144, 228][i] : left + width / 2 - 220 + [0, 75, 225, 375][i];
+      const y = top + height + (narrow ? 22 : 5);
       this.node.append(svg("rect", { x, y, width: 12, height: 10, class: `swatch share-${name}` }));
-      text(x + 17, y + 9, all < WIDE ? name : SHARES.get(name), "muted small");
+      text(x + 17, y + 9, narrow ? name : SHARES.get(name), "muted small");
     });
     this.cursor = this.node.appendChild(svg("path", { class: "cursor" }));
     const seek = (event) => {

@@ -4,6 +4,12 @@ import { marked } from "./marks.js";
 import { TWO_BLOCKS } from "./effects.js";
 import { CHANGES } from "./text.js";
 
+/** Add a place of a row to those that are framed; neighbours, as far apart as `gap`, share a frame. */
+export function frame(spans, from, end, gap) {
+  if (spans.length && from - spans.at(-1)[1] <= gap) spans.at(-1)[1] = end;
+  else spans.push([from, end]);
+}
+
 /** Dashed frames around what this step changed, with the signs for how; neighbours share one. */
 export function outline(stage, changed, { selected, picks }) {
   const { cells: { at }, over, layout: { cell: { w, h, gx, detail }, contiguous } } = stage;
@@ -30,12 +36,12 @@ export function outline(stage, changed, { selected, picks }) {
 
 /** What the mark that is shown says about each block: behind a strip, in a box's lower left corner. */
 export function drawMarks(stage, state) {
-  const { w, h, detail, behind } = stage.layout.cell;
+  const { w, h, detail, owners } = stage.layout.cell;
   if (detail < 2) return; // no room: the shades say it, and the line under the picture
   for (const [id, text] of marked(stage.shade, state.blockSize)) {
     const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
     if (!cell || (detail < 3 && wide > w / 2 + 5)) continue; // the other corner is that of the signs
-    const [x, y] = detail === 3 ? [cell.x + w + behind - 10 - wide, cell.y + h / 2 - 6] : [cell.x - 5, cell.y + h - 6];
+    const [x, y] = detail === 3 ? [cell.x + w + owners - 9, cell.y + h / 2 - 6] : [cell.x, cell.y + h - 6];
     stage.over.ground(x, y, wide, 12, "badge");
     stage.over.text(x + wide / 2, y + 9.5, text, "mid sign tiny");
   }
@@ -43,15 +49,19 @@ export function drawMarks(stage, state) {
 
 /** A copy or a move as an arrow from block to block: along the gaps between the cells. */
 export function arrows(stage, event) {
-  const { w, h, gx, gy, detail, behind } = stage.layout.cell;
+  const { w, h, gx, gy, detail, before, behind } = stage.layout.cell, strip = detail === 3;
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
   pairs.forEach(([, a, b], i) => {
     const from = stage.cells.at[a], to = stage.cells.at[b], aside = (i % 3) * Math.min(gy / 12, 2);
-    const lane = (cell) => (cell.y + h + (detail === 3 ? gy / 2 : gy * 0.22) + aside).toFixed(1);
-    const between = detail === 3 ? from.x + w + behind - 4 - aside : to.x - gx / 2 - aside;
+    const lane = (cell) => (cell.y + h + (strip ? gy / 2 : gy * 0.22) + aside).toFixed(1);
+    const beside = strip && from.x !== to.x; // between two pools, past neither's owners
+    const between = beside ? Math.max(from.x, to.x) - before - 4 - (i % 3) * 2.5
+      : strip ? from.x + w + behind - 4 - aside : to.x - gx / 2 - aside;
     const across = from.y === to.y ? "" : `H${between}V${lane(to)}`;
-    const d = `M${from.x + w * 0.75} ${from.y + h - 3}V${lane(from)}${across}H${to.x + w * 0.25}V${to.y + h - 1}`;
-    stage.over.path(d, "arrow-edge");
+    const [out, into] = !beside ? [w * 0.75, w * 0.25] : from.x < to.x ? [w - 5, 5] : [5, w - 5];
+    const tip = to.y + h - (strip ? 3 : 1);
+    const d = `M${from.x + out} ${from.y + h - 3}V${lane(from)}${across}H${to.x + into}V${tip}`;
+    stage.over.path(d, strip ? "arrow-edge slim" : "arrow-edge");
     stage.over.path(d, "arrow");
   });
 }

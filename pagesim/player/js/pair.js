@@ -3,7 +3,7 @@
 
 import { button, html } from "./html.js";
 import { Tally, linesOf } from "./tally.js";
-import { nameText, plural } from "./text.js";
+import { nameText, plural, short } from "./text.js";
 
 const PACE = 700; // milliseconds per step
 const TOLD = 6; // differences listed in words
@@ -35,7 +35,7 @@ const has = (state, name) => {
 };
 
 /** What differs: the names of sequences, and a few words about each. */
-export function differences([a, b], runs) {
+export function differences([a, b]) {
   const names = new Set();
   for (const state of [a, b]) {
     for (const name of state.tables.keys()) names.add(name);
@@ -44,11 +44,16 @@ export function differences([a, b], runs) {
   const found = [...names].filter((name) => has(a, name) !== has(b, name));
   const words = found.slice(0, TOLD).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
   if (found.length > TOLD) words.push(`and ${plural(found.length - TOLD, "more sequence")}`);
-  const held = [a, b].map((state, i) => (100 * (state.slots.token + state.slots.internal + state.slots.reserved))
-    / (runs[i].header.num_gpu_blocks * runs[i].header.block_size || 1));
-  const [one, other] = held.map((percent) => `${percent.toFixed(1)} %`);
+  const [one, other] = [a, b].map(({ held, usable }) => `${((100 * held) / (usable || 1)).toFixed(1)} %`);
   if (one !== other) words.push(`memory held: ${one} | ${other}`);
   return { names: new Set(found), words };
+}
+
+/** Sequences that have the same in both, but in blocks with other numbers. */
+function elsewhere([a, b]) {
+  const ids = ({ tables }, name) => tables.get(name)?.ids.join(", ") ?? "";
+  return [...a.tables.keys()].filter((name) => ids(a, name) !== ids(b, name)).slice(0, TOLD)
+    .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);
 }
 
 export class Pair {
@@ -103,12 +108,16 @@ export class Pair {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     const runs = this.players.map(({ run }) => run);
-    const { names, words } = differences(runs.map((run, i) => run.at(at[i])), runs);
+    const states = runs.map((run, i) => run.at(at[i])), others = elsewhere(states);
+    const { names, words } = differences(states);
     this.players.forEach((player, i) => {
       player.differ = names;
       player.go(at[i]);
     });
-    this.lines.replaceChildren(...linesOf(this.tallies, at));
+    const { rows, differing } = linesOf(this.tallies, at);
+    this.lines.replaceChildren(...rows);
+    if (!words.length) words.push(...differing); // else these come with them, and are marked above
+    if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
     this.root.dataset.step = this.slider.value = this.step;
     this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
@@ -126,7 +135,8 @@ export class Pair {
   }
 
   key(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.tagName === "INPUT") return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.tagName === "INPUT" && event.target !== this.slider) return;
     if (event.target.closest?.(".ps-cell") || (event.key === " " && event.target.tagName === "BUTTON")) return;
     const moves = { ArrowRight: () => this.go(this.step + 1), ArrowLeft: () => this.go(this.step - 1),
       PageDown: () => this.go(this.step + 50), PageUp: () => this.go(this.step - 50),

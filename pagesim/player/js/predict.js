@@ -1,14 +1,16 @@
 // Predict: a question before each step about which there is something to ask.
 
 import { button, html } from "./html.js";
-import { isRight, questionFor, solution, wantsMany, whereIs } from "./questions.js";
+import { blocksIn, howTo, isRight, miscounted, questionFor, solution, wantsMany } from "./questions.js";
 import { isCount } from "./read.js";
+import { whyNot } from "./reasons.js";
+import { plural } from "./text.js";
 
 export class Predict {
   constructor(player) {
     const kept = player.storage.score.read(), told = isCount(kept.asked) && isCount(kept.right);
-    Object.assign(this, { player, on: false, question: null, picks: [],
-      asked: told ? kept.asked : 0, right: told ? kept.right : 0 });
+    Object.assign(this, { player, on: false, question: null, picks: [], asked: told ? kept.asked : 0,
+      right: told ? kept.right : 0, skipped: told && isCount(kept.skipped) ? kept.skipped : 0 });
     this.button = button("predict", "Predict", "ask before each step which block it is about",
       () => this.set(!this.on));
     this.score = html("span", { class: "ps-score", "aria-live": "polite" });
@@ -16,9 +18,9 @@ export class Predict {
     this.ask = html("span", { class: "ps-ask" });
     this.hint = html("span", { class: "ps-hint" });
     this.input = html("input", { type: "text", inputmode: "numeric", class: "ps-answer", "aria-label": "block",
-      input: () => this.pick((this.input.value.match(/\d+/g) ?? []).map(Number)),
-      keydown: (event) => { if (event.key === "Enter" && this.picks.length) this.reply(this.picks); } });
-    this.done = button("done", "Done", "these are all of them", () => this.reply(this.picks));
+      input: () => this.pick(blocksIn(this.player.state, this.input.value)),
+      keydown: (event) => { if (event.key === "Enter") this.typed(); } });
+    this.done = button("done", "Done", "these are all of them", () => this.typed());
     this.none = button("none", "None", "no block at all", () => this.reply([]));
     this.node = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask, " ", this.hint, " ",
       this.input, this.done, this.none, button("skip", "Skip", "see it without answering", () => this.skip()));
@@ -32,7 +34,7 @@ export class Predict {
     this.close();
     this.tellScore();
     if (!player.state) return;
-    if (on && player.untouched) { player.go(0); return; } // nothing has been seen yet: ask from the start
+    if (on && player.untouched) { player.go(player.run.asking); return; } // nothing has been seen yet
     player.redraw();
     this.open();
     player.keep();
@@ -48,7 +50,7 @@ export class Predict {
     player.root.dataset.asking = step;
     const many = wantsMany(question);
     this.ask.textContent = `Before step ${step + 1}: ${question.ask}`;
-    this.hint.textContent = many ? "Click all of them, or type their numbers:" : "Click it, or type its number:";
+    this.hint.textContent = howTo(question);
     this.input.value = "";
     this.done.hidden = !many;
     this.none.hidden = !question.none;
@@ -80,35 +82,57 @@ export class Predict {
     this.input.value = this.picks.join(", ");
   }
 
-  reply(ids) {
-    const { question, player: { state } } = this;
-    if (ids.some((id) => id >= state.total)) {
-      this.hint.textContent = `The blocks are 0 to ${state.total - 1}:`;
-      return;
-    }
-    const right = isRight(question, ids), what = solution(question);
-    const astray = ids.find((id) => !question.answers.includes(id));
-    const where = astray === undefined ? `it is ${what}` : `${whereIs(state, astray)}; it is ${what}`;
-    this.asked += 1;
-    this.right += right;
-    this.player.storage.score.write({ asked: this.asked, right: this.right });
-    this.tellScore();
-    this.leave(right ? "right" : "wrong", right ? `\u2713 Right: ${what}.` : `\u2717 Wrong: ${where}.`);
+  /** Enter, or Done: what is no number of a block is no answer. */
+  typed() {
+    if (this.picks.length || (!this.input.value.trim() && this.question.none)) this.reply(this.picks);
+    else this.hint.textContent = "Name blocks by their numbers:";
   }
 
-  skip() { this.leave("", `It is ${solution(this.question)}.`); }
+  reply(ids) {
+    const { question, player: { state, run, step } } = this, { answers, told, word } = question;
+    const outside = ids.some((id) => id >= state.total);
+    const problem = outside ? `The blocks are 0 to ${state.total - 1}:` : miscounted(question, ids);
+    if (problem) {
+      this.hint.textContent = problem;
+      return;
+    }
+    const right = isRight(question, ids), it = told ? [] : [solution(question)];
+    const astray = ids.find((id) => !answers.includes(id));
+    const reason = astray !== undefined && answers.length ? whyNot(state, run.events[step], question, astray)
+      : ids.length && ids.length < answers.length ? "there are more" : ids.length > 1 ? "their order is another" : "";
+    const is = answers.length ? it.map((text) => `it is ${text}`) : [`no block is ${word}`];
+    this.count(right ? "right" : "asked");
+    if (right) this.leave("right", ["\u2713 Right", ...it].join(": "));
+    else this.leave("wrong", ["\u2717 Wrong", [reason, ...is].filter(Boolean).join("; ")].filter(Boolean).join(": "));
+  }
+
+  skip() {
+    this.count("skipped");
+    this.leave("", this.question.told ? "Skipped" : `It is ${solution(this.question)}`);
+  }
+
+  count(how) {
+    this.asked += how !== "skipped";
+    this.right += how === "right";
+    this.skipped += how === "skipped";
+    this.player.storage.score.write({ asked: this.asked, right: this.right, skipped: this.skipped });
+    this.tellScore();
+  }
 
   /** Make the step, say whether the answer was right, and ask about the next one. */
   leave(result, said) {
     const { player, question: { why } } = this;
     player.go(player.step + 1);
     this.feedback.dataset.result = result;
-    this.feedback.textContent = `${said} ${why}`;
+    this.feedback.textContent = `${said}. ${why}`;
     this.feedback.hidden = false;
     player.root.focus({ preventScroll: true });
   }
 
   tellScore() {
-    this.score.textContent = this.on || this.asked ? `${this.right} of ${this.asked} right` : "";
+    const { asked, right, skipped, player: { run } } = this, waiting = run.questions.length;
+    const passed = skipped ? `, ${skipped} skipped` : "";
+    this.score.textContent = this.on || asked || skipped ? `${right} of ${asked} right${passed}`
+      : waiting ? plural(waiting, "question") : "";
   }
 }

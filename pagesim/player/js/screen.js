@@ -5,14 +5,10 @@ import { NARROW, WIDE } from "./layout.js";
 import { isCount } from "./read.js";
 import { nameText } from "./text.js";
 
-const PHONE = 600, LINKED = 900; // pixels below which the picture is upright
 const SWIPE = 40; // pixels
 
-/** The width of the picture in units: upright as many as pixels, but at least those of a phone. */
-export const unitsFor = (root) => {
-  const least = root.dataset.linked ? LINKED : PHONE, width = root.clientWidth || least;
-  return width >= least ? WIDE : Math.max(width - (width % 20), NARROW);
-};
+/** The width of the picture in units: as many as pixels, so that words stay readable, but not below a phone's. */
+export const unitsFor = ({ clientWidth: width }) => Math.min(Math.max((width || WIDE) - (width % 20), NARROW), WIDE);
 
 /** When a phone is turned or a window resized, the picture is laid out again. */
 export function watchWidth(player) {

@@ -66,6 +66,10 @@ export class State {
     return isCount(id) && id < this.total ? id : wrong(`block ${JSON.stringify(id)} does not exist`);
   }
 
+  /** The blocks of the first pool that have owners. */
+  get held() { return this.refs.subarray(0, this.numGpu).filter((count) => count > 0).length; }
+  /** The blocks of the first pool that can have owners: not the null block, unless it is counted as an owner. */
+  get usable() { return this.numGpu - (this.nullBlock !== null && this.refs[this.nullBlock] === 0); }
   pool(id) { return id < this.numGpu ? 0 : 1; }
   /** Whether a block that has no owner is still found by its content. */
   isIdle(id) { return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0; }

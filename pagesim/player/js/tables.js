@@ -1,6 +1,7 @@
 // The block tables, left of the pools: in full as in the figures, or one line each.
 
 import { GAP, HEAD, LINE, MARGIN, NAME, ROW } from "./layout.js";
+import { frame } from "./overlay.js";
 import { namesIn } from "./search.js";
 import { nameText, plural, short } from "./text.js";
 
@@ -16,7 +17,9 @@ const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 export function drawTables(stage, state, event, changed, view) {
   if (!stage.layout.full) { tablesInLines(stage, state, event, changed, view); return; }
   const plugs = tablesInFull(stage, state, changed, view);
-  if (plugs.length) wires(stage, plugs, view);
+  const moves = event?.effects.some(([what]) => what === "move"); // then its arrows come first
+  const { kind, value } = view.selected ?? {};
+  if (plugs.length) wires(stage, plugs, (id) => moves || (kind === "block" && value !== id));
 }
 
 /** The left side as in the figures: slots with their tokens, then the block table. */
@@ -91,7 +94,7 @@ function tablesInFull(stage, state, changed, view) {
 }
 
 /** Arrows from table entries to their blocks, along the gaps between the cells. */
-function wires(stage, plugs, view) {
+function wires(stage, plugs, isDim) {
   const { cell: { w, h, before, detail }, pools } = stage.layout;
   const lane = Math.min(44 / plugs.length, 8), taken = new Map();
   plugs.forEach((plug, i) => {
@@ -109,10 +112,10 @@ function wires(stage, plugs, view) {
       d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${top - 4}`;
       head = `M${down - 3.5} ${top - 6}h7l-3.5 5z`;
     }
-    const dim = view.selected && view.selected.kind === "block" && view.selected.value !== plug.id;
+    const dim = isDim(plug.id);
     stage.under.path(d, dim ? "wire-edge dim" : "wire-edge");
     stage.under.path(d, dim ? "wire dim" : "wire", plug.color);
-    stage.under.path(head, "plug");
+    stage.under.path(head, dim ? "plug dim" : "plug");
   });
 }
 
@@ -202,13 +205,20 @@ function line(stage, table, y, state, concerned, changed, view) {
   const picked = view.selected?.value === table.name ? " picked" : "";
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 9), `strong name${picked}`, hit);
   layer.text(MARGIN + 118, y + 12, `${table.filled}`, "end muted", hit);
-  const width = 26, most = stage.layout.narrow ? 9 : 10, left = MARGIN + 126;
+  const left = MARGIN + 126, digits = `${state.total - 1}`.length;
+  const width = Math.max(26, digits * (stage.layout.narrow ? 7.8 : 6.4) + 4);
+  const most = Math.floor((stage.layout.left - left) / (width + 1));
   const gap = table.ids.length > most ? table.ids.length - (most - 1) : 0;
   const kept = gap ? [...table.ids.slice(0, 3), null, ...table.ids.slice(-(most - 4))] : table.ids;
+  const framed = [];
   let fills = "", thin = "", thick = "", crossed = "";
   kept.forEach((id, i) => {
     const x = left + i * (width + 1);
-    if (id === null) { layer.text(x + width / 2, y + 12, `+${gap}`, "mid muted"); return; }
+    if (id === null) {
+      const more = `+${gap}`, sized = stage.layout.fits(more, width + 3);
+      layer.text(x + width / 2, y + 12, sized === null ? "\u2026" : more, `mid muted${sized ?? ""}`);
+      return;
+    }
     stage.spots.entries.set(id, [x, y + 1, width, 15]);
     const k = gap && i > 3 ? table.ids.length - (kept.length - i) : i;
     stage.spots.of.set(`${table.name} ${k}`, [x, y + 1, width, 15]);
@@ -220,7 +230,7 @@ function line(stage, table, y, state, concerned, changed, view) {
     if (state.refs[id] > 1) thick += edge;
     else thin += edge;
     layer.text(x + width / 2, y + 12.5, `${id}`, "mid small halo");
-    if (changed.has(id) && concerned) stage.over.rect(x - 2, y - 1, width + 4, 19, "frame");
+    if (changed.has(id) && concerned) frame(framed, x, x + width, 1.5);
     if (view.selected?.kind === "block" && view.selected.value === id) stage.over.rect(x, y + 1, width, 15, "chosen");
   });
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
@@ -229,6 +239,7 @@ function line(stage, table, y, state, concerned, changed, view) {
   layer.path(thin, "thin");
   layer.path(thick, "thick");
   layer.path(crossed, "tick");
+  for (const [from, end] of framed) stage.over.rect(from - 2, y - 1, end - from + 4, 19, "frame");
   // One place to click for the whole line: the pointer's x says which block it is.
   const at = (x) => kept[Math.floor((x - left) / (width + 1))];
   layer.rect(left, y, kept.length * (width + 1), 17, "", "transparent", { at });

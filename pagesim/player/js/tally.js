@@ -19,8 +19,6 @@ export class Tally {
   /** The line at a step: a text by the name of its column. */
   at(step) {
     const { run } = this, { header } = run, state = run.at(step), [hits, preemptions] = this.sums[step];
-    const held = state.refs.subarray(0, state.numGpu).filter((count) => count > 0).length;
-    const usable = state.numGpu - (state.nullBlock !== null && state.refs[state.nullBlock] === 0);
     const queue = (name) => (state.queues.get(name) ?? []).map((request) => nameText(state.first(request)));
     const running = queue("running"), ended = run.schedules.filter((event) => event < step).length;
     const told = new Map([["", typeof header.title === "string" ? header.title : ""]]);
@@ -32,19 +30,21 @@ export class Tally {
     }
     told.set("hits", header.caching ? plural(hits, "token") : "no caching");
     told.set("preemptions", `${preemptions}`);
-    return told.set("blocks held", `${held} of ${usable}`);
+    return told.set("blocks held", `${state.held} of ${state.usable}`);
   }
 }
 
-/** The rows of a table: the names of the columns, then a line for each run; what differs is marked. */
+/** {rows, differing}: the names of the columns and a line for each run, what differs marked; the same in words. */
 export function linesOf(tallies, steps) {
   const told = tallies.map((tally, i) => tally.at(steps[i]));
   const columns = [...new Set(told.flatMap((line) => [...line.keys()]))];
+  const text = (line, name) => line.get(name) ?? "\u2013";
+  const differing = columns.filter((name) => name && new Set(told.map((line) => text(line, name))).size > 1);
   const cell = (line, name) => {
-    const differs = name && told.some((other) => other.get(name) !== line.get(name)), text = line.get(name) ?? "\u2013";
-    if (!name) return html("th", { scope: "row" }, text);
-    return html("td", { "data-name": name, class: differs && "ps-differs" }, text);
+    if (!name) return html("th", { scope: "row" }, text(line, name));
+    return html("td", { "data-name": name, class: differing.includes(name) && "ps-differs" }, text(line, name));
   };
-  return [html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name))),
+  const rows = [html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name))),
     ...told.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name))))];
+  return { rows, differing: differing.map((name) => `${name}: ${told.map((line) => text(line, name)).join(" | ")}`) };
 }

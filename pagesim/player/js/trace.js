@@ -34,18 +34,24 @@ export function wayOf(state, event, found, label) {
     + `\u2192 row ${row} of ${where}${readers}.`;
 }
 
+/** From below a place along its row to a lane, and from there below the row of the next place: past all words. */
+const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
+  `M${x + w / 2} ${y + h}v1H${lane}V${toY + toH + gap}H${toX + toW / 2}V${toY + toH}`;
+
 /** Frames around the word's places, joined by a line. */
 export function drawTrace(stage, layer, found) {
   if (found) {
     const { slot: logical } = stage.layout, { cell } = stage.layout, at = stage.cells.at[found.block];
     const key = `${found.name} ${found.k}`, places = [];
-    const row = stage.spots.rows.get(key), entry = stage.spots.of.get(key);
-    if (row) places.push([row[0] + found.offset * logical, row[1], logical, ROW]);
+    const left = stage.spots.rows.get(key), entry = stage.spots.of.get(key);
+    const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
+    if (row) places.push(row);
     if (entry) places.push(entry);
     if (cell.detail === 3) places.push([at.x + found.offset * cell.slot, at.y, cell.slot, cell.h]);
     else places.push([at.x, at.y, cell.w, cell.h]);
-    const middles = places.map(([x, y, w, h]) => `${x + w / 2} ${y + h / 2}`);
-    layer.path(`M${middles.join("L")}`, "trace-line");
+    const lane = stage.layout.pools[0].x - (cell.before ?? 10) - 2, gap = Math.min(cell.gy / 2, 3);
+    if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");
+    if (entry) layer.path(way(entry, places.at(-1), lane, gap), "trace-line");
     for (const [x, y, w, h] of places) layer.rect(x, y, w, h, "traced");
   }
   layer.done();
