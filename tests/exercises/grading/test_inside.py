@@ -60,7 +60,7 @@ ATTACKS = {
         "for m in list(sys.modules.values()):\n"
         "    if hasattr(m, 'attempt'): m.attempt = lambda *a: g.Answer(True)",
         WRONG,
-        "yours:   True",
+        "yours:    True",
     ),
     "a printed verdict": (
         "",
@@ -140,7 +140,7 @@ ATTACKS = {
         "import pagesim.exercises.grading.wire as w\nold = w.receive\n"
         "w.receive = lambda s: {**old(s), 'args': ([0], 0, 1)}",
         WRONG,
-        "yours:   []",
+        "yours:    []",
     ),
 }
 
@@ -226,6 +226,6 @@ def test_a_grader_in_the_same_process_is_fooled(name: str, tmp_path: Path) -> No
 
 def test_its_folder_is_gone_afterwards(tmp_path: Path) -> None:
     result = marked(tmp_path, "", "import os; return os.getcwd()")
-    folder = result.marks[0].said.split("yours:   '")[1].split("'")[0]
+    folder = result.marks[0].said.split("yours:    '")[1].split("'")[0]
     assert folder.startswith("/") and "pagesim-grade-" in folder
     assert not os.path.exists(folder)
