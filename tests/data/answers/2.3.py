@@ -183,3 +183,16 @@ def free_list_after(num_blocks, ops):
         else:
             free = here.pop()[::-1] + free
     return free
+
+
+# %% wrong: a name that comes back keeps its first table
+def free_list_after(num_blocks, ops):
+    free, tables = list(range(num_blocks)), {}
+    for op in ops:
+        if op[0] == "in":
+            tables.setdefault(op[1], free[: op[2]])
+            free = free[op[2] :]
+        else:
+            for block in tables[op[1]]:
+                free.insert(0, block)
+    return free
