@@ -164,7 +164,7 @@ class Exercise:
         if said := wrong_type(yours, expected):
             return said
         if len(shown(yours)) == SHOWN:
-            prefix += f"{difference(yours, expected)} "
+            prefix += f"{difference(yours, expected)} ".lstrip()
         try:
             return prefix + self.why(case, yours, expected)
         except UsageError as error:  # an impossible story, an invalid layout

@@ -198,3 +198,24 @@ def write_tokens(key, value, k_cache, v_cache, slot_mapping, N: tl.constexpr):
         tl.store(k_cache + slot * N + number, tl.load(key + token * N + number))
         if slot < 1000000:
             tl.store(v_cache + slot * N + number, tl.load(value + token * N + number))
+
+
+# %% wrong: rows of 8 numbers, whatever N is
+@triton.jit
+def write_tokens(key, value, k_cache, v_cache, slot_mapping, N: tl.constexpr):
+    token = tl.program_id(0)
+    number = tl.arange(0, 8)
+    slot = tl.load(slot_mapping + token)
+    if slot >= 0:
+        tl.store(k_cache + slot * 8 + number, tl.load(key + token * 8 + number))
+        tl.store(v_cache + slot * 8 + number, tl.load(value + token * 8 + number))
+
+
+# %% wrong: the line above the kernel is lost
+def write_tokens(key, value, k_cache, v_cache, slot_mapping, N: tl.constexpr):
+    token = tl.program_id(0)
+    number = tl.arange(0, N)
+    slot = tl.load(slot_mapping + token)
+    if slot >= 0:
+        tl.store(k_cache + slot * N + number, tl.load(key + token * N + number))
+        tl.store(v_cache + slot * N + number, tl.load(value + token * N + number))
