@@ -280,3 +280,39 @@ def append(tables, refs, free, length, who, block_size):
     table[-1] = free.pop(0)
     refs[table[-1]] = 1
     return [(old, table[-1])]
+
+
+# %% wrong: does nothing
+def append(tables, refs, free, length, who, block_size):
+    return []
+
+
+# %% wrong: takes a block one token early
+def append(tables, refs, free, length, who, block_size):
+    table, made = tables[who], []
+    if length % block_size and refs[table[-1]] > 1:
+        old = table[-1]
+        refs[old] -= 1
+        table[-1] = free.pop(0)
+        refs[table[-1]] = 1
+        made = [(old, table[-1])]
+    if (length + 1) // block_size >= len(table):
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+    return made
+
+
+# %% wrong: returns the pair itself
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+        return []
+    old = table[-1]
+    if refs[old] == 1:
+        return []
+    refs[old] -= 1
+    table[-1] = free.pop(0)
+    refs[table[-1]] = 1
+    return old, table[-1]
