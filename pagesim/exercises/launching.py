@@ -129,10 +129,10 @@ def far_rows(trace: Any, kind: str, rows: Sequence[FarRow]) -> dict[str, str]:
 
 
 def too_early(element: str) -> str:
-    """The cause of an access that is 2**32 numbers too early; ``element`` says what was computed."""
+    """The cause of an access 2**32 numbers too early; ``element`` says what was calculated."""
     return (
-        f"{element} is 2**31 here, one more than an int32 can hold: in 32 bits it becomes negative, "
-        "and the address lies far in front of the cache. Keep 64 bits."
+        f"{element} is 2**31 here, one more than an int32 can hold: in 32 bits it becomes "
+        "negative, and the address lies far in front of the cache. Keep 64 bits."
     )
 
 

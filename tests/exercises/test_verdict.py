@@ -78,9 +78,7 @@ def test_what_is_not_written_is_neither_wrong_nor_given_away() -> None:
 
 
 GATHER = exercises.get("6.4")
-LATE = GATHER.solution.replace(
-    "mask=inside)\n\n", "mask=inside)\n    raise NotImplementedError()\n\n"
-)
+LATE = GATHER.solution.replace("inside)\n\n", "inside)\n    raise NotImplementedError()\n\n")
 
 
 @pytest.mark.parametrize(

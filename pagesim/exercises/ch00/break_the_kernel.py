@@ -136,8 +136,8 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """How the tables came about."""
-    tables, lengths, *_ = case.args
-    return _tell(*lengths, tables[0][0]).run
+    tables, (first, second), *_ = case.args
+    return _tell(first, second, tables[0][0]).run
 
 
 EXERCISE = Exercise(

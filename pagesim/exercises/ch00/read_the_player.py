@@ -52,10 +52,10 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         story = (("arrive", 0, a), ("leave", 0), ("arrive", 1, b))
         yield _case(story, block, "a block that changes hands")
     for a, b in pairs:
-        story = (("arrive", 0, a), ("reserve", 0, 4))
-        yield from (_case(story, block, "a reserved block") for block in (1, 2))
-        story += (("leave", 0), ("arrive", 1, 1), ("reserve", 1, b))
-        yield from (_case(story, block, "a reserved block") for block in range(BLOCKS))
+        kept = (("arrive", 0, a), ("reserve", 0, 4))
+        yield from (_case(kept, block, "a reserved block") for block in (1, 2))
+        other = (("leave", 0), ("arrive", 1, 1), ("reserve", 1, b))
+        yield from (_case(kept + other, block, "a reserved block") for block in range(BLOCKS))
     for _ in range(10):
         yield _case(_some(rng), rng.randrange(BLOCKS), "a longer story")
 
@@ -162,7 +162,8 @@ Write `owners(run, block)`. It returns a pair: every change of the block's owner
 and the sequence that was the last to write into the block, or None.
 
 If `s0` arrives and leaves, and `s2` then gets the same block 4, the pair is
-`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. No block has two owners at a time in these runs.""",
+`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. No block
+has two owners at a time in these runs.""",
     reference=owners,
     cases=cases,
     expected=expected,

@@ -54,7 +54,7 @@ def call(function: Callable[..., Any], case: Case) -> Any:
     caches = {"k_cache": room[0, 1:-1], "v_cache": room[1, 1:-1]}
     trace = launched(launcher, key=key, value=value, slots=where, room=room, **caches)
     rows = room.cpu().numpy()
-    found = {name: _contents(rows[i], slots, n) for i, name in enumerate(caches)}
+    found: dict[str, Any] = {name: _contents(rows[i], slots, n) for i, name in enumerate(caches)}
     if trace:
         far = [FarRow(name, cache, FAR * n, n) for name, cache in caches.items()]
         said = far_rows(trace, "write", far if FAR in slots else [])
@@ -106,7 +106,7 @@ def expected(slots: list[int], num_slots: int, n: int) -> Any:
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """The first slot with something else in it."""
-    slots, _, n = case.args
+    n = case.args[2]
     if "outside" in yours:
         said = yours["outside"]
         if said.endswith(WRAPPED):

@@ -118,9 +118,10 @@ EXERCISE = Exercise(
     stars=1,
     statement="""\
 The scores come one after the other, and there is no second look: `scores` can be read once, from
-the first to the last. Finish `attend_one_pass(scores, values)`. Its state is that of section 2, for what was seen so far: `m` the largest score, `ell` the
-sum of exp(score - m), and `acc`, a list, the sum of exp(score - m) times value. At the end
-`acc / ell` is the average of the values, weighted by the softmax of their scores.
+the first to the last. Finish `attend_one_pass(scores, values)`. Its state is that of section 2, for
+what was seen so far: `m` the largest score, `ell` the sum of exp(score - m), and `acc`, a list, the
+sum of exp(score - m) times value. At the end `acc / ell` is the average of the values, weighted by
+the softmax of their scores.
 
 `scores` has n floats, `values` n lists of d floats. Scores may be ±1000. A score of
 `-math.inf` has weight 0, which is how a mask leaves keys out; at least one score is finite.

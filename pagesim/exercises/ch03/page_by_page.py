@@ -22,7 +22,7 @@ def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: i
     """Attention of one query over a sequence of so many tokens; an array [head_dim].
 
     q: [head_dim]; k_cache, v_cache: [num_blocks, block_size, head_dim], all NumPy. Slots that
-    hold no token of the sequence are NaN or old. The table may have blocks that are reserved and empty.
+    hold no token of the sequence are NaN or old. The table may have blocks that are reserved.
     """
     import numpy as np
 

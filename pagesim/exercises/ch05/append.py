@@ -177,8 +177,8 @@ def _of_tables(yours: Any, right: Any, who: int, block_size: int) -> str:
         )
     if mine != truth:
         return (
-            f"The table of s{who} is {truth} then: its last block is the one where the token is, and "
-            "a new block is the first of the free list."
+            f"The table of s{who} is {truth} then: its last block is where the token is, and a new "
+            "block is the first of the free list."
         )
     return f"Only the table of s{who} changes: the others stay where they are."
 

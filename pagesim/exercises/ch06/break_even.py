@@ -129,9 +129,9 @@ OTHERS = (
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     for name, card in OTHERS if hidden else PAIRS:
         yield _case(f"{name} on an {card}", _model(name), _card(card))
-    card = _card("h100")
-    card["bytes_per_second"] /= 30 if hidden else 10
-    yield _case("llama-2-7b on a card with a slow memory", _model("llama-2-7b"), card)
+    slow = _card("h100")
+    slow["bytes_per_second"] /= 30 if hidden else 10
+    yield _case("llama-2-7b on a card with a slow memory", _model("llama-2-7b"), slow)
 
 
 def _case(told: str, model: dict[str, float], card: dict[str, float]) -> Case:

@@ -129,8 +129,8 @@ def why(case: Case, yours: Any, right: Any) -> str:
     place = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
     if place is None:
         return (
-            f"The buffer is right, but there is {said}: a block has {numbers} numbers, and its last "
-            "program goes on to the end of its tile. Mask the load as well as the store."
+            f"The buffer is right, but there is {said}: a block has {numbers} numbers, and its "
+            "last program goes on to the end of its tile. Mask the load as well as the store."
         )
     at, number = divmod(place, numbers)
     if at == len(table):
