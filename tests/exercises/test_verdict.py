@@ -90,6 +90,7 @@ LATE = GATHER.solution.replace("inside)\n\n", "inside)\n    raise NotImplemented
         ("2.2", "def needs_a_block(a, b):\n    raise NotImplementedError(1)", "Error: 1"),
         ("6.4", "{stub}", "not written yet"),
         ("6.4", LATE, LEFT_IN),
+        ("2.5", exercises.get("2.5").solution + "    raise NotImplementedError()\n", LEFT_IN),
     ],
 )
 def test_a_stub_s_line_that_is_left_in_a_finished_answer(number: str, text: str, said: str) -> None:

@@ -579,3 +579,31 @@ def paged_decode(
         acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)
         m = new_m
     tl.store(out + seq * DIM + dim, acc / ell)
+
+
+# %% wrong: the first value of each page for all
+@triton.jit
+def paged_decode(
+    out, q, k_cache, v_cache, block_tables, seq_lens, scale,
+    TABLE: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr,
+):
+    seq = tl.program_id(0)
+    dim, row = tl.arange(0, DIM), tl.arange(0, BLOCK)
+    query = tl.load(q + seq * DIM + dim)
+    length = tl.load(seq_lens + seq)
+    m, ell, acc = -float("inf"), 0.0, tl.zeros([DIM], tl.float32)
+    for page in range(0, tl.cdiv(length, BLOCK)):
+        block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)
+        at = (block * BLOCK + row)[:, None] * DIM + dim[None, :]
+        seen = page * BLOCK + row < length
+        keys = tl.load(k_cache + at, mask=seen[:, None], other=0.0)
+        first = (row == 0) & seen
+        values = tl.load(v_cache + at, mask=first[:, None], other=0.0)
+        scores = tl.where(seen, tl.sum(keys * query[None, :], axis=1) * scale, -float("inf"))
+        new_m = tl.maximum(m, tl.max(scores, axis=0))
+        weights = tl.exp(scores - new_m)
+        rescale = tl.exp(m - new_m)
+        ell = ell * rescale + tl.sum(weights, axis=0)
+        acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)
+        m = new_m
+    tl.store(out + seq * DIM + dim, acc / ell)

@@ -18,6 +18,7 @@ from pagesim.exercises.exercise import Case, Exercise
 from pagesim.exercises.grading import marking
 from pagesim.exercises.grading.marking import Marked
 from pagesim.exercises.grading.submissions import Handed
+from pagesim.exercises.problem import LEFT_IN
 
 pytestmark = pytest.mark.ch02
 
@@ -181,6 +182,11 @@ def test_an_honest_answer_is_right_whatever_it_prints(prints: str, tmp_path: Pat
     right = "return [table[i // b] * b + i % b for i in range(n)]"
     result = marked(tmp_path, "import os, sys", f"{prints}; {right}")
     assert [mark.points for mark in result.marks] == [mark.of for mark in result.marks]
+
+
+def test_a_stub_s_line_that_is_left_in_is_named(tmp_path: Path) -> None:
+    left, _ = marked(tmp_path, "", "n = 1\n    raise NotImplementedError()").marks
+    assert LEFT_IN in left.said
 
 
 def test_without_a_sandbox_it_still_grades(tmp_path: Path) -> None:
