@@ -110,7 +110,9 @@ class FarRow:
 
 
 ALL = "every number of its row"
+"""What is said of a far row that a right kernel has touched."""
 WRAPPED = "2**32 numbers too early"
+"""How the place of an access ends whose address was calculated in 32 bits."""
 
 
 def far_rows(trace: Any, kind: str, rows: Sequence[FarRow]) -> dict[str, str]:
