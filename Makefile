@@ -43,9 +43,10 @@ lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes f
 test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
 	$(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
-nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels, every wrong answer graded, V0 and V1, a run of 200,000 events
+nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
 	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
+	PAGESIM_ANSWERS=kernels $(PY) -m pytest tests/exercises/test_answers.py
 	PAGESIM_GRADE_ALL=1 $(PY) -m pytest tests/exercises/grading/test_exercises.py
 	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py tests/timeline/test_edition1.py
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py

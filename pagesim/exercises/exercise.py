@@ -7,7 +7,7 @@ import inspect
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import UsageError
@@ -15,7 +15,7 @@ from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
-from pagesim.exercises.problem import NOT_WRITTEN
+from pagesim.exercises.problem import NOT_WRITTEN, with_code
 from pagesim.exercises.values import (
     SHOWN,
     difference,
@@ -104,6 +104,7 @@ class Exercise:
         for case in self.cases(random.Random(seed), hidden):
             tried, begun = tried + 1, time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
+            answer = replace(answer, problem=with_code(answer.problem, f, self.stub))
             taken += time.monotonic() - begun
             if taken > PATIENCE * self.seconds and not answer.problem:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")
@@ -163,7 +164,7 @@ class Exercise:
         if said := wrong_type(yours, expected):
             return said
         if len(shown(yours)) == SHOWN:
-            prefix += f"{difference(yours, expected)} "
+            prefix += f"{difference(yours, expected)} ".lstrip()
         try:
             return prefix + self.why(case, yours, expected)
         except UsageError as error:  # an impossible story, an invalid layout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,6 +77,65 @@ def launched(launcher: Callable[..., Any], **arguments: Any) -> Any:
             return kernels.xray(launcher, **arguments)
         launcher(**arguments)
         return None
+
+
+def jitted(kernel: Any) -> Any:
+    """The kernel; TypeError if a student has lost the line above it."""
+    if not hasattr(kernel, "__getitem__"):
+        raise TypeError("there is no @triton.jit above it, so it cannot be launched")
+    return kernel
+
+
+@dataclass(frozen=True)
+class FarRow:
+    """A row of a cache that is too large to be had: so many elements behind a tensor's beginning.
+
+    A right kernel touches each of its ``size`` elements, where nothing is; the x-ray sees it.
+    """
+
+    name: str
+    tensor: torch.Tensor
+    first: int
+    size: int
+
+    def place(self, address: int) -> int:
+        """The element of the row that an address belongs to; outside of it, of no row."""
+        return (address - self.tensor.data_ptr()) // self.tensor.element_size() - self.first
+
+    def told(self, kind: str, seen: set[int]) -> str:
+        """How much of it was read or written."""
+        if len(seen) == self.size:
+            return ALL
+        return f"{kind}s {len(seen)} of its {self.size} numbers"
+
+
+ALL = "every number of its row"
+"""What is said of a far row that a right kernel has touched."""
+WRAPPED = "2**32 numbers too early"
+"""How the place of an access ends whose address was calculated in 32 bits."""
+
+
+def far_rows(trace: Any, kind: str, rows: Sequence[FarRow]) -> dict[str, str]:
+    """What was read, or written, in each of these rows, and what else outside of all tensors."""
+    seen: dict[str, set[int]] = {row.name: set() for row in rows}
+    for access in (a for program in trace.by_program() for a in program.accesses):
+        for address in access.elements.ravel().tolist() if access.region is None else ():
+            places = [(row, row.place(address)) for row in rows]
+            mine = [(row, at) for row, at in places if access.kind == kind and 0 <= at < row.size]
+            if not mine:
+                wrapped = any(0 <= at + 2**32 < row.size for row, at in places)
+                where = WRAPPED if wrapped else "outside of all tensors"
+                return {"outside": f"a {access.kind} {where}"}
+            seen[mine[0][0].name].add(mine[0][1])
+    return {row.name: row.told(kind, seen[row.name]) for row in rows}
+
+
+def too_early(element: str) -> str:
+    """The cause of an access 2**32 numbers too early; ``element`` says what was calculated."""
+    return (
+        f"{element} is 2**31 here, one more than an int32 can hold: in 32 bits it becomes "
+        "negative, and the address lies far in front of the cache. Keep 64 bits."
+    )
 
 
 def stray_read(trace: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 import linecache
 import sysconfig
 import traceback
@@ -11,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 NOT_WRITTEN = "The function is not written yet."
-_OURS = [str(Path(__file__).parents[1])]
+LEFT_IN = "The line raise NotImplementedError() is still there: take it out where your code is."
+_OURS = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "kernels")]
 _OTHERS = [sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")]
 
 
@@ -27,6 +30,25 @@ def named(error: BaseException, function: Callable[..., Any]) -> str:
         said = " ".join(f"{said}: {error}".split()).rstrip(":")[:300]
     line = _line(error, function)
     return f"{said} ({line})" if line else said
+
+
+def with_code(problem: str, function: Callable[..., Any], stub: str) -> str:
+    """The problem; if it is that nothing is written, whether there is code beside the stub's."""
+    if problem != NOT_WRITTEN:
+        return problem
+    try:
+        kernel = inspect.unwrap(getattr(function, "fn", function))  # what triton.jit was given
+        hers = _defined("".join(linecache.getlines(kernel.__code__.co_filename)))
+    except Exception:  # a function may be anything, and its text elsewhere
+        return problem
+    changed = any(hers.get(name, node) != node for name, node in _defined(stub).items())
+    return LEFT_IN if changed else problem
+
+
+def _defined(text: str) -> dict[str, str]:
+    """Each function of a text, without its comments."""
+    nodes = ast.walk(ast.parse(text))
+    return {node.name: ast.dump(node) for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
 def _inner(error: BaseException) -> BaseException:

@@ -1,12 +1,13 @@
 """Comparing a student's answer with the simulator's: by value, whatever container holds it.
 
-A NumPy array, a tensor and a tuple are lists here; a bool is not an int, and NaN equals nothing.
+A NumPy array, a tensor, a tuple, a range and a deque are lists here, what is looked up by a key or
+has no order is not; a bool is not an int, and NaN equals nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pagesim.exercises.goal import Goal
@@ -23,7 +24,7 @@ def plain(value: Any) -> Any:
         return plain(value.like)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {_key(key): plain(item) for key, item in value.items()}

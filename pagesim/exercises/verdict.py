@@ -24,7 +24,7 @@ class Verdict:
     """True when the answer is right; shows itself as text, or in a notebook with the player.
 
     ``tried`` counts the cases up to this verdict, 0 if nothing is written yet. When wrong: the
-    ``case`` and how it is ``told``, what was answered (``yours``), what the simulator says
+    ``case`` and how it is ``told``, what was answered (``yours``), what is right
     (``expected``) and ``why`` in one sentence; ``printed`` is what the function printed in that
     case.
     """
@@ -61,12 +61,12 @@ class Verdict:
         return f"{self.number} {self.title}: {'wrong' if self.tried else 'not written yet'}"
 
     def __str__(self) -> str:
-        rows = [("case", self.told), ("yours", self.yours), ("vLLM's", self.expected)]
+        rows = [("case", self.told), ("yours", self.yours), ("expected", self.expected)]
         rows += [("why", self.why), ("printed", self.printed.rstrip())]
         lines = [self.headline]
         for label, text in rows:
             if text and self.case is not None:
-                lines.append(f"  {label + ':':9}" + text.replace("\n", "\n" + 11 * " "))
+                lines.append(f"  {label + ':':10}" + text.replace("\n", "\n" + 12 * " "))
         if self.run is not None:
             lines.append('  step through it in a notebook, or: .run.to_html("run.html")')
         return "\n".join(lines)
@@ -78,7 +78,7 @@ class Verdict:
         inside = f'<strong style="color:{color}">{mark} {escape(self.headline)}</strong>'
         if self.case is not None:
             inside += _line("case", self.told)
-            boxes = _box("yours", self.yours) + _box("vLLM's", self.expected)
+            boxes = _box("yours", self.yours) + _box("expected", self.expected)
             inside += f'<div style="display:flex;flex-wrap:wrap;gap:8px">{boxes}</div>'
             inside += f"<p>{escape(self.why)}</p>" if self.why else ""
             inside += _line("printed", self.printed.rstrip())

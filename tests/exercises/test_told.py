@@ -15,6 +15,7 @@ from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.values import plain
+from tests.exercises.answers import written
 
 SAID = {
     ("0.1", "from_zero"): "no block has two owners here",
@@ -60,6 +61,41 @@ def test_a_known_mistake_is_answered_by_its_rule(number: str, mistake: str) -> N
     if exercise.needs_triton and kernels.backend.decide().mode == "reference":
         pytest.skip("kernels cannot run here")
     assert SAID[number, mistake] in exercise.check(exercise.wrong[mistake]).why
+
+
+FACTS = {
+    ("1.3", "a row of 320, which costs 512"): "512",
+    ("1.3", "more rows than prompts can be computed for in an iteration"): "2,048",
+    ("1.3", "a pool that is no whole number of rows"): "128 slots",
+    ("2.5", "the line above the kernel is lost"): "@triton.jit",
+    ("2.5", "32 bits for the slot"): "int32",
+    ("2.5", "the value of a far slot is forgotten"): "0 of its 8",
+    ("3.1", "a second look, the maximum first"): "score 0 is asked for after score 1",
+    ("3.2", "all scores at once"): "one page after the other",
+    ("3.2", "never asks for the length: what is not NaN is taken for a token"): "length",
+    ("3.3", "all sequences answer in row 0"): "Row 1 of out",
+    ("3.3", "the last token is not seen"): "0 of its 1",
+    ("3.3", "positions from the block in place of the page"): "0 of its 1",
+    ("3.3", "the first value of each page for all"): "in v_cache",
+    ("3.3", "keys without a mask, whose scores are left out"): "block 5, row 1",
+    ("5.2", "does nothing"): "block 1",
+    ("5.2", "from the back of the free list"): "first of the free list",
+    ("5.2", "takes a block one token early"): "stays as long as it was",
+    ("5.2", "returns the pair itself"): "[(from, to)]",
+    ("6.1", "right as vLLM has it"): "later will be no better",
+    ("6.4", "32 bits for the block"): "int32",
+    ("6.4", "no mask on the load"): "a read outside",
+}
+
+
+@pytest.mark.parametrize(("number", "note"), FACTS, ids=[".".join(key) for key in FACTS])
+def test_the_verdict_names_the_cause(number: str, note: str) -> None:
+    exercise = exercises.get(number)
+    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
+        pytest.skip("kernels cannot run here")
+    answer = next(answer for answer in written(number) if answer.note == note)
+    verdict = exercise.check(answer.load())
+    assert FACTS[number, note] in verdict.yours + verdict.why
 
 
 def slips(value: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,10 @@ NAN = math.nan
         ({1, 2}, {2, 1}),
         (-math.inf, -math.inf),
         ("LATER", "LATER"),
+        (range(1, 3), [1, 2]),
+        (deque([np.int32(1), 2]), [1, 2]),
+        ([range(2), deque()], [[0, 1], []]),
+        (np.float32(0.5), 0.5),
     ],
 )
 def test_the_same(yours: Any, expected: Any) -> None:
@@ -54,6 +59,12 @@ def test_the_same(yours: Any, expected: Any) -> None:
         ({"a": 1}, {"a": 1, "b": 2}),
         ("1", 1),
         ([[1]], [1]),
+        (True, 1.0),
+        ([1, False], [1.0, 0.0]),
+        ("12", ["1", "2"]),
+        (b"12", [49, 50]),
+        ({1: "a", 2: "b"}, [1, 2]),
+        ({1, 2}, [1, 2]),
     ],
 )
 def test_not_the_same(yours: Any, expected: Any) -> None:
@@ -63,6 +74,7 @@ def test_not_the_same(yours: Any, expected: Any) -> None:
 def test_close_bounds_the_difference_of_floats_alone() -> None:
     assert close(0.1)(1.05, 1.0) and not close(0.1)(1.2, 1.0) and not close(0.1)(0.8, 1.0)
     assert close(0.0, atol=0.1)([0.05], [0.0]) and not close(0.1)([0.05], [0.0])
+    assert close(0.1, 0.1)(1.15, 1.0) and not close(0.1, 0.1)(1.25, 1.0), "their sum"
     assert not close(0.1)(101, 100), "an int is exact"
     assert not close(0.1)(NAN, 1.0) and not close(0.1)(math.inf, 1.0)
     assert not close(0.1)(1e300, math.inf) and close(0.1)(math.inf, math.inf)
@@ -75,6 +87,15 @@ def test_nan_is_found_wherever_it_is() -> None:
 
 def test_what_is_data() -> None:
     assert is_data([1, {"a": [None, 2.5, "x"]}, {3}]) and not is_data([1, [object()]])
+    assert not is_data({object(): 1}) and not is_data({"a": object()})
+
+
+@pytest.mark.parametrize(
+    ("yours", "word"),
+    [("12", "a string"), ({1: 2}, "a dict"), ({1, 2}, "a set"), (b"12", "bytes"), (True, "a bool")],
+)
+def test_what_is_no_list_is_refused_by_name(yours: Any, word: str) -> None:
+    assert word in wrong_type(yours, [1, 2])
 
 
 def test_values_are_shown_briefly_whatever_they_are() -> None:

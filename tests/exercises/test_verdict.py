@@ -6,10 +6,15 @@ import html
 import re
 from dataclasses import replace
 
+import pytest
+
+import kernels  # before triton: it decides how triton is imported
 from pagesim import exercises
+from pagesim.exercises import source
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
+from pagesim.exercises.problem import LEFT_IN
 from pagesim.exercises.stage import placed
 from pagesim.timeline import Timeline
 
@@ -26,10 +31,10 @@ def judged(answer: Answer, exercise: Exercise = SLOTS) -> str:
 def test_a_wrong_answer_in_a_terminal() -> None:
     assert str(SLOTS.check(SLOTS.wrong["logical_for_physical"])) == (
         "2.1 Slots: wrong\n"
-        "  case:    table = [1], num_tokens = 1, block_size = 1\n"
-        "  yours:   [0]\n"
-        "  vLLM's:  [1]\n"
-        "  why:     Token 0 is in logical block 0 at offset 0; the table says that this is "
+        "  case:     table = [1], num_tokens = 1, block_size = 1\n"
+        "  yours:    [0]\n"
+        "  expected: [1]\n"
+        "  why:      Token 0 is in logical block 0 at offset 0; the table says that this is "
         "physical block 1, so its slot is 1 * 1 + 0 = 1.\n"
         '  step through it in a notebook, or: .run.to_html("run.html")'
     )
@@ -47,7 +52,7 @@ def test_a_wrong_answer_in_a_notebook() -> None:
     verdict = SLOTS.check(SLOTS.wrong["logical_for_physical"])
     said = verdict._repr_html_()
     assert 'data-right="false"' in said and "#009E73" not in said.split("<iframe")[0]
-    places = [said.index(text) for text in ("yours", "[0]</pre>", "vLLM&#x27;s", "[1]</pre>")]
+    places = [said.index(text) for text in ("yours", "[0]</pre>", "expected", "[1]</pre>")]
     assert places == sorted(places)
     assert said.count("<iframe") == 1 and verdict.run is not None
     assert [table.block_ids for table in verdict.run.at(-1).tables.values()] == [(1,)]
@@ -69,23 +74,47 @@ def test_what_is_not_written_is_neither_wrong_nor_given_away() -> None:
     assert not verdict and verdict.tried == 0 and verdict.run is None
     assert str(verdict) == "2.1 Slots: not written yet"
     said = verdict._repr_html_()
-    assert "not written yet" in said and "vLLM" not in said and "#D55E00" not in said
+    assert "not written yet" in said and "expected" not in said and "#D55E00" not in said
+
+
+GATHER = exercises.get("6.4")
+LATE = GATHER.solution.replace("inside)\n\n", "inside)\n    raise NotImplementedError()\n\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "said"),
+    [
+        ("2.2", "{stub}", "not written yet"),
+        ("2.2", "x = 1\n# a note\n{stub}", "not written yet"),
+        ("2.2", "def needs_a_block(a, b):\n    a % b\n    raise NotImplementedError()", LEFT_IN),
+        ("2.2", "def needs_a_block(a, b):\n    raise NotImplementedError(1)", "Error: 1"),
+        ("6.4", "{stub}", "not written yet"),
+        ("6.4", LATE, LEFT_IN),
+        ("2.5", exercises.get("2.5").solution + "    raise NotImplementedError()\n", LEFT_IN),
+    ],
+)
+def test_a_stub_s_line_that_is_left_in_a_finished_answer(number: str, text: str, said: str) -> None:
+    exercise = exercises.get(number)
+    if exercise.needs_triton and kernels.backend.decide().mode == "reference":
+        pytest.skip("kernels cannot run here")
+    cell = source.Cell(text.replace("{stub}", exercise.stub), exercise.name)
+    assert said in str(exercise.check(cell))
 
 
 def test_problems_are_told_in_place_of_a_value() -> None:
     said = judged(Answer(problem="SystemExit: 3", printed="a\nb\n"))
-    assert "  yours:   SystemExit: 3\n  vLLM's:  [1]\n" in said and "why:" not in said
-    assert "  printed: a\n           b\n" in said
+    assert "  yours:    SystemExit: 3\n  expected: [1]\n" in said and "why:" not in said
+    assert "  printed:  a\n            b\n" in said
 
 
 def test_a_right_value_with_a_problem_is_wrong() -> None:
     assert SLOTS.judge(CASE, Answer([1])) is None
-    assert "  yours:   The function changed" in judged(Answer([1], "The function changed it."))
+    assert "  yours:    The function changed" in judged(Answer([1], "The function changed it."))
 
 
 def test_kinds_and_nan_are_named_before_the_rule() -> None:
     nan = float("nan")
-    assert "why:     The answer is None: is a return missing?" in judged(Answer(None))
+    assert "why:      The answer is None: is a return missing?" in judged(Answer(None))
     assert "The answer must be a list, not an int." in judged(Answer(1))
     assert "The answer must be a list, not a generator." in judged(Answer(i for i in [1]))
     assert "Element 0 must be an int, not a bool." in judged(Answer([True]))

@@ -41,19 +41,21 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     """Two sequences; the first fills at least one block."""
     shapes = [(6, 3), (5, 8)] if hidden else [(4, 2), (7, 4)]
     shapes += [(rng.randint(5, 12), rng.randint(1, 12)) for _ in range(2)]
-    for lengths in shapes:
-        story = _tell(*lengths)
+    guests = [2, 2, 0, 8 - sum(-(-length // 4) for length in shapes[3])]  # to the last block
+    for lengths, guest in zip(shapes, guests, strict=True):
+        story = _tell(*lengths, guest)
         tables = [writer.block_ids for writer in story.writers]
         told = f"tables {tables}, lengths {list(lengths)}, 8 blocks of 4 slots"
         yield Case((tables, list(lengths), 8, 4), told, "two sequences")
 
 
-def _tell(first: int, second: int) -> Story:
+def _tell(first: int, second: int, guest_blocks: int) -> Story:
     story = Story(gpu_blocks=8, block_size=4)
-    guest = story.arrive([0] * 5)  # so that the tables begin elsewhere than at 0
+    guest = story.arrive([0] * 4 * guest_blocks) if guest_blocks else None
     story.arrive(range(first))
     story.arrive(range(100, 100 + second))
-    guest.leave()
+    if guest:
+        guest.leave()
     return story
 
 
@@ -134,7 +136,8 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """How the tables came about."""
-    return _tell(*case.args[1]).run
+    tables, (first, second), *_ = case.args
+    return _tell(first, second, tables[0][0]).run
 
 
 EXERCISE = Exercise(

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from pagesim.exercises.acts import Act, perform, told
+from pagesim.exercises.acts import Act, act_once, told
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
-from pagesim.story import Story
+from pagesim.story import Story, Writer
 from pagesim.timeline.run import Timeline
 
 BLOCKS, BLOCK_SIZE = 6, 4
@@ -51,12 +51,20 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     for (a, b), block in product(pairs, range(BLOCKS)):
         story = (("arrive", 0, a), ("leave", 0), ("arrive", 1, b))
         yield _case(story, block, "a block that changes hands")
+    for a, b in pairs:
+        kept = (("arrive", 0, a), ("reserve", 0, 4))
+        yield from (_case(kept, block, "a reserved block") for block in (1, 2))
+        other = (("leave", 0), ("arrive", 1, 1), ("reserve", 1, b))
+        yield from (_case(kept + other, block, "a reserved block") for block in range(BLOCKS))
     for _ in range(10):
         yield _case(_some(rng), rng.randrange(BLOCKS), "a longer story")
 
 
 def _case(acts: tuple[Act, ...], block: int, tag: str) -> Case:
-    return Case((acts, block), f"{told(acts)}; block {block}", tag)
+    said = ", ".join(
+        f"s{act[1]} reserves {act[2]} slots" if act[0] == "reserve" else told([act]) for act in acts
+    )
+    return Case((acts, block), f"{said}; block {block}", tag)
 
 
 def _some(rng: random.Random) -> tuple[Act, ...]:
@@ -80,7 +88,12 @@ def _some(rng: random.Random) -> tuple[Act, ...]:
 def run_of(acts: Sequence[Act]) -> Timeline:
     """The run of these acts."""
     story = Story(gpu_blocks=BLOCKS, block_size=BLOCK_SIZE)
-    perform(acts, story)
+    here: dict[int, Writer] = {}
+    for act in acts:
+        if act[0] == "reserve":
+            here[act[1]].write(lookahead=act[2])
+        else:
+            act_once(act, story, here)
     return story.run
 
 
@@ -149,7 +162,8 @@ Write `owners(run, block)`. It returns a pair: every change of the block's owner
 and the sequence that was the last to write into the block, or None.
 
 If `s0` arrives and leaves, and `s2` then gets the same block 4, the pair is
-`([(1, 0), (2, None), (3, 2)], 2)`. No block has two owners at a time in these runs.""",
+`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. No block
+has two owners at a time in these runs.""",
     reference=owners,
     cases=cases,
     expected=expected,

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
 from pagesim.timeline.run import Timeline
@@ -100,7 +101,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
         )
     return (
         f"A buddy allocator grants powers of two: {asked} slots cost {_up(asked)}, and {pool} "
-        f"slots have {batch} such pieces."
+        f"slots have {count(batch, 'such piece')}."
     )
 
 

@@ -11,6 +11,8 @@ from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 from pagesim.timeline.run import Timeline
 
+BUDGET = 2048
+"""Tokens of an iteration, where nothing else is said."""
 ROWS = "rows as good as pages"
 ORACLE = "oracle worse than pow2"
 Stream = tuple[int, int, list[tuple[int, int]]]
@@ -93,6 +95,8 @@ def expected(wanted: str, block_size: int) -> Goal:
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """What the stream lacks."""
+    from pagesim.simulation.baselines.buddy import power_of_two_from
+
     wanted, block_size = case.args
     got = _judged(wanted, block_size, yours["stream"])
     if got.startswith("there is no"):
@@ -104,6 +108,21 @@ def why(case: Case, yours: Any, right: Any) -> str:
         return "Give at least 50 requests, so that the pool is full most of the time."
     if got.startswith("too large"):
         return "At most 10,000 slots and 1,000 requests, please: a small stream shows as much."
+    pool, longest, requests = yours["stream"]
+    if wanted == ROWS and (costs := power_of_two_from(longest)) > longest:
+        return (
+            f"{got.capitalize()}. A row of {longest} slots costs {costs}: a buddy allocator grants "
+            "rows, and has powers of two only."
+        )
+    if wanted == ROWS and (rest := pool % longest):
+        return (
+            f"{got.capitalize()}. Beside the last row {rest} slots of the pool are left for nobody."
+        )
+    if wanted == ROWS and pool > BUDGET and len(requests) >= pool // longest:
+        return (
+            f"{got.capitalize()}. An iteration computes at most {BUDGET:,} tokens of prompts, so "
+            "requests that leave soon never fill a larger pool."
+        )
     if got.startswith("half empty"):
         return "With pages, at least 90 % of the slots must hold tokens, or few requests wait."
     if wanted == ROWS:
@@ -148,7 +167,8 @@ the pool (at most 10,000), the longest sequence that the model allows, and at le
 
 `pagesim.simulate([Request("s0", 0.0, prompt, answer), …], policy="max", pool=pool,
 max_model_len=longest).waste.mean()["token"]` is the share in percent. (The checker runs `paged`
-with `watermark=0.0`.)""",
+with `watermark=0.0`.) Rows come from the buddy allocator of exercise 1.2: one of 12 slots costs 16.
+An iteration computes at most 2,048 tokens of prompts.""",
     reference=stream,
     cases=cases,
     expected=expected,
@@ -183,9 +203,10 @@ with `watermark=0.0`.)""",
     hints=(
         "For the first: when is a row neither reserved nor internal? For the second: what happens "
         "to the request behind the one that was let in a little too early?",
-        "For the first, think of prompts that fill the row and answers of one token, and of a pool "
-        "that is a whole number of rows. For the second, draw random streams of two or three kinds "
-        "of requests in pools of two or three rows, and keep the worst.",
+        "For the first, think of prompts that fill the row and answers of one token, of rows that "
+        "are a power of two, and of a pool that is a whole number of them. For the second, draw "
+        "random streams of two or three kinds of requests in pools of two or three rows, and keep "
+        "the worst.",
         "For the first, (8 * 64, 64, [(63, 1)] * 50). For the second, search with longest 16, a "
         "pool of 32, and one long and two short kinds of requests in turn.",
     ),

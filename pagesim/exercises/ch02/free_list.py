@@ -61,11 +61,12 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
 def _some(rng: random.Random) -> list[Any]:
     ops: list[Any] = []
     here: dict[str, int] = {}
-    for name in "abcdefgh":
+    for _ in range(8):
         while here and (len(here) == 3 or rng.random() < 0.4):
             gone = rng.choice(sorted(here))
             del here[gone]
             ops.append(("out", gone))
+        name = rng.choice([name for name in "abcd" if name not in here])
         here[name] = rng.randint(1, 5)
         ops.append(("in", name, here[name]))
     return ops

@@ -7,28 +7,31 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.launching import ALL, WRAPPED, FarRow, far_rows, jitted, launched, too_early
 from pagesim.exercises.source import cell, variant
 from pagesim.exercises.stage import placed
 from pagesim.timeline.run import Timeline
 
-N = 8
 FAR = 2**28
-"""FAR * N is 2**31: one more than the largest int32."""
+"""A slot whose row of 8 begins at element 2**31: one more than the largest int32."""
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     """One token, then more of them, padding, and a slot far out in a large cache."""
     first = 5 if hidden else 6
-    yield Case(([0], 8), "slot_mapping [0], 8 slots", "one token")
+    yield _case([0], 8, "one token")
     yield _case([first], 8, "a token in another slot")
     yield _case([first, 1, 4], 8, "three tokens")
+    yield _case([first, 2], 8, "rows of another length", 16 if hidden else 4)
     yield _case([2, -1, first], 8, "padding")
     yield _case([*rng.sample(range(16), 4), -1], 16, "padding")
-    yield Case(([FAR], 8), f"slot_mapping [{FAR}], a cache of more slots than that", "far out")
+    told = f"slot_mapping [{FAR}], a cache of more slots than that, N = 8"
+    yield Case(([FAR], 8, 8), told, "far out")
 
 
-def _case(slots: list[int], num_slots: int, tag: str) -> Case:
-    return Case((slots, num_slots), f"slot_mapping {slots}, {num_slots} slots", tag)
+def _case(slots: list[int], num_slots: int, tag: str, n: int = 8) -> Case:
+    told = f"slot_mapping {slots}, {num_slots} slots, N = {n}"
+    return Case((slots, num_slots, n), told, tag)
 
 
 def call(function: Callable[..., Any], case: Case) -> Any:
@@ -36,55 +39,46 @@ def call(function: Callable[..., Any], case: Case) -> Any:
     import torch
 
     import kernels
-    from pagesim.exercises.launching import launched
 
-    slots, num_slots = case.args
+    slots, num_slots, n = case.args
     if FAR in slots and kernels.backend.decide().mode != "interpreted":
         return expected(*case.args)  # only the interpreter can be asked without such a cache
     # A row before each cache and one behind it: a stray write must not end the process.
-    room = torch.full((2, num_slots + 2, N), float("nan"), device=kernels.backend.device())
-    key, value = (torch.tensor(numbers, device=room.device) for numbers in _tokens(slots))
+    room = torch.full((2, num_slots + 2, n), float("nan"), device=kernels.backend.device())
+    key, value = (torch.tensor(numbers, device=room.device) for numbers in _tokens(slots, n))
 
     def launcher(key: Any, value: Any, k_cache: Any, v_cache: Any, slots: Any, room: Any) -> None:
-        function[(len(slots),)](key, value, k_cache, v_cache, slots, N=N)  # type: ignore[index]
+        jitted(function)[(len(slots),)](key, value, k_cache, v_cache, slots, N=n)
 
     where = torch.tensor(slots, dtype=torch.int64, device=room.device)
     caches = {"k_cache": room[0, 1:-1], "v_cache": room[1, 1:-1]}
     trace = launched(launcher, key=key, value=value, slots=where, room=room, **caches)
     rows = room.cpu().numpy()
-    found = {name: _contents(rows[i], slots) for i, name in enumerate(caches)}
-    for program in trace.by_program() if trace else ():
-        for access in program.accesses:
-            if access.region is None:
-                _note_outside(found, access, caches)
+    found: dict[str, Any] = {name: _contents(rows[i], slots, n) for i, name in enumerate(caches)}
+    if trace:
+        far = [FarRow(name, cache, FAR * n, n) for name, cache in caches.items()]
+        said = far_rows(trace, "write", far if FAR in slots else [])
+        if "outside" in said:
+            found["outside"] = said["outside"]
+        else:
+            found |= {name: found[name] | {FAR: what} for name, what in said.items()}
     return found
 
 
-def _note_outside(found: dict[str, Any], access: Any, caches: dict[str, Any]) -> None:
-    """Write down an access beyond the two caches and the rows around them."""
-    at = int(access.elements.min())
-    for name, cache in caches.items():
-        if at == cache.data_ptr() + FAR * N * cache.element_size() and access.kind == "write":
-            found[name][FAR] = "a token"
-            return
-    found["outside"] = f"a {access.kind} outside of all tensors"
-
-
-def _tokens(slots: list[int]) -> Any:
-    """Keys and values of the tokens, float32 [T, N] each; all numbers are different."""
+def _tokens(slots: list[int], n: int) -> Any:
+    """Keys and values of the tokens, float32 [T, n] each; all numbers are different."""
     import numpy as np
 
-    numbers = np.arange(2 * len(slots) * N, dtype=np.float32).reshape(2, len(slots), N)
-    return numbers
+    return np.arange(2 * len(slots) * n, dtype=np.float32).reshape(2, len(slots), n)
 
 
-def _contents(rows: Any, slots: list[int]) -> dict[int, str]:
+def _contents(rows: Any, slots: list[int], n: int) -> dict[int, str]:
     """What each slot holds that is not NaN any more; slot -1 is the row before the cache."""
     import numpy as np
 
     named = {
         numbers.tobytes(): f"{name} of token {token}"
-        for name, tensor in zip(("key", "value"), _tokens(slots), strict=True)
+        for name, tensor in zip(("key", "value"), _tokens(slots, n), strict=True)
         for token, numbers in enumerate(tensor)
     }
     return {
@@ -94,32 +88,30 @@ def _contents(rows: Any, slots: list[int]) -> dict[int, str]:
     }
 
 
-def expected(slots: list[int], num_slots: int) -> Any:
+def expected(slots: list[int], num_slots: int, n: int) -> Any:
     """The same scatter by `kernels.reference`."""
     import numpy as np
 
     from kernels import reference
 
     if slots == [FAR]:
-        return {"k_cache": {FAR: "a token"}, "v_cache": {FAR: "a token"}}
-    caches = np.full((2, num_slots + 2, 1, 1, N), np.nan, dtype=np.float32)
-    key, value = _tokens(slots)[:, :, None, :]
+        return {"k_cache": {FAR: ALL}, "v_cache": {FAR: ALL}}
+    caches = np.full((2, num_slots + 2, 1, 1, n), np.nan, dtype=np.float32)
+    key, value = _tokens(slots, n)[:, :, None, :]
     k_cache, v_cache = (cache[1:-1] for cache in caches)  # blocks of one slot, one head
     reference.reshape_and_cache(key, value, k_cache, v_cache, np.array(slots))
-    rows = caches.reshape(2, num_slots + 2, N)
-    return {"k_cache": _contents(rows[0], slots), "v_cache": _contents(rows[1], slots)}
+    rows = caches.reshape(2, num_slots + 2, n)
+    return {"k_cache": _contents(rows[0], slots, n), "v_cache": _contents(rows[1], slots, n)}
 
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """The first slot with something else in it."""
-    slots = case.args[0]
-    if "outside" in yours or FAR in slots:
-        if FAR in slots:
-            return (
-                f"slot * {N} is {FAR * N} here, one more than an int32 can hold: in 32 bits it "
-                "becomes negative, and the write goes astray. Keep the slot's 64 bits."
-            )
-        return "A program touched memory that belongs to no tensor."
+    n = case.args[2]
+    if "outside" in yours:
+        said = yours["outside"]
+        if said.endswith(WRAPPED):
+            return too_early(f"slot * {n}")
+        return f"There is {said}."
     for name in ("k_cache", "v_cache"):
         yes, no = right[name], yours[name]
         for slot in sorted({*yes, *no}):
@@ -133,7 +125,9 @@ def _difference(name: str, slot: int, got: str, wanted: str | None) -> str:
         return f"Slot -1 means: write nothing. Your kernel wrote {got} before the first slot."
     if wanted is None:
         return f"No token has slot {slot}, and {name} holds {got} there."
-    if got[:3] != wanted[:3] and got != "nothing":
+    if wanted == ALL:
+        return f"Slot {slot} of {name} has a token: your kernel {got}."
+    if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
         return f"{name} holds {got} in slot {slot}: keys belong to k_cache, values to v_cache."
     return f"The slot mapping sends the {wanted} to slot {slot} of {name}; it holds {got}."
 
@@ -150,7 +144,7 @@ EXERCISE = Exercise(
     number="2.5",
     title="Writing keys and values: a Triton kernel",
     stars=3,
-    statement=f"""\
+    statement="""\
 Section 4's `reshape_and_cache` as a kernel of your own. One program writes one token: of `key` and
 `value`, tensors `[num_tokens, N]`, it takes the row of its token and stores it in the row of
 `k_cache` and of `v_cache`, `[num_slots, N]`, that the slot mapping names. All four lie in one
@@ -159,7 +153,8 @@ piece, row after row, so that row `i` begins at element `i * N`. `slot_mapping` 
 
 `tl.load(pointer + offsets)` reads, `tl.store(pointer + offsets, numbers)` writes; a pointer plus
 `number` means N neighbours. Complete `write_tokens`. The checker launches one program per token,
-with N = {N}, in a cache full of NaN.""",
+in a cache full of NaN, with several N, all powers of two. Once the cache has so many slots that
+`slot * N` does not fit in 32 bits.""",
     reference=write_tokens,
     cases=cases,
     expected=expected,

@@ -4,55 +4,102 @@ from __future__ import annotations
 
 from typing import Any
 
+from pagesim.exercises.launching import (
+    ALL,
+    FarRow,
+    arrays,
+    decode_batch,
+    far_rows,
+    jitted,
+    launched,
+    stray_read,
+)
 from pagesim.exercises.values import close
 
 HEAD_DIM = 4
 NUM_BLOCKS = 8
 FINE = "its own tokens, nothing else"
+FAR = 2**31 // HEAD_DIM
+"""Slots: the block behind them begins at element 2**31, one more than the largest int32."""
 
 _near = close(1e-4, 1e-4)
 
 
 def answer(kernel: Any, case_args: tuple[Any, ...], *more: Any) -> dict[str, Any]:
-    """What the kernel gives for these tables, and which slot it should not have read.
+    """What the kernel gives for these tables, and what it read too much or too little.
 
     ``case_args``: tables, lengths, block size, and a window or 0. ``more`` goes to the kernel
     behind its scale.
     """
     import torch
 
-    from pagesim.exercises.launching import decode_batch, launched, stray_read
+    import kernels
 
     tables, lengths, block_size, window = case_args
-    batch = _batch(decode_batch, tables, lengths, block_size, window)
+    far = FAR // block_size in tables[0]
+    if far and kernels.backend.decide().mode != "interpreted":
+        return right(*case_args)  # only the interpreter can be asked without such a cache
+    batch = _batch(tables, lengths, block_size, window)
     result = torch.full_like(batch["q"], float("nan"))
 
     def launcher(
         q: Any, k_cache: Any, v_cache: Any, block_tables: Any, seq_lens: Any, sliding_window: int
     ) -> None:
-        kernel[(len(lengths),)](
+        jitted(kernel)[(len(lengths),)](
             result, q, k_cache, v_cache, block_tables, seq_lens, HEAD_DIM**-0.5, *more,
             TABLE=block_tables.shape[1], BLOCK=block_size, DIM=HEAD_DIM,
         )  # fmt: skip
 
     trace = launched(launcher, **batch, sliding_window=window)
-    stray = stray_read(trace) if trace else ""
-    return {"answers": _rounded(result[:, 0].cpu().numpy()), "reads": stray or FINE}
+    if far:
+        return {"answers": [], "reads": _far_reads(trace, batch, lengths[0])}
+    reads = (stray_read(trace) or _unread(trace)) if trace else ""
+    return {"answers": _rounded(result[:, 0].cpu().numpy()), "reads": reads or FINE}
+
+
+def _unread(trace: Any) -> str:
+    """The first program that did not read both caches of every token that its query sees."""
+    for program in trace.by_program():
+        mine = {slot for row in program.rows for slot in trace.ownership.visible(row)}
+        for cache in ("k_cache", "v_cache"):
+            seen = {slot for access in program.of("read", cache) for slot in access.slots()}
+            if len(seen) < len(mine):
+                seq = trace.sequences_of(program)[0]
+                return (
+                    f"the program of sequence {seq} read {len(seen)} of its {len(mine)} tokens "
+                    f"in {cache}"
+                )
+    return ""
+
+
+def _far_reads(trace: Any, batch: Any, length: int) -> str:
+    rows = [
+        FarRow(name, batch[name], FAR * HEAD_DIM, length * HEAD_DIM)
+        for name in ("k_cache", "v_cache")
+    ]
+    said = far_rows(trace, "read", rows).items()
+    return ", ".join(f"{name}: {what}" for name, what in said if what != ALL) or FINE
 
 
 def right(tables: Any, lengths: Any, block_size: int, window: int) -> dict[str, Any]:
     """The same by `kernels.reference`, page by page in float64."""
     from kernels.reference import online_softmax_attention
-    from pagesim.exercises.launching import arrays, decode_batch
 
-    batch = arrays(_batch(decode_batch, tables, lengths, block_size, window))
+    if FAR // block_size in tables[0]:
+        return {"answers": [], "reads": FINE}
+    batch = arrays(_batch(tables, lengths, block_size, window))
     out = online_softmax_attention(*batch, sliding_window=window)
     return {"answers": _rounded(out[:, 0]), "reads": FINE}
 
 
-def _batch(make: Any, tables: Any, lengths: Any, block_size: int, window: int) -> Any:
+def _batch(tables: Any, lengths: Any, block_size: int, window: int) -> Any:
     windows = [window] * len(lengths) if window else None
-    return make(tables, lengths, NUM_BLOCKS, block_size, head_dim=HEAD_DIM, windows=windows)
+    near = [[block % (FAR // block_size) for block in table] for table in tables]
+    batch = decode_batch(near, lengths, NUM_BLOCKS, block_size, head_dim=HEAD_DIM, windows=windows)
+    for row, table in enumerate(tables):
+        for page, block in enumerate(table):
+            batch["block_tables"][row, page] = block
+    return batch
 
 
 def _rounded(rows: Any) -> list[list[float]]:
@@ -60,8 +107,8 @@ def _rounded(rows: Any) -> list[list[float]]:
 
 
 def same(yours: Any, expected: Any) -> bool:
-    """Only the answers count: reading a slot twice, or an own slot in vain, is no mistake."""
-    return _near(yours["answers"], expected["answers"])
+    """The answers, and that exactly the sequence's slots were read, as often as one likes."""
+    return yours["reads"] == FINE and _near(yours["answers"], expected["answers"])
 
 
 def first_wrong(yours: Any, expected: Any) -> int:

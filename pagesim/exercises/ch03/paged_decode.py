@@ -8,6 +8,7 @@ from typing import Any
 
 from pagesim.exercises.ch03 import decoding
 from pagesim.exercises.exercise import Case, Exercise, Wrong
+from pagesim.exercises.launching import WRAPPED, too_early
 from pagesim.exercises.source import cell, variant
 from pagesim.exercises.stage import placed_together
 from pagesim.exercises.values import has_nan
@@ -25,6 +26,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     yield _case([first[:2]], [2 * b], b, "two pages")
     yield _case([first, second[:1]], [2 * b + 1, 3], b, "two sequences")
     yield _case([second, first], [b + 3, 3 * b], b, "two sequences")
+    yield _case([[decoding.FAR // b]], [b - 1], b, "a block far out")
 
 
 def _case(tables: list[list[int]], lengths: list[int], block_size: int, tag: str) -> Case:
@@ -39,10 +41,14 @@ def call(function: Callable[..., Any], case: Case) -> Any:
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """Who read what it should not have read, or else what is wrong with the sum."""
-    if yours["reads"] != decoding.FINE:
-        read = yours["reads"]
+    if (read := yours["reads"]) != decoding.FINE:
+        if WRAPPED in read:
+            return too_early("(block * BLOCK + row) * DIM")
         tail = "the NaN comes from there" if has_nan(yours["answers"]) else "that is the error"
         return f"{read[0].upper()}{read[1:]}: {tail}."
+    empty = [seq for seq, row in enumerate(yours["answers"]) if has_nan(row)]
+    if empty and len(empty) < len(yours["answers"]):
+        return f"Row {empty[0]} of out holds no numbers: row i of it begins at out + i * DIM."
     seq = decoding.first_wrong(yours, right)
     pages = -(-case.args[1][seq] // case.args[2])
     if pages > 1:
@@ -58,7 +64,9 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """The sequences in their blocks."""
-    return placed_together(*case.args[:3])
+    tables, lengths, block_size, _ = case.args
+    near = [[block % decoding.NUM_BLOCKS for block in table] for table in tables]
+    return placed_together(near, lengths, block_size)
 
 
 paged_decode = cell(__file__, "paged_decode", "paged_decode")
@@ -75,7 +83,8 @@ four gaps of `paged_decode`.
 is int32 `[num_seqs, TABLE]`, `seq_lens` int32 `[num_seqs]`. All lie in one piece, row after row:
 row `i` of the table begins at `block_tables + i * TABLE`. The offsets `at` of a page's keys and
 values, `[BLOCK, DIM]`, are given; `tl.load(pointer, mask=…, other=0.0)` does not touch what
-is masked.
+is masked. Make `block` 64 bits wide, `.to(tl.int64)`: in a large cache the offsets of a page do not
+fit in 32.
 
 The checker launches it in a cache that is NaN wherever there is no token. If you read a wrong slot,
 it says which program did, and whose slot it was.""",
@@ -124,8 +133,9 @@ it says which program did, and whose slot it was.""",
     hints=(
         "Set the kernel beside section 3's attend, line by line. What is block_table[page] here, "
         "where the tables of all sequences lie one after another?",
-        "1: load from block_tables + seq * TABLE + page. 2: position page * BLOCK + row is a token "
-        "if it is below length; mask=seen[:, None]. 3: rescale = tl.exp(m - new_m). 4: acc / ell.",
+        "1: load from block_tables + seq * TABLE + page, then .to(tl.int64). 2: position "
+        "page * BLOCK + row is a token if it is below length; mask=seen[:, None]. "
+        "3: rescale = tl.exp(m - new_m). 4: acc / ell.",
         "3: ell = ell * rescale + tl.sum(weights, axis=0) and acc = acc * rescale + "
         "tl.sum(weights[:, None] * values, axis=0). 4: tl.store(out + seq * DIM + dim, acc / ell).",
     ),

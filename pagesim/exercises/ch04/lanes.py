@@ -33,16 +33,22 @@ def lane(
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    """Head size 128 in blocks of 16 first, then everything that varies, one by one."""
+    """Head size 128 in blocks of 16 first, then everything that varies, one by one.
+
+    vLLM compiles its kernel for blocks of 8, 16 and 32: none of these needs its max and min.
+    """
     yield _case(128, 16, 2, 2, 4 if hidden else 0, "half precision")
     yield _case(128, 16, 2, 2, 5 if hidden else 3, "half precision")
     yield _case(128, 8, 2, 2, 0, "another block size")
     yield _case(128, 32, 2, 2, 9 if hidden else 1, "another block size")
     yield _case(128, 16, 4, 4, 5, "float32")
+    yield _case(128, 64, 2, 2, 7, "a block larger than a warp")
+    yield _case(128, 4, 4, 4, 3, "less than an element for a lane")
+    yield _case(128, 4, 2, 2, 3, "a row shorter than 16 bytes")
     yield _case(128, 16, 2, 1, 0, "an fp8 cache")
     yield _case(120, 16, 2, 2, 31 if hidden else 30, "rows beyond the head")
     for head_size in HEADS:
-        for block_size in (8, 16, 32):
+        for block_size in (4, 8, 16, 32, 64):
             for query_bytes, cache_bytes in ((2, 2), (2, 1), (4, 4), (4, 1)):
                 if head_size % (16 // cache_bytes) == 0:
                     number = rng.randrange(32)
@@ -118,7 +124,8 @@ In vLLM's CUDA kernel everything follows from a few sizes. Write
    16 bytes' worth of query elements of it at once (at most the row); the lanes of a warp take the
    rows in turn, those of one row side by side.
 
-`query_bytes` and `cache_bytes` are the bytes of an element. `lane(64, 16, 2, 2, 0)` is
+`query_bytes` and `cache_bytes` are the bytes of an element. Blocks are powers of two from 4 to 64
+(vLLM compiles the kernel for 8, 16 and 32; its formulas go further). `lane(64, 16, 2, 2, 0)` is
 `(2, 4, 8, [0, 16, 32, 48])`.""",
     reference=lane,
     cases=cases,

@@ -133,19 +133,26 @@ def expected(acts: Sequence[Act], block_size: int) -> Any:
 
 def why(case: Case, yours: Any, right: Any) -> str:
     """Which of the four rules was broken in the last write."""
-    who = case.args[0][-1][1]
-    if len(yours["copies"]) < len(right["copies"]):
-        old, new = right["copies"][0]
+    who, block_size = case.args[0][-1][1], case.args[1]
+    copies, truth = yours["copies"], right["copies"]
+    if not isinstance(copies, list) or not all(isinstance(pair, list) for pair in copies):
+        return "What is returned is a list of pairs: [(from, to)] for one copy, [] for none."
+    if len(copies) < len(truth):
+        old, new = truth[0]
         return (
             f"Block {old} has other owners: s{who} must not write there, but into a copy of it, "
             f"block {new}."
         )
-    if len(yours["copies"]) > len(right["copies"]):
-        if right["copies"]:
+    if len(copies) > len(truth):
+        if truth:
             return "Only the last block is written, so only the last block is copied."
         return (
             f"s{who} is the only owner of the block, or takes a new one: there is nothing to copy."
         )
+    if yours["tables"] != right["tables"]:
+        return _of_tables(yours["tables"], right["tables"], who, block_size)
+    if [tuple(pair) for pair in copies] != truth:
+        return f"The copy is {truth[0]}: from the block that is shared into the new one."
     if yours["refs"] != right["refs"]:
         blocks = sorted({*yours["refs"], *right["refs"]})
         block = next(b for b in blocks if yours["refs"].get(b) != right["refs"].get(b))
@@ -153,10 +160,27 @@ def why(case: Case, yours: Any, right: Any) -> str:
             f"Block {block} is in {right['refs'].get(block, 0)} of the tables, and its count must "
             "say so: a sequence that moves away, or comes, changes it by one."
         )
-    if yours["tables"] != right["tables"]:
-        block = right["tables"][who][-1]
-        return f"The table of s{who} ends with block {block}, where the token is."
     return "A block is taken from the front of the free list."
+
+
+def _of_tables(yours: Any, right: Any, who: int, block_size: int) -> str:
+    mine, truth = yours.get(who, []), right[who]
+    if len(mine) < len(truth):
+        return (
+            f"Every block of s{who} is full, {block_size} tokens each: the token needs a new block "
+            f"at the end of its table, block {truth[-1]}."
+        )
+    if len(mine) > len(truth):
+        return (
+            f"The last block of s{who} has room for the token, so its table stays as long as it "
+            "was: a block is taken when a token needs it, not before."
+        )
+    if mine != truth:
+        return (
+            f"The table of s{who} is {truth} then: its last block is where the token is, and a new "
+            "block is the first of the free list."
+        )
+    return f"Only the table of s{who} changes: the others stay where they are."
 
 
 def play(case: Case) -> Timeline:

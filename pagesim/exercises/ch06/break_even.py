@@ -128,9 +128,15 @@ OTHERS = (
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     for name, card in OTHERS if hidden else PAIRS:
-        args = (_model(name), _card(card))
-        tag = "there is none" if not expected(*args) else "there is one"
-        yield Case(args, f"{name} on an {card}: {args[0]}, {args[1]}", tag)
+        yield _case(f"{name} on an {card}", _model(name), _card(card))
+    slow = _card("h100")
+    slow["bytes_per_second"] /= 30 if hidden else 10
+    yield _case("llama-2-7b on a card with a slow memory", _model("llama-2-7b"), slow)
+
+
+def _case(told: str, model: dict[str, float], card: dict[str, float]) -> Case:
+    tag = "there is one" if expected(model, card) else "there is none"
+    return Case((model, card), f"{told}: {model}, {card}", tag)
 
 
 def why(case: Case, yours: Any, right: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pagesim.exercises import source
 from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.launching import launched
+from pagesim.exercises.launching import ALL, WRAPPED, FarRow, far_rows, launched, too_early
 from pagesim.exercises.source import variant
 from pagesim.exercises.stage import placed
 from pagesim.timeline.run import Timeline
@@ -36,11 +36,15 @@ Example: blocks of 6 elements, table `[2, 0]`. Elements 0 to 5 of the buffer com
 to 17 of the cache, elements 6 to 11 from elements 0 to 5.
 
 The launcher `gather_blocks(cache, table, buffer)` is complete; it is what `check` calls. Every
-block that is not in the table holds NaN.
+block that is not in the table holds NaN. Nothing may be read outside of the cache either, and once
+the cache is so large that `b * numbers` does not fit in 32 bits.
 """
 
 REFERENCE = source.cell(__file__, "gather_blocks", "gather_blocks")
 GUARD = -1.0
+FAR = 2**28
+"""A block whose 8 numbers begin at element 2**31: one more than the largest int32."""
+FINE = "inside of the tensors"
 
 
 def _cache(num_blocks: int, shape: tuple[int, ...], table: list[int]) -> Any:
@@ -60,27 +64,39 @@ def expected(num_blocks: int, shape: tuple[int, ...], table: list[int]) -> Any:
 
     from kernels import reference
 
+    if table == [FAR]:
+        return {"buffer": [], "accesses": ALL}
     cache = _cache(num_blocks, shape, table)
     rows = reference.gather(cache, np.array(table), np.arange(len(table) * shape[0]))
-    return [*rows.reshape(-1).tolist(), *[GUARD] * int(np.prod(shape))]
+    buffer = [*rows.reshape(-1).tolist(), *[GUARD] * int(np.prod(shape))]
+    return {"buffer": buffer, "accesses": FINE}
 
 
 def call(gather_blocks: Callable[..., Any], case: Case) -> Any:
-    """The buffer after a launch, guard included, as one list."""
+    """The buffer after a launch, guard included, as one list, and what was touched outside."""
     import torch
 
     import kernels
 
     num_blocks, shape, table = case.args
+    far = table == [FAR]
+    if far and kernels.backend.decide().mode != "interpreted":
+        return expected(*case.args)  # only the interpreter can be asked without such a cache
     device = kernels.backend.device()
     buffer = torch.full((len(table) + 1, *shape), GUARD, device=device)
-    cache = torch.from_numpy(_cache(num_blocks, shape, table)).to(device)
-    launched(gather_blocks, cache=cache, table=torch.tensor(table, device=device), buffer=buffer)
-    return buffer.cpu().flatten().tolist()
+    cache = torch.from_numpy(_cache(num_blocks, shape, [] if far else table)).to(device)
+    ids = torch.tensor(table, device=device)
+    trace = launched(gather_blocks, cache=cache, table=ids, buffer=buffer)
+    size = cache[0].numel()
+    rows = [FarRow("cache", cache, FAR * size, size)] if far else []
+    said = far_rows(trace, "read", rows) if trace else {}
+    accesses = said.get("outside") or said.get("cache") or FINE
+    return {"buffer": [] if far else buffer.cpu().flatten().tolist(), "accesses": accesses}
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    sizes = [(2, (2, 1, 4), 1), (4, (2, 1, 4), 2), (4, (2, 1, 3), 2), (6, (4, 2, 3), 3)]
+    sizes = [(2, (2, 1, 4), 1), (4, (2, 1, 4), 2), (4, (2, 1, 3), 2), (5, (3, 1, 5), 2)]
+    sizes += [(6, (4, 2, 3), 3)]
     if hidden:
         sizes = [(3, (4, 1, 4), 1), (5, (3, 1, 5), 3), (8, (4, 2, 5), 4), (9, (1, 3, 7), 5)]
     for num_blocks, shape, length in sizes:
@@ -91,6 +107,8 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
             f"{num_blocks} blocks of {tokens} tokens with {heads} x {dim} numbers, table {table}",
             _tag(shape, length),
         )
+    told = f"table [{FAR}], blocks of 2 tokens with 1 x 4 numbers, a cache of more blocks than that"
+    yield Case((2, (2, 1, 4), [FAR]), told, "a block far out")
 
 
 def _tag(shape: tuple[int, int, int], length: int) -> str:
@@ -102,7 +120,18 @@ def _tag(shape: tuple[int, int, int], length: int) -> str:
 def why(case: Case, yours: Any, right: Any) -> str:
     _, shape, table = case.args
     numbers = shape[0] * shape[1] * shape[2]
-    place = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)
+    said = yours["accesses"]
+    if said.endswith(WRAPPED):
+        return too_early(f"block * {numbers}")
+    if table == [FAR]:
+        return f"Block {FAR} is to be copied, and there is {said}."
+    pairs = zip(yours["buffer"], right["buffer"], strict=True)
+    place = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+    if place is None:
+        return (
+            f"The buffer is right, but there is {said}: a block has {numbers} numbers, and its "
+            "last program goes on to the end of its tile. Mask the load as well as the store."
+        )
     at, number = divmod(place, numbers)
     if at == len(table):
         return "Something was written behind the last block: mask what is not in the block."
@@ -113,8 +142,8 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 
 def play(case: Case) -> Timeline:
-    _, shape, table = case.args
-    return placed(table, len(table) * shape[0], shape[0])
+    num_blocks, shape, table = case.args
+    return placed([block % num_blocks for block in table], len(table) * shape[0], shape[0])
 
 
 EXERCISE = Exercise(

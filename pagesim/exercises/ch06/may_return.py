@@ -92,7 +92,7 @@ def _tag(needed: int, free: int, total: int, watermark_blocks: int) -> str:
 
 def why(case: Case, yours: Any, right: Any) -> str:
     needed, free, total, watermark_blocks = case.args
-    told_vllm = isinstance(yours, tuple) and len(yours) == 2 and yours[0] == right[0]
+    told_vllm = yours[0] == right[0]
     if right[0] == "OK":
         return f"{free} - {needed} = {free - needed}, and only {watermark_blocks} must stay free."
     if needed > total - watermark_blocks:

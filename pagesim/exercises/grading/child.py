@@ -15,13 +15,14 @@ import os
 import random
 import sys
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pagesim.exercises.case import Case
+from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading import sandbox, wire
-from pagesim.exercises.guard import Call, attempt, call_plainly
+from pagesim.exercises.guard import attempt, call_plainly
+from pagesim.exercises.problem import NOT_WRITTEN, with_code
 
 _SILENT = ("check", "hint", "solution", "progress")
 """What notebooks call for the student's own eyes."""
@@ -96,17 +97,19 @@ class Student:
         function = self._functions.get(number, self._module.__dict__.get(name))
         if function is None:
             return {"problem": "", "missing": True}
-        call = _call(number) if special else call_plainly
+        call = _exercise(number).call if special else call_plainly
         answer = attempt(function, Case(args), call, limit)
+        problem = answer.problem
+        if problem == NOT_WRITTEN:
+            problem = with_code(problem, function, _exercise(number).stub)
         return {
-            "value": answer.value if not answer.problem else None,
-            "problem": answer.problem,
+            "value": answer.value if not problem else None,
+            "problem": problem,
             "printed": answer.printed,
         }
 
 
-def _call(number: str) -> Call:
-    """How an exercise tries an answer, where that is more than a call."""
+def _exercise(number: str) -> Exercise:
     chapter = importlib.import_module(f"pagesim.exercises.ch{int(number.split('.')[0]):02d}")
-    calls: dict[str, Callable[..., Any]] = {e.number: e.call for e in chapter.EXERCISES}
-    return calls[number]
+    exercises: dict[str, Exercise] = {e.number: e for e in chapter.EXERCISES}
+    return exercises[number]

@@ -32,7 +32,7 @@ pytestmark = [
         (paged_decode, "acc_not_rescaled", "ell and acc alike"),
         (window, "the_query_not_counted", "positions 1 to 2. But the program of sequence 0 read"),
         (window, "scores_masked_only", "a token that its query does not see any more"),
-        (window, "one_too_few", "positions 1 to 2. Yours did not"),
+        (window, "one_too_few", "read 1 of its 2 tokens"),
     ],
 )
 def test_a_verdict_says_who_read_what(exercise: object, mistake: str, said: str) -> None:

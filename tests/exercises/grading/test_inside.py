@@ -18,6 +18,7 @@ from pagesim.exercises.exercise import Case, Exercise
 from pagesim.exercises.grading import marking
 from pagesim.exercises.grading.marking import Marked
 from pagesim.exercises.grading.submissions import Handed
+from pagesim.exercises.problem import LEFT_IN
 
 pytestmark = pytest.mark.ch02
 
@@ -60,7 +61,7 @@ ATTACKS = {
         "for m in list(sys.modules.values()):\n"
         "    if hasattr(m, 'attempt'): m.attempt = lambda *a: g.Answer(True)",
         WRONG,
-        "yours:   True",
+        "yours:    True",
     ),
     "a printed verdict": (
         "",
@@ -157,7 +158,7 @@ ATTACKS = {
         "import pagesim.exercises.grading.wire as w\nold = w.receive\n"
         "w.receive = lambda s: {**old(s), 'args': ([0], 0, 1)}",
         WRONG,
-        "yours:   []",
+        "yours:    []",
     ),
 }
 
@@ -198,6 +199,11 @@ def test_an_honest_answer_is_right_whatever_it_prints(prints: str, tmp_path: Pat
     right = "return [table[i // b] * b + i % b for i in range(n)]"
     result = marked(tmp_path, "import os, sys", f"{prints}; {right}")
     assert [mark.points for mark in result.marks] == [mark.of for mark in result.marks]
+
+
+def test_a_stub_s_line_that_is_left_in_is_named(tmp_path: Path) -> None:
+    left, _ = marked(tmp_path, "", "n = 1\n    raise NotImplementedError()").marks
+    assert LEFT_IN in left.said
 
 
 def test_without_a_sandbox_it_still_grades(tmp_path: Path) -> None:
@@ -243,6 +249,6 @@ def test_a_grader_in_the_same_process_is_fooled(name: str, tmp_path: Path) -> No
 
 def test_its_folder_is_gone_afterwards(tmp_path: Path) -> None:
     result = marked(tmp_path, "", "import os; return os.getcwd()")
-    folder = result.marks[0].said.split("yours:   '")[1].split("'")[0]
+    folder = result.marks[0].said.split("yours:    '")[1].split("'")[0]
     assert folder.startswith("/") and "pagesim-grade-" in folder
     assert not os.path.exists(folder)

@@ -1,0 +1,61 @@
+"""What a student's function is given in place of a list or an array, to see how it looks at it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class SecondLookError(LookupError):
+    """What was asked for is gone, or too much at once."""
+
+
+class OneByOne(Sequence[float]):
+    """Numbers that come one after the other: none can be had again behind a later one."""
+
+    def __init__(self, numbers: Sequence[float]) -> None:
+        self._numbers, self._last = numbers, -1
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(len(self))[place]]
+        number = self._numbers[place]
+        place = range(len(self))[place]
+        if place < self._last:
+            raise SecondLookError(
+                f"score {place} is asked for after score {self._last}, and there is no second look"
+            )
+        self._last = place
+        return number
+
+
+class OnePage(np.ndarray[Any, Any]):
+    """A cache [num_blocks, block_size, head_dim] that gives the numbers of one block at a time."""
+
+    page = math.inf
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.page = getattr(other, "page", math.inf)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.asarray(super().__getitem__(key))
+        if found.size > self.page:
+            raise SecondLookError(
+                f"{found.size} numbers of the cache are asked for at once, and a page has "
+                f"{self.page}: take one page after the other"
+            )
+        return found
+
+
+def one_page(cache: npt.NDArray[Any]) -> OnePage:
+    """The cache as a student is given it."""
+    given = cache.view(OnePage)
+    given.page = cache[0].size
+    return given
