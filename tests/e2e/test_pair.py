@@ -85,6 +85,19 @@ def test_the_differences_are_all_of_them_and_true(page: Page, tmp_path: Path) ->
         assert same or "do not differ" not in told, step
 
 
+def test_settings_that_differ_are_told(page: Page, tmp_path: Path) -> None:
+    runs = []
+    for caching in (False, True):
+        story = pagesim.Story(gpu_blocks=8, block_size=4, caching=caching, engine="v1")
+        story.arrive("a b c d e f g h i")
+        runs.append(story.run)
+    opened(page, tmp_path, *runs)
+    for step in range(int(page.js("return pagesimPair.steps")) + 1):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        (told,) = page.js("return pagesimPair.differences")
+        assert told.startswith("hits: no caching | "), step
+
+
 def test_page_keys_move_the_slider_forward_too(page: Page, tmp_path: Path) -> None:
     page.size(1400, 900)
     run = scenes.scheduled(40)

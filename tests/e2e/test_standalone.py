@@ -179,6 +179,14 @@ def test_a_wrong_prediction_says_why(player: Page) -> None:
     assert player.text(".ps-score") == "0 of 1 right"
 
 
+def test_a_block_where_none_is_taken_is_wrong(player: Page) -> None:
+    player.click("predict")
+    player.go(2)
+    player.choose(3)
+    said = player.text(".ps-feedback")
+    assert "no block" in said and "block 3" not in said and "it is" not in said
+
+
 def test_it_asks_at_the_step_to_which_the_reader_goes(player: Page) -> None:
     player.click("predict")
     player.go(2)

@@ -82,7 +82,7 @@ export class Predict {
     this.input.value = this.picks.join(", ");
   }
 
-  /** Enter, or Done: what is no number of a block is no answer. */
+  /** Enter, or Done: only numbers of blocks and names of sequences count as an answer. */
   typed() {
     if (this.picks.length || (!this.input.value.trim() && this.question.none)) this.reply(this.picks);
     else this.hint.textContent = "Name blocks by their numbers:";

@@ -89,7 +89,7 @@ export function howTo(question) {
   return `Click ${all}, or type their numbers; then Done:`;
 }
 
-/** What is said of too few or too many blocks, which is no answer yet; "" where their number may be right. */
+/** What is said of too few or too many blocks, before they are judged; "" where their number may be right. */
 export function miscounted(question, { length }) {
   if (!length || (question.none && wantsMany(question))) return "";
   const wanted = wantsMany(question) ? question.answers : [0];
