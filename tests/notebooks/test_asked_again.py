@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pagesim.lesson.prediction import agrees
+from pagesim.lesson.agreement import agrees
 from tests.notebooks.chapters import CHAPTERS, chapter
 from tests.notebooks.test_try_it import run, sections
 
