@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from nbformat import NotebookNode
 
+from pagesim.lesson.agreement import agrees
 from tests.notebooks.chapters import CHAPTERS, chapter
 from tests.notebooks.try_it import Try, lines_of
 
@@ -88,42 +89,111 @@ def changed(source: str, replacements: dict[str, str]) -> str:
     return source
 
 
-def attempt(cells: list[NotebookNode], trial: Try, space: dict[str, Any]) -> str:
-    """Run these cells with the trial's changes; returns what was printed."""
-    ids = {cell.id for cell in cells}
-    assert trial.changes.keys() <= ids, f"not in section {trial.sections}: {trial.changes}"
+def play(cells: list[NotebookNode], space: dict[str, Any], trial: Try | None = None) -> str:
+    """Run these cells, with the changes of a trial and what it adds; returns what was printed."""
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(io.StringIO()):
         for cell in cells:
-            run(changed(cell.source, trial.changes.get(cell.id, {})), cell.id, space)
-        run(trial.then, "then", space)
+            changes = trial.changes.get(cell.id, {}) if trial else {}
+            run(changed(cell.source, changes), cell.id, space)
+        run(trial.then if trial else "", "then", space)
     return printed.getvalue()
 
 
-@pytest.mark.course
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 0 / 0, where a line asks for it
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_what_the_lines_tell_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    trials = [(number, trial) for number, (_, told) in lines_of(name).items() for trial in told]
+def attempt(cells: list[NotebookNode], trial: Try, space: dict[str, Any], where: str) -> None:
+    """Run these cells as the trial tells, and look at what it promises."""
+    if trial.raises:
+        with pytest.raises(Exception) as raised:
+            play(cells, space, trial)
+        assert raised.type.__name__ == trial.raises, where
+    else:
+        shown = play(cells, space, trial)
+        assert re.search(trial.shows, shown), f"{where}:\n{shown}"
+
+
+Code = dict[int, list[NotebookNode]]
+
+
+def chapter_and_trials(name: str) -> tuple[Code, list[tuple[str, list[Try]]]]:
+    """The code of a chapter by section, and the trials of each line under its name."""
     code = dict(sections(chapter(name)))
-    last = max((max(trial.sections) for _, trial in trials), default=-1)
-    space: dict[str, Any] = {"__name__": "chapter"}
+    trials = [(f"{name}, Try it {number}", told) for number, (_, told) in lines_of(name).items()]
+    for where, told in trials:
+        for trial in told:
+            ids = {cell.id for cell in concerned(code, trial)}
+            assert trial.changes.keys() <= ids, f"{where}: not in section {trial.sections}"
+    return code, trials
+
+
+def concerned(code: Code, trial: Try) -> list[NotebookNode]:
+    return [cell for section in trial.sections for cell in code[section]]
+
+
+def answer_keys(code: Code, space: dict[str, Any]) -> dict[str, tuple[int, Any]]:
+    """What each prediction's name stands for in the score: its section, and its present truth."""
+    names = re.compile(r"(\w+) = pagesim\.predict\(")
+    asked = {
+        space[name].name: (section, space[name].truth())
+        for section, cells in code.items()
+        for cell in cells
+        for name in names.findall(cell.source)
+    }
+    return asked
+
+
+@pytest.fixture
+def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names of a fresh kernel."""
+    monkeypatch.chdir(tmp_path)
+    return {"__name__": "chapter"}
+
+
+@pytest.mark.course
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_what_the_lines_tell_runs(name: str, space: dict[str, Any]) -> None:
+    """When the chapter has been run up to there."""
+    code, trials = chapter_and_trials(name)
     for section, cells in code.items():
-        if section > last:
-            break
-        for number, trial in trials:
-            if trial.sections[0] != section:
-                continue
-            concerned = [cell for each in trial.sections for cell in code[each]]
-            where = f"{name}, Try it {number}, {trial.changes}"
-            if trial.raises:
-                with pytest.raises(Exception) as raised:
-                    attempt(concerned, trial, dict(space))
-                assert raised.type.__name__ == trial.raises, where
-            else:
-                shown = attempt(concerned, trial, dict(space))
-                assert re.search(trial.shows, shown), f"{where}:\n{shown}"
-        attempt(cells, Try((section,)), space)
+        for where, told in trials:
+            for trial in told:
+                if trial.sections[0] == section:
+                    attempt(concerned(code, trial), trial, dict(space), f"{where}, {trial.changes}")
+        play(cells, space)
+
+
+@pytest.mark.course
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_what_the_lines_tell_runs_after_the_whole_chapter(name: str, space: dict[str, Any]) -> None:
+    """In the same kernel: the cell that is changed, and those below it in its sections."""
+    code, trials = chapter_and_trials(name)
+    play([cell for cells in code.values() for cell in cells], space)
+    for where, told in trials:
+        for trial in told:
+            cells = concerned(code, trial)
+            places = [place for place, cell in enumerate(cells) if cell.id in trial.changes]
+            below = cells[min(places, default=len(cells)) :]
+            attempt(below, trial, space, f"{where}, after the chapter, {trial.changes}")
+            play(cells, space)  # the change is taken back
+
+
+@pytest.mark.course
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_whole_chapter_runs_with_what_a_line_changes(name: str, space: dict[str, Any]) -> None:
+    """No cell behind the change fails, and no answer key of another section turns wrong."""
+    code, trials = chapter_and_trials(name)
+    everything = [cell for cells in code.values() for cell in cells]
+    changing = [(where, trial) for where, told in trials for trial in told[-1:]
+                if trial.changes and not trial.raises]  # fmt: skip
+    if changing:
+        play(everything, space)
+    right = answer_keys(code, space) if changing else {}
+    for where, trial in changing:
+        again: dict[str, Any] = {"__name__": "chapter"}
+        play(everything, again, trial)
+        for asked, (section, truth) in answer_keys(code, again).items():
+            if section not in trial.sections and asked not in trial.answers:
+                said = f"{where}: the answer to {asked!r} was {right[asked][1]} and is {truth}"
+                assert agrees(truth, right[asked][1], 1e-6), said
