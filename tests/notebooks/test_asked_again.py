@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,19 @@ from nbformat import NotebookNode
 
 from pagesim.lesson.agreement import agrees
 from tests.notebooks.chapters import CHAPTERS, chapter
-from tests.notebooks.test_try_it import play, sections
-
-ASKED = re.compile(r"(\w+) = pagesim\.predict\(")
-
-
-@pytest.fixture
-def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names of a fresh kernel, with a progress file of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PAGESIM_PROGRESS", str(tmp_path / "progress.json"))
-    return {"__name__": "chapter"}
+from tests.notebooks.test_try_it import ASKED, play, sections
 
 
 @pytest.mark.course
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_a_cell_that_asks_can_be_run_again(name: str, space: dict[str, Any]) -> None:
+def test_a_cell_that_asks_can_be_run_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At once, and when the whole chapter has been run: its names may be others' then."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PAGESIM_PROGRESS", str(tmp_path / "progress.json"))
+    space: dict[str, Any] = {"__name__": "chapter"}
     cells = [cell for _, cells in sections(chapter(name)) for cell in cells]
     right = {}
     for cell in cells:
