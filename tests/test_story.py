@@ -94,6 +94,26 @@ def test_a_call_that_finds_no_block_changes_nothing() -> None:
         assert len(story.writers) == 2 and story.run[-1].kind == "failed"
 
 
+@pytest.mark.parametrize("record", [True, False])
+def test_who_found_no_block_is_named_and_where_to_look(record: bool) -> None:
+    story = Story(gpu_blocks=3, cpu_blocks=1, block_size=4, record=record)
+    one, two = story.arrive(range(8)), story.arrive(range(4), "bob")
+    for call, what in (
+        (lambda: story.arrive([1]), "s2 cannot arrive: no free block: all 3 of this pool"),
+        (lambda: one.write([7]), "s0 cannot write: "),
+        (lambda: two.write([7]), "'bob' cannot write: "),
+        (one.swap_out, "s0 cannot swap out: "),
+    ):
+        with pytest.raises(pagesim.NoFreeBlocksError) as refused:
+            call()
+        assert str(refused.value).startswith(what)
+        assert ("`run`" in str(refused.value)) == record
+    two.swap_out()
+    one.write([7])
+    with pytest.raises(pagesim.NoFreeBlocksError, match="'bob' cannot swap in: "):
+        two.swap_in()
+
+
 def test_what_cannot_be_done_is_said() -> None:
     story = Story(gpu_blocks=4, cpu_blocks=4)
     one = story.arrive([1], "a")

@@ -13,12 +13,12 @@ What a ``with growth.reveal():`` block prints and displays is folded into the an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Set
 from types import TracebackType
 from typing import Any
 
 from pagesim.lesson import score
+from pagesim.lesson.agreement import agrees, plain, unlike
 from pagesim.lesson.captured import Captured, display
 
 NONE_YET = "No prediction yet. Write yours in place of None, and run this cell again."
@@ -29,7 +29,9 @@ class Prediction:
 
     def __init__(self, name: str, mine: Any, truth: Callable[[], Any], within: float) -> None:
         self.name, self.mine, self.truth, self.within = name, mine, truth, within
-        self.is_made = mine is not None and not _is_blank(mine)
+        self.is_written = mine is not None and not _is_blank(mine)
+        self.not_asked = unlike(mine, truth()) if self.is_written else ""
+        self.is_made = self.is_written and not self.not_asked
         self.is_right = self.is_made and agrees(mine, truth(), within)
         self._kept = score.keep(name, self.is_right) if self.is_made else ""
 
@@ -38,8 +40,10 @@ class Prediction:
         return Answer(self)
 
     def __repr__(self) -> str:
-        if not self.is_made:
+        if not self.is_written:
             return NONE_YET
+        if self.not_asked:
+            return f"Not yet a prediction: {self.not_asked}. It was not counted; write it again."
         said = f"You said {_words(self.mine)}."
         if self.is_right:
             return f"\N{CHECK MARK} Right. {said}{self._kept}"
@@ -78,8 +82,7 @@ class Answer:
             display(self)
 
     def _lines(self) -> str:
-        mine = self.prediction.mine if self.prediction.is_made else None
-        said = "" if mine is None else f"you said:   {_words(mine)}\n"
+        said = f"you said:   {_words(self.prediction.mine)}\n" if self.prediction.is_made else ""
         return f"{said}the answer: {_words(self.prediction.truth())}\n"
 
     def __str__(self) -> str:
@@ -98,42 +101,15 @@ def predict(name: str, mine: Any, truth: Callable[[], Any], *, within: float = 0
     """Compare a prediction with the truth, which ``truth()`` takes from the run.
 
     ``mine`` is a number, a word, a list, a set where order does not matter, or a dict of these;
-    None, or a dict that contains None, means that there is no prediction yet. A number may differ
-    from the truth by the fraction ``within`` of it (0.1 is a tenth). The verdict is kept under
-    ``name``, for `score`. TypeError if ``truth`` is not a function; its exceptions pass through.
+    None, or a dict that contains None, means that there is no prediction yet. What is of another
+    kind than the truth is said to be, and is not counted. A count (a truth that is an int) must be
+    met exactly; a float may be missed by the fraction ``within`` of it (0.1 is a tenth). The
+    verdict is kept under ``name``, for `score`. TypeError if ``truth`` is not a function; its
+    exceptions pass through.
     """
     if not callable(truth):
         raise TypeError(f"truth must be a function, as in truth=lambda: …, not {truth!r:.80}")
     return Prediction(name, mine, truth, within)
-
-
-def agrees(mine: Any, truth: Any, within: float = 0.0) -> bool:
-    """Whether a prediction equals the truth; a list may equal a tuple."""
-    mine, truth = _plain(mine), _plain(truth)
-    if isinstance(truth, Mapping):
-        same_keys = isinstance(mine, Mapping) and mine.keys() == truth.keys()
-        return same_keys and all(agrees(mine[key], truth[key], within) for key in truth)
-    if isinstance(truth, Set):
-        return isinstance(mine, Set | list) and set(mine) == truth
-    if isinstance(truth, list):
-        return (
-            isinstance(mine, list)
-            and len(mine) == len(truth)
-            and all(map(agrees, mine, truth, [within] * len(truth)))
-        )
-    if isinstance(truth, str):
-        return isinstance(mine, str) and mine.strip().casefold() == truth.strip().casefold()
-    if isinstance(truth, bool) or isinstance(mine, bool):
-        return mine is truth
-    if isinstance(truth, int | float) and isinstance(mine, int | float):
-        return math.isclose(mine, truth, rel_tol=max(within, 1e-9))
-    return bool(mine == truth)
-
-
-def _plain(value: Any) -> Any:
-    """A tuple as a list, and a NumPy or torch value as the Python value."""
-    value = value.tolist() if hasattr(value, "tolist") else value
-    return list(value) if isinstance(value, tuple | range) else value
 
 
 def _is_blank(mine: Any) -> bool:
@@ -141,7 +117,7 @@ def _is_blank(mine: Any) -> bool:
 
 
 def _words(value: Any) -> str:
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):

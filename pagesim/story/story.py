@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pagesim.checks import check_token_ids
-from pagesim.errors import UsageError
+from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal.effects import Name, is_name
 from pagesim.story.pages_v0 import V0Pages
 from pagesim.story.pages_v1 import V1Pages
@@ -75,7 +76,9 @@ class Story:
     def arrive(self, prompt: Tokens, name: Name | None = None) -> Writer:
         """A new sequence with a prompt. Its ``name`` is its id, or a label in the run."""
         seq_id = self._id_for(name)
-        seq = self._pages.arrive(seq_id, self._tokens(prompt), seq_id if name is None else name)
+        tokens, label = self._tokens(prompt), seq_id if name is None else name
+        with self._naming(label, "arrive"):
+            seq = self._pages.arrive(seq_id, tokens, label)
         return self._welcome(seq, seq_id, name)
 
     def batch(self) -> AttentionMetadata:
@@ -89,6 +92,16 @@ class Story:
         """
         running = [writer.seq for writer in self.writers if self._pages.is_running(writer.seq)]
         return self._pages.batch(running)
+
+    @contextmanager
+    def _naming(self, name: Name, what: str) -> Iterator[None]:
+        """Say who found no free block, and where the run is: the pool knows neither."""
+        try:
+            yield
+        except NoFreeBlocksError as error:
+            who = f"s{name}" if isinstance(name, int) else repr(name)
+            run = "" if self._run is None else "; the story's `run` shows what led to it"
+            raise NoFreeBlocksError(f"{who} cannot {what}: {error}{run}") from None
 
     def _tokens(self, given: Tokens) -> list[int]:
         if not isinstance(given, str):
@@ -167,7 +180,8 @@ class Writer:
         self._check("write", running=True)
         ids = self.story._tokens(tokens)
         steps = [ids] if at_once or not ids else [[token] for token in ids]
-        return [pair for step in steps for pair in self._pages.write(self.seq, step, lookahead)]
+        with self.story._naming(self.name, "write"):
+            return [pair for step in steps for pair in self._pages.write(self.seq, step, lookahead)]
 
     def fork(self, name: Name | None = None) -> Writer:
         """A second sequence of the same request, with the same tokens in the same blocks."""
@@ -178,12 +192,14 @@ class Writer:
     def swap_out(self) -> Pairs:
         """Move to the CPU with all forks of the request; returns what `CacheEngine` moves."""
         self._check("swap out", running=True)
-        return self._pages.swap_out(self.seq)
+        with self.story._naming(self.name, "swap out"):
+            return self._pages.swap_out(self.seq)
 
     def swap_in(self) -> Pairs:
         """Move back to the GPU with all forks; returns what `CacheEngine` moves."""
         self._check("swap in", running=False)
-        return self._pages.swap_in(self.seq)
+        with self.story._naming(self.name, "swap in"):
+            return self._pages.swap_in(self.seq)
 
     def leave(self) -> None:
         """Free the blocks."""

@@ -15,7 +15,8 @@ import pytest
 
 import pagesim
 from pagesim.lesson import progress_file
-from pagesim.lesson.prediction import NONE_YET, agrees
+from pagesim.lesson.agreement import agrees
+from pagesim.lesson.prediction import NONE_YET
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +104,25 @@ def test_an_error_in_the_block_is_not_swallowed(capsys: pytest.CaptureFixture[st
         ("Paged ", "paged"),
         (3, 3.0),
         (True, np.bool_(True)),
+        (1, [1]),
+        ([1], 1),
+        ((0, 1), [(0, 1)]),
+        ("[0, 1, 4]", [0, 1, 4]),
+        ("0, 1, 4", [0, 1, 4]),
+        (["0", "1"], [0, 1]),
+        ("(0, 1)", (0, 1)),
+        ("1/16", 1 / 16),
+        (" 0.0625", 1 / 16),
+        ("31", 31),
+        ("31", [31]),
+        ({3}, {3}),
+        ([3, 3], {3}),
+        (3, {3}),
+        (set(), set()),
+        ("Same Bits", "samebits"),
+        (0.1 + 0.2, 0.3),
+        (6.0, 6),
+        (float("inf"), float("inf")),
     ],
 )
 def test_what_says_the_same_agrees(mine: Any, truth: Any) -> None:
@@ -111,8 +131,14 @@ def test_what_says_the_same_agrees(mine: Any, truth: Any) -> None:
 
 @pytest.mark.parametrize(
     ("mine", "truth"),
-    [([2, 1], [1, 2]), ([1], [1, 2]), (1, True), (1, "1"), (float("nan"), 1.0), ("a", 1)],
-)
+    [
+        ([2, 1], [1, 2]), ([1], [1, 2]), (1, True), (1, "1"), (float("nan"), 1.0), ("a", 1),
+        ([1, 2], 1), ([], [1]), ([], {1}), ({1, 2}, {1}), ({1}, {1, 2}), ([[1]], 1),
+        ("1/0", 1.0), ("1/2/3", 1.0), ("[0, 1", [0, 1]), (10**12 + 1, 10**12), (10**400, 1.0),
+        (10**400, 1), ("", [1]), (None, 0), ("9" * 10_000, 1), ("[" * 10_000, [1]),
+        ("-" * 100_000 + "1", 1), ("-" * 3_000 + "1", 1),
+    ],
+)  # fmt: skip
 def test_what_says_something_else_does_not(mine: Any, truth: Any) -> None:
     assert not agrees(mine, truth)
 
@@ -120,6 +146,39 @@ def test_what_says_something_else_does_not(mine: Any, truth: Any) -> None:
 def test_numbers_may_be_off_by_a_part_of_the_truth() -> None:
     assert agrees(29, 31.5, within=0.1) and not agrees(28, 31.5, within=0.1)
     assert agrees({"a": 1.05}, {"a": 1.0}, within=0.1)
+    assert agrees(34.6, 31.5, within=0.1) and not agrees(34.8, 31.5, within=0.1), "of the truth"
+    assert agrees([0.95], [1.0], within=0.1) and agrees({0.95}, {1.0}, within=0.1)
+
+
+@pytest.mark.parametrize("mine", [5, 7, 5.9, 6.5])
+def test_a_count_is_met_exactly_or_not_at_all(mine: float) -> None:
+    assert agrees(6, 6, within=0.2) and not agrees(mine, 6, within=0.2)
+    assert not agrees({"a": [mine]}, {"a": [6]}, within=0.2)
+
+
+@pytest.mark.parametrize(
+    ("mine", "truth", "told"),
+    [
+        ("four", [0, 1], "a list is asked for, not a word"),
+        (3, [0, 1], "a list is asked for, not a number"),
+        ([0, 1], 3, "a number is asked for, not a list"),
+        (2, "s2", "a word is asked for, not a number"),
+        (1, True, "True or False is asked for, not a number"),
+        (None, 3, ""),
+        ([1, 2], {"s0": 1, "s1": 2}, "a dict is asked for, not a list"),
+        ({"s0": 1}, {"s0": 1, "s1": 2}, "the parts are s0, s1, not s0"),
+        ({"s0": "four", "s1": [7]}, {"s0": [0, 1], "s1": [3]}, "s0: a list is asked for"),
+    ],
+)
+def test_another_kind_is_told_and_not_counted(mine: Any, truth: Any, told: str) -> None:
+    prediction = pagesim.predict("ch02 growth", mine, lambda: truth)
+    assert told in repr(prediction) and "Wrong" not in repr(prediction)
+    assert not prediction.is_right and pagesim.score().made == 0
+    assert "you said" not in str(prediction.reveal())
+
+
+def test_a_list_in_quotes_is_the_list() -> None:
+    assert pagesim.predict("ch00", {"s0": "[0, 1, 4]"}, lambda: {"s0": [0, 1, 4]}).is_right
 
 
 # -- the score ------------------------------------------------------------------------------------

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Any
 
+import pytest
 from nbformat import NotebookNode
 
+import pagesim
 from pagesim.lesson.prediction import NONE_YET
 from tests.notebooks.chapters import chapter, code_cells, every_chapter
 from tools.course import NOTEBOOKS
@@ -108,6 +111,51 @@ def test_no_question_has_its_answer_in_the_source(name: str) -> None:
             assert not re.search(r"assert .*== [\[(\d]", cell.source), (
                 f"{cell.id}: an answer in sight"
             )
+
+
+@every_chapter
+def test_nothing_above_a_player_answers_it(name: str) -> None:
+    """A reader sees the source and the title before the question."""
+    for cell in code_cells(chapter(name)):
+        assert not re.search(r"title=f?\"[^\"]*\.block_ids", cell.source), cell.id
+        if name < "07":  # the rules that a reader is to find
+            assert "why=" not in cell.source, f"{cell.id}: the text below the player has the reason"
+
+
+def run_cells(number: str, *ids: str, change: tuple[str, str] = ("", "")) -> dict[str, Any]:
+    space: dict[str, Any] = {}
+    for cell in code_cells(chapter(number)):
+        if cell.id in ids:
+            assert cell.id != ids[-1] or change[0] in cell.source
+            exec(cell.source.replace(*change), space)
+    return space
+
+
+def test_the_text_of_chapter_1_names_the_steps_of_its_questions() -> None:
+    cells = {cell.id: cell.source for cell in chapter("01").cells}
+    for text, ids in (
+        ("rows-player-md", ("setup", "requests", "rows-player")),
+        ("pages-md", ("setup", "requests", "pages-player")),
+    ):
+        (said,) = re.findall(r"steps ([\d, ]+ and \d+)", cells[text])
+        named = [int(number) for number in re.findall(r"\d+", said)]
+        assert named == [question.at for question in run_cells("01", *ids)["run"].notes.questions]
+
+
+@pytest.mark.parametrize(("tokens", "blocks"), [(10, 3), (20, 5), (28, 7)])
+def test_chapter_2_asks_for_as_many_blocks_as_are_taken(tokens: int, blocks: int) -> None:
+    longer = ("range(300, 310)", f"range(300, {300 + tokens})")
+    space = run_cells("02", "setup", "lifo", change=longer)
+    last = space["leaving"].notes.questions[-1]
+    assert f" {blocks} blocks" in last.ask and len(last.blocks(space["leaving"])) == blocks
+
+
+def test_a_prompt_that_does_not_fit_leaves_the_run_up_to_there() -> None:
+    space = run_cells("02", "setup", "lifo")
+    (lifo,) = (cell.source for cell in code_cells(chapter("02")) if cell.id == "lifo")
+    with pytest.raises(pagesim.NoFreeBlocksError, match=r"^s3 cannot arrive: .*`run`"):
+        exec(lifo.replace("range(300, 310)", "range(300, 340)"), space)
+    assert space["leaving"] is space["story"].run and space["leaving"][-1].kind == "failed"
 
 
 def test_chapter_0_names_the_step_at_which_the_player_asks() -> None:

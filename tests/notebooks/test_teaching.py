@@ -9,9 +9,9 @@ import pytest
 
 import pagesim
 from pagesim import exercises
-from tools.course import NOTEBOOKS
+from tools.course import NOTEBOOKS, ROOT
 
-TEXT = (NOTEBOOKS / "TEACHING.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs/TEACHING.md").read_text(encoding="utf-8")
 BANK = re.findall(
     r"\*\*(\d+)\.\*\* \(chapter \d+\) .+?\n```python\n(.+?)```\n`(.+?)` is `(.+?)`:",
     TEXT,
@@ -19,6 +19,12 @@ BANK = re.findall(
 )
 NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen"}
 ROWS = re.findall(r"^\| \"(.+?)\" \| (\d+\.\d+) `(\w+)` \|", TEXT, re.MULTILINE)
+
+
+def test_the_folder_that_a_student_opens_has_no_answers() -> None:
+    """JupyterLab lists what lies beside the chapters."""
+    kinds = {path.suffix for path in NOTEBOOKS.iterdir() if path.is_file()}
+    assert kinds <= {".ipynb", ".json"}, "chapters, and the progress file"
 
 
 def test_nothing_of_the_bank_is_left_out() -> None:

@@ -14,8 +14,13 @@ from typing import Any
 import pytest
 from nbformat import NotebookNode
 
+from pagesim.lesson.agreement import agrees
 from tests.notebooks.chapters import CHAPTERS, chapter
 from tests.notebooks.try_it import Try, lines_of
+
+ASKED = re.compile(r"(\w+) = pagesim\.predict\(")
+Code = dict[int, list[NotebookNode]]
+"""The code cells of a chapter by section."""
 
 
 def try_it_lines(notebook: NotebookNode) -> dict[int, str]:
@@ -88,42 +93,95 @@ def changed(source: str, replacements: dict[str, str]) -> str:
     return source
 
 
-def attempt(cells: list[NotebookNode], trial: Try, space: dict[str, Any]) -> str:
-    """Run these cells with the trial's changes; returns what was printed."""
-    ids = {cell.id for cell in cells}
-    assert trial.changes.keys() <= ids, f"not in section {trial.sections}: {trial.changes}"
+def play(
+    cells: list[NotebookNode], space: dict[str, Any], trial: Try | None = None, then: str = ""
+) -> str:
+    """Run these cells, with the changes of a trial, and then more; returns what was printed."""
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(io.StringIO()):
         for cell in cells:
-            run(changed(cell.source, trial.changes.get(cell.id, {})), cell.id, space)
-        run(trial.then, "then", space)
+            changes = trial.changes.get(cell.id, {}) if trial else {}
+            run(changed(cell.source, changes), cell.id, space)
+        run(then, "then", space)
     return printed.getvalue()
+
+
+def attempt(cells: list[NotebookNode], trial: Try, space: dict[str, Any], where: str) -> None:
+    """Run these cells as the trial tells, and look at what it promises."""
+    if trial.raises:
+        with pytest.raises(Exception) as raised:
+            play(cells, space, trial, trial.then)
+        assert raised.type.__name__ == trial.raises, where
+    else:
+        shown = play(cells, space, trial, trial.then)
+        assert re.search(trial.shows, shown), f"{where}:\n{shown}"
+
+
+def answers(code: Code, space: dict[str, Any], trial: Try | None = None) -> dict[str, Any]:
+    """Run the whole chapter: the truth of each prediction when it is asked, with its section."""
+    truths = {}
+    for section, cells in code.items():
+        for cell in cells:
+            play([cell], space, trial)
+            for name in ASKED.findall(cell.source):
+                truths[space[name].name] = section, space[name].truth()
+    return truths
+
+
+def chapter_and_trials(name: str) -> tuple[Code, list[tuple[str, list[Try]]]]:
+    """The code of a chapter by section, and the trials of each line under its name."""
+    code = dict(sections(chapter(name)))
+    trials = [(f"{name}, Try it {number}", told) for number, (_, told) in lines_of(name).items()]
+    for where, told in trials:
+        for trial in told:
+            ids = {cell.id for cell in concerned(code, trial)}
+            assert trial.changes.keys() <= ids, f"{where}: not in section {trial.sections}"
+    return code, trials
+
+
+def concerned(code: Code, trial: Try) -> list[NotebookNode]:
+    return [cell for section in trial.sections for cell in code[section]]
+
+
+@pytest.fixture
+def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names of a fresh kernel."""
+    monkeypatch.chdir(tmp_path)
+    return {"__name__": "chapter"}
 
 
 @pytest.mark.course
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 0 / 0, where a line asks for it
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_what_the_lines_tell_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    trials = [(number, trial) for number, (_, told) in lines_of(name).items() for trial in told]
-    code = dict(sections(chapter(name)))
-    last = max((max(trial.sections) for _, trial in trials), default=-1)
-    space: dict[str, Any] = {"__name__": "chapter"}
+def test_what_the_lines_tell_runs(name: str, space: dict[str, Any]) -> None:
+    """When the chapter has been run up to there."""
+    code, trials = chapter_and_trials(name)
     for section, cells in code.items():
-        if section > last:
-            break
-        for number, trial in trials:
-            if trial.sections[0] != section:
-                continue
-            concerned = [cell for each in trial.sections for cell in code[each]]
-            where = f"{name}, Try it {number}, {trial.changes}"
-            if trial.raises:
-                with pytest.raises(Exception) as raised:
-                    attempt(concerned, trial, dict(space))
-                assert raised.type.__name__ == trial.raises, where
-            else:
-                shown = attempt(concerned, trial, dict(space))
-                assert re.search(trial.shows, shown), f"{where}:\n{shown}"
-        attempt(cells, Try((section,)), space)
+        for where, told in trials:
+            for trial in told:
+                if trial.sections[0] == section:
+                    attempt(concerned(code, trial), trial, dict(space), f"{where}, {trial.changes}")
+        play(cells, space)
+
+
+@pytest.mark.course
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_what_the_lines_tell_runs_after_the_whole_chapter(name: str, space: dict[str, Any]) -> None:
+    """In the same kernel: the changed cell, and those below it; then all again with the change."""
+    code, trials = chapter_and_trials(name)
+    right = answers(code, space)
+    for where, told in trials:
+        for trial in told:
+            cells = concerned(code, trial)
+            places = [place for place, cell in enumerate(cells) if cell.id in trial.changes]
+            below = cells[min(places, default=len(cells)) :]
+            attempt(below, trial, space, f"{where}, after the chapter, {trial.changes}")
+            if trial.changes:  # they are taken back
+                play(cells, space)
+        if told and told[-1].changes and not told[-1].raises:
+            found = answers(code, {"__name__": "chapter"}, told[-1])
+            for asked, (section, truth) in found.items():
+                if section not in told[-1].sections and asked not in told[-1].answers:
+                    said = f"{where}: the answer to {asked!r} was {right[asked][1]}, and is {truth}"
+                    assert agrees(truth, right[asked][1], 1e-6), said

@@ -1,6 +1,6 @@
 """What a teacher should look at: code that reads the package's own answers, or is one of them.
 
-A flag is not a verdict. It is possible to hide from a scan of text; see notebooks/TEACHING.md.
+A flag is not a verdict. It is possible to hide from a scan of text; see docs/TEACHING.md.
 """
 
 from __future__ import annotations

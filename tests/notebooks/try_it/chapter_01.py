@@ -5,8 +5,15 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "In section 2, give `s0` an answer of 26 tokens, and run sections 2 and 3 again",
-        [Try((2, 3), {"requests": {'"s0": (6, 6)': '"s0": (6, 26)'}}, shows=r"iterations: \d+")],
+        "In section 2, give `s0` an answer of 26 tokens, `(6, 26)`, and run sections 2 and 3 again",
+        [
+            Try(
+                (2, 3),
+                {"requests": {'"s0": (6, 6)': '"s0": (6, 26)'}},
+                shows=r"iterations: \d+",
+                answers=("ch01 words",),
+            )
+        ],
     ),
     2: (
         "Make `pool=80` smaller, 4 slots at a time",

@@ -10,10 +10,10 @@ LINES: Lines = {
                 (1,),
                 {
                     "figure8": {
-                        '    first_copies = s1.write("fathers")\n': "",
-                        '    second_copies = s2.write("mothers")\n': (
-                            '    second_copies = s2.write("mothers")\n'
-                            '    first_copies = s1.write("fathers")\n'
+                        '    s1_copies = s1.write("fathers")\n': "",
+                        '    s2_copies = s2.write("mothers")\n': (
+                            '    s2_copies = s2.write("mothers")\n'
+                            '    s1_copies = s1.write("fathers")\n'
                         ),
                     }
                 },
@@ -22,8 +22,24 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "Fork three samples from one prompt, and let them write in turn",
+        "In section 1, fork a third sample from the prompt, and let all three write in turn",
         [
+            Try(
+                (1,),
+                {
+                    "figure8": {
+                        "    s2 = s1.fork(name=2)\n": (
+                            "    s2 = s1.fork(name=2)\n    s3 = s1.fork(name=3)\n"
+                        ),
+                        '    s2_copies = s2.write("mothers")\n': (
+                            '    s2_copies = s2.write("mothers")\n'
+                            '    s3_copies = s3.write("sisters")\n'
+                        ),
+                    }
+                },
+                then="print(len(s1_copies), len(s2_copies), len(s3_copies), s3.block_ids)",
+                shows=r"1 1 0 \[7, 1\]",
+            ),
             Try(
                 (1,),
                 then="""
@@ -32,7 +48,7 @@ samples = [first, first.fork(), first.fork()]
 print([len(sample.write([9])) for sample in samples])
 """,
                 shows=r"\[1, 1, 0\]",
-            )
+            ),
         ],
     ),
     3: (

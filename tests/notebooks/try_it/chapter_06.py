@@ -29,7 +29,9 @@ LINES: Lines = {
                 (3,),
                 {
                     "shared-setup": {
-                        "s1 = s0.fork()\n": "s1 = s0.fork()\ns0.write([0])\ns1.write([1])\n"
+                        "    s1 = s0.fork()\n": (
+                            "    s1 = s0.fork()\n    s0.write([0])\n    s1.write([1])\n"
+                        )
                     }
                 },
                 shows=r"on the CPU: 6, on the GPU: 6",
@@ -37,11 +39,11 @@ LINES: Lines = {
         ],
     ),
     3: (
-        "In section 4, leave out `engine.swap_in(came)`.",
+        "In section 4, leave out `engine.swap_in(back)`.",
         [
             Try(
                 (4,),
-                {"round-trip-setup": {"engine.swap_in(came)\n": ""}},
+                {"round-trip-setup": {"engine.swap_in(back)\n": ""}},
                 shows=r"the answer: 64\n",
             )
         ],

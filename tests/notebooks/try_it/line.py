@@ -14,6 +14,11 @@ class Try:
     ``changes``: cell id → text that stands there once → what is put in its place. ``then`` is run
     after the section. ``shows`` is a regular expression that must be found in what was printed.
     ``raises`` names the exception that the line is about.
+
+    It is tried where the chapter has been run up to its first section, and again in the kernel of a
+    whole chapter, where only the changed cell and those below it in ``sections`` are run. The last
+    trial of a line is also left in its place while the whole chapter is run: then no prediction of
+    another section may get another truth, but those in ``answers``, which follow from the change.
     """
 
     sections: tuple[int, ...]
@@ -21,6 +26,7 @@ class Try:
     then: str = ""
     shows: str = ""
     raises: str = ""
+    answers: tuple[str, ...] = ()
 
 
 Lines = dict[int, tuple[str, list[Try]]]
