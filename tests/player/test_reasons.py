@@ -1,4 +1,4 @@
-"""Reasons are the step's own and belong to what is asked: why a block is the answer, and why not."""
+"""Reasons are the step's own and belong to what is asked: why a block answers, and why not."""
 
 from __future__ import annotations
 

@@ -309,3 +309,10 @@ def test_sequences_are_names(tmp_path: Path, sequences: object) -> None:
     path = write(tmp_path / "x.jsonl", small(sequences=sequences))
     with pytest.raises(TimelineError):
         pagesim.load(path)
+
+
+@pytest.mark.parametrize("opens", [-1, 1.5, "1", True, [1]])
+def test_where_it_opens_is_a_step(tmp_path: Path, opens: object) -> None:
+    with pytest.raises(TimelineError):
+        pagesim.load(write(tmp_path / "x.jsonl", small(opens=opens)))
+    assert pagesim.load(write(tmp_path / "y.jsonl", small(opens=99))).notes.opens == 99
