@@ -98,12 +98,22 @@ class Paged:
         )
         cache = CacheConfig(
             self.block_size,
-            slots // self.block_size,
+            _num_blocks(slots, self.block_size),
             self.num_cpu_blocks,
             enable_prefix_caching=self.enable_prefix_caching,
             watermark=self.watermark,
         )
         return scheduler, cache
+
+
+def _num_blocks(slots: int, block_size: int) -> int:
+    """The blocks of a pool; UsageError if it has none."""
+    if slots < block_size:
+        raise UsageError(
+            f"a pool of {slots} slots has no block of {block_size}: use smaller blocks, or "
+            f"a larger pool"
+        )
+    return slots // block_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +179,7 @@ class PagedV1:
         )
         cache = CacheConfigV1(
             self.block_size,
-            slots // self.block_size,
+            _num_blocks(slots, self.block_size),
             enable_prefix_caching=self.enable_prefix_caching,
             sliding_window=self.sliding_window,
             retention_interval=self.retention_interval,

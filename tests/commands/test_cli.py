@@ -113,6 +113,7 @@ def test_replay_of_a_difference_is_1_and_names_it(
         "operations": 192,
         "total": 192,
         "mismatch": None,
+        "ended": "",
     }
 
 

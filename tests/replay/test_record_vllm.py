@@ -435,6 +435,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_server(
         pytest.raises(NotServedError, match="cannot be written"),
         recording(llm, path) as recorder,
     ):
+        recorder._file.close()
         monkeypatch.setattr(recorder, "_file", full)
         llm.generate()
     assert not llm.scheduler.requests

@@ -92,9 +92,17 @@ def test_large_numbers_work(arguments: tuple[str, ...], trace: Path) -> None:
     assert run(arguments[0], trace, *arguments[1:]) == 0
 
 
-@pytest.mark.parametrize("option", ["--block-size", "--samples"])
-def test_what_does_not_fit_into_the_pool_is_ignored(option: str, trace: Path) -> None:
-    assert run("simulate", trace, option, LARGE) == 1
+def test_what_does_not_fit_into_the_pool_is_ignored(trace: Path) -> None:
+    assert run("simulate", trace, "--samples", LARGE) == 1
+
+
+@pytest.mark.parametrize("policy", ["paged", "v1"])
+def test_a_pool_smaller_than_a_block_is_named(
+    policy: str, trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", trace, "--policy", policy, "--slots", "15", "--block-size", "16") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "pool of 15 slots" in error and "block of 16" in error
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_behind_a_window_a_prompt_asks_for_few_blocks() -> None:
     limits = {"max_num_batched_tokens": 8, "max_num_seqs": 4, "max_model_len": 64}
     stream = [Request("a", 0.0, 40, 2), Request("b", 0.0, 40, 2)]
     run = v1(stream, 4 * 10, limits, block_size=4, sliding_window=5)
-    assert run.waste.at(0).external == 4  # the null block
+    assert run.waste.at(0).external == 0
 
 
 def test_a_spinning_run_goes_on_for_those_who_arrive() -> None:
@@ -354,7 +354,7 @@ def test_hybrid_models_are_refused_by_name() -> None:
 def test_fields_are_checked_and_too_many_blocks_are_named() -> None:
     with pytest.raises(UsageError, match="watermark must be between 0 and 1, not 2"):
         PagedV1(watermark=2.0)
-    with pytest.raises(UsageError, match="num_gpu_blocks must be at least 1, not 0"):
+    with pytest.raises(UsageError, match="pool of 8 slots has no block of 16"):
         simulate([Request("a", 0.0, 4, 4)], policy="v1", pool=8)
     with pytest.raises(UsageError, match="preemption_mode='swap' does not apply to PagedV1"):
         simulate([Request("a", 0.0, 4, 4)], policy="v1", preemption_mode="swap")

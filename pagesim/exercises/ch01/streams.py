@@ -115,9 +115,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
             "rows, and has powers of two only."
         )
     if wanted == ROWS and (rest := pool % longest):
-        return (
-            f"{got.capitalize()}. Beside the last row {rest} slots of the pool are left for nobody."
-        )
+        return f"{got.capitalize()}. Beside the last row {rest} slots of the pool are left over."
     if wanted == ROWS and pool > BUDGET and len(requests) >= pool // longest:
         return (
             f"{got.capitalize()}. An iteration computes at most {BUDGET:,} tokens of prompts, so "

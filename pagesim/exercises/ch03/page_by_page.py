@@ -124,7 +124,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
     if old and len(table) * block_size > length:
         return (
             f"The tokens end in page {pages - 1} with slot {(length - 1) % block_size}: what lies "
-            "behind them, NaN or not, is none of this sequence's. Only length says so."
+            "behind them, NaN or not, belongs to no token of this sequence. Only length says so."
         )
     if pages > 1:
         return (

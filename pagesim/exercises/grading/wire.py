@@ -57,7 +57,7 @@ def receive(stream: BinaryIO) -> dict[str, Any]:
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """The message in a frame; WireError for what is none, or has more than a frame may have."""
+    """The message in a frame; WireError if it cannot be read or has too much in it."""
     try:
         message = json.loads(data, parse_int=_int)
         if type(message) is dict:
