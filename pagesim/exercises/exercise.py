@@ -14,6 +14,7 @@ from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN
 from pagesim.exercises.values import (
@@ -162,7 +163,7 @@ class Exercise:
         prefix = "There is a NaN in the answer. " if nan else ""
         if said := wrong_type(yours, expected):
             return said
-        if len(shown(yours)) == SHOWN:
+        if len(shown(yours)) == SHOWN and not isinstance(expected, Goal):
             prefix += f"{difference(yours, expected)} "
         try:
             return prefix + self.why(case, yours, expected)

@@ -85,6 +85,12 @@ def _fits(yours: Any, expected: Any) -> bool:
 
 def wrong_type(yours: Any, expected: Any) -> str:
     """One sentence if the answer is not of the kind that was asked for, else nothing."""
+    asked = expected.like if isinstance(expected, Goal) else expected
+    given = plain(yours)
+    if isinstance(asked, tuple) and not isinstance(given, list) and given is not None:
+        return (
+            f"The answer must be {len(asked)} values, as return a, b gives them, not {kind(given)}."
+        )
     return _wrong_type(plain(yours), plain(expected), "The answer")
 
 

@@ -47,8 +47,9 @@ print(served, max(served.preempted.values()))
 ```
 """
 
-STREAM, HIDDEN = 150, (123, 197, 253)
-"""Streams on which the last one in is a bad victim and the smallest one starves."""
+STREAM, HIDDEN = 150, (123, 9, 78)
+"""Streams on which the last one in is a bad victim and the smallest one starves, but no rule that
+spares those which were preempted twice or three times."""
 
 
 def requests(stream: int) -> list[Request]:

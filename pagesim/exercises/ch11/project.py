@@ -51,7 +51,14 @@ The pool does the rest: `pool.get_num_free_blocks()`, `pool.get_cached_block(blo
 with one block, or None), `pool.get_new_blocks(n)`, `pool.touch(blocks)` (one more owner),
 `pool.free_blocks(blocks)` (one owner fewer), `pool.cache_full_blocks(request, table, start, end,
 block_size)` (blocks `start` to `end - 1` of the table). A request has `num_tokens`,
-`num_computed_tokens` and `block_hashes`, one for each full block.
+`num_computed_tokens` and `block_hashes`, one for each full block. The pool refuses to cache a block
+twice: keep for each request how many of its blocks are.
+
+Example, with blocks of 4, an empty pool of 8 blocks (block 0 is never given out), and a request `a`
+with a prompt of 6 tokens: `allocate_slots(a, 6, [], 0, False, 0, False)` returns blocks 1 and 2.
+They are `tables["a"]`, and block 1 is cached. For a request `b` with the same prompt,
+`get_computed_blocks(b)` is block 1 alone, and `allocate_slots(b, 2, [block 1], 0, False, 0, True)`
+returns block 3; `tables["b"]` is then blocks 1 and 3.
 
 `check` plays short scenes, and then three recordings of vLLM 0.33.0, in which your manager must
 give the same blocks as vLLM after every operation.
@@ -207,15 +214,23 @@ def why(case: Case, yours: Any, right: Any) -> str:
     place = next(i for i, pair in enumerate(zip(yours, right, strict=True)) if pair[0] != pair[1])
     op, args = case.args[1][place]
     mine, theirs = yours[place], right[place]
-    what = next(each for each in theirs if mine.get(each) != theirs[each])
+    what = next(each for each in {**theirs, **mine} if mine.get(each) != theirs.get(each))
     told = " ".join(f"{key}={value!r:.60}" for key, value in args.items())
     return (
-        f"Operation {place}, {op} {told}: {what} is {theirs[what]} in vLLM, and {mine.get(what)} "
-        f"with yours. {_RULES.get(what, '')}"
+        f"Operation {place}, {op} {told}: {what} is {theirs.get(what)} in vLLM, and "
+        f"{mine.get(what)} with yours. {_rule(what, mine.get(what), theirs.get(what))}"
     ).strip()
 
 
+def _rule(what: str, mine: Any, theirs: Any) -> str:
+    if what == "returned" and isinstance(mine, dict) and isinstance(theirs, dict):
+        sizes = {len(each.get("blocks") or ()) for each in (mine, theirs)}
+        what = "others" if sizes - {0} and len(sizes) == 1 else what
+    return _RULES.get(what, "")
+
+
 _RULES = {
+    "others": "As many, but others: hits leave the free queue before new blocks are taken.",
     "returned": "Look at what it asks for, and at how many blocks it may use.",
     "free": "The last block of a table is given back first; a hit leaves the queue.",
     "ref": "Each table that a block is in is an owner.",
@@ -268,6 +283,43 @@ EXERCISE = Exercise(
             variant(kv_cache_manager, "min(end, request.num_tokens)", "request.num_tokens"),
             "The tokens of a prompt are known, so its blocks can be cached.",
             "a part of a prompt",
+        ),
+        "takes_before_it_touches": Wrong(
+            variant(
+                variant(kv_cache_manager, "        pool.touch(hits)\n", ""),
+                "        tables[name] = table + new_blocks\n",
+                "        pool.touch(hits)\n        tables[name] = table + new_blocks\n",
+            ),
+            "There is room for both, so the order does not matter.",
+            "a hit is not taken as a new block",
+        ),
+        "reserved_for_the_whole": Wrong(
+            variant(
+                kv_cache_manager,
+                "(request.num_tokens) > free:",
+                "(request.num_tokens) > free - reserved:",
+            ),
+            "What is reserved is not there, whatever is asked.",
+            "the whole of it may use what is reserved",
+        ),
+        "whole_without_watermark": Wrong(
+            variant(
+                kv_cache_manager,
+                "(request.num_tokens) > free:",
+                "(request.num_tokens) > pool.get_num_free_blocks():",
+            ),
+            "The watermark is for blocks that are taken now.",
+            "the whole of it leaves the watermark",
+        ),
+        "longer_than_the_longest": Wrong(
+            variant(kv_cache_manager, "min(num_tokens, max_model_len)", "num_tokens"),
+            "Nobody asks for more than the longest.",
+            "no slots ahead beyond the longest",
+        ),
+        "always_reads": Wrong(
+            variant(kv_cache_manager, " and not request.skip_reading_prefix_cache", ""),
+            "What is cached is read.",
+            "it does not read the cache",
         ),
         "watermark_for_all": Wrong(
             variant(

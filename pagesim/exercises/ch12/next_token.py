@@ -81,7 +81,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         ([0.0, 2.0, 3.0], 3.0, 0, 1.0, "a high temperature"),
         ([0.0, 2.0, 3.0], 0.5, 0, 1.0, "a low temperature"),
         ([1.0, 1.0, 1.5, 1.0], 1.0, 2, 1.0, "top_k"),
-        ([1.0, 1.0], 1.0, 0, 0.5, "exactly top_p"),
+        ([0.0, 0.0], 1.0, 0, 0.5, "exactly top_p"),  # zeros: no way to a half rounds
         ([0.5, 1.0, 0.8, 0.2], 1.0, 0, 0.6, "top_p"),
         ([0.5, 1.0, 0.8, 0.2, 0.2, 0.1], 1.0, 3, 0.7, "top_k and top_p"),
     ]

@@ -19,9 +19,9 @@ _ATTRIBUTES = frozenset(
     ("expected", "getsource", "mistakes", "reference", "__globals__", "__subclasses__")
 )
 _FUNCTIONS = frozenset(("__import__", "eval", "exec", "get", "getsource", "open"))
+_LOOKS = ("backend", "compare", "exercises", "explore", "predict", "record", "score", "xray")
 _HARMLESS = frozenset(
-    ("NoFreeBlocksError", "UsageError", "backend", "compare", "errors", "exercises", "explore")
-    + ("predict", "record", "score", "simulate", "simulation", "workload", "xray")
+    (*_LOOKS, "errors", "NoFreeBlocksError", "UsageError", "simulate", "simulation", "workload")
 )
 """What of `pagesim` and `kernels` answers no exercise by itself."""
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
