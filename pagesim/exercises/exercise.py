@@ -7,11 +7,11 @@ import inspect
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import UsageError
-from pagesim.exercises import source
+from pagesim.exercises import shrink, source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
 from pagesim.exercises.goal import Goal
@@ -26,6 +26,7 @@ from pagesim.exercises.values import (
     shown_apart,
     wrong_type,
 )
+from pagesim.exercises.verdict import Replay as Replay
 from pagesim.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ class Exercise:
     """Where the real thing is: ``file: function`` of vLLM's ``release``."""
     play: Callable[[Case], Timeline] | None = None
     """The run of a case, to be stepped through."""
+    replay: Replay | None = None
+    """The run of an answer, beside which the right one is shown."""
+    valid: Callable[..., bool] | None = None
+    """Whether arguments made smaller are still a case; without it they are shown as they are."""
     same: Callable[[Any, Any], bool] = equal_values
     call: Call = call_plainly
     """How an answer is tried on a case."""
@@ -97,12 +102,23 @@ class Exercise:
         """The typical wrong answers by name."""
         return {name: mistake.function for name, mistake in self.mistakes.items()}
 
-    def check(self, f: Callable[..., Any], *, hidden: bool = False, seed: int = 0) -> Verdict:
-        """Try an answer on one case after the other; the first that it fails ends the check."""
+    def check(
+        self,
+        f: Callable[..., Any],
+        *,
+        hidden: bool = False,
+        seed: int = 0,
+        smallest: bool = False,
+    ) -> Verdict:
+        """Try an answer on one case after the other; the first that it fails ends the check.
+
+        With ``smallest`` a smaller case is then looked for, which takes up to a second.
+        """
         if isinstance(f, source.Cell):
             f = f.load()
         tried, taken = 0, 0.0
-        for case in self.cases(random.Random(seed), hidden):
+        cases = iter(self.cases(random.Random(seed), hidden))
+        for case in cases:
             tried, begun = tried + 1, time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
             taken += time.monotonic() - begun
@@ -110,7 +126,9 @@ class Exercise:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")
             verdict = self.judge(case, answer, tried)
             if verdict is not None:
-                return verdict
+                if smallest and verdict.case is not None:
+                    verdict = shrink.smallest(self, f, verdict, cases)
+                return replace(verdict, function=f)
         return Verdict(self.number, self.title, True, tried)
 
     def assert_right(self, f: Callable[..., Any]) -> None:
@@ -140,6 +158,8 @@ class Exercise:
             why="" if answer.problem else self._why(case, answer.value, expected),
             printed=answer.printed,
             play=self.play,
+            replay=None if answer.problem else self.replay,
+            answer=answer.value,
         )
 
     def told(self, case: Case) -> str:

@@ -31,7 +31,7 @@ class Said(str):
 
 def check(number: str, f: Callable[..., Any]) -> Verdict:
     """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
-    verdict = get(number).check(f)
+    verdict = get(number).check(f, smallest=True)
     if verdict.tried:
         keep(number, tried=True, right=verdict.right)
     return verdict

@@ -12,22 +12,29 @@ from pagesim.timeline.questions import Question, check_text, question_from
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A run's title, the labels of its tokens, and its questions."""
+    """A run's title, the labels of its tokens, its questions, and the step that it opens at."""
 
     title: str | None = None
     tokens: Mapping[int, str] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     sequences: tuple[Name, ...] = ()
     """The sequences of a longer run that this one continues, in the order of their colours."""
+    opens: int | None = None
+    """The step that is shown first; by default the first one with a token in a block."""
 
     def with_changes(
         self,
         title: str | None,
         tokens: Mapping[int, str] | None,
         questions: Iterable[Question] | None,
+        opens: int | None = None,
     ) -> Notes:
         """These notes with the given parts replaced; TypeError for a value of the wrong type."""
         notes = self
+        if opens is not None:
+            if type(opens) is not int:
+                raise TypeError(f"opens must be the number of a step, not {show(opens)}")
+            notes = replace(notes, opens=opens)
         if title is not None:
             notes = replace(notes, title=check_text("title", title))
         if tokens is not None:
@@ -47,7 +54,10 @@ class Notes:
     def piece(self, start: int, stop: int) -> Notes:
         """The notes of the events ``start`` … ``stop - 1`` alone, counted from 0."""
         kept = [question for question in self.questions if start <= question.at < stop]
-        return replace(self, questions=tuple(replace(q, at=q.at - start) for q in kept))
+        asked = tuple(replace(q, at=q.at - start) for q in kept)
+        opens = None if self.opens is None else self.opens - start
+        inside = opens is not None and 0 <= opens <= stop - start
+        return replace(self, questions=asked, opens=opens if inside else None)
 
     def as_dict(self) -> dict[str, Any]:
         """The keys of the file's header; empty ones are omitted."""
@@ -56,15 +66,19 @@ class Notes:
             "tokens": {str(token): label for token, label in self.tokens.items()},
             "questions": [question.as_dict() for question in self.questions],
             "sequences": list(self.sequences),
+            "opens": self.opens,
         }
-        return {key: value for key, value in words.items() if value}
+        return {key: value for key, value in words.items() if value or value == 0}
 
 
 def notes_from(header: Mapping[str, Any]) -> Notes:
     """The notes in a file's header. TypeError, ValueError or KeyError if they are invalid."""
     questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
-    notes = Notes().with_changes(header.get("title"), tokens, questions)
+    opens = header.get("opens")
+    notes = Notes().with_changes(header.get("title"), tokens, questions, opens)
+    if opens is not None and not 0 <= opens <= header["events"]:
+        raise ValueError(f"there is no step {opens} to open at")
     return replace(notes, sequences=tuple(_name(name) for name in header.get("sequences", ())))
 
 

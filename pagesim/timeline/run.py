@@ -135,14 +135,19 @@ class Timeline:
         title: str | None = None,
         tokens: Mapping[int, str] | None = None,
         questions: Iterable[Question] | None = None,
+        opens: int | None = None,
     ) -> Timeline:
-        """Give the run a title, labels for its tokens, or questions; returns the run.
+        """Give the run a title, labels for its tokens, questions, or the step that it opens at.
 
-        The player shows them, and they are saved with the run. TypeError if they are of the wrong
-        type, UsageError for a question about something that does not happen in its step: see
-        ``Question``.
+        The player shows them, and they are saved with the run, which is returned. TypeError if they
+        are of the wrong type, UsageError for a step outside the run, or a question about something
+        that does not happen in its step: see ``Question``.
         """
-        notes = self.notes.with_changes(title, tokens, questions)
+        notes = self.notes.with_changes(title, tokens, questions, opens)
+        if opens is not None and not 0 <= opens <= len(self):
+            raise UsageError(
+                f"the run cannot open at step {opens}: it has the steps 0 to {len(self)}"
+            )
         for question in notes.questions if questions is not None else ():
             question.blocks(self)
         self.notes = notes

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pagesim.exercises import replays
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
@@ -194,5 +195,6 @@ with `watermark=0.0`.)""",
         "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate",
     ),
     play=play,
+    replay=replays.streams,
     call=call,
 )

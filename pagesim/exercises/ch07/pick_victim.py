@@ -174,6 +174,12 @@ def play(case: Case) -> Timeline:
     return run.annotate(title="The last one in is the victim: the first 60 steps")
 
 
+def replay(_: Any, case: Case, yours: list[Any]) -> Timeline | None:
+    served = _replay(case.args[0], yours, recorded=True)
+    run = served.run if served else None
+    return run.annotate(title="With your victims") if run else None
+
+
 EXERCISE = Exercise(
     number="7.3",
     title="A better victim",
@@ -221,6 +227,7 @@ EXERCISE = Exercise(
         "vllm/core/scheduler.py: Scheduler._preempt_by_recompute",
     ),
     play=play,
+    replay=replay,
     call=call,
     seconds=30.0,
 )

@@ -154,10 +154,20 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """The first requests of the stream without a watermark: admitted, thrown out, admitted."""
-    scheduler = new_scheduler(NUM_BLOCKS, block_size=BLOCK_SIZE, max_num_seqs=64)
+    return _begins(case, 0.0).annotate(title="No watermark: the first 60 steps")
+
+
+def replay(_: Any, case: Case, yours: Any) -> Timeline:
+    return _begins(case, yours[0]).annotate(title=f"A watermark of {yours[0]:g}")
+
+
+def _begins(case: Case, watermark: float) -> Timeline:
+    scheduler = new_scheduler(
+        NUM_BLOCKS, block_size=BLOCK_SIZE, watermark=watermark, max_num_seqs=64
+    )
     run = serve(scheduler, requests(*case.args), most=60, recorded=True).run
     assert run is not None
-    return run.annotate(title="No watermark: the first 60 steps")
+    return run
 
 
 def _no_watermark(stream: int) -> tuple[float, str]:
@@ -207,5 +217,6 @@ EXERCISE = Exercise(
         "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate",
     ),
     play=play,
+    replay=replay,
     seconds=30.0,  # the answer may measure
 )

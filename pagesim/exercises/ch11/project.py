@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pagesim.exercises.ch11 import project_cases
+from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
-from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
+from pagesim.replay.v1 import KVCacheManagerPlayer
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
-from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request
 
 STATEMENT = """
 The final project. Write the KV cache manager of today's vLLM, for full attention, on top of its
@@ -119,77 +119,9 @@ def kv_cache_manager(
     ### END SOLUTION
 
 
-class _Theirs:
-    """A student's functions with the methods that a replay calls."""
-
-    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: dict[str, Any]) -> None:
-        watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
-        self.block_pool, self.block_size = pool, config["block_size"]
-        self.tables, self.computed, self.allocate, self.free = make(
-            pool, self.block_size, config["max_model_len"], watermark_blocks
-        )
-        self.evict_blocks, self.reset_prefix_cache = pool.evict_blocks, pool.reset_prefix_cache
-
-    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
-        hits = list(self.computed(request))
-        return KVCacheBlocks((hits,)), len(hits) * self.block_size, 0
-
-    def allocate_slots(
-        self,
-        request: Request,
-        num_new_tokens: int,
-        num_found: int,
-        found: KVCacheBlocks | None,
-        num_lookahead_tokens: int = 0,
-        full_sequence_must_fit: bool = False,
-        reserved_blocks: int = 0,
-        has_scheduled_reqs: bool = True,
-    ) -> KVCacheBlocks | None:
-        hits = list(found.blocks[0]) if found else []
-        new = self.allocate(
-            request,
-            num_new_tokens,
-            hits,
-            num_lookahead_tokens,
-            full_sequence_must_fit,
-            reserved_blocks,
-            has_scheduled_reqs,
-        )
-        return None if new is None else KVCacheBlocks((new,))
-
-    def get_block_ids(self, name: str) -> tuple[list[int]]:
-        table: list[KVCacheBlock] = self.tables.get(name, [])
-        return ([block.block_id for block in table],)
-
-    def get_num_common_prefix_blocks(self, name: str) -> list[int]:
-        return [0]
-
-    def cache_blocks(self, request: Request, num_tokens: int) -> None:
-        """Only asked where nothing is cached."""
-
-    def remove_skipped_blocks(self, name: str, num_tokens: int) -> None:
-        """Only asked where there is no window."""
-
-    @property
-    def usage(self) -> float:
-        return self.block_pool.get_usage()
-
-
-class _TheirPlayer(KVCacheManagerPlayer):
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self.make = make
-
-    def start(self, config: dict[str, Any]) -> None:
-        V1Player.start(self, config)
-        pool = BlockPool(config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
-        theirs: Any = _Theirs(self.make, pool, config)
-        self.subject = self.manager = theirs
-        self.found = type(self.requests)()
-
-
 def call(kv_cache_manager: Callable[..., Any], case: Case) -> Any:
     """What each operation returns, and the state behind it, with the student's manager."""
-    return project_cases.observed(_TheirPlayer(kv_cache_manager), *case.args)
+    return project_cases.observed(TheirPlayer(kv_cache_manager), *case.args)
 
 
 def expected(config: dict[str, Any], ops: list[project_cases.Op]) -> Any:
@@ -247,6 +179,11 @@ def play(case: Case) -> Timeline:
         for op, args in ops:
             getattr(player, f"op_{op}")(**args)
     return run.annotate(title="The same operations, as vLLM does them")
+
+
+def replay(kv_cache_manager: Callable[..., Any], case: Case, yours: Any) -> Timeline:
+    """The operations on the student's manager."""
+    return recorded(kv_cache_manager, *case.args).annotate(title="With your manager")
 
 
 EXERCISE = Exercise(
@@ -344,6 +281,7 @@ EXERCISE = Exercise(
     ),
     release="0.33.0",
     play=play,
+    replay=replay,
     call=call,
     seconds=5.0,
 )

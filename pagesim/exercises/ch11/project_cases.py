@@ -116,6 +116,11 @@ def scenes(size: int) -> Iterator[Case]:
                 *_writes("a", n, [8]),
             ],
         ),
+        (
+            "alone, it may use the watermark",
+            _config(3, n, watermark=0.34),
+            _arrives("a", a[: n + 1], n + 1, has_scheduled_reqs=False),
+        ),
         ("the longest", _config(8, n, max_model_len=n + 1), [*first, *_writes("a", n + 1, [7])]),
         (
             "no slots ahead beyond the longest",

@@ -1,7 +1,7 @@
 // A whole run: its events, and the state at any step.
 
 import { apply } from "./effects.js";
-import { isName, message } from "./read.js";
+import { isCount, isName, message } from "./read.js";
 import { State } from "./state.js";
 
 // Okabe and Ito's palette, and the patterns of its further rounds in squares of 5: colors.py.
@@ -55,8 +55,10 @@ export class Run {
     return [...this.events.keys()].filter((i) => ends(this.events[i]));
   }
 
-  /** The step to open at: the first one that leaves tokens in a block. */
+  /** The step to open at: the one that the file asks for, or the first that leaves tokens in a block. */
   get opening() {
+    const { opens } = this.header;
+    if (isCount(opens)) return Math.min(opens, this.steps);
     const step = this.share.findIndex(([token]) => token > 0);
     return Math.max(step, 0);
   }

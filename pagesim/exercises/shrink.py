@@ -1,0 +1,100 @@
+"""The case that a student sees: of those that the answer fails, the smallest that is found."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pagesim.exercises.case import Case
+from pagesim.exercises.guard import SLOW, attempt
+from pagesim.exercises.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pagesim.exercises.exercise import Exercise
+
+SECONDS = 1.0
+"""So long a smaller case is looked for."""
+GLANCE = 30
+"""A case of this `size` is read at a glance: it is as its author meant it, and is left so."""
+
+
+def smallest(
+    exercise: Exercise, f: Callable[..., Any], found: Verdict, later: Iterable[Case]
+) -> Verdict:
+    """The verdict on the smallest case that is found: a later one of the same kind, or a part.
+
+    Parts are tried where the exercise says which arguments are ``valid``, and where its reference
+    and its oracle agree on them.
+    """
+    until, best = time.monotonic() + SECONDS, found
+
+    def tried(case: Case) -> Verdict | None:
+        answer = attempt(f, case, exercise.call, SECONDS)
+        slow = answer.problem.startswith(SLOW)
+        return None if slow else exercise.judge(case, answer, found.tried)
+
+    def candidates(case: Case) -> Iterator[Case]:
+        """The same case made smaller once, in all ways that the exercise allows."""
+        ways = smaller(case.args) if size(case.args) > GLANCE else ()
+        made = (Case(args, tag=case.tag) for args in ways)
+        return (each for each in made if _is_case(exercise, each))
+
+    assert found.case is not None
+    if found.yours.startswith(SLOW):
+        return found
+    kind, left = found.case.tag, size(found.case.args)
+    for case in (case for case in later if case.tag == kind):
+        if time.monotonic() > until:
+            return best
+        if size(case.args) < left and (verdict := tried(case)) is not None:
+            best, left = verdict, size(case.args)
+    parts = candidates(best.case or found.case) if exercise.valid else iter(())
+    while (part := next(parts, None)) is not None and time.monotonic() < until:
+        if (verdict := tried(part)) is not None:
+            best, parts = verdict, candidates(part)
+    return best
+
+
+def _is_case(exercise: Exercise, case: Case) -> bool:
+    """Whether the arguments can be: the exercise accepts them, and two right answers agree."""
+    try:
+        if exercise.valid is None or not exercise.valid(*case.args):
+            return False
+        right = attempt(exercise.reference, case, exercise.call, SECONDS)
+        return not right.problem and exercise.same(
+            right.value, exercise.expected(*copy.deepcopy(case.args))
+        )
+    except Exception:  # an oracle may refuse what cannot be in any way
+        return False
+
+
+def size(value: Any) -> float:
+    """How much there is to read: items, and digits of their numbers."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        return 1 + sum(map(size, value))
+    if isinstance(value, str):
+        return 1 + len(value)
+    finite = isinstance(value, int | float) and math.isfinite(value)
+    return 1 + math.log2(1 + abs(value)) if finite else 1
+
+
+def smaller(value: Any) -> Iterator[Any]:
+    """The same with items left out of a list, or with one number nearer to 0."""
+    if isinstance(value, list):
+        if len(value) > 2:
+            half = len(value) // 2
+            yield from (value[:half], value[half:])
+        yield from (value[:i] + value[i + 1 :] for i in range(len(value)))
+    if isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            for less in smaller(item):
+                yield type(value)([*value[:i], less, *value[i + 1 :]])
+    elif type(value) is int and value > 0:
+        yield from sorted({value // 2, value - 1})
+    elif type(value) is float and value != round(value):
+        yield float(round(value))
