@@ -13,7 +13,9 @@ MOST_STEPS = 2_000
 
 
 def parted(right: Timeline, yours: Timeline) -> int | None:
-    """The first step at which the two differ; None if none does."""
+    """The first step at which the two differ; None if none does, or if their pools are others."""
+    if (right.at(0).pools, right.at(0).block_size) != (yours.at(0).pools, yours.at(0).block_size):
+        return None
     # If they begin with other free lists, tables and queues alone are compared.
     lists = _seen(right.at(0), lists=True) == _seen(yours.at(0), lists=True)
     both = min(len(right), len(yours))

@@ -45,8 +45,6 @@ def streams(_: Any, case: Case, yours: Any) -> Compared:
     wanted, block_size = case.args
     pool, longest, requests = yours["stream"]
     names = ("max", "paged") if wanted == ROWS else ("oracle", "pow2")
-    one, other = (
-        _simulated(name, pool, longest, requests, block_size, record=True).timeline[:300]
-        for name in names
-    )
+    both = (_simulated(name, pool, longest, requests, block_size, record=True) for name in names)
+    one, other = (simulated.timeline[:300] for simulated in both)
     return compare(one, other, (f"Your stream: {names[0]}", names[1]))
