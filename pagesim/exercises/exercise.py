@@ -63,8 +63,9 @@ class Exercise:
     """The run of a case, to be stepped through."""
     replay: Replay | None = None
     """The run of an answer, beside which the right one is shown."""
-    valid: Callable[..., bool] | None = None
-    """Whether arguments made smaller are still a case; without it they are shown as they are."""
+    case_of: Callable[..., Case | None] | None = None
+    """The case of arguments that were made smaller, or None if they are none; without it a case is
+    shown as it is."""
     same: Callable[[Any, Any], bool] = equal_values
     call: Call = call_plainly
     """How an answer is tried on a case."""

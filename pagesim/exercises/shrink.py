@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pagesim.exercises.case import Case
@@ -26,8 +27,7 @@ def smallest(
 ) -> Verdict:
     """The verdict on the smallest case that is found: a later one of the same kind, or a part.
 
-    Parts are tried where the exercise says which arguments are ``valid``, and where its reference
-    and its oracle agree on them.
+    Parts are tried where the exercise makes cases of them, and its reference and its oracle agree.
     """
     until, best = time.monotonic() + SECONDS, found
 
@@ -39,8 +39,8 @@ def smallest(
     def candidates(case: Case) -> Iterator[Case]:
         """The same case made smaller once, in all ways that the exercise allows."""
         ways = smaller(case.args) if size(case.args) > GLANCE else ()
-        made = (Case(args, tag=case.tag) for args in ways)
-        return (each for each in made if _is_case(exercise, each))
+        made = (_case_of(exercise, args) for args in ways)
+        return (replace(each, tag=case.tag) for each in made if each is not None)
 
     assert found.case is not None
     if found.yours.startswith(SLOW):
@@ -51,24 +51,24 @@ def smallest(
             return best
         if size(case.args) < left and (verdict := tried(case)) is not None:
             best, left = verdict, size(case.args)
-    parts = candidates(best.case or found.case) if exercise.valid else iter(())
+    parts = candidates(best.case or found.case)
     while (part := next(parts, None)) is not None and time.monotonic() < until:
         if (verdict := tried(part)) is not None:
             best, parts = verdict, candidates(part)
     return best
 
 
-def _is_case(exercise: Exercise, case: Case) -> bool:
-    """Whether the arguments can be: the exercise accepts them, and two right answers agree."""
+def _case_of(exercise: Exercise, args: tuple[Any, ...]) -> Case | None:
+    """These arguments as a case, if the exercise takes them and two right answers agree."""
     try:
-        if exercise.valid is None or not exercise.valid(*case.args):
-            return False
+        case = exercise.case_of(*args) if exercise.case_of else None
+        if case is None:
+            return None
         right = attempt(exercise.reference, case, exercise.call, SECONDS)
-        return not right.problem and exercise.same(
-            right.value, exercise.expected(*copy.deepcopy(case.args))
-        )
+        expected = exercise.expected(*copy.deepcopy(args))
+        return None if right.problem or not exercise.same(right.value, expected) else case
     except Exception:  # an oracle may refuse what cannot be in any way
-        return False
+        return None
 
 
 def size(value: Any) -> float:

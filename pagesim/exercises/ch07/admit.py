@@ -174,11 +174,11 @@ def replay(_: Any, case: Case, yours: list[int]) -> Timeline:
     return run.annotate(title="With your answer")
 
 
-def valid(
-    waiting: list[int], free_blocks: int, token_budget: int, seq_budget: int, *sizes: int
-) -> bool:
-    """Each prompt has tokens, and fits the budget by itself."""
-    return 0 < min(waiting) <= max(waiting) <= token_budget and min(seq_budget, sizes[-1]) > 0
+def case_of(*args: Any) -> Case | None:
+    """A case, if each prompt has tokens and fits the budget by itself."""
+    waiting, _, token_budget, seq_budget, _, block_size = args
+    fits = 0 < min(waiting) <= max(waiting) <= token_budget
+    return Case(args) if fits and min(seq_budget, block_size) > 0 else None
 
 
 EXERCISE = Exercise(
@@ -239,5 +239,5 @@ EXERCISE = Exercise(
     ),
     play=play,
     replay=replay,
-    valid=valid,
+    case_of=case_of,
 )

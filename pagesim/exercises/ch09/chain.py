@@ -155,6 +155,10 @@ def play(case: Case) -> Timeline:
     return _story(*case.args).run.annotate(title="Prompts arrive: which blocks are shared?")
 
 
+def case_of(prompts: list[list[int]], block_size: int) -> Case | None:
+    return _case(prompts, block_size, "") if block_size > 0 and all([prompts, *prompts]) else None
+
+
 EXERCISE = Exercise(
     number="9.1",
     title="The hash chain",
@@ -207,4 +211,5 @@ EXERCISE = Exercise(
     ),
     play=play,
     call=call,
+    case_of=case_of,
 )

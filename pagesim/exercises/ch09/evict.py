@@ -128,6 +128,11 @@ def play(case: Case) -> Timeline:
     return story.run.annotate(title="Eviction: the older chain, and its end first")
 
 
+def case_of(cached: list[tuple[int, int, float]]) -> Case | None:
+    ids = {block for block, _, _ in cached}
+    return Case((cached,)) if 0 < len(cached) == len(ids) else None
+
+
 EXERCISE = Exercise(
     number="9.2",
     title="Which block is evicted",
@@ -176,4 +181,5 @@ EXERCISE = Exercise(
         "_maybe_allocate_evicted_block_id",
     ),
     play=play,
+    case_of=case_of,
 )

@@ -127,6 +127,10 @@ def why(case: Case, yours: Any, right: Any) -> str:
     )
 
 
+def case_of(logits: list[float], *others: Any) -> Case | None:
+    return _case(logits, *others, tag="") if logits and others[0] > 0 and others[2] > 0 else None
+
+
 EXERCISE = Exercise(
     number="12.4",
     title="A draw that no batch can change",
@@ -182,4 +186,5 @@ EXERCISE = Exercise(
         "vllm/model_executor/layers/sampler.py: _apply_top_k_top_p",
         "vllm/model_executor/layers/sampler.py: Sampler.forward",
     ),
+    case_of=case_of,
 )
