@@ -211,3 +211,13 @@ def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) 
     text = "\n".join([*lines[:2], line, *lines[3:]])
     run = "const run = await begin(given.data); return [run.steps, run.problem];"
     assert node(run, text) == [1, said]
+
+
+@pytest.mark.parametrize(
+    ("opens", "step"), [(None, 1), (0, 0), (3, 3), (99, 8), (-1, 1), (1.5, 1), ("2", 1), ([], 1)]
+)
+def test_a_run_opens_where_its_file_says(node: Any, opens: Any, step: int) -> None:
+    head, events = samples.sharing()
+    assert len(events) >= 8
+    text = samples.text_of(head if opens is None else {**head, "opens": opens}, events[:8])
+    assert node("return (await begin(given.data)).opening;", text) == step

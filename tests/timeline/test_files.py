@@ -119,7 +119,9 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     run = recorded("manager-naive", 2, 10)
     asked = [at for at in run.find(kind="take") if at > 0][:2]
     questions = [Question(at, "which?", "taken", "because", "first") for at in (0, *asked)]
-    run.annotate(title="<b>π", tokens={1: "cat", -2: "</script>"}, questions=questions)
+    run.annotate(
+        title="<b>π", tokens={1: "cat", -2: "</script>"}, questions=questions, opens=asked[0] + 1
+    )
     run.save(tmp_path / "x.jsonl.gz")
     loaded = pagesim.load(tmp_path / "x.jsonl.gz")
     assert_equal(loaded, run)
@@ -128,6 +130,8 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     notes = pagesim.load(tmp_path / "piece.jsonl").notes
     assert notes.questions == (Question(0, "which?", "taken", "because", "first"),)
     assert (notes.title, notes.tokens) == ("<b>π", {1: "cat", -2: "</script>"})
+    assert (run.notes.opens, notes.opens) == (asked[0] + 1, 1)
+    assert run[asked[0] + 2 :].notes.opens is None is run[: asked[0]].notes.opens
 
 
 @pytest.mark.parametrize(
@@ -140,6 +144,7 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
             {"questions": [Question(0, "?", "stolen")]},
             {"questions": [Question(0, "?", which="2")]},
         ),
+        *({"opens": -1}, {"opens": 10_000}, {"opens": "3"}, {"opens": True}, {"opens": 1.0}),
         *({"questions": [Question(0, "?", 7)]}, {"questions": [Question(0, "?", which=["all"])]}),
     ],
 )
@@ -148,6 +153,16 @@ def test_what_an_author_cannot_add(wrong: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         run.annotate(**wrong)
     assert run.notes == recorded("manager-naive", 2, 10).notes
+
+
+@pytest.mark.parametrize("opens", [-1, 100, "1", 1.0, True, [1]])
+def test_a_file_cannot_open_outside_of_its_run(opens: Any, tmp_path: Path) -> None:
+    recorded("manager-naive", 2, 10).save(tmp_path / "x.jsonl")
+    head, rest = (tmp_path / "x.jsonl").read_text().split("\n", 1)
+    pagesim.load(tmp_path / "x.jsonl")
+    (tmp_path / "x.jsonl").write_text(f'{{"opens": {json.dumps(opens)}, {head[1:]}\n{rest}')
+    with pytest.raises(pagesim.TimelineError):
+        pagesim.load(tmp_path / "x.jsonl")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pagesim.errors import UsageError
 from pagesim.exercises.ch07.serving import add, new_scheduler
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
@@ -169,8 +170,9 @@ def replay(_: Any, case: Case, yours: list[int]) -> Timeline:
     with record(scheduler) as run:
         for number, length in enumerate(waiting):
             add(scheduler, number, length)
-        if yours:
-            scheduler.schedule()
+        admitted = [int(meta.request_id) for meta in scheduler.schedule()[0]] if yours else []
+    if admitted != yours:
+        raise UsageError(f"there are no blocks for all of {yours}")
     return run.annotate(title="With your answer")
 
 

@@ -91,12 +91,6 @@ def play(case: Case) -> Timeline:
     return story.run.annotate(title=title)
 
 
-def case_of(i: int, size: int, block_size: int, num_tokens: int) -> Case | None:
-    if min(size, block_size, num_tokens) < 1:
-        return None
-    return Case((i, size, block_size, num_tokens))
-
-
 EXERCISE = Exercise(
     number="8.3",
     title="The pages of a partition",
@@ -151,5 +145,4 @@ EXERCISE = Exercise(
         "vllm/attention/ops/paged_attn.py: _PARTITION_SIZE",
     ),
     play=play,
-    case_of=case_of,
 )

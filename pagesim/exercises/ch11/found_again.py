@@ -127,14 +127,6 @@ def play(case: Case) -> Timeline:
     return run.annotate(title=f"Preempted: it finds {count(found, 'token')} again")
 
 
-def case_of(*args: int) -> Case | None:
-    num_tokens, num_computed, num_free, num_taken, block_size = args
-    if not (block_size > 0 and 0 < num_computed <= num_tokens):
-        return None
-    taken = num_taken <= num_free - (-num_computed // block_size)
-    return _case(*args, tag="") if taken else None
-
-
 EXERCISE = Exercise(
     number="11.3",
     title="Preempted, and found again",
@@ -185,5 +177,4 @@ EXERCISE = Exercise(
     ),
     release="0.33.0",
     play=play,
-    case_of=case_of,
 )

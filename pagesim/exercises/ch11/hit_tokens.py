@@ -116,12 +116,6 @@ def play(case: Case) -> Timeline:
     return run.annotate(title=f"It finds {count(found, 'token')} of its {num_tokens}")
 
 
-def case_of(num_tokens: int, cached: list[bool], block_size: int) -> Case | None:
-    """A case; a prompt has as many marks as full blocks."""
-    fits = block_size > 0 and num_tokens > 0 and len(cached) == num_tokens // block_size
-    return _case(num_tokens, cached, block_size) if fits else None
-
-
 EXERCISE = Exercise(
     number="11.2",
     title="How much a hit gives",
@@ -167,5 +161,4 @@ EXERCISE = Exercise(
     ),
     release="0.33.0",
     play=play,
-    case_of=case_of,
 )

@@ -97,7 +97,7 @@ class _Told(Theirs):
 
     def __init__(self, make: Callable[..., Any], pool: _ToldPool, config: dict[str, Any]) -> None:
         super().__init__(make, pool, config)
-        self.told, self.journal = pool, pool.journal
+        self.told, self.journal, self.longest = pool, pool.journal, config["max_model_len"]
         self.give_back = self.__dict__.pop("free")
         self._num_slots: dict[Name, int] = {}
 
@@ -119,7 +119,7 @@ class _Told(Theirs):
         self.told.begins = None
         if new is not None:
             table = self.tables[name]
-            end = min(start + num_new_tokens, len(table) * self.block_size)
+            end = min(start + num_new_tokens, len(table) * self.block_size, self.longest)
             self._num_slots[name] = max(end, self._num_slots.get(name, 0))
             grown = len(table) - before
             tell_written(self.journal, request, table, self.block_size, start, end, grown)
