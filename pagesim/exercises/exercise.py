@@ -14,7 +14,6 @@ from pagesim.errors import UsageError
 from pagesim.exercises import shrink, source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
-from pagesim.exercises.goal import Goal
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN
 from pagesim.exercises.values import (
@@ -184,8 +183,8 @@ class Exercise:
         prefix = "There is a NaN in the answer. " if nan else ""
         if said := wrong_type(yours, expected):
             return said
-        if len(shown(yours)) == SHOWN and not isinstance(expected, Goal):
-            prefix += f"{difference(yours, expected)} "
+        if len(shown(yours)) == SHOWN:
+            prefix += f"{difference(yours, expected)} ".lstrip()
         try:
             return prefix + self.why(case, yours, expected)
         except UsageError as error:  # an impossible story, an invalid layout

@@ -125,7 +125,12 @@ def has_nan(value: Any) -> bool:
 
 
 def difference(yours: Any, expected: Any) -> str:
-    """Where two lists differ first, in one sentence: for those too long to be read."""
+    """Where two lists differ first, in one sentence: for those too long to be read.
+
+    Nothing where a `Goal` is asked for: what it is like is not what it is.
+    """
+    if isinstance(expected, Goal):
+        return ""
     a, b, place = plain(yours), plain(expected), ""
     while isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):
