@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ import kernels  # before triton: it decides how triton is imported
 import pagesim
 from pagesim import exercises
 from pagesim.exercises.beside import parted
+from pagesim.exercises.ch11.project_run import recorded
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.source import variant
 from pagesim.exercises.verdict import Verdict
+from pagesim.timeline.display import still_picture
 
 PAIRED = [exercise for exercise in exercises.all() if exercise.replay]
 ADMIT, PROJECT = exercises.get("7.1"), exercises.get("11.5")
@@ -36,6 +39,49 @@ def test_where_two_runs_part() -> None:
     assert parted(run, story("a", "b", "e")) == 2
     assert parted(run, story("a", "b c d")) == 3 == parted(story("a", "b c d"), run)
     assert parted(run, pagesim.Story(gpu_blocks=7, block_size=2).run) is None, "another pool"
+
+
+def test_what_is_scheduled_and_what_is_free_counts() -> None:
+    from pagesim.exercises.ch07.serving import add, new_scheduler
+
+    runs = []
+    for tokens in (3, 4):
+        scheduler = new_scheduler(4)
+        with pagesim.record(scheduler) as run:
+            add(scheduler, 0, tokens)
+            scheduler.schedule()
+        runs.append(run)
+    assert runs[0][-1].kind == "schedule" and parted(*runs) == len(runs[0])
+
+    wrong: Any = variant(PROJECT.reference, "[])[::-1])", "[]))")
+    assert PROJECT.play is not None
+    case = list(PROJECT.cases(random.Random(1), True))[-1]
+    right, yours = PROJECT.play(case), recorded(wrong, *case.args)
+    step = parted(right, yours)
+    assert step is not None and right.at(step).tables == yours.at(step).tables
+    assert right.at(step).lists != yours.at(step).lists
+
+
+def test_an_answer_with_a_problem_or_a_replay_that_meddles() -> None:
+    def meddles(waiting: list[int], *args: int) -> list[int]:
+        waiting.append(1)
+        return []
+
+    verdict = ADMIT.check(meddles)
+    assert "changed its argument" in verdict.yours and verdict.pair is None
+
+    def spoils(_: Any, case: Any, yours: Any) -> None:
+        case.args[0].clear()
+
+    verdict = replace(ADMIT, replay=spoils).check(lambda *args: ["?"])
+    assert verdict.case is not None and verdict.pair is None and verdict.case.args[0]
+
+
+def test_the_still_picture_is_of_the_step_that_is_opened() -> None:
+    verdict = ADMIT.check(ADMIT.wrong["overtaking"])
+    assert verdict.run is not None and len(verdict.run) > 1
+    pictures = {still_picture(verdict.run.annotate(opens=step)) for step in (1, len(verdict.run))}
+    assert len(pictures) == 2
 
 
 def test_enough_exercises_show_the_answer_itself() -> None:
@@ -104,14 +150,16 @@ def test_a_problem_is_not_played() -> None:
 
 
 def test_the_students_manager_is_told_of_as_vllms_is() -> None:
-    from pagesim.exercises.ch11.project_run import recorded
-
     assert PROJECT.play is not None
     for hidden in (False, True):
         for case in PROJECT.cases(random.Random(1), hidden):
             vllm, theirs = PROJECT.play(case), recorded(PROJECT.reference, *case.args)
             assert len(vllm) == len(theirs) and parted(vllm, theirs) is None
-            assert [e.tokens for e in vllm] == [e.tokens for e in theirs]
+            for one, other in zip(vllm, theirs, strict=True):
+                assert (one.tokens, one.opened, one.closed) == (
+                    *(other.tokens, other.opened, other.closed),
+                )
+                assert sorted(map(str, one.effects)) == sorted(map(str, other.effects))
 
 
 def test_a_wrong_manager_parts_at_its_operation() -> None:

@@ -131,6 +131,9 @@ def test_what_the_author_adds_is_kept(tmp_path: Path) -> None:
     assert notes.questions == (Question(0, "which?", "taken", "because", "first"),)
     assert (notes.title, notes.tokens) == ("<b>π", {1: "cat", -2: "</script>"})
     assert (run.notes.opens, notes.opens) == (asked[0] + 1, 1)
+    run.annotate(opens=0).save(tmp_path / "x.jsonl")
+    assert pagesim.load(tmp_path / "x.jsonl").notes.opens == 0
+    run.annotate(opens=asked[0] + 1)
     assert run[asked[0] + 2 :].notes.opens is None is run[: asked[0]].notes.opens
 
 

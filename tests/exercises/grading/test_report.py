@@ -135,6 +135,10 @@ EVICT = "def evict(cached):\n    evictor = {}()\n    return evictor.evict()[0]\n
             "calls pagesim.v0.evictor.LRUEvictor",
         ),
         (f"import pagesim\n{EVICT.format('pagesim.Story')}", "calls pagesim.Story"),
+        (
+            f"import pagesim.v0.evictor\n{EVICT.format('pagesim.v0.evictor.LRUEvictor')}",
+            "calls pagesim.v0.evictor.LRUEvictor",
+        ),
         (f"import pagesim.v1 as new\n{EVICT.format('new.Request')}", "calls pagesim.v1.Request"),
         (
             "def slots(*args):\n    from pagesim import cache\n    return cache.slots_of(*args)",
