@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import UsageError
-from pagesim.exercises import shrink, source
+from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
 from pagesim.exercises.case import Wrong as Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
@@ -63,8 +63,8 @@ class Exercise:
     replay: Replay | None = None
     """The run of an answer, beside which the right one is shown."""
     case_of: Callable[..., Case | None] | None = None
-    """The case of arguments that were made smaller, or None if they are none; without it a case is
-    shown as it is."""
+    """The case of arguments that were made smaller, or None if they make none; where it is missing,
+    a case is shown as it is."""
     same: Callable[[Any, Any], bool] = equal_values
     call: Call = call_plainly
     """How an answer is tried on a case."""
@@ -102,23 +102,12 @@ class Exercise:
         """The typical wrong answers by name."""
         return {name: mistake.function for name, mistake in self.mistakes.items()}
 
-    def check(
-        self,
-        f: Callable[..., Any],
-        *,
-        hidden: bool = False,
-        seed: int = 0,
-        smallest: bool = False,
-    ) -> Verdict:
-        """Try an answer on one case after the other; the first that it fails ends the check.
-
-        With ``smallest`` a smaller case is then looked for, which takes up to a second.
-        """
+    def check(self, f: Callable[..., Any], *, hidden: bool = False, seed: int = 0) -> Verdict:
+        """Try an answer on one case after the other; the first that it fails ends the check."""
         if isinstance(f, source.Cell):
             f = f.load()
         tried, taken = 0, 0.0
-        cases = iter(self.cases(random.Random(seed), hidden))
-        for case in cases:
+        for case in self.cases(random.Random(seed), hidden):
             tried, begun = tried + 1, time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
             taken += time.monotonic() - begun
@@ -126,8 +115,6 @@ class Exercise:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")
             verdict = self.judge(case, answer, tried)
             if verdict is not None:
-                if smallest and verdict.case is not None:
-                    verdict = shrink.smallest(self, f, verdict, cases)
                 return replace(verdict, function=f)
         return Verdict(self.number, self.title, True, tried)
 

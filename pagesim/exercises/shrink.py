@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 import math
+import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 from pagesim.exercises.case import Case
+from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import SLOW, attempt
 from pagesim.exercises.verdict import Verdict
-
-if TYPE_CHECKING:
-    from pagesim.exercises.exercise import Exercise
 
 SECONDS = 1.0
 """So long a smaller case is looked for."""
@@ -22,13 +22,14 @@ GLANCE = 30
 """A case of this `size` is read at a glance: it is as its author meant it, and is left so."""
 
 
-def smallest(
-    exercise: Exercise, f: Callable[..., Any], found: Verdict, later: Iterable[Case]
-) -> Verdict:
-    """The verdict on the smallest case that is found: a later one of the same kind, or a part.
+def smallest(exercise: Exercise, f: Callable[..., Any], found: Verdict) -> Verdict:
+    """The verdict of a check, on the smallest case that is found.
 
-    Parts are tried where the exercise makes cases of them, and its reference and its oracle agree.
+    That is a later one of its kind, or a part of one. Parts are tried where the exercise makes
+    cases of them, and its reference and its oracle agree.
     """
+    if found.case is None or found.yours.startswith(SLOW):
+        return found
     until, best = time.monotonic() + SECONDS, found
 
     def tried(case: Case) -> Verdict | None:
@@ -42,20 +43,17 @@ def smallest(
         made = (_case_of(exercise, args) for args in ways)
         return (replace(each, tag=case.tag) for each in made if each is not None)
 
-    assert found.case is not None
-    if found.yours.startswith(SLOW):
-        return found
     kind, left = found.case.tag, size(found.case.args)
-    for case in (case for case in later if case.tag == kind):
+    for case in islice(exercise.cases(random.Random(0), False), found.tried, None):
         if time.monotonic() > until:
-            return best
-        if size(case.args) < left and (verdict := tried(case)) is not None:
+            break
+        if case.tag == kind and size(case.args) < left and (verdict := tried(case)) is not None:
             best, left = verdict, size(case.args)
     parts = candidates(best.case or found.case)
     while (part := next(parts, None)) is not None and time.monotonic() < until:
         if (verdict := tried(part)) is not None:
             best, parts = verdict, candidates(part)
-    return best
+    return replace(best, function=f)
 
 
 def _case_of(exercise: Exercise, args: tuple[Any, ...]) -> Case | None:

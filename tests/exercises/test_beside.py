@@ -18,13 +18,14 @@ from pagesim.exercises.guard import Answer
 from pagesim.exercises.source import variant
 from pagesim.exercises.verdict import Verdict
 from pagesim.timeline.display import still_picture
+from tests.exercises.test_shrink import smallest_of
 
 PAIRED = [exercise for exercise in exercises.all() if exercise.replay]
 ADMIT, PROJECT = exercises.get("7.1"), exercises.get("11.5")
 
 
 def wrong_verdicts(exercise: Exercise) -> list[Verdict]:
-    return [exercise.check(wrong, smallest=True) for wrong in exercise.wrong.values()]
+    return [smallest_of(exercise, wrong) for wrong in exercise.wrong.values()]
 
 
 def test_where_two_runs_part() -> None:
@@ -127,7 +128,7 @@ def header_text(run: pagesim.Timeline) -> str:
 
 def test_the_learners_admissions_are_played() -> None:
     """7.1: the wrong answer passes over the prompt that must wait."""
-    verdict = ADMIT.check(ADMIT.wrong["overtaking"], smallest=True)
+    verdict = smallest_of(ADMIT, ADMIT.wrong["overtaking"])
     assert verdict.pair is not None and verdict.case is not None
     right, yours = verdict.pair.runs
     expected = ADMIT.expected(*verdict.case.args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,15 @@ from pagesim.exercises import shrink
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.shrink import GLANCE, size, smaller
+from pagesim.exercises.verdict import Verdict
 
 ADMIT = exercises.get("7.1")
 SHRINKING = [exercise for exercise in exercises.all() if exercise.case_of]
+
+
+def smallest_of(exercise: Exercise, f: Callable[..., Any]) -> Verdict:
+    """What a student sees."""
+    return shrink.smallest(exercise, f, exercise.check(f))
 
 
 def one_more_behind_the_first(*args: Any) -> Any:
@@ -28,7 +35,7 @@ def one_more_behind_the_first(*args: Any) -> Any:
 
 def test_two_prompts_are_shown_in_place_of_five() -> None:
     first = ADMIT.check(one_more_behind_the_first)
-    shown = ADMIT.check(one_more_behind_the_first, smallest=True)
+    shown = smallest_of(ADMIT, one_more_behind_the_first)
     assert first.case is not None and shown.case is not None
     assert len(shown.case.args[0]) == 2 <= len(first.case.args[0])
     assert size(shown.case.args) <= GLANCE < size(first.case.args)
@@ -45,7 +52,7 @@ def test_a_later_case_of_the_same_kind_may_be_smaller() -> None:
     def wrong(*args: Any) -> Any:
         return exercise.reference(*args) if size(args) < 60 else "?"
 
-    first, shown = exercise.check(wrong), exercise.check(wrong, smallest=True)
+    first, shown = exercise.check(wrong), smallest_of(exercise, wrong)
     assert first.case is not None and shown.case is not None
     cases = list(exercise.cases(random.Random(0), False))
     later = cases[cases.index(first.case) :]
@@ -56,7 +63,7 @@ def test_a_later_case_of_the_same_kind_may_be_smaller() -> None:
 
 def test_what_is_read_at_a_glance_is_left_as_it_is() -> None:
     for name, wrong in ADMIT.wrong.items():
-        first, shown = ADMIT.check(wrong), ADMIT.check(wrong, smallest=True)
+        first, shown = ADMIT.check(wrong), smallest_of(ADMIT, wrong)
         assert first.case is not None and shown.case is not None
         if size(first.case.args) <= GLANCE:
             assert shown.case == first.case, name
@@ -73,7 +80,7 @@ def test_a_part_of_a_case_is_a_case(exercise: Exercise) -> None:
 
         if size(case.args) <= GLANCE or seen == 3:
             continue
-        verdict = exercise.check(late, smallest=True)
+        verdict = smallest_of(exercise, late)
         assert verdict.case is not None and verdict.case.tag
         assert exercise.judge(verdict.case, _right(exercise, verdict.case)) is None
         seen += 1
@@ -95,7 +102,7 @@ def test_an_answer_that_hangs_is_not_tried_again_and_again() -> None:
             time.sleep(0.01)
         return ADMIT.reference(*args)
 
-    verdict = ADMIT.check(hangs, smallest=True)
+    verdict = smallest_of(ADMIT, hangs)
     assert verdict.yours.startswith("No answer after")
     assert sum(each > GLANCE for each in calls) == 1
 
@@ -111,7 +118,7 @@ def test_a_case_on_which_it_hangs_does_not_stand_for_a_wrong_answer() -> None:
             time.sleep(0.01)
         return ["wrong"]
 
-    verdict = ADMIT.check(hangs_on_parts, smallest=True)
+    verdict = smallest_of(ADMIT, hangs_on_parts)
     assert verdict.case is not None and verdict.case.args == first[0]
     assert verdict.yours == "['wrong']"
 

@@ -250,7 +250,7 @@ EXERCISE = Exercise(
         ),
         "longer_than_the_longest": Wrong(
             variant(kv_cache_manager, "min(num_tokens, max_model_len)", "num_tokens"),
-            "Nobody asks for more than the longest.",
+            "No step asks for more than the longest.",
             "no slots ahead beyond the longest",
         ),
         "always_reads": Wrong(
