@@ -25,6 +25,7 @@ from pagesim.exercises.values import (
     shown_apart,
     wrong_type,
 )
+from pagesim.exercises.verdict import Replay as Replay
 from pagesim.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class Exercise:
     """Where the real thing is: ``file: function`` of vLLM's ``release``."""
     play: Callable[[Case], Timeline] | None = None
     """The run of a case, to be stepped through."""
+    replay: Replay | None = None
+    """The run of an answer, beside which the right one is shown."""
+    case_of: Callable[..., Case | None] | None = None
+    """The case of arguments that were made smaller, or None if they make none; where it is missing,
+    a case is shown as it is."""
     same: Callable[[Any, Any], bool] = equal_values
     call: Call = call_plainly
     """How an answer is tried on a case."""
@@ -110,7 +116,7 @@ class Exercise:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")
             verdict = self.judge(case, answer, tried)
             if verdict is not None:
-                return verdict
+                return replace(verdict, function=f)
         return Verdict(self.number, self.title, True, tried)
 
     def assert_right(self, f: Callable[..., Any]) -> None:
@@ -140,6 +146,8 @@ class Exercise:
             why="" if answer.problem else self._why(case, answer.value, expected),
             printed=answer.printed,
             play=self.play,
+            replay=None if answer.problem else self.replay,
+            answer=answer.value,
         )
 
     def told(self, case: Case) -> str:

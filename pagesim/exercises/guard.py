@@ -21,6 +21,8 @@ from pagesim.exercises.values import is_data, plain, shown
 Call = Callable[[Callable[..., Any], Case], Any]
 
 MAX_PRINTED = 2000
+SLOW = "No answer after"
+"""How the sentence begins that says so."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def attempt(
     except KeyboardInterrupt:
         raise
     except TooSlow:
-        problem = f"No answer after {seconds:g} s: is there a loop that never ends?"
+        problem = f"{SLOW} {seconds:g} s: is there a loop that never ends?"
     except BaseException as error:  # also SystemExit
         problem = named(error, function)
     return Answer(value, problem, printed.text)

@@ -10,6 +10,7 @@ from typing import Any
 from pagesim.exercises.entry import Entry, entries, keep
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.registry import exercises, get
+from pagesim.exercises.shrink import smallest
 from pagesim.exercises.verdict import Verdict
 from pagesim.lesson import progress_file
 
@@ -31,10 +32,11 @@ class Said(str):
 
 def check(number: str, f: Callable[..., Any]) -> Verdict:
     """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
-    verdict = get(number).check(f)
+    exercise = get(number)
+    verdict = exercise.check(f)
     if verdict.tried:
         keep(number, tried=True, right=verdict.right)
-    return verdict
+    return verdict if verdict else smallest(exercise, f, verdict)
 
 
 def hint(number: str) -> Said:

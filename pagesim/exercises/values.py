@@ -86,6 +86,12 @@ def _fits(yours: Any, expected: Any) -> bool:
 
 def wrong_type(yours: Any, expected: Any) -> str:
     """One sentence if the answer is not of the kind that was asked for, else nothing."""
+    asked = expected.like if isinstance(expected, Goal) else expected
+    given = plain(yours)
+    if isinstance(asked, tuple) and not isinstance(given, list) and given is not None:
+        return (
+            f"The answer must be {len(asked)} values, as return a, b gives them, not {kind(given)}."
+        )
     return _wrong_type(plain(yours), plain(expected), "The answer")
 
 
@@ -120,7 +126,12 @@ def has_nan(value: Any) -> bool:
 
 
 def difference(yours: Any, expected: Any) -> str:
-    """Where two lists differ first, in one sentence: for those too long to be read."""
+    """Where two lists differ first, in one sentence: for those too long to be read.
+
+    Nothing where a `Goal` is asked for: what it is like is not what it is.
+    """
+    if isinstance(expected, Goal):
+        return ""
     a, b, place = plain(yours), plain(expected), ""
     while isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pagesim.exercises.beside import beside, opened
 from pagesim.exercises.case import Case
+from pagesim.exercises.guard import attempt
 
 if TYPE_CHECKING:
+    from pagesim.timeline.pair import Compared
     from pagesim.timeline.run import Timeline
+
+Replay = Callable[[Any, Case, Any], "Timeline | Compared | None"]
+"""``(function, case, answer)`` → the run of an answer, or a pair that says it all by itself."""
 
 # Of Okabe and Ito's colours, as everything in the player.
 RIGHT, WRONG, BLANK = "#009E73", "#D55E00", ("currentColor", "·")
@@ -40,6 +47,9 @@ class Verdict:
     why: str = ""
     printed: str = ""
     play: Callable[[Case], Timeline] | None = field(default=None, compare=False)
+    replay: Replay | None = field(default=None, compare=False)
+    function: Callable[..., Any] | None = field(default=None, compare=False)
+    answer: Any = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         return self.right
@@ -50,7 +60,18 @@ class Verdict:
         if self.play is None or self.case is None:
             return None
         run = self.play(self.case)
-        return run if run.notes.title else run.annotate(title=f"{self.title}, as vLLM does it")
+        run = run if run.notes.title else run.annotate(title=f"{self.title}, as vLLM does it")
+        return opened(run)
+
+    @functools.cached_property
+    def pair(self) -> Compared | None:
+        """That run and the one of the answer on one page; None if the answer cannot be played."""
+        right, replay = self.run, self.replay
+        if right is None or replay is None:
+            return None
+        case = Case(copy.deepcopy(self.case.args) if self.case else ())
+        shown = attempt(lambda: replay(self.function, case, self.answer), Case(()), seconds=5.0)
+        return None if shown.problem or shown.value is None else beside(right, shown.value)
 
     @property
     def headline(self) -> str:
@@ -68,7 +89,8 @@ class Verdict:
             if text and self.case is not None:
                 lines.append(f"  {label + ':':10}" + text.replace("\n", "\n" + 12 * " "))
         if self.run is not None:
-            lines.append('  step through it in a notebook, or: .run.to_html("run.html")')
+            name = "run" if self.pair is None else "pair"
+            lines.append(f'  step through it in a notebook, or: .{name}.to_html("run.html")')
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -86,7 +108,8 @@ class Verdict:
             f'<div class="pagesim-verdict" data-right="{str(self.right).lower()}" '
             f'style="border-left:6px solid {color};padding:4px 12px">{inside}</div>'
         )
-        return said + (self.run._repr_html_() if self.run is not None else "")
+        shown = self.pair or self.run
+        return said + (shown._repr_html_() if shown is not None else "")
 
 
 def _line(label: str, text: str) -> str:

@@ -46,14 +46,15 @@ def packed_for_player(run: Timeline, title: str | None, **extras: Any) -> tuple[
 
 
 def still_picture(run: Timeline) -> str:
-    """The last step that the player shows and in which a sequence holds a block, as SVG."""
+    """The step that the run opens at, or the last one in which a sequence holds a block, as SVG."""
     from pagesim.player.static_svg import static_svg
 
     shown = run[:MAX_EVENTS]
     head = header(shown) | {"sequences": run.sequences}
     # Only the last steps are searched: going further back takes too long.
     last = range(len(shown), max(len(shown) - 100, 0), -1)
-    step = next((at for at in last if shown.at(at).tables), len(shown))
+    busy = (at for at in last if shown.at(at).tables)
+    step = next(busy, len(shown)) if shown.notes.opens is None else shown.notes.opens
     caption = shown[step - 1].caption if step else "Nothing has happened yet."
     return static_svg(head, state_as_dict(shown.at(step)), caption)
 

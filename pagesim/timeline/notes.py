@@ -77,7 +77,10 @@ def notes_from(header: Mapping[str, Any]) -> Notes:
     """The notes in a file's header. TypeError, ValueError or KeyError if they are invalid."""
     questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
-    notes = Notes().with_changes(header.get("title"), tokens, questions, header.get("opens"))
+    opens = header.get("opens")
+    notes = Notes().with_changes(header.get("title"), tokens, questions, opens)
+    if opens is not None and opens > header["events"]:
+        raise ValueError(f"there is no step {opens} to open at")
     return replace(notes, sequences=tuple(_name(name) for name in header.get("sequences", ())))
 
 

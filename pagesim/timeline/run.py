@@ -137,7 +137,7 @@ class Timeline:
         questions: Iterable[Question] | None = None,
         opens: int | None = None,
     ) -> Timeline:
-        """Give the run a title, labels for its tokens, or questions; returns the run.
+        """Give the run a title, labels for its tokens, questions, or the step that it opens at.
 
         ``opens`` is the step at which the player opens: the state is ``run.at(opens)``. Without it
         that is the first one in which a block holds tokens, but none after the first question.

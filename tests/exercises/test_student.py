@@ -39,6 +39,17 @@ def test_a_check_is_kept_and_right_stays_right() -> None:
     assert os.listdir() == [progress_file.NAME], "nothing else is left"
 
 
+def test_a_student_sees_the_smallest_case() -> None:
+    exercise = exercises.get("7.1")
+
+    def wrong(*args: Any) -> Any:
+        return ["?"] if len(args[0]) > 3 else exercise.reference(*args)
+
+    shown, first = exercises.check("7.1", wrong), exercise.check(wrong)
+    assert shown.case is not None and first.case is not None
+    assert len(shown.case.args[0]) == 4 < len(first.case.args[0])
+
+
 def test_what_is_not_written_is_no_try() -> None:
     def blank(*_: object) -> None:
         raise NotImplementedError()

@@ -138,3 +138,34 @@ def test_every_case_can_be_played(exercise: Exercise, hidden: bool) -> None:
     cases = list(exercise.cases(random.Random(2), hidden))
     for case in random.Random(0).sample(cases, min(len(cases), 25)):
         assert len(exercise.play(case)) > 0, case
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "said"),
+    [
+        ("7.2", lambda stream: (0.05, "Recompute"), "'ignored', not 'Recompute'"),
+        ("7.2", lambda stream: 0.05, "2 values, as return a, b gives them, not a float"),
+        ("7.4", lambda *args: 1.0, "3 values, as return a, b gives them, not a float"),
+        ("10.3", lambda *args: 4, "3 values"),
+    ],
+)
+def test_what_a_pair_lacks_is_named(number: str, answer: Any, said: str) -> None:
+    assert said in exercises.get(number).check(answer).why
+
+
+def test_a_goal_has_no_element_to_differ_from() -> None:
+    """Its `like` says of what kind an answer is, and not what it is."""
+    log = exercises.get("10.4")
+    log_of_a_gpu = log.reference()
+    verdict = log.check(lambda: (*log_of_a_gpu[:2], 1, 2))
+    assert verdict.why.startswith("With this model") and "Yours are 1 to 2" in verdict.why
+
+
+def test_both_numbers_of_a_hint_are_right() -> None:
+    def pick(limit: int) -> Any:
+        return lambda running: min(
+            range(len(running)), key=lambda place: (running[place][2] >= limit, running[place][0])
+        )
+
+    for limit in (2, 3):
+        exercises.get("7.3").assert_right(pick(limit))

@@ -36,7 +36,7 @@ def test_a_wrong_answer_in_a_terminal() -> None:
         "  expected: [1]\n"
         "  why:      Token 0 is in logical block 0 at offset 0; the table says that this is "
         "physical block 1, so its slot is 1 * 1 + 0 = 1.\n"
-        '  step through it in a notebook, or: .run.to_html("run.html")'
+        '  step through it in a notebook, or: .pair.to_html("run.html")'
     )
 
 

@@ -26,6 +26,7 @@ SMALL: dict[str, Any] = {
     "events": 0,
     "title": "T",
     "tokens": {"7": "cat"},
+    "opens": 0,
     "questions": [{"at": 0, "ask": "which?", "answer": [1], "why": "because"}],
     "state": {
         "tables": [["s", [0], [7]]],
@@ -248,7 +249,7 @@ def test_deep_nesting(tmp_path: Path) -> None:
         for line in (event.replace("@", deep), deep, f'{{"event": {deep}}}'):
             (tmp_path / "x.jsonl").write_text(f"{header}\n{line}\n")
             assert try_to_load(tmp_path / "x.jsonl")
-        for key in ("format", "events", "title", "tokens", "questions", "state", "first"):
+        for key in ("format", "events", "title", "tokens", "questions", "state", "first", "opens"):
             words = json.dumps({**json.loads(header), key: "@"}).replace('"@"', deep)
             (tmp_path / "x.jsonl").write_text(f"{words}\n")
             assert try_to_load(tmp_path / "x.jsonl")
@@ -311,8 +312,8 @@ def test_sequences_are_names(tmp_path: Path, sequences: object) -> None:
         pagesim.load(path)
 
 
-@pytest.mark.parametrize("opens", [-1, 1.5, "1", True, [1]])
+@pytest.mark.parametrize("opens", [-1, 1, 1.5, "1", True, [1]])
 def test_where_it_opens_is_a_step(tmp_path: Path, opens: object) -> None:
     with pytest.raises(TimelineError):
         pagesim.load(write(tmp_path / "x.jsonl", small(opens=opens)))
-    assert pagesim.load(write(tmp_path / "y.jsonl", small(opens=99))).notes.opens == 99
+    assert pagesim.load(write(tmp_path / "y.jsonl", small(opens=0))).notes.opens == 0

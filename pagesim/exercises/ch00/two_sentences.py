@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from pagesim.exercises import replays
 from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
@@ -167,4 +168,5 @@ Then try sentences of your own, and compare with `pagesim.Story`.""",
         "vllm/core/block/naive_block.py: NaiveBlockAllocator.allocate_immutable_block",
     ),
     play=play,
+    replay=replays.tables,
 )

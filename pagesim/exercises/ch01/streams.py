@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pagesim.exercises import replays
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
@@ -213,5 +214,6 @@ An iteration computes at most 2,048 tokens of prompts.""",
         "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate",
     ),
     play=play,
+    replay=replays.streams,
     call=call,
 )

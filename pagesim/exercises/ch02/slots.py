@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
+from pagesim.exercises import replays
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
 from pagesim.exercises.stage import placed
@@ -123,4 +124,5 @@ of each token, as a list of ints. The slots of the whole cache are numbered bloc
     ),
     vllm=("vllm/attention/backends/utils.py: compute_slot_mapping",),
     play=play,
+    replay=replays.slots,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.exercises import replays
 from pagesim.exercises.acts import Act, perform, told
 from pagesim.exercises.ch05.machines import CAUSES, DECOYS, MACHINES, Machine
 from pagesim.exercises.exercise import Case, Exercise, Wrong
@@ -193,4 +194,5 @@ Find it by playing. The file gives the faults away; a bug report would not.""",
         "vllm/worker/worker.py: Worker.execute_worker, where copies come before the model runs",
     ),
     play=play,
+    replay=replays.acts,
 )

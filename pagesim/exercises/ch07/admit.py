@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pagesim.errors import UsageError
 from pagesim.exercises.ch07.serving import add, new_scheduler
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 from pagesim.v0.scheduler import Scheduler
-from pagesim.v0.sequence import Sequence, SequenceGroup
+from pagesim.v0.scheduler_outputs import SchedulerPrefillOutputs, SchedulingBudget
+from pagesim.v0.sequence import Sequence as TokenSequence
+from pagesim.v0.sequence import SequenceGroup
 
 STATEMENT = """
 A step begins. The scheduler admits prompts from the head of `waiting`, first come, first served,
@@ -67,6 +70,7 @@ def _scheduler(
     seq_budget: int,
     watermark_blocks: int,
     block_size: int,
+    kind: type[Scheduler] = Scheduler,
 ) -> Scheduler:
     """A scheduler with these prompts, and so many other blocks taken that none is too long."""
     taken = max(-(-length // block_size) for length in waiting) + watermark_blocks
@@ -74,12 +78,13 @@ def _scheduler(
     scheduler = new_scheduler(
         total,
         block_size=block_size,
+        kind=kind,
         watermark=(watermark_blocks + 0.5) / total,  # the manager rounds down
         max_num_batched_tokens=token_budget,
         max_num_seqs=min(seq_budget, token_budget),
         max_model_len=token_budget,
     )
-    other = Sequence(1000, [0] * (taken * block_size), block_size)
+    other = TokenSequence(1000, [0] * (taken * block_size), block_size)
     scheduler.block_manager.allocate(SequenceGroup("others", [other]))
     return scheduler
 
@@ -143,6 +148,41 @@ def play(case: Case) -> Timeline:
     return run.annotate(title="The next step: which requests are admitted?")
 
 
+class _Yours(Scheduler):
+    """Admits those that are named and no others, if there are blocks for them."""
+
+    admitted: Sequence[int]
+
+    def _schedule_prefills(self, budget: SchedulingBudget) -> SchedulerPrefillOutputs:
+        for place in self.admitted[::-1]:
+            group = next(group for group in self.waiting if group.request_id == str(place))
+            self.waiting.remove(group)
+            self.waiting.appendleft(group)
+        return super()._schedule_prefills(budget)
+
+
+def replay(_: Any, case: Case, yours: list[int]) -> Timeline:
+    waiting, free_blocks, _, _, watermark_blocks, block_size = case.args
+    wide = sum(waiting), max(1, len(yours)), watermark_blocks
+    scheduler = _scheduler(waiting, free_blocks, *wide, block_size, _Yours)
+    assert isinstance(scheduler, _Yours)
+    scheduler.admitted, scheduler.block_manager.watermark_blocks = yours, 0
+    with record(scheduler) as run:
+        for number, length in enumerate(waiting):
+            add(scheduler, number, length)
+        admitted = [int(meta.request_id) for meta in scheduler.schedule()[0]] if yours else []
+    if admitted != yours:
+        raise UsageError(f"there are no blocks for all of {yours}")
+    return run.annotate(title="With your answer")
+
+
+def case_of(*args: Any) -> Case | None:
+    """A case, if each prompt has tokens and fits the budget by itself."""
+    waiting, _, token_budget, seq_budget, _, block_size = args
+    fits = 0 < min(waiting) <= max(waiting) <= token_budget
+    return Case(args) if fits and min(seq_budget, block_size) > 0 else None
+
+
 EXERCISE = Exercise(
     number="7.1",
     title="Which requests are admitted",
@@ -200,4 +240,6 @@ EXERCISE = Exercise(
         "vllm/core/scheduler.py: SchedulingBudget.can_schedule",
     ),
     play=play,
+    replay=replay,
+    case_of=case_of,
 )

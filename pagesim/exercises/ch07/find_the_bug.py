@@ -11,6 +11,8 @@ from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, serve
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
+from pagesim.timeline.pair import Compared
+from pagesim.timeline.pair import compare as linked
 from pagesim.timeline.run import Timeline
 from pagesim.v0.scheduler import Scheduler
 
@@ -57,13 +59,13 @@ def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str
     ### END SOLUTION
 
 
-def compare(letter: str, requests: list[Request], num_blocks: int) -> tuple[Served, Served]:
+def compare(
+    letter: str, requests: list[Request], num_blocks: int, most: int = 500, recorded: bool = False
+) -> tuple[Served, Served]:
     """The stream served by vLLM's scheduler and by the broken one."""
     kinds: tuple[type[Scheduler], ...] = (Scheduler, FAULTY[letter][0])
-    vllm, broken = (
-        serve(new_scheduler(num_blocks, block_size=BLOCK_SIZE, kind=kind), requests, most=500)
-        for kind in kinds
-    )
+    schedulers = (new_scheduler(num_blocks, block_size=BLOCK_SIZE, kind=kind) for kind in kinds)
+    vllm, broken = (serve(s, requests, most=most, recorded=recorded) for s in schedulers)
     return vllm, broken
 
 
@@ -152,6 +154,13 @@ def play(case: Case) -> Timeline:
     return run.annotate(title=f"Scheduler {letter} with three requests that fill the pool")
 
 
+def replay(_: Any, case: Case, yours: Any) -> Compared:
+    """The stream of the answer, by vLLM's scheduler and by the broken one."""
+    letter, num_blocks = case.args
+    both = compare(letter, [tuple(pair) for pair in yours[0]], num_blocks, 100, recorded=True)
+    return linked(both[0].run, both[1].run, ("Your requests in vLLM", f"in {letter}"))
+
+
 def _enough_room(scheduler: str, num_blocks: int) -> tuple[list[Request], str]:
     return [(4, 3), (4, 3), (4, 3)], show_it(scheduler, num_blocks)[1]
 
@@ -197,4 +206,5 @@ EXERCISE = Exercise(
         "vllm/core/scheduler.py: Scheduler._schedule_running",
     ),
     play=play,
+    replay=replay,
 )

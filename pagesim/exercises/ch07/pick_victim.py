@@ -47,8 +47,9 @@ print(served, max(served.preempted.values()))
 ```
 """
 
-STREAM, HIDDEN = 150, (123, 197, 253)
-"""Streams on which the last one in is a bad victim and the smallest one starves."""
+STREAM, HIDDEN = 150, (123, 9, 78)
+"""Streams on which the last one in is a bad victim and the smallest one starves, but no rule that
+spares those which were preempted twice or three times."""
 
 
 def requests(stream: int) -> list[Request]:
@@ -173,6 +174,12 @@ def play(case: Case) -> Timeline:
     return run.annotate(title="The last one in is the victim: the first 60 steps")
 
 
+def replay(_: Any, case: Case, yours: list[Any]) -> Timeline | None:
+    served = _replay(case.args[0], yours, recorded=True)
+    run = served.run if served else None
+    return run.annotate(title="With your victims") if run else None
+
+
 EXERCISE = Exercise(
     number="7.3",
     title="A better victim",
@@ -220,6 +227,7 @@ EXERCISE = Exercise(
         "vllm/core/scheduler.py: Scheduler._preempt_by_recompute",
     ),
     play=play,
+    replay=replay,
     call=call,
     seconds=30.0,
 )

@@ -10,6 +10,7 @@ from typing import Any
 from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, serve
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.goal import Goal
+from pagesim.exercises.values import shown
 from pagesim.timeline.run import Timeline
 
 STATEMENT = """
@@ -45,8 +46,10 @@ is 0.01.
 """
 
 BLOCK_SIZE, NUM_BLOCKS, NUM_REQUESTS = 16, 40, 50
-HIDDEN = (1, 2, 3, 4, 6, 7, 8, 10, 12, 14)
-"""Streams on which every watermark is good that is good on stream 0."""
+SHOWN, HIDDEN = (0, 21), (1, 2, 3, 4, 6, 7, 8, 16, 17, 18)
+"""Streams on which every watermark is good that is good on stream 0, and not the one with the
+fewest idle blocks."""
+REASONS = ("recompute", "idle", "ignored")
 
 
 def requests(stream: int) -> list[Request]:
@@ -103,6 +106,8 @@ def fault(yours: Any, stream: int) -> str:
     watermark, reason = yours
     if type(watermark) not in (int, float) or not 0 <= watermark <= 1:
         return "A watermark is a number between 0 and 1."
+    if reason not in list(REASONS):
+        return f"The reason is one of {', '.join(map(repr, REASONS))}, not {shown(reason, 80)}."
     mine, none, best = measure(stream, watermark), measure(stream, 0.0), _best(stream)
     told = (
         f"With {watermark:g} the stream takes {mine.steps:,} steps, computes {mine.computed:,} "
@@ -117,7 +122,7 @@ def fault(yours: Any, stream: int) -> str:
         "idle": none.idle / none.steps > mine.idle / mine.steps,
         "ignored": none.ignored > mine.ignored,
     }
-    if not worse.get(reason):
+    if not worse[reason]:
         return (
             f"{told}: that is good. But compare it with no watermark: {none.steps:,} steps, "
             f"{none.computed:,} tokens, {none.ignored} given up, {none.idle / none.steps:.1f} "
@@ -135,7 +140,7 @@ def expected(stream: int) -> Goal:
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    for stream in (rng.choice(HIDDEN),) if hidden else (0,):
+    for stream in rng.sample(HIDDEN, 2) if hidden else SHOWN:
         yield Case(
             (stream,),
             f"stream {stream}: {NUM_REQUESTS} requests, {NUM_BLOCKS} blocks",
@@ -149,10 +154,20 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     """The first requests of the stream without a watermark: admitted, thrown out, admitted."""
-    scheduler = new_scheduler(NUM_BLOCKS, block_size=BLOCK_SIZE, max_num_seqs=64)
+    return _begins(case, 0.0).annotate(title="No watermark: the first 60 steps")
+
+
+def replay(_: Any, case: Case, yours: Any) -> Timeline:
+    return _begins(case, yours[0]).annotate(title=f"A watermark of {yours[0]:g}")
+
+
+def _begins(case: Case, watermark: float) -> Timeline:
+    scheduler = new_scheduler(
+        NUM_BLOCKS, block_size=BLOCK_SIZE, watermark=watermark, max_num_seqs=64
+    )
     run = serve(scheduler, requests(*case.args), most=60, recorded=True).run
     assert run is not None
-    return run.annotate(title="No watermark: the first 60 steps")
+    return run
 
 
 def _no_watermark(stream: int) -> tuple[float, str]:
@@ -202,5 +217,6 @@ EXERCISE = Exercise(
         "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate",
     ),
     play=play,
+    replay=replay,
     seconds=30.0,  # the answer may measure
 )

@@ -123,6 +123,10 @@ def play(case: Case) -> Timeline:
     return _run(prompt, prompt, num_blocks, block_size).run.annotate(title=title)
 
 
+def replay(_: Any, case: Case, yours: Any) -> Timeline:
+    return _run(yours[0], yours[1], *case.args).run.annotate(title="Your two prompts")
+
+
 def _partial(num_blocks: int, block_size: int) -> tuple[list[int], list[int]]:
     prompt = list(range((num_blocks - 1) * block_size - 1))
     return prompt, prompt
@@ -179,4 +183,5 @@ EXERCISE = Exercise(
         "get_cached_computed_blocks_and_update",
     ),
     play=play,
+    replay=replay,
 )

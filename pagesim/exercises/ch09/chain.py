@@ -114,10 +114,16 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         ([[1, 23], [12, 3]], 2, "the same digits"),
         ([[1, 2], [2, 1]], 2, "the same tokens in another order"),
         ([[7, 7, 7, 7], [7, 7]], 2, "one token again and again"),
+        ([[1, 256], [1, 0]], 2, "a token above 255"),
+        ([[1, 2**16], [1, 2**17], [1, 0]], 2, "a token above 65,535"),
     ]
     if hidden:
         a, b, c = (rng.randint(1, 9) for _ in range(3))
-        shown = [([[a, 10 * b + c], [10 * a + b, c]], 2, "the same digits, hidden")]
+        shown = [
+            ([[a, 10 * b + c], [10 * a + b, c]], 2, "the same digits, hidden"),
+            ([[a, 256 * b + c], [a, c]], 2, "a token above 255"),
+            ([[a, 2**16 * b + c], [a, c]], 2, "a token above 65,535"),
+        ]
     for prompts, block_size, tag in shown:
         yield _case(prompts, block_size, tag)
     for _ in range(60):
@@ -147,6 +153,10 @@ def why(case: Case, yours: Any, right: Any) -> str:
 
 def play(case: Case) -> Timeline:
     return _story(*case.args).run.annotate(title="Prompts arrive: which blocks are shared?")
+
+
+def case_of(prompts: list[list[int]], block_size: int) -> Case | None:
+    return _case(prompts, block_size, "") if block_size > 0 and all([prompts, *prompts]) else None
 
 
 EXERCISE = Exercise(
@@ -201,4 +211,5 @@ EXERCISE = Exercise(
     ),
     play=play,
     call=call,
+    case_of=case_of,
 )

@@ -13,6 +13,7 @@ from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 from pagesim.story import Story
+from pagesim.timeline.pair import Compared, compare
 from pagesim.timeline.run import Timeline
 from pagesim.v0.block.interfaces import Device
 
@@ -124,6 +125,17 @@ def play(case: Case) -> Timeline:
     return story.run.annotate(title="As many prompts as blocks: all are found again")
 
 
+def replay(_: Any, case: Case, yours: list[list[int]]) -> Compared:
+    """The rounds of the answer in both pools."""
+    num_blocks, block_size = case.args
+    stories = [Story(num_blocks + more, block_size=block_size, caching=True) for more in (0, 1)]
+    for story in stories:
+        for number in range(ROUNDS):
+            _round(story, yours, number)
+    titles = [f"Your rounds with {count(num_blocks + more, 'block')}" for more in (0, 1)]
+    return compare(stories[0].run, stories[1].run, (titles[0], titles[1]))
+
+
 EXERCISE = Exercise(
     number="9.4",
     title="Defeat LRU",
@@ -175,4 +187,5 @@ EXERCISE = Exercise(
         "allocate_immutable_block",
     ),
     play=play,
+    replay=replay,
 )

@@ -95,23 +95,26 @@ def _tag(cached: list[tuple[int, int, float]]) -> str:
 
 def why(case: Case, yours: Any, right: Any) -> str:
     (cached,) = case.args
-    place = {block: number for number, (block, _, _) in enumerate(cached)}
-    if yours not in place:
+    if yours not in [block for block, _, _ in cached]:
         return "The answer is the id of one of these blocks."
-    _, tokens, _ = cached[place[right]]
-    mine = cached[place[yours]]
-    stop = next((block for block, _, used in cached[1:] if used > cached[0][2]), None)
-    if stop is not None and place[yours] >= place[stop]:
-        return (
-            f"Block {stop} was used later than the candidate, so vLLM looks no further and never "
-            f"comes to block {yours}."
-        )
-    if mine[1] < tokens:
-        return (
-            f"Block {right} ends a prefix of {tokens} tokens, block {yours} one of {mine[1]}: a "
-            f"chain is eaten from its end."
-        )
-    return f"Block {right} came first, and block {yours} ends no longer prefix."
+    block, tokens, last_used = cached[0]
+    for other, length, used in cached[1:]:
+        if used > last_used:
+            stops = f"Block {other} was used later than the candidate, block {block}: vLLM stops"
+            return f"{stops} there." if yours == other else f"{stops}, and looks no further."
+        if length > tokens:
+            if yours == block:
+                return (
+                    f"Block {other} ends a prefix of {length} tokens and block {block} one of "
+                    f"{tokens}: block {other} takes its place, since a chain is eaten from its end."
+                )
+            block, tokens, last_used = other, length, used
+        elif yours == other:
+            return (
+                f"Block {other} ends a prefix of {length} tokens and the candidate, block {block}, "
+                f"one of {tokens}: older or not, block {other} does not take its place."
+            )
+    return f"vLLM comes to the end of the list with block {block} as the candidate."
 
 
 def play(case: Case) -> Timeline:
@@ -123,6 +126,11 @@ def play(case: Case) -> Timeline:
         writer.leave()
     story.arrive(range(40, 52))
     return story.run.annotate(title="Eviction: the older chain, and its end first")
+
+
+def case_of(cached: list[tuple[int, int, float]]) -> Case | None:
+    ids = {block for block, _, _ in cached}
+    return Case((cached,)) if 0 < len(cached) == len(ids) else None
 
 
 EXERCISE = Exercise(
@@ -173,4 +181,5 @@ EXERCISE = Exercise(
         "_maybe_allocate_evicted_block_id",
     ),
     play=play,
+    case_of=case_of,
 )

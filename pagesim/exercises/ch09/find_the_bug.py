@@ -13,6 +13,7 @@ from pagesim.exercises.goal import Goal
 from pagesim.exercises.source import variant
 from pagesim.exercises.values import plain
 from pagesim.story import Story
+from pagesim.timeline.pair import Compared, compare
 from pagesim.timeline.run import Timeline
 from pagesim.v0.block.content import PrefixCachingBlock
 from pagesim.v0.block.interfaces import Device
@@ -145,6 +146,15 @@ def play(case: Case) -> Timeline:
     return story.run.annotate(title=f"Evictor {letter}: two prompts wait, a third one comes")
 
 
+def replay(_: Any, case: Case, yours: Any) -> Compared:
+    """The prompts of the answer, with vLLM's evictor and with the broken one."""
+    letter, num_blocks = case.args
+    both = [_story(name, num_blocks, record=True) for name in (None, letter)]
+    for story in both:
+        _serve(story, yours[0])
+    return compare(both[0].run, both[1].run, ("Your prompts in vLLM", f"with {letter}"))
+
+
 EXERCISE = Exercise(
     number="9.6",
     title="Find the bug: three evictors",
@@ -194,4 +204,5 @@ EXERCISE = Exercise(
         "_maybe_allocate_evicted_block_id",
     ),
     play=play,
+    replay=replay,
 )

@@ -40,6 +40,7 @@ def cheapest(chats, tokens):
 * `gpus`: 2, 4, 8 or 16 cards of one kind, as `tensor_parallel_size`;
 * `kv_cache_dtype`: `"auto"`, 2 bytes a number, or `"fp8"`, 1 byte.
 
+`CARDS[card]` is a `Card` with `.memory_bytes` (a float); `PRICES[card]` is the price of one.
 On each card vLLM may use 90 % of the memory. The weights, 141.2e9 bytes, are split evenly over the
 cards; 2e9 bytes more of each are for activations. What is left is for the cache. The prices are
 this exercise's own.

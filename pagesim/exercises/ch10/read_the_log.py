@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,10 +79,13 @@ OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto
 
 
 def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    for number, log in enumerate(LOGS):
-        if not hidden:
-            shown = without_the_answer(log)
-            yield Case((shown, _model(log)), f"LOGS[{number}] and {_model(log)}", TAGS[number])
+    for number, log in enumerate(LOGS[:2] if hidden else LOGS):
+        shown, model = without_the_answer(log), _model(log)
+        told = f"LOGS[{number}] and {model}"
+        if hidden:
+            gib = f"{rng.randint(400, 900) / 100:.2f}"
+            shown, told = re.sub(r"(?<=cache_size=)[\d.]+", gib, shown), f"{told}, but {gib} GiB"
+        yield Case((shown, model), told, TAGS[number])
     for gpus, kind, tag in OTHERS if hidden else MORE:
         log = without_the_answer(LOGS[4]).replace("size=4", f"size={gpus}")
         gib = f"{rng.randint(900, 7000) / 100:.2f}"

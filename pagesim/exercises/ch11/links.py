@@ -60,13 +60,48 @@ def relink(after: list[Any], before: list[Any], op: str, block: Any) -> Any:
 Op = tuple[str, int | None]
 
 
+FEW = 40
+"""Entries of the links that one operation may read or write: those of a few neighbours."""
+
+
+class _Counted(list[Any]):
+    """A list that counts the entries which its methods read or write."""
+
+    used = 0
+
+
+def _counted(name: str) -> Callable[..., Any]:
+    plain = getattr(list, name)
+
+    def method(self: _Counted, *args: Any) -> Any:
+        place = args[0] if name in ("__getitem__", "__setitem__") else slice(None)
+        piece = place.indices(len(self)) if isinstance(place, slice) else (1,)
+        self.used += len(range(*piece))
+        return plain(self, *args)
+
+    return method
+
+
+_METHODS = (
+    "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
+    "append clear copy count extend index insert pop remove reverse sort"
+)
+for _name in _METHODS.split():
+    setattr(_Counted, _name, _counted(_name))
+
+
 def call(relink: Callable[..., Any], case: Case) -> Any:
     """All operations, one after the other: what each returned, and the links at the end."""
     num_blocks, ops = case.args
     end = num_blocks
-    after, before = [*range(1, end + 1), 0], [end, *range(end)]
-    answers = [relink(after, before, op, block) for op, block in ops]
-    return copy.deepcopy({"answers": answers, "after": after, "before": before})
+    after, before = _Counted([*range(1, end + 1), 0]), _Counted([end, *range(end)])
+    answers, most = [], 0
+    for op, block in ops:
+        after.used = before.used = 0
+        answers.append(relink(after, before, op, block))
+        most = max(most, after.used + before.used)
+    links = {"after": after.copy(), "before": before.copy()}
+    return copy.deepcopy({"loop": most > FEW, "answers": answers, **links})
 
 
 def expected(num_blocks: int, ops: Sequence[Op]) -> Any:
@@ -85,6 +120,7 @@ def expected(num_blocks: int, ops: Sequence[Op]) -> Any:
         answers.append(block.block_id)
     head, tail = queue.fake_free_list_head, queue.fake_free_list_tail
     return {
+        "loop": False,
         "answers": answers,
         "after": [_number(b.next_free_block, num_blocks) for b in [*blocks, head]],
         "before": [_number(b.prev_free_block, num_blocks) for b in [*blocks, tail]],
@@ -114,8 +150,12 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     ]
     for ops, tag in shown:
         yield _case(num_blocks, ops, tag)
+    many = 90 if hidden else 80
+    there_and_back: list[Op] = [("remove", many // 2), ("append", many // 2)]
+    there_and_back += [("popleft", None), ("prepend", 0), ("remove", 7), ("remove", many - 7)]
     for _ in range(40):
         yield _case(8, _some(rng, 8), "many")
+    yield _case(many, there_and_back, "a long queue")
 
 
 def _some(rng: random.Random, num_blocks: int) -> list[Op]:
@@ -160,6 +200,12 @@ def why(case: Case, yours: Any, right: Any) -> str:
         mine, theirs = _walk(yours[name]), _walk(right[name])
         if mine != theirs:
             return f"Along `{name}`, {told}, the queue is {theirs}, and yours {mine}."
+    if yours["loop"] and not right["loop"]:
+        return (
+            f"The links are right, but one operation looks at more than {FEW} entries of `after` "
+            f"and `before`: in a queue of {case.args[0]} blocks that is a loop. It needs only the "
+            f"block and its neighbours."
+        )
     return "A block that is not in the queue has None on both sides."
 
 
@@ -184,6 +230,15 @@ EXERCISE = Exercise(
             variant(relink, "        after[block] = before[block] = None\n", ""),
             "What is not in the queue may remember where it stood.",
             "the first one goes",
+        ),
+        "looks_for_its_neighbour": Wrong(
+            variant(
+                relink,
+                "left, right = before[block], after[block]",
+                "left, right = after.index(block), after[block]",
+            ),
+            "As long as the links are right in the end, it is a linked queue.",
+            "a long queue",
         ),
         "prepends_at_the_back": Wrong(
             variant(relink, 'before[end] if op == "append" else end', "before[end]"),

@@ -152,6 +152,14 @@ def play(case: Case) -> Timeline:
     return run.annotate(title="One step, without phases")
 
 
+def case_of(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Case | None:
+    """A case; a running request has computed something, and each lacks something."""
+    lacks = all(tokens > done for _, tokens, done in [*running, *waiting])
+    began = all(done > 0 for _, _, done in running)
+    fits = budget > 0 and max_num_seqs >= max(1, len(running))
+    return Case((running, waiting, budget, max_num_seqs)) if lacks and began and fits else None
+
+
 EXERCISE = Exercise(
     number="11.4",
     title="One step, without phases",
@@ -210,4 +218,5 @@ EXERCISE = Exercise(
     vllm=("vllm/v1/core/sched/scheduler.py: Scheduler.schedule",),
     release="0.33.0",
     play=play,
+    case_of=case_of,
 )

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pagesim.exercises.ch11 import project_cases
+from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
 from pagesim.exercises.exercise import Case, Exercise, Wrong
 from pagesim.exercises.source import variant
-from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
+from pagesim.replay.v1 import KVCacheManagerPlayer
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
-from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, Request
 
 STATEMENT = """
 The final project. Write the KV cache manager of today's vLLM, for full attention, on top of its
@@ -51,7 +51,14 @@ The pool does the rest: `pool.get_num_free_blocks()`, `pool.get_cached_block(blo
 with one block, or None), `pool.get_new_blocks(n)`, `pool.touch(blocks)` (one more owner),
 `pool.free_blocks(blocks)` (one owner fewer), `pool.cache_full_blocks(request, table, start, end,
 block_size)` (blocks `start` to `end - 1` of the table). A request has `num_tokens`,
-`num_computed_tokens` and `block_hashes`, one for each full block.
+`num_computed_tokens` and `block_hashes`, one for each full block. The pool refuses to cache a block
+twice: keep for each request how many of its blocks are.
+
+Example, with blocks of 4, an empty pool of 8 blocks (block 0 is never given out), and a request `a`
+with a prompt of 6 tokens: `allocate_slots(a, 6, [], 0, False, 0, False)` returns blocks 1 and 2.
+They are `tables["a"]`, and block 1 is cached. For a request `b` with the same prompt,
+`get_computed_blocks(b)` is block 1 alone, and `allocate_slots(b, 2, [block 1], 0, False, 0, True)`
+returns block 3; `tables["b"]` is then blocks 1 and 3.
 
 `check` plays short scenes, and then three recordings of vLLM 0.33.0, in which your manager must
 give the same blocks as vLLM after every operation.
@@ -112,77 +119,9 @@ def kv_cache_manager(
     ### END SOLUTION
 
 
-class _Theirs:
-    """A student's functions with the methods that a replay calls."""
-
-    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: dict[str, Any]) -> None:
-        watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
-        self.block_pool, self.block_size = pool, config["block_size"]
-        self.tables, self.computed, self.allocate, self.free = make(
-            pool, self.block_size, config["max_model_len"], watermark_blocks
-        )
-        self.evict_blocks, self.reset_prefix_cache = pool.evict_blocks, pool.reset_prefix_cache
-
-    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
-        hits = list(self.computed(request))
-        return KVCacheBlocks((hits,)), len(hits) * self.block_size, 0
-
-    def allocate_slots(
-        self,
-        request: Request,
-        num_new_tokens: int,
-        num_found: int,
-        found: KVCacheBlocks | None,
-        num_lookahead_tokens: int = 0,
-        full_sequence_must_fit: bool = False,
-        reserved_blocks: int = 0,
-        has_scheduled_reqs: bool = True,
-    ) -> KVCacheBlocks | None:
-        hits = list(found.blocks[0]) if found else []
-        new = self.allocate(
-            request,
-            num_new_tokens,
-            hits,
-            num_lookahead_tokens,
-            full_sequence_must_fit,
-            reserved_blocks,
-            has_scheduled_reqs,
-        )
-        return None if new is None else KVCacheBlocks((new,))
-
-    def get_block_ids(self, name: str) -> tuple[list[int]]:
-        table: list[KVCacheBlock] = self.tables.get(name, [])
-        return ([block.block_id for block in table],)
-
-    def get_num_common_prefix_blocks(self, name: str) -> list[int]:
-        return [0]
-
-    def cache_blocks(self, request: Request, num_tokens: int) -> None:
-        """Only asked where nothing is cached."""
-
-    def remove_skipped_blocks(self, name: str, num_tokens: int) -> None:
-        """Only asked where there is no window."""
-
-    @property
-    def usage(self) -> float:
-        return self.block_pool.get_usage()
-
-
-class _TheirPlayer(KVCacheManagerPlayer):
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self.make = make
-
-    def start(self, config: dict[str, Any]) -> None:
-        V1Player.start(self, config)
-        pool = BlockPool(config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
-        theirs: Any = _Theirs(self.make, pool, config)
-        self.subject = self.manager = theirs
-        self.found = type(self.requests)()
-
-
 def call(kv_cache_manager: Callable[..., Any], case: Case) -> Any:
     """What each operation returns, and the state behind it, with the student's manager."""
-    return project_cases.observed(_TheirPlayer(kv_cache_manager), *case.args)
+    return project_cases.observed(TheirPlayer(kv_cache_manager), *case.args)
 
 
 def expected(config: dict[str, Any], ops: list[project_cases.Op]) -> Any:
@@ -207,15 +146,23 @@ def why(case: Case, yours: Any, right: Any) -> str:
     place = next(i for i, pair in enumerate(zip(yours, right, strict=True)) if pair[0] != pair[1])
     op, args = case.args[1][place]
     mine, theirs = yours[place], right[place]
-    what = next(each for each in theirs if mine.get(each) != theirs[each])
+    what = next(each for each in {**theirs, **mine} if mine.get(each) != theirs.get(each))
     told = " ".join(f"{key}={value!r:.60}" for key, value in args.items())
     return (
-        f"Operation {place}, {op} {told}: {what} is {theirs[what]} in vLLM, and {mine.get(what)} "
-        f"with yours. {_RULES.get(what, '')}"
+        f"Operation {place}, {op} {told}: {what} is {theirs.get(what)} in vLLM, and "
+        f"{mine.get(what)} with yours. {_rule(what, mine.get(what), theirs.get(what))}"
     ).strip()
 
 
+def _rule(what: str, mine: Any, theirs: Any) -> str:
+    if what == "returned" and isinstance(mine, dict) and isinstance(theirs, dict):
+        sizes = {len(each.get("blocks") or ()) for each in (mine, theirs)}
+        what = "others" if sizes - {0} and len(sizes) == 1 else what
+    return _RULES.get(what, "")
+
+
 _RULES = {
+    "others": "As many, but others: hits leave the free queue before new blocks are taken.",
     "returned": "Look at what it asks for, and at how many blocks it may use.",
     "free": "The last block of a table is given back first; a hit leaves the queue.",
     "ref": "Each table that a block is in is an owner.",
@@ -232,6 +179,11 @@ def play(case: Case) -> Timeline:
         for op, args in ops:
             getattr(player, f"op_{op}")(**args)
     return run.annotate(title="The same operations, as vLLM does them")
+
+
+def replay(kv_cache_manager: Callable[..., Any], case: Case, yours: Any) -> Timeline:
+    """The operations on the student's manager."""
+    return recorded(kv_cache_manager, *case.args).annotate(title="With your manager")
 
 
 EXERCISE = Exercise(
@@ -269,6 +221,43 @@ EXERCISE = Exercise(
             "The tokens of a prompt are known, so its blocks can be cached.",
             "a part of a prompt",
         ),
+        "takes_before_it_touches": Wrong(
+            variant(
+                variant(kv_cache_manager, "        pool.touch(hits)\n", ""),
+                "        tables[name] = table + new_blocks\n",
+                "        pool.touch(hits)\n        tables[name] = table + new_blocks\n",
+            ),
+            "There is room for both, so the order does not matter.",
+            "a hit is not taken as a new block",
+        ),
+        "reserved_for_the_whole": Wrong(
+            variant(
+                kv_cache_manager,
+                "(request.num_tokens) > free:",
+                "(request.num_tokens) > free - reserved:",
+            ),
+            "What is reserved is not there, whatever is asked.",
+            "the whole of it may use what is reserved",
+        ),
+        "whole_without_watermark": Wrong(
+            variant(
+                kv_cache_manager,
+                "(request.num_tokens) > free:",
+                "(request.num_tokens) > pool.get_num_free_blocks():",
+            ),
+            "The watermark is for blocks that are taken now.",
+            "the whole of it leaves the watermark",
+        ),
+        "longer_than_the_longest": Wrong(
+            variant(kv_cache_manager, "min(num_tokens, max_model_len)", "num_tokens"),
+            "No step asks for more than the longest.",
+            "no slots ahead beyond the longest",
+        ),
+        "always_reads": Wrong(
+            variant(kv_cache_manager, " and not request.skip_reading_prefix_cache", ""),
+            "What is cached is read.",
+            "it does not read the cache",
+        ),
         "watermark_for_all": Wrong(
             variant(
                 kv_cache_manager, 'if others_run and request.status.name != "RUNNING":', "if True:"
@@ -292,6 +281,7 @@ EXERCISE = Exercise(
     ),
     release="0.33.0",
     play=play,
+    replay=replay,
     call=call,
     seconds=5.0,
 )

@@ -66,7 +66,7 @@ def _writes(name: str, computed: int, tokens: list[int], **options: Any) -> list
 def scenes(size: int) -> Iterator[Case]:
     """Each rule by itself, with blocks of ``size`` tokens."""
     n, leaves = size, ("free", {"request": "a"})
-    a, b, c = list(range(10)), list(range(100, 110)), list(range(200, 210))
+    a, b, c = list(range(20)), list(range(100, 110)), list(range(200, 210))
     plain = {"enable_caching": False}
     first, again = _arrives("a", a[: n + 1], n + 1), _arrives("b", a[: n + 1], 1)
     full, rest = _arrives("a", a[: 2 * n], 2 * n), _writes("a", 2 * n, [7])
@@ -116,12 +116,74 @@ def scenes(size: int) -> Iterator[Case]:
                 *_writes("a", n, [8]),
             ],
         ),
+        (
+            "alone, it may use the watermark",
+            _config(3, n, watermark=0.34),
+            _arrives("a", a[: n + 1], n + 1, has_scheduled_reqs=False),
+        ),
         ("the longest", _config(8, n, max_model_len=n + 1), [*first, *_writes("a", n + 1, [7])]),
+        (
+            "no slots ahead beyond the longest",
+            _config(8, n, max_model_len=2 * n),
+            _arrives("a", a[: 2 * n], 2 * n, num_lookahead_tokens=2),
+        ),
+        (
+            "the whole of it is no more than the longest",
+            _config(3, n, max_model_len=2 * n),
+            _arrives("a", a[: 2 * n + 1], n, full_sequence_must_fit=True),
+        ),
+        (
+            "the whole of it may use what is reserved",
+            _config(5, n),
+            [
+                *first,
+                *_arrives("b", b[: 2 * n], n, full_sequence_must_fit=True, reserved_blocks=1),
+            ],
+        ),
+        (
+            "the whole of it leaves the watermark",
+            _config(6, n, watermark=0.2),
+            [*first, *_arrives("b", b[: 2 * n + 1], n, full_sequence_must_fit=True)],
+        ),
+        (
+            "the whole of it, with hits in the free queue",
+            _config(4, n),
+            [*full, leaves, *_arrives("b", a[: 3 * n + 1], 1, full_sequence_must_fit=True)],
+        ),
+        (
+            "a hit is not taken as a new block",
+            _config(5, n),
+            [
+                *_arrives("a", a[:n], n),
+                *_arrives("c", c[:n], n),
+                leaves,
+                ("free", {"request": "c"}),
+                *_arrives("b", a[: 4 * n], 3 * n),
+            ],
+        ),
+        (
+            "it does not read the cache",
+            _config(8, n),
+            [
+                *first,
+                ("new_request", {"request": "b", "prompt": a[: n + 1], "skip_reading": True}),
+                *_arrives("b", [], n + 1)[1:],
+            ],
+        ),
     ]
     for tag, config, ops in told:
-        words = ", ".join(f"{op} {args['request']}" for op, args in ops)
+        words = "; ".join(_words(op, **args) for op, args in ops)
         pool = f"{count(config['num_gpu_blocks'], 'block')} of {n}"
         yield Case((config, ops), f"{tag}: {pool}; {words}", tag)
+
+
+def _words(op: str, request: str, use_computed: bool = False, **args: Any) -> str:
+    """An operation as a student reads it: what is given as tokens is counted."""
+    told = [
+        count(len(value), "token") if isinstance(value, list) else f"{name}={value}"
+        for name, value in args.items()
+    ]
+    return f"{op} {request}" + f" ({', '.join(told)})" * bool(told)
 
 
 def random_case(rng: random.Random, size: int, caching: bool) -> Case:

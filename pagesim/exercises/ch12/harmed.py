@@ -107,12 +107,22 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
     for page in range(2):
         yield _case(facts, places, page, 8, "two facts a page")
     for block_size in (4, 8, 16, 4, 8):
+        yield _case(*_drawn(rng, block_size), block_size, "two chains")
+
+
+def _drawn(rng: random.Random, block_size: int) -> tuple[list[Any], list[str], int]:
+    """A map, the questions, and the page that is lost.
+
+    What the model answers without a fact is a guess: a map where it guesses right is drawn again.
+    """
+    while True:
         num_facts = 8 if block_size < 16 else 12
         facts = _map(rng, num_facts)
         starts = [place for place, _ in facts]
         rng.shuffle(starts)
         page = rng.randrange(num_facts * 4 // block_size)
-        yield _case(facts, starts, page, block_size, "two chains")
+        if harmed(facts, starts, page, block_size) == expected(facts, starts, page, block_size):
+            return facts, starts, page
 
 
 def _map(rng: random.Random, num_facts: int) -> list[tuple[str, str]]:

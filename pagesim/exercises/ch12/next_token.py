@@ -81,7 +81,7 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         ([0.0, 2.0, 3.0], 3.0, 0, 1.0, "a high temperature"),
         ([0.0, 2.0, 3.0], 0.5, 0, 1.0, "a low temperature"),
         ([1.0, 1.0, 1.5, 1.0], 1.0, 2, 1.0, "top_k"),
-        ([1.0, 1.0], 1.0, 0, 0.5, "exactly top_p"),
+        ([0.0, 0.0], 1.0, 0, 0.5, "exactly top_p"),  # zeros: no way to a half rounds
         ([0.5, 1.0, 0.8, 0.2], 1.0, 0, 0.6, "top_p"),
         ([0.5, 1.0, 0.8, 0.2, 0.2, 0.1], 1.0, 3, 0.7, "top_k and top_p"),
     ]
@@ -125,6 +125,10 @@ def why(case: Case, yours: Any, right: Any) -> str:
         f"With the temperature and top_k, the probabilities are {told}. Those that sum to "
         f"{top_p:g} or more stay, and the number is {number:.3f}."
     )
+
+
+def case_of(logits: list[float], *others: Any) -> Case | None:
+    return _case(logits, *others, tag="") if logits and others[0] > 0 and others[2] > 0 else None
 
 
 EXERCISE = Exercise(
@@ -182,4 +186,5 @@ EXERCISE = Exercise(
         "vllm/model_executor/layers/sampler.py: _apply_top_k_top_p",
         "vllm/model_executor/layers/sampler.py: Sampler.forward",
     ),
+    case_of=case_of,
 )

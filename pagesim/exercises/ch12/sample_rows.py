@@ -108,6 +108,11 @@ def play(case: Case) -> Timeline:
     return run.annotate(title="A ragged batch: how many rows each sequence has")
 
 
+def case_of(sequences: list[tuple[int, int]], chunk: int) -> Case | None:
+    lacks = bool(sequences) and all(0 < computed < tokens for tokens, computed in sequences)
+    return Case((sequences, chunk)) if lacks and chunk > 0 else None
+
+
 EXERCISE = Exercise(
     number="12.3",
     title="Rows to sample from",
@@ -157,4 +162,5 @@ EXERCISE = Exercise(
         "vllm/worker/model_runner.py: ModelInputForGPUBuilder",
     ),
     play=play,
+    case_of=case_of,
 )

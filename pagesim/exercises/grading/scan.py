@@ -6,7 +6,8 @@ A flag is not a verdict. It is possible to hide from a scan of text; see docs/TE
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading.submissions import Cell, parsed
@@ -18,6 +19,12 @@ _ATTRIBUTES = frozenset(
     ("expected", "getsource", "mistakes", "reference", "__globals__", "__subclasses__")
 )
 _FUNCTIONS = frozenset(("__import__", "eval", "exec", "get", "getsource", "open"))
+_LOOKS = ("backend", "compare", "exercises", "explore", "predict", "record", "score", "xray")
+_HARMLESS = frozenset(
+    (*_LOOKS, "errors", "NoFreeBlocksError", "UsageError", "simulate", "simulation", "workload")
+)
+"""What of `pagesim` and `kernels` answers no exercise by itself."""
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 _SHORT = 5
 """Statements that two people who know the answer may well write alike."""
 
@@ -25,17 +32,67 @@ _SHORT = 5
 def flags(cells: Sequence[Cell], exercises: Iterable[Exercise]) -> list[str]:
     """One phrase for each thing that was found, in order."""
     trees = [tree for cell in cells if (tree := parsed(cell.text)) is not None]
+    exercises = list(exercises)
+    given = [
+        tree
+        for exercise in exercises
+        for text in (exercise.stub, *_BLOCK.findall(exercise.statement))
+        if (tree := parsed(text)) is not None
+    ]
     found = {flag for tree in trees for flag in _suspect(tree)}
+    found -= {flag for tree in given for flag in _suspect(tree)}
+    offered = tuple(f"{name}." for name in _imports(given).values() if _is_library(name))
+    borrowed = _borrowed(trees, {exercise.name for exercise in exercises})
+    found |= {f"calls {name}" for name in borrowed if not f"{name}.".startswith(offered)}
     hers = {body for tree in trees for body in _bodies(tree)}
     for exercise in exercises:
-        found -= _suspect(parsed(exercise.stub))  # what she was given
         if hers & _written(exercise):
             found.add(f"{exercise.number} is the package's own solution")
     return sorted(found)
 
 
-def _suspect(tree: ast.AST | None) -> set[str]:
-    return {flag for node in (ast.walk(tree) if tree else ()) for flag in _flag(node)}
+def _borrowed(trees: Sequence[ast.AST], answers: set[str]) -> set[str]:
+    """What functions and classes use of the library; outside of them it is only looked at."""
+    known = _imports(trees)
+    found = {known[name] for name in answers & {*known}}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        named = isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id in answers for target in node.targets
+        )
+        if named or isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            found |= {_dotted(each, known) for each in ast.walk(node)}
+    found = {name for name in found if _is_library(name)}
+    return {name for name in found if not any(other.startswith(f"{name}.") for other in found)}
+
+
+def _imports(trees: Sequence[ast.AST]) -> dict[str, str]:
+    """What a name stands for: Story → pagesim.Story."""
+    known: dict[str, str] = {}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.split(".")[0]
+                known[alias.asname or first] = alias.name if alias.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            known |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    return known
+
+
+def _dotted(node: ast.AST, known: Mapping[str, str]) -> str:
+    """The full name of what is named here; empty if it was not imported."""
+    if isinstance(node, ast.Attribute):
+        whole = _dotted(node.value, known)
+        return f"{whole}.{node.attr}" if whole else ""
+    return known.get(node.id, "") if isinstance(node, ast.Name) else ""
+
+
+def _is_library(name: str) -> bool:
+    package, _, rest = name.partition(".")
+    return package in ("pagesim", "kernels") and rest.split(".")[0] not in {"", *_HARMLESS}
+
+
+def _suspect(tree: ast.AST) -> set[str]:
+    return {flag for node in ast.walk(tree) for flag in _flag(node)}
 
 
 def _flag(node: ast.AST) -> set[str]:

@@ -126,6 +126,53 @@ def test_what_a_teacher_should_look_at_is_flagged(text: str, flag: str) -> None:
     assert flag in flags([Cell(text, "cell 1")], [get("2.1"), get("9.2")])
 
 
+EVICT = "def evict(cached):\n    evictor = {}()\n    return evictor.evict()[0]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        (
+            f"from pagesim.v0.evictor import LRUEvictor as E\n{EVICT.format('E')}",
+            "calls pagesim.v0.evictor.LRUEvictor",
+        ),
+        (f"import pagesim\n{EVICT.format('pagesim.Story')}", "calls pagesim.Story"),
+        (
+            f"import pagesim.v0.evictor\n{EVICT.format('pagesim.v0.evictor.LRUEvictor')}",
+            "calls pagesim.v0.evictor.LRUEvictor",
+        ),
+        (f"import pagesim.v1 as new\n{EVICT.format('new.Request')}", "calls pagesim.v1.Request"),
+        (
+            "def slots(*args):\n    from pagesim import cache\n    return cache.slots_of(*args)",
+            "calls pagesim.cache.slots_of",
+        ),
+        ("from pagesim.cache import slots_of\nslots = slots_of", "calls pagesim.cache.slots_of"),
+        ("from pagesim.cache import slots_of as slots", "calls pagesim.cache.slots_of"),
+        (
+            "import kernels\nclass One:\n    f = kernels.reference.gather_attention",
+            "calls kernels.reference.gather_attention",
+        ),
+    ],
+)
+def test_an_answer_that_calls_the_library_is_flagged(text: str, flag: str) -> None:
+    called = [f for f in flags([Cell(text, "1")], [get("2.1"), get("9.2")]) if "calls" in f]
+    assert called == [flag]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("0.1", "import pagesim\nstory = pagesim.Story(4)\nprint(story.run)"),  # to compare with
+        ("7.2", "from pagesim.exercises.ch07.watermark import measure\nprint(measure(0, 0.1))"),
+        ("8.4", get("8.4").solution),
+        ("10.3", get("10.3").solution.replace("min(found)", "sorted(found)[0]")),
+        ("2.1", "from pagesim import UsageError\ndef slots(*args):\n    raise UsageError"),
+    ],
+)
+def test_what_an_exercise_offers_is_not_flagged(number: str, text: str) -> None:
+    assert flags([Cell(text, "cell 1")], [get(number)]) == []
+
+
 def test_a_short_answer_that_anybody_would_write_is_not_flagged() -> None:
     for number in ("2.1", "2.2", "5.1"):  # five statements at most
         exercise = get(number)

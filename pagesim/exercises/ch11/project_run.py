@@ -1,0 +1,158 @@
+"""A student's KV cache manager: tried by the operations of a recording, and recorded itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pagesim.exercises.ch11.project_cases import Op
+from pagesim.journal import event
+from pagesim.journal.effects import Name
+from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
+from pagesim.timeline.record import record
+from pagesim.timeline.run import Timeline
+from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, KVCacheManager, Request
+from pagesim.v1.state import tell_hits, tell_written
+
+
+class Theirs:
+    """A student's functions with the methods that a replay calls."""
+
+    def __init__(self, make: Callable[..., Any], pool: BlockPool, config: dict[str, Any]) -> None:
+        watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
+        self.block_pool, self.block_size = pool, config["block_size"]
+        self.tables, self.computed, self.allocate, self.free = make(
+            pool, self.block_size, config["max_model_len"], watermark_blocks
+        )
+        self.evict_blocks, self.reset_prefix_cache = pool.evict_blocks, pool.reset_prefix_cache
+
+    def get_computed_blocks(self, request: Request) -> tuple[KVCacheBlocks, int, int]:
+        hits = list(self.computed(request))
+        return KVCacheBlocks((hits,)), len(hits) * self.block_size, 0
+
+    def allocate_slots(
+        self,
+        request: Request,
+        num_new_tokens: int,
+        num_found: int,
+        found: KVCacheBlocks | None,
+        num_lookahead_tokens: int = 0,
+        full_sequence_must_fit: bool = False,
+        reserved_blocks: int = 0,
+        has_scheduled_reqs: bool = True,
+    ) -> KVCacheBlocks | None:
+        hits = list(found.blocks[0]) if found else []
+        new = self.allocate(
+            request,
+            num_new_tokens,
+            hits,
+            num_lookahead_tokens,
+            full_sequence_must_fit,
+            reserved_blocks,
+            has_scheduled_reqs,
+        )
+        return None if new is None else KVCacheBlocks((new,))
+
+    def get_block_ids(self, name: str) -> tuple[list[int]]:
+        table: list[KVCacheBlock] = self.tables.get(name, [])
+        return ([block.block_id for block in table],)
+
+    def get_num_common_prefix_blocks(self, name: str) -> list[int]:
+        return [0]
+
+    def cache_blocks(self, request: Request, num_tokens: int) -> None:
+        """Only asked where nothing is cached."""
+
+    def remove_skipped_blocks(self, name: str, num_tokens: int) -> None:
+        """Only asked where there is no window."""
+
+    @property
+    def usage(self) -> float:
+        return self.block_pool.get_usage()
+
+
+class _ToldPool(BlockPool):
+    """A pool that says when a call is about to touch or take its first block."""
+
+    begins: Callable[[], None] | None = None
+
+    def touch(self, blocks: Sequence[KVCacheBlock]) -> None:
+        self._begin()
+        super().touch(blocks)
+
+    def get_new_blocks(self, num_blocks: int) -> list[KVCacheBlock]:
+        self._begin()
+        return super().get_new_blocks(num_blocks)
+
+    def _begin(self) -> None:
+        begins, self.begins = self.begins, None
+        if begins is not None:
+            begins()
+
+
+class _Told(Theirs):
+    """The same, telling a recording what V1's manager tells it."""
+
+    state: Any = KVCacheManager.state
+
+    def __init__(self, make: Callable[..., Any], pool: _ToldPool, config: dict[str, Any]) -> None:
+        super().__init__(make, pool, config)
+        self.told, self.journal, self.longest = pool, pool.journal, config["max_model_len"]
+        self.give_back = self.__dict__.pop("free")
+        self._num_slots: dict[Name, int] = {}
+
+    @event(lambda _, __, request, *___: request.request_id, if_changed=True)
+    def allocate_slots(  # type: ignore[override]
+        self, /, request: Request, num_new_tokens: int, num_found: int, found: Any, **options: Any
+    ) -> KVCacheBlocks | None:
+        name, hits = request.request_id, list(found.blocks[0]) if found else []
+        start, before = request.num_computed_tokens + num_found, len(self.tables.get(name, ()))
+
+        def begins() -> None:
+            if name not in self._num_slots:
+                self.journal.opened(request, name)
+                if hits:
+                    tell_hits(self.journal, request, hits, self.block_size, 0)
+
+        self.told.begins = begins
+        new = super().allocate_slots(request, num_new_tokens, num_found, found, **options)
+        self.told.begins = None
+        if new is not None:
+            table = self.tables[name]
+            end = min(start + num_new_tokens, len(table) * self.block_size, self.longest)
+            self._num_slots[name] = max(end, self._num_slots.get(name, 0))
+            grown = len(table) - before
+            tell_written(self.journal, request, table, self.block_size, start, end, grown)
+        return new
+
+    @event(lambda _, __, request: request.request_id, if_changed=True)
+    def free(self, request: Request) -> None:
+        if self._num_slots.pop(request.request_id, None) is not None:
+            self.journal.closed(request)
+        self.give_back(request)
+
+
+class TheirPlayer(KVCacheManagerPlayer):
+    """Tries a student's manager; one that is ``told`` of can be recorded."""
+
+    def __init__(self, make: Callable[..., Any], told: bool = False) -> None:
+        self.make, self.told = make, told
+
+    def start(self, config: dict[str, Any]) -> None:
+        V1Player.start(self, config)
+        kinds: tuple[Any, Any] = (_ToldPool, _Told) if self.told else (BlockPool, Theirs)
+        kind, manager = kinds
+        pool = kind(config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
+        theirs: Any = manager(self.make, pool, config)
+        self.subject = self.manager = theirs
+        self.found = type(self.requests)()
+
+
+def recorded(make: Callable[..., Any], config: dict[str, Any], ops: list[Op]) -> Timeline:
+    """What a student's manager does; an exception where that is not a run of pages at all."""
+    player = TheirPlayer(make, told=True)
+    player.start(config)
+    with record(player.manager) as run:
+        for op, args in ops:
+            getattr(player, f"op_{op}")(**args)
+    return run
