@@ -8,7 +8,12 @@ import threading
 # each worker, for a check that no notebook asks for. Without the module it omits that check.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-# A script's `pytest &` ignores Ctrl-C, and so would all processes that tests start and interrupt.
-in_main = threading.current_thread() is threading.main_thread()
-if in_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A script's `pytest &` ignores Ctrl-C, `nohup` the end of a terminal; so would all processes that
+# tests start and interrupt.
+if threading.current_thread() is threading.main_thread():
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (getattr(signal, "SIGHUP", signal.SIGINT), signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)

@@ -100,6 +100,7 @@ class _Told(Theirs):
         self.told, self.journal, self.longest = pool, pool.journal, config["max_model_len"]
         self.give_back = self.__dict__.pop("free")
         self._num_slots: dict[Name, int] = {}
+        self._owners: dict[Name, Request] = {}
 
     @event(lambda _, __, request, *___: request.request_id, if_changed=True)
     def allocate_slots(  # type: ignore[override]
@@ -121,6 +122,7 @@ class _Told(Theirs):
             table = self.tables[name]
             end = min(start + num_new_tokens, len(table) * self.block_size, self.longest)
             self._num_slots[name] = max(end, self._num_slots.get(name, 0))
+            self._owners[name] = request
             grown = len(table) - before
             tell_written(self.journal, request, table, self.block_size, start, end, grown)
         return new
@@ -128,6 +130,7 @@ class _Told(Theirs):
     @event(lambda _, __, request: request.request_id, if_changed=True)
     def free(self, request: Request) -> None:
         if self._num_slots.pop(request.request_id, None) is not None:
+            del self._owners[request.request_id]
             self.journal.closed(request)
         self.give_back(request)
 

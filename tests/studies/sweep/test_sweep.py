@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tqdm.auto
+import tqdm.std
 
 from pagesim import UsageError
 from pagesim.studies.sweep import CellResult, study, sweep
@@ -218,7 +220,11 @@ def test_progress_is_told_cell_by_cell(tmp_path: Path) -> None:
     assert calls == [(4, 4)], "three were in the file"
 
 
-def test_a_bar_shows_how_far_it_is_and_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_shows_how_far_it_is_and_what_failed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Another test of this process may have started IPython's shell: then it would be a widget.
+    monkeypatch.setattr("tqdm.auto.tqdm", tqdm.std.tqdm)
     sweep(GRID, fragile, executor=Inline(), progress=True).run()
     shown = capsys.readouterr()
     assert "4/4" in shown.err and "failed=1" in shown.err and shown.out == ""
