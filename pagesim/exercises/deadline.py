@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-AGAIN = 0.001
+AGAIN = 0.01
 """Seconds between two alarms: an answer that catches everything catches the first."""
 
 

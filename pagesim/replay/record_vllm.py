@@ -573,7 +573,8 @@ def recorded_scheduler(*args: Any, **options: Any) -> Any:
     module, kind = name.split(".")
     scheduler = getattr(import_module("vllm.v1.core.sched." + module), kind)(*args, **options)
     if path := os.environ.get("RECORD_VLLM"):
-        Recorder(scheduler, path, os.environ.get("RECORD_VLLM_PLAIN", "") not in ("", "0"))
+        plain = os.environ.get("RECORD_VLLM_PLAIN", "") not in ("", "0")
+        scheduler.recorder = Recorder(scheduler, path, plain)
     return scheduler
 
 

@@ -246,6 +246,8 @@ def test_a_hook_of_the_server_records_its_scheduler(
     assert lines_of(path)[0]["config"]["scheduler"]["async_scheduling"] is True
     result = replay_file(path)
     assert result.mismatch is None and result.operations > 40 and "cut off" in result.ended
+    llm.scheduler.recorder.end()
+    assert replay_file(path).ended == ""
 
 
 def test_what_a_call_does_inside_is_a_part_of_it(
