@@ -48,7 +48,7 @@ exercise.check(slots)
 
 
 def reply_to(client: BlockingKernelClient, request: str) -> dict[str, Any]:
-    """The reply to a request; on a busy machine one to the question if it is ready may come first."""
+    """The reply to a request; one to an earlier question may come before it."""
     while (reply := client.get_shell_msg(timeout=60))["parent_header"]["msg_id"] != request:
         pass
     return reply
