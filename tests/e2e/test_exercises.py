@@ -50,10 +50,10 @@ def test_wrong_shows_its_case_in_the_player_and_right_turns_green(lab: Lab, note
     page.shot("exercise-wrong")
 
     assert len(page.all("iframe.pagesim-frame")) == 1, "the blank ones show no run"
-    page.frame("iframe.pagesim-frame").ready().go(0)
+    page.frame("iframe.pagesim-frame").ready().click("pair-first")
     before = page.picture()
-    page.click("next")
-    assert page.step == 1 and page.picture() != before
+    assert page.turn("next") == [1, 1], "the learner's run beside the right one"
+    assert page.picture() != before
     page.top()
 
     answer(lab, page, SLOTS.solution)

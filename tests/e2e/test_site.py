@@ -116,7 +116,7 @@ def test_a_page_is_dark_when_the_system_is(page: Page, folder: Path, name: str) 
 
 
 def test_the_player_asks_at_the_step_that_chapter_0_names(page: Page, folder: Path) -> None:
-    """Where a token fills a block or needs one; no question names an answer: all have the same words."""
+    """Where a token fills a block or needs one, in the same words: none names an answer."""
     visit(page, folder / "00_start_here.html")
     page.frame("iframe.pagesim-frame").ready().click("predict")
     asked = set()
