@@ -48,7 +48,8 @@ def test_a_dry_run_goes_through_everything(
     assert printed[0].startswith("DRY RUN")
     report = json.loads(out.read_text())
     assert report["dry_run"] is True
-    assert report["versions"]["torch"] == torch.__version__
+    # A CUDA build calls itself 2.13.0+cu130, and is 2.13.0 in the registry.
+    assert torch.__version__.startswith(report["versions"]["torch"])
     rows = {row["name"]: row for row in report["rows"]}
     # A GPU compiles FlexAttention, which refuses shapes as small as these.
     flex = ["FlexAttention"] if backend.device() == "cpu" else []
