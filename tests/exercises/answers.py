@@ -2,7 +2,14 @@
 
 ``tests/data/answers/NUMBER.py`` holds cells as students write them, each under a line that begins
 with ``# %% right:`` or ``# %% wrong:`` and says what it is; what stands above the first belongs to
-each of them.
+each of them. An answer that changes a few lines of an earlier one is told by these lines::
+
+    # %% wrong: the offset is forgotten
+    # as "block by block", but
+    #-     return block * size + offset
+    #+     return block * size
+
+Lines with neither sign say which place is meant; an empty comment stands between two places.
 
     python -m tests.exercises.answers 2.5 3.1     # a line for each answer: check, grade, and why
 """
@@ -24,6 +31,7 @@ from pagesim.exercises.verdict import Verdict
 
 FOLDER = Path(__file__).parents[1] / "data" / "answers"
 _HEAD = re.compile(r"^# %% (right|wrong): (.+)\n", re.M)
+_LIKE = re.compile(r'# as "(.+)", but\n')
 
 
 @dataclass(frozen=True)
@@ -44,11 +52,27 @@ def written(number: str) -> list[Written]:
     """The answers to an exercise, in the order of its file."""
     file = FOLDER / f"{number}.py"
     before, *parts = _HEAD.split(file.read_text(encoding="utf-8"))
-    kinds, notes, texts = parts[::3], parts[1::3], parts[2::3]
-    return [
-        Written(number, kind == "right", note.strip(), before + text.strip("\n") + "\n")
-        for kind, note, text in zip(kinds, notes, texts, strict=True)
-    ]
+    cells: dict[str, str] = {}
+    found = []
+    for kind, note, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        cell = text.strip("\n") + "\n"
+        if like := _LIKE.match(cell):
+            cell = _changed(cells[like[1]], cell[like.end() :])
+        cells[note] = cell
+        found.append(Written(number, kind == "right", note, before + cell))
+    return found
+
+
+def _changed(cell: str, places: str) -> str:
+    """A cell with the lines of each place changed; ValueError unless a place is there just once."""
+    for place in re.split(r"^#\n", places, flags=re.M):
+        lines = [(line[1:2], line[3:]) for line in place.splitlines()]
+        old = "".join(f"\n{line}" for sign, line in lines if sign != "+")
+        new = "".join(f"\n{line}" for sign, line in lines if sign != "-")
+        if f"\n{cell}".count(f"{old}\n") != 1:
+            raise ValueError(f"the place must be there once:{old}")
+        cell = f"\n{cell}".replace(f"{old}\n", f"{new}\n")[1:]
+    return cell
 
 
 def verdicts(exercise: Exercise, answer: Written) -> Iterator[Verdict]:

@@ -18,7 +18,6 @@ def owners(run, block):
     ]
     return changes, writers[-1] if writers else None
 
-
 # %% right: lists in a list
 def owners(run, block):
     changes, before, writer = [], None, None
@@ -33,7 +32,6 @@ def owners(run, block):
         before = now
     return [changes, writer]
 
-
 # %% right: asks the run for its events
 def owners(run, block):
     changes = [(k + 1, run[k].subject) for k in run.find(block=block, kind="take")]
@@ -44,7 +42,6 @@ def owners(run, block):
             if e.kind == "write" and e.block == block:
                 writer = e.table
     return sorted(changes, key=lambda change: change[0]), writer
-
 
 # %% right: the writer from the back
 def owners(run, block):
@@ -59,7 +56,6 @@ def owners(run, block):
                 return changes, e.table
     return changes, None
 
-
 # %% right: a deque of changes, a dict from blocks to owners
 def owners(run, block):
     changes, last, writer = deque(), None, None
@@ -72,7 +68,6 @@ def owners(run, block):
             if effect.kind == "write" and effect.block == block:
                 writer = effect.table
     return changes, writer
-
 
 # %% wrong: names the event, not the step that shows it
 def owners(run, block):
@@ -90,40 +85,23 @@ def owners(run, block):
             owner = now
     return changes, writer
 
-
 # %% wrong: begins with a change to free at step 0
-def owners(run, block):
-    changes, owner, writer = [(0, None)], None, None
-    for step in range(1, len(run) + 1):
-        for e in run[step - 1].effects:
-            if e.kind == "write" and e.block == block:
-                writer = e.table
-        now = None
-        for name, table in run.at(step).tables.items():
-            if block in table.block_ids:
-                now = name
-        if now != owner:
-            changes.append((step, now))
-            owner = now
-    return changes, writer
-
+# as "names the event, not the step that shows it", but
+#-     changes, owner, writer = [], None, None
+#+     changes, owner, writer = [(0, None)], None, None
+#
+#-             changes.append((step - 1, now))
+#+             changes.append((step, now))
 
 # %% wrong: never looks at the last step
-def owners(run, block):
-    changes, owner, writer = [], None, None
-    for step in range(len(run)):
-        for e in run[step].effects:
-            if e.kind == "write" and e.block == block:
-                writer = e.table
-        now = None
-        for name, table in run.at(step).tables.items():
-            if block in table.block_ids:
-                now = name
-        if now != owner:
-            changes.append((step, now))
-            owner = now
-    return changes, writer
-
+# as "names the event, not the step that shows it", but
+#-     for step in range(1, len(run) + 1):
+#-         for e in run[step - 1].effects:
+#+     for step in range(len(run)):
+#+         for e in run[step].effects:
+#
+#-             changes.append((step - 1, now))
+#+             changes.append((step, now))
 
 # %% wrong: takes the last owner for the last writer
 def owners(run, block):
@@ -138,7 +116,6 @@ def owners(run, block):
             owner = now
     return changes, writer
 
-
 # %% wrong: the writer is the owner at the end
 def owners(run, block):
     changes, owner = [], None
@@ -152,74 +129,37 @@ def owners(run, block):
             owner = now
     return changes, owner
 
-
 # %% wrong: the first writer
-def owners(run, block):
-    changes, owner, writer = [], None, None
-    for step in range(1, len(run) + 1):
-        for e in run[step - 1].effects:
-            if e.kind == "write" and e.block == block and writer is None:
-                writer = e.table
-        now = None
-        for name, table in run.at(step).tables.items():
-            if block in table.block_ids:
-                now = name
-        if now != owner:
-            changes.append((step, now))
-            owner = now
-    return changes, writer
-
+# as "names the event, not the step that shows it", but
+#-             if e.kind == "write" and e.block == block:
+#+             if e.kind == "write" and e.block == block and writer is None:
+#
+#-             changes.append((step - 1, now))
+#+             changes.append((step, now))
 
 # %% wrong: a write to any block counts
-def owners(run, block):
-    changes, owner, writer = [], None, None
-    for step in range(1, len(run) + 1):
-        for e in run[step - 1].effects:
-            if e.kind == "write":
-                writer = e.table
-        now = None
-        for name, table in run.at(step).tables.items():
-            if block in table.block_ids:
-                now = name
-        if now != owner:
-            changes.append((step, now))
-            owner = now
-    return changes, writer
-
+# as "names the event, not the step that shows it", but
+#-             if e.kind == "write" and e.block == block:
+#+             if e.kind == "write":
+#
+#-             changes.append((step - 1, now))
+#+             changes.append((step, now))
 
 # %% wrong: takes s0 for nobody, because 0 is false
-def owners(run, block):
-    changes, owner, writer = [], None, None
-    for step in range(1, len(run) + 1):
-        for e in run[step - 1].effects:
-            if e.kind == "write" and e.block == block:
-                writer = e.table or writer
-        now = None
-        for name, table in run.at(step).tables.items():
-            if block in table.block_ids:
-                now = name
-        if now != owner:
-            changes.append((step, now if now else None))
-            owner = now
-    return changes, writer
-
+# as "names the event, not the step that shows it", but
+#-                 writer = e.table
+#+                 writer = e.table or writer
+#
+#-             changes.append((step - 1, now))
+#+             changes.append((step, now if now else None))
 
 # %% wrong: the last block of each table only
-def owners(run, block):
-    changes, owner, writer = [], None, None
-    for step in range(1, len(run) + 1):
-        for e in run[step - 1].effects:
-            if e.kind == "write" and e.block == block:
-                writer = e.table
-        now = None
-        for name, table in run.at(step).tables.items():
-            if table.block_ids[-1] == block:
-                now = name
-        if now != owner:
-            changes.append((step, now))
-            owner = now
-    return changes, writer
-
+# as "names the event, not the step that shows it", but
+#-             if block in table.block_ids:
+#+             if table.block_ids[-1] == block:
+#
+#-             changes.append((step - 1, now))
+#+             changes.append((step, now))
 
 # %% wrong: never says that the block is free again
 def owners(run, block):
@@ -233,7 +173,6 @@ def owners(run, block):
                 changes.append((step, name))
                 owner = name
     return changes, writer
-
 
 # %% wrong: every step at which somebody owns it
 def owners(run, block):

@@ -12,7 +12,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     b[1][0] = b[0][0]
     return a, b
 
-
 # %% right: the NaN in sequence 1
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     used = {b for t in tables for b in t}
@@ -21,13 +20,11 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     unnoticed = [tables[0], [tables[0][0], *tables[1][1:]]]
     return noticed, unnoticed
 
-
 # %% right: tuples of tuples
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     first, second = map(tuple, tables)
     unused = next(b for b in range(num_blocks) if b not in first + second)
     return ((unused, *first[1:]), second), (first, (*second[:-1], first[0]))
-
 
 # %% right: arrays of ids
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
@@ -38,7 +35,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     a[1][0] = unused
     b[1][0] = tables[0][0]
     return a, b
-
 
 # %% right: a list of the two copies, each made by a loop
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
@@ -57,7 +53,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
         answer.append(mine)
     return answer
 
-
 # %% wrong: changes the tables that it was given
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     used = {b for t in tables for b in t}
@@ -67,7 +62,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     tables[1][0] = tables[0][0]
     return noticed, tables
 
-
 # %% wrong: a shallow copy
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     used = {b for t in tables for b in t}
@@ -76,7 +70,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     unnoticed[1][0] = tables[0][0]
     return noticed, unnoticed
 
-
 # %% wrong: a block that is not there
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     a, b = copy.deepcopy(tables), copy.deepcopy(tables)
@@ -84,14 +77,10 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     b[1][0] = b[0][0]
     return a, b
 
-
 # %% wrong: block -1
-def two_wrong_tables(tables, lengths, num_blocks, block_size):
-    a, b = copy.deepcopy(tables), copy.deepcopy(tables)
-    a[0][0] = -1
-    b[1][0] = b[0][0]
-    return a, b
-
+# as "a block that is not there", but
+#-     a[0][0] = num_blocks
+#+     a[0][0] = -1
 
 # %% wrong: the second is the first in another sequence, and NaN too
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
@@ -102,7 +91,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     b[1][0] = unused
     return a, b
 
-
 # %% wrong: the last block of sequence 0, which may be partly empty
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     used = {b for t in tables for b in t}
@@ -111,33 +99,20 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     b[1][0] = b[0][-1]
     return a, b
 
-
 # %% wrong: the block of sequence 1 in the table of sequence 0
-def two_wrong_tables(tables, lengths, num_blocks, block_size):
-    used = {b for t in tables for b in t}
-    a, b = copy.deepcopy(tables), copy.deepcopy(tables)
-    a[0][0] = next(b for b in range(num_blocks) if b not in used)
-    b[0][0] = b[1][-1]
-    return a, b
-
+# as "the last block of sequence 0, which may be partly empty", but
+#-     b[1][0] = b[0][-1]
+#+     b[0][0] = b[1][-1]
 
 # %% wrong: exchanges two ids
-def two_wrong_tables(tables, lengths, num_blocks, block_size):
-    used = {b for t in tables for b in t}
-    a, b = copy.deepcopy(tables), copy.deepcopy(tables)
-    a[0][0] = next(b for b in range(num_blocks) if b not in used)
-    b[0][0], b[1][0] = b[1][0], b[0][0]
-    return a, b
-
+# as "the last block of sequence 0, which may be partly empty", but
+#-     b[1][0] = b[0][-1]
+#+     b[0][0], b[1][0] = b[1][0], b[0][0]
 
 # %% wrong: nothing is changed in the second
-def two_wrong_tables(tables, lengths, num_blocks, block_size):
-    used = {b for t in tables for b in t}
-    a, b = copy.deepcopy(tables), copy.deepcopy(tables)
-    a[0][0] = next(b for b in range(num_blocks) if b not in used)
-    b[0][0] = tables[0][0]
-    return a, b
-
+# as "the last block of sequence 0, which may be partly empty", but
+#-     b[1][0] = b[0][-1]
+#+     b[0][0] = tables[0][0]
 
 # %% wrong: in the other order
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
@@ -147,7 +122,6 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     b[1][0] = tables[0][0]
     return b, a
 
-
 # %% wrong: block 0 is taken to be unused, as in the example
 def two_wrong_tables(tables, lengths, num_blocks, block_size):
     a, b = copy.deepcopy(tables), copy.deepcopy(tables)
@@ -155,10 +129,7 @@ def two_wrong_tables(tables, lengths, num_blocks, block_size):
     b[1][0] = tables[0][0]
     return a, b
 
-
 # %% wrong: the block behind the last one used, which may not be there
-def two_wrong_tables(tables, lengths, num_blocks, block_size):
-    a, b = copy.deepcopy(tables), copy.deepcopy(tables)
-    a[0][0] = max(max(t) for t in tables) + 1
-    b[1][0] = tables[0][0]
-    return a, b
+# as "block 0 is taken to be unused, as in the example", but
+#-     a[0][0] = 0
+#+     a[0][0] = max(max(t) for t in tables) + 1

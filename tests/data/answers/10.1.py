@@ -8,7 +8,6 @@ def bytes_per_token(config):
     dim = config.get("head_dim", config["hidden_size"] // heads)
     return layers * 2 * kv_heads * dim * 2
 
-
 # %% right: try and except
 def bytes_per_token(config):
     try:
@@ -25,7 +24,6 @@ def bytes_per_token(config):
         numbers = 2 * kv_heads * dim
     return 2 * numbers * config["num_hidden_layers"]
 
-
 # %% right: None taken for missing
 def bytes_per_token(config):
     rank = config.get("kv_lora_rank")
@@ -36,7 +34,6 @@ def bytes_per_token(config):
         dim = config.get("head_dim") or config["hidden_size"] // heads
         per_layer = (config.get("num_key_value_heads") or heads) * dim * 2
     return sum(2 * per_layer for _ in range(config["num_hidden_layers"]))
-
 
 # %% right: NumPy's product, a NumPy integer
 import numpy as np
@@ -51,7 +48,6 @@ def bytes_per_token(config):
         vector = c["kv_lora_rank"] + c["qk_rope_head_dim"]
     return np.prod([c["num_hidden_layers"], vector, 2])
 
-
 # %% right: keys and values by themselves
 def bytes_per_token(config):
     def get(name, default):
@@ -64,112 +60,52 @@ def bytes_per_token(config):
         key, value = (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2, 0
     return (key + value) * config["num_hidden_layers"]
 
-
 # %% wrong: the values forgotten
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * kv_heads * dim * 2
-
+# as "get with a default", but
+#-     return layers * 2 * kv_heads * dim * 2
+#+     return layers * kv_heads * dim * 2
 
 # %% wrong: numbers instead of bytes
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim
-
+# as "get with a default", but
+#-     return layers * 2 * kv_heads * dim * 2
+#+     return layers * 2 * kv_heads * dim
 
 # %% wrong: every query head has keys
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = heads
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-     kv_heads = config.get("num_key_value_heads", heads)
+#+     kv_heads = heads
 
 # %% wrong: one KV head where it is missing
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", 1)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-     kv_heads = config.get("num_key_value_heads", heads)
+#+     kv_heads = config.get("num_key_value_heads", 1)
 
 # %% wrong: head_dim is not looked up
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config["hidden_size"] // heads
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-     dim = config.get("head_dim", config["hidden_size"] // heads)
+#+     dim = config["hidden_size"] // heads
 
 # %% wrong: the hidden size shared by the KV heads
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // kv_heads)
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-     dim = config.get("head_dim", config["hidden_size"] // heads)
+#+     dim = config.get("head_dim", config["hidden_size"] // kv_heads)
 
 # %% wrong: the latent vector twice, as key and value
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 4
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+#+         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 4
 
 # %% wrong: the latent vector without its position
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * config["kv_lora_rank"] * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+#+         return layers * config["kv_lora_rank"] * 2
 
 # %% wrong: the latent vector for each head
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2 * config["num_attention_heads"]
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim * 2
-
+# as "get with a default", but
+#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+#+         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2 * config["num_attention_heads"]
 
 # %% wrong: one layer
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return 2 * kv_heads * dim * 2
+# as "get with a default", but
+#-     return layers * 2 * kv_heads * dim * 2
+#+     return 2 * kv_heads * dim * 2

@@ -14,7 +14,6 @@ def blocks_of(log, model):
     high = (thousandths + 5) * 2**30 // 1000 // block - null
     return low, high
 
-
 # %% right: fractions
 import math
 import re
@@ -31,7 +30,6 @@ def blocks_of(log, model):
     low = math.ceil((gib - Fraction(1, 200)) * 2**30) // block
     high = math.floor((gib + Fraction(1, 200)) * 2**30) // block
     return int(low) - reserved, int(high) - reserved
-
 
 # %% right: decimals, a list
 import re
@@ -50,7 +48,6 @@ def blocks_of(log, model):
         both.append(int(memory) // block - ("V1 LLM engine" in log))
     return both
 
-
 # %% right: the smallest count whose bytes are too many, with no rounding of the memory
 import re
 
@@ -66,7 +63,6 @@ def blocks_of(log, model):
     if "V1 LLM engine" in log:
         ends = [each - 1 for each in ends]
     return tuple(ends)
-
 
 # %% right: a helper, divmod
 import re
@@ -88,170 +84,61 @@ def blocks_of(log, model):
     null = 1 if "V1" in log.split("LLM engine")[0] else 0
     return low - null, high - null
 
-
 # %% wrong: a GiB has 10**9 bytes
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    return (thousandths - 5) * 10**6 // block - null, (thousandths + 5) * 10**6 // block - null
-
+# as "thousandths of a GiB, whole numbers", but
+#-     low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+#-     high = (thousandths + 5) * 2**30 // 1000 // block - null
+#-     return low, high
+#+     return (thousandths - 5) * 10**6 // block - null, (thousandths + 5) * 10**6 // block - null
 
 # %% wrong: the null block forgotten
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 0
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     null = 1 if "V1 LLM engine" in log else 0
+#+     null = 0
 
 # %% wrong: a null block in V0 too
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     null = 1 if "V1 LLM engine" in log else 0
+#+     null = 1
 
 # %% wrong: fp8 forgotten
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     size = 1 if "kv_cache_dtype=fp8" in log else 2
+#+     size = 2
 
 # %% wrong: each GPU has all heads
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = model["kv_heads"]
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     heads = max(1, model["kv_heads"] // gpus)
+#+     heads = model["kv_heads"]
 
 # %% wrong: no head where there are more GPUs than heads
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = model["kv_heads"] / gpus
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return int(low), int(high)
-
+# as "thousandths of a GiB, whole numbers", but
+#-     heads = max(1, model["kv_heads"] // gpus)
+#+     heads = model["kv_heads"] / gpus
+#
+#-     return low, high
+#+     return int(low), int(high)
 
 # %% wrong: the printed number, at both ends
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths) * 2**30 // 1000) // block - null
-    high = (thousandths) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+#-     high = (thousandths + 5) * 2**30 // 1000 // block - null
+#+     low = -(-(thousandths) * 2**30 // 1000) // block - null
+#+     high = (thousandths) * 2**30 // 1000 // block - null
 
 # %% wrong: a hundredth more and less
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths - 10) * 2**30 // 1000) // block - null
-    high = (thousandths + 10) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+#-     high = (thousandths + 5) * 2**30 // 1000 // block - null
+#+     low = -(-(thousandths - 10) * 2**30 // 1000) // block - null
+#+     high = (thousandths + 10) * 2**30 // 1000 // block - null
 
 # %% wrong: keys alone
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = 16 * model["layers"] * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return low, high
-
+# as "thousandths of a GiB, whole numbers", but
+#-     block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
+#+     block = 16 * model["layers"] * heads * model["head_dim"] * size
 
 # %% wrong: blocks of one token: tokens instead of blocks
-import re
-
-
-def blocks_of(log, model):
-    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
-    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
-    thousandths = int(gib.replace(".", "")) * 10
-    size = 1 if "kv_cache_dtype=fp8" in log else 2
-    heads = max(1, model["kv_heads"] // gpus)
-    block = model["layers"] * 2 * heads * model["head_dim"] * size
-    null = 1 if "V1 LLM engine" in log else 0
-    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
-    high = (thousandths + 5) * 2**30 // 1000 // block - null
-    return low, high
+# as "thousandths of a GiB, whole numbers", but
+#-     block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
+#+     block = model["layers"] * 2 * heads * model["head_dim"] * size

@@ -25,7 +25,6 @@ def cheapest(chats, tokens):
                     best = cost, (card, gpus, kind)
     return best[1]
 
-
 # %% right: from the cheapest on, fp8 first
 import itertools
 
@@ -41,7 +40,6 @@ def cheapest(chats, tokens):
         if size.max_concurrency(tokens) >= chats:
             return card, gpus, kind
 
-
 # %% right: fp8 alone, since it holds more at the same price; a list
 def cheapest(chats, tokens):
     model = ModelSpec.preset("llama-3.1-70b")
@@ -55,7 +53,6 @@ def cheapest(chats, tokens):
                     found.append([price * gpus, card, gpus])
     _, card, gpus = min(found)
     return [card, gpus, "fp8"]
-
 
 # %% right: its own account of the blocks
 import math
@@ -76,7 +73,6 @@ def cheapest(chats, tokens):
     ]
     return min(good)[1:]
 
-
 # %% right: a dictionary of prices, the answer looked up
 def cheapest(chats, tokens):
     model = ModelSpec.preset("llama-3.1-70b")
@@ -92,232 +88,52 @@ def cheapest(chats, tokens):
                     prices[card, gpus, kind] = gpus * PRICES[card]
     return min(prices, key=prices.get)
 
-
 # %% wrong: auto alone
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-             for kind in ["auto", "fp8"]:
+#+             for kind in ["auto"]:
 
 # %% wrong: all of the memory
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
 
 # %% wrong: each card holds all weights
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 - 2e9)
 
 # %% wrong: the memory of all cards together
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(gpus * 0.9 * CARDS[card].memory_bytes - 141.2e9 - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(gpus * 0.9 * CARDS[card].memory_bytes - 141.2e9 - 2e9)
 
 # %% wrong: the price of one card
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card]
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-                 cost = PRICES[card] * gpus
+#+                 cost = PRICES[card]
 
 # %% wrong: the fewest cards first
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = (gpus, PRICES[card])
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-                 cost = PRICES[card] * gpus
+#+                 cost = (gpus, PRICES[card])
 
 # %% wrong: one chat too few is enough
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) * 1.5 < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-                 if size.max_concurrency(tokens) < chats:
+#+                 if size.max_concurrency(tokens) * 1.5 < chats:
 
 # %% wrong: the weights forgotten
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(0.9 * CARDS[card].memory_bytes - 2e9)
 
 # %% wrong: tensor_parallel_size forgotten
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=1, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (card, gpus, kind)
-    return best[1]
-
+# as "all combinations", but
+#-                     size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
+#+                     size = size_v1(model, memory, tensor_parallel_size=1, kv_cache_dtype=kind)
 
 # %% wrong: gpus in front of the card
-from pagesim.errors import UsageError
-
-
-def cheapest(chats, tokens):
-    model = ModelSpec.preset("llama-3.1-70b")
-    best = None
-    for card in PRICES:
-        for gpus in [2, 4, 8, 16]:
-            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
-            for kind in ["auto", "fp8"]:
-                try:
-                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
-                except UsageError:
-                    continue
-                if size.max_concurrency(tokens) < chats:
-                    continue
-                cost = PRICES[card] * gpus
-                if best is None or cost < best[0]:
-                    best = cost, (gpus, card, kind)
-    return best[1]
+# as "all combinations", but
+#-                     best = cost, (card, gpus, kind)
+#+                     best = cost, (gpus, card, kind)

@@ -23,7 +23,6 @@ def relink(after, before, op, block):
         after[end] = block
     return block
 
-
 # %% right: match, all links of an operation at once
 def relink(after, before, op, block):
     match op:
@@ -41,7 +40,6 @@ def relink(after, before, op, block):
             after[block], before[block] = place, len(after) - 1
             before[place] = after[-1] = block
     return block
-
 
 # %% right: functions by name
 def relink(after, before, op, block):
@@ -65,7 +63,6 @@ def relink(after, before, op, block):
         "prepend": lambda: between(sentinel, after[sentinel]),
     }[op]()
 
-
 # %% right: prepend is append seen from the other side
 def _put(after, before, block):
     end = len(after) - 1
@@ -87,7 +84,6 @@ def relink(after, before, op, block):
     after[block] = before[block] = None
     return block
 
-
 # %% right: pop and insert of single entries by slices of length one
 def relink(after, before, op, block):
     end = len(before) - 1
@@ -105,60 +101,17 @@ def relink(after, before, op, block):
     before[right] = new["before"]
     return block
 
-
 # %% wrong: a loop looks for the last block
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = end
-        while after[last] != end:
-            last = after[last]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-         last = before[end]
+#+         last = end
+#+         while after[last] != end:
+#+             last = after[last]
 
 # %% wrong: index looks for the neighbour
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = after.index(block), after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-         a, b = before[block], after[block]
+#+         a, b = after.index(block), after[block]
 
 # %% wrong: the queue is written out as a list, changed, and linked anew
 def relink(after, before, op, block):
@@ -182,181 +135,35 @@ def relink(after, before, op, block):
         after[left], before[right] = right, left
     return block
 
-
 # %% wrong: the links of what was taken stay
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-         after[block] = None
+#-         before[block] = None
 
 # %% wrong: remove forgets the way back
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-         before[b] = a
 
 # %% wrong: append forgets the sentinel
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-         before[end] = block
 
 # %% wrong: append and prepend exchanged
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "prepend":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-     elif op == "append":
+#+     elif op == "prepend":
 
 # %% wrong: popleft takes the last
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = before[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
-
+# as "two halves: out and in", but
+#-         block = after[end]
+#+         block = before[end]
 
 # %% wrong: nothing is returned by append and prepend
-def relink(after, before, op, block):
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block if op in ('popleft', 'remove') else None
-
+# as "two halves: out and in", but
+#-     return block
+#+     return block if op in ('popleft', 'remove') else None
 
 # %% wrong: new lists instead of the given ones
-def relink(after, before, op, block):
-    after, before = list(after), list(before)
-    end = len(after) - 1
-    if op == "popleft":
-        block = after[end]
-    if op == "popleft" or op == "remove":
-        a, b = before[block], after[block]
-        after[a] = b
-        before[b] = a
-        after[block] = None
-        before[block] = None
-    elif op == "append":
-        last = before[end]
-        after[last] = block
-        before[block] = last
-        after[block] = end
-        before[end] = block
-    else:
-        first = after[end]
-        before[first] = block
-        after[block] = first
-        before[block] = end
-        after[end] = block
-    return block
+# as "two halves: out and in", but
+#  def relink(after, before, op, block):
+#+     after, before = list(after), list(before)

@@ -6,7 +6,6 @@ def hit_tokens(num_tokens, cached, block_size):
         hits += 1
     return hits * block_size
 
-
 # %% right: takewhile
 from itertools import takewhile
 
@@ -15,14 +14,12 @@ def hit_tokens(num_tokens, cached, block_size):
     run = sum(1 for _ in takewhile(bool, cached))
     return min(run, (num_tokens - 1) // block_size) * block_size
 
-
 # %% right: index of the first hole, a block less where nothing would be left
 def hit_tokens(num_tokens, cached, block_size):
     run = cached.index(False) if False in cached else len(cached)
     if run * block_size == num_tokens:
         run -= 1
     return run * block_size
-
 
 # %% right: NumPy
 import numpy as np
@@ -32,27 +29,20 @@ def hit_tokens(num_tokens, cached, block_size):
     usable = np.array(cached[: (num_tokens - 1) // block_size], dtype=int)
     return np.cumprod(usable).sum() * block_size
 
-
 # %% right: recursion over the blocks
 def hit_tokens(num_tokens, cached, block_size):
     if num_tokens <= block_size or not cached or not cached[0]:
         return 0
     return block_size + hit_tokens(num_tokens - block_size, cached[1:], block_size)
 
-
 # %% wrong: no token need be left
-def hit_tokens(num_tokens, cached, block_size):
-    most = num_tokens // block_size
-    hits = 0
-    while hits < min(most, len(cached)) and cached[hits]:
-        hits += 1
-    return hits * block_size
-
+# as "a loop with a stop", but
+#-     most = (num_tokens - 1) // block_size
+#+     most = num_tokens // block_size
 
 # %% wrong: all cached blocks, with holes
 def hit_tokens(num_tokens, cached, block_size):
     return sum(cached[: (num_tokens - 1) // block_size]) * block_size
-
 
 # %% wrong: one token less instead of a block
 def hit_tokens(num_tokens, cached, block_size):
@@ -63,24 +53,15 @@ def hit_tokens(num_tokens, cached, block_size):
         hits += 1
     return min(hits * block_size, num_tokens - 1)
 
-
 # %% wrong: the last full block never counts
-def hit_tokens(num_tokens, cached, block_size):
-    most = (num_tokens - 1) // block_size
-    hits = 0
-    while hits < min(most, len(cached) - 1) and cached[hits]:
-        hits += 1
-    return hits * block_size
-
+# as "a loop with a stop", but
+#-     while hits < min(most, len(cached)) and cached[hits]:
+#+     while hits < min(most, len(cached) - 1) and cached[hits]:
 
 # %% wrong: blocks instead of tokens
-def hit_tokens(num_tokens, cached, block_size):
-    most = (num_tokens - 1) // block_size
-    hits = 0
-    while hits < min(most, len(cached)) and cached[hits]:
-        hits += 1
-    return hits
-
+# as "a loop with a stop", but
+#-     return hits * block_size
+#+     return hits
 
 # %% wrong: the longest run anywhere
 from itertools import groupby
@@ -91,31 +72,21 @@ def hit_tokens(num_tokens, cached, block_size):
     runs = [len(list(group)) for value, group in groupby(usable) if value]
     return max(runs, default=0) * block_size
 
-
 # %% wrong: the run is counted from the end
-def hit_tokens(num_tokens, cached, block_size):
-    most = (num_tokens - 1) // block_size
-    hits = 0
-    while hits < min(most, len(cached)) and cached[::-1][hits]:
-        hits += 1
-    return hits * block_size
-
+# as "a loop with a stop", but
+#-     while hits < min(most, len(cached)) and cached[hits]:
+#+     while hits < min(most, len(cached)) and cached[::-1][hits]:
 
 # %% wrong: the part of a block behind the hits too
-def hit_tokens(num_tokens, cached, block_size):
-    most = (num_tokens - 1) // block_size
-    hits = 0
-    while hits < min(most, len(cached)) and cached[hits]:
-        hits += 1
-    return num_tokens - 1 if hits == len(cached) else hits * block_size
-
+# as "a loop with a stop", but
+#-     return hits * block_size
+#+     return num_tokens - 1 if hits == len(cached) else hits * block_size
 
 # %% wrong: a block less where all is cached, whole or not
 def hit_tokens(num_tokens, cached, block_size):
     if all(cached):
         return max(0, len(cached) - 1) * block_size
     return cached.index(False) * block_size
-
 
 # %% wrong: all or nothing
 def hit_tokens(num_tokens, cached, block_size):

@@ -52,7 +52,6 @@ def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
 
     return tables, get_computed_blocks, allocate_slots, free
 
-
 # %% right: a class, whose methods are handed out
 class Manager:
     def __init__(self, pool, block_size, max_model_len, watermark_blocks):
@@ -105,62 +104,30 @@ def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
     m = Manager(pool, block_size, max_model_len, watermark_blocks)
     return m.tables, m.computed, m.allocate, m.free
 
-
 # %% right: how much is cached is kept on a list beside the table, early returns by a helper
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    marks = {}
-
-    def ceil(tokens):
-        return (min(tokens, max_model_len) + block_size - 1) // block_size
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            if ceil(request.num_tokens) > have + available:
-                return None
-        new = max(0, ceil(computed + num_new_tokens + lookahead) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = marks.setdefault(rid, [len(hits)])[-1]
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-                marks[rid].append(end)
-        return blocks
-
-    def free(request):
-        marks.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-     cached_upto = {}
+#+     marks = {}
+#+
+#+     def ceil(tokens):
+#+         return (min(tokens, max_model_len) + block_size - 1) // block_size
+#
+#-             full = min(request.num_tokens, max_model_len)
+#-             if -(-full // block_size) - have > available:
+#+             if ceil(request.num_tokens) > have + available:
+#
+#-         slots = min(computed + num_new_tokens + lookahead, max_model_len)
+#-         new = max(0, -(-slots // block_size) - have)
+#+         new = max(0, ceil(computed + num_new_tokens + lookahead) - have)
+#
+#-             start = cached_upto.get(rid, len(hits))
+#+             start = marks.setdefault(rid, [len(hits)])[-1]
+#
+#-             cached_upto[rid] = max(start, end)
+#+                 marks[rid].append(end)
+#
+#-         cached_upto.pop(request.request_id, None)
+#+         marks.pop(request.request_id, None)
 
 # %% right: a defaultdict, math.ceil
 import math
@@ -216,604 +183,65 @@ def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
 
     return tables, get_computed_blocks, allocate_slots, free
 
-
 # %% right: hits as a tuple, rooms as functions
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.extend(found)
-        return tuple(hits)
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        kept = watermark_blocks * (others_run and request.status.name != "RUNNING")
-        available = pool.get_num_free_blocks() - len([b for b in hits if not b.ref_cnt]) - kept
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-             hits.append(found[0])
+#-         return hits
+#+             hits.extend(found)
+#+         return tuple(hits)
+#
+#-         available = pool.get_num_free_blocks()
+#-         available -= sum(1 for block in hits if block.ref_cnt == 0)
+#-         if others_run and request.status.name != "RUNNING":
+#-             available -= watermark_blocks
+#+         kept = watermark_blocks * (others_run and request.status.name != "RUNNING")
+#+         available = pool.get_num_free_blocks() - len([b for b in hits if not b.ref_cnt]) - kept
 
 # %% wrong: the allocation is not capped by max_model_len
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = computed + num_new_tokens + lookahead
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-         slots = min(computed + num_new_tokens + lookahead, max_model_len)
+#+         slots = computed + num_new_tokens + lookahead
 
 # %% wrong: whole is not capped by max_model_len
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = request.num_tokens
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-             full = min(request.num_tokens, max_model_len)
+#+             full = request.num_tokens
 
 # %% wrong: hits in the free queue cost nothing
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-         available -= sum(1 for block in hits if block.ref_cnt == 0)
 
 # %% wrong: the watermark binds running requests too
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run:
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-         if others_run and request.status.name != "RUNNING":
+#+         if others_run:
 
 # %% wrong: the watermark binds a request that is alone
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-         if others_run and request.status.name != "RUNNING":
+#+         if request.status.name != "RUNNING":
 
 # %% wrong: reserved blocks are looked at for whole too
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available - reserved:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-             if -(-full // block_size) - have > available:
+#+             if -(-full // block_size) - have > available - reserved:
 
 # %% wrong: slots ahead are cached as well
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens + lookahead, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-             end = min(computed + num_new_tokens, request.num_tokens) // block_size
+#+             end = min(computed + num_new_tokens + lookahead, request.num_tokens) // block_size
 
 # %% wrong: given back from the first block on
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(blocks)
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-             pool.free_blocks(list(reversed(blocks)))
+#+             pool.free_blocks(blocks)
 
 # %% wrong: skip_reading_prefix_cache forgotten
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available:
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
-
+# as "dicts, everything asked before anything is changed", but
+#-         if not pool.enable_caching or request.skip_reading_prefix_cache:
+#+         if not pool.enable_caching:
 
 # %% wrong: the watermark is not looked at for whole
-def kv_cache_manager(pool, block_size, max_model_len, watermark_blocks):
-    tables = {}
-    cached_upto = {}
-
-    def get_computed_blocks(request):
-        if not pool.enable_caching or request.skip_reading_prefix_cache:
-            return []
-        hits = []
-        most = (request.num_tokens - 1) // block_size
-        for block_hash in request.block_hashes[:most]:
-            found = pool.get_cached_block(block_hash)
-            if not found:
-                break
-            hits.append(found[0])
-        return hits
-
-    def allocate_slots(request, num_new_tokens, hits, lookahead, whole, reserved, others_run):
-        rid = request.request_id
-        table = tables.get(rid, [])
-        computed = request.num_computed_tokens + len(hits) * block_size
-        have = len(table) + len(hits)
-        available = pool.get_num_free_blocks()
-        available -= sum(1 for block in hits if block.ref_cnt == 0)
-        if others_run and request.status.name != "RUNNING":
-            available -= watermark_blocks
-        if whole:
-            full = min(request.num_tokens, max_model_len)
-            if -(-full // block_size) - have > available + (watermark_blocks if others_run and request.status.name != 'RUNNING' else 0):
-                return None
-        slots = min(computed + num_new_tokens + lookahead, max_model_len)
-        new = max(0, -(-slots // block_size) - have)
-        if new > available - reserved:
-            return None
-        if hits:
-            pool.touch(hits)
-        blocks = pool.get_new_blocks(new)
-        tables[rid] = table + list(hits) + blocks
-        if pool.enable_caching:
-            start = cached_upto.get(rid, len(hits))
-            end = min(computed + num_new_tokens, request.num_tokens) // block_size
-            if end > start:
-                pool.cache_full_blocks(request, tables[rid], start, end, block_size)
-            cached_upto[rid] = max(start, end)
-        return blocks
-
-    def free(request):
-        cached_upto.pop(request.request_id, None)
-        blocks = tables.pop(request.request_id, None)
-        if blocks:
-            pool.free_blocks(list(reversed(blocks)))
-
-    return tables, get_computed_blocks, allocate_slots, free
+# as "dicts, everything asked before anything is changed", but
+#-             if -(-full // block_size) - have > available:
+#+             if -(-full // block_size) - have > available + (watermark_blocks if others_run and request.status.name != 'RUNNING' else 0):

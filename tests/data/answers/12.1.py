@@ -13,7 +13,6 @@ def harmed(facts, starts, page, block_size):
             here = way[here]
     return wrong
 
-
 # %% right: the damaged map
 def harmed(facts, starts, page, block_size):
     whole = dict(facts)
@@ -30,7 +29,6 @@ def harmed(facts, starts, page, block_size):
 
     return [start for start in starts if walk(whole, start) != walk(damaged, start)]
 
-
 # %% right: recursion, a tuple
 def harmed(facts, starts, page, block_size):
     way = {a: (b, 4 * i // block_size) for i, (a, b) in enumerate(facts)}
@@ -43,7 +41,6 @@ def harmed(facts, starts, page, block_size):
 
     return tuple(filter(needs, starts))
 
-
 # %% right: backwards: who leads to what is lost
 def harmed(facts, starts, page, block_size):
     first = page * block_size // 4
@@ -54,7 +51,6 @@ def harmed(facts, starts, page, block_size):
         bad |= more
         grown = bool(more)
     return [each for each in starts if each in bad]
-
 
 # %% right: the pages of each walk, with the text of the prompt
 def harmed(facts, starts, page, block_size):
@@ -70,145 +66,55 @@ def harmed(facts, starts, page, block_size):
             wrong += [start]
     return wrong
 
-
 # %% wrong: only the start's own fact
 def harmed(facts, starts, page, block_size):
     n = block_size // 4
     lost = [a for a, _ in facts[page * n : (page + 1) * n]]
     return [s for s in starts if s in lost]
 
-
 # %% wrong: a fact a page, whatever its size
-def harmed(facts, starts, page, block_size):
-    per_page = 1
-    lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        while here != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
-
+# as "a set of lost places, and a walk", but
+#-     per_page = block_size // 4
+#+     per_page = 1
 
 # %% wrong: a fact has three tokens
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 3
-    lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        while here != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
-
+# as "a set of lost places, and a walk", but
+#-     per_page = block_size // 4
+#+     per_page = block_size // 3
 
 # %% wrong: the end of a walk needs no fact
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 4
-    lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        while way[here] != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
-
+# as "a set of lost places, and a walk", but
+#-         while here != ".":
+#+         while way[here] != ".":
 
 # %% wrong: what a lost fact leads to is lost
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 4
-    lost = {b for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        while here != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
-
+# as "a set of lost places, and a walk", but
+#-     lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
+#+     lost = {b for a, b in facts[page * per_page : (page + 1) * per_page]}
 
 # %% wrong: everyone behind the page in the prompt
 def harmed(facts, starts, page, block_size):
     order = [a for a, _ in facts]
     return [s for s in starts if order.index(s) * 4 >= page * block_size]
 
-
 # %% wrong: in the order of the facts
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 4
-    lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in [a for a, _ in facts if a in starts]:
-        here = start
-        while here != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
-
+# as "a set of lost places, and a walk", but
+#-     for start in starts:
+#+     for start in [a for a, _ in facts if a in starts]:
 
 # %% wrong: those that stay right
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 4
-    lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        while here != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return [start for start in starts if start not in wrong]
-
+# as "a set of lost places, and a walk", but
+#-     return wrong
+#+     return [start for start in starts if start not in wrong]
 
 # %% wrong: two steps of each walk
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 4
-    lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        for _ in range(2):
-            if here == ".":
-                break
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
-
+# as "a set of lost places, and a walk", but
+#-         while here != ".":
+#+         for _ in range(2):
+#+             if here == ".":
+#+                 break
 
 # %% wrong: the next page
-def harmed(facts, starts, page, block_size):
-    per_page = block_size // 4
-    lost = {a for a, b in facts[(page + 1) * per_page : (page + 2) * per_page]}
-    way = dict(facts)
-    wrong = []
-    for start in starts:
-        here = start
-        while here != ".":
-            if here in lost:
-                wrong.append(start)
-                break
-            here = way[here]
-    return wrong
+# as "a set of lost places, and a walk", but
+#-     lost = {a for a, b in facts[page * per_page : (page + 1) * per_page]}
+#+     lost = {a for a, b in facts[(page + 1) * per_page : (page + 2) * per_page]}

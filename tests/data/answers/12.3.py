@@ -8,7 +8,6 @@ def rows_to_sample(sequences, chunk):
             rows.append(end - 1)
     return rows
 
-
 # %% right: accumulate
 from itertools import accumulate
 
@@ -17,7 +16,6 @@ def rows_to_sample(sequences, chunk):
     new = [min(tokens - computed, chunk) for tokens, computed in sequences]
     ends = accumulate(new)
     return [e - 1 for e, n, (t, c) in zip(ends, new, sequences) if c + n == t]
-
 
 # %% right: NumPy
 import numpy as np
@@ -28,7 +26,6 @@ def rows_to_sample(sequences, chunk):
     new = np.minimum(tokens - computed, chunk)
     return (np.cumsum(new) - 1)[computed + new == tokens]
 
-
 # %% right: every row is written out
 def rows_to_sample(sequences, chunk):
     batch = []
@@ -36,7 +33,6 @@ def rows_to_sample(sequences, chunk):
         for position in range(computed, min(tokens, computed + chunk)):
             batch.append(position == tokens - 1)
     return tuple(row for row, is_last in enumerate(batch) if is_last)
-
 
 # %% right: starts, as in query_start_loc
 def rows_to_sample(sequences, chunk):
@@ -49,27 +45,16 @@ def rows_to_sample(sequences, chunk):
             rows.append(start[i + 1] - 1)
     return rows
 
-
 # %% wrong: every sequence samples
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        end += min(missing, chunk)
-        rows.append(end - 1)
-    return rows
-
+# as "the end of the rows so far", but
+#-         if missing <= chunk:
+#-             rows.append(end - 1)
+#+         rows.append(end - 1)
 
 # %% wrong: a prompt that is just done does not sample
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        end += min(missing, chunk)
-        if missing < chunk:
-            rows.append(end - 1)
-    return rows
-
+# as "the end of the rows so far", but
+#-         if missing <= chunk:
+#+         if missing < chunk:
 
 # %% wrong: the first row of each
 def rows_to_sample(sequences, chunk):
@@ -81,61 +66,32 @@ def rows_to_sample(sequences, chunk):
         end += min(missing, chunk)
     return rows
 
-
 # %% wrong: one row behind
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        end += min(missing, chunk)
-        if missing <= chunk:
-            rows.append(end)
-    return rows
-
+# as "the end of the rows so far", but
+#-             rows.append(end - 1)
+#+             rows.append(end)
 
 # %% wrong: rows of all missing tokens, without the chunk
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        end += missing
-        if missing <= chunk:
-            rows.append(end - 1)
-    return rows
-
+# as "the end of the rows so far", but
+#-         end += min(missing, chunk)
+#+         end += missing
 
 # %% wrong: all tokens are in the batch
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        end += min(tokens, chunk)
-        if missing <= chunk:
-            rows.append(end - 1)
-    return rows
-
+# as "the end of the rows so far", but
+#-         end += min(missing, chunk)
+#+         end += min(tokens, chunk)
 
 # %% wrong: a sequence that does not sample has no rows
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        if missing <= chunk:
-            end += missing
-            rows.append(end - 1)
-    return rows
-
+# as "the end of the rows so far", but
+#-         end += min(missing, chunk)
+#
+#          if missing <= chunk:
+#+             end += missing
 
 # %% wrong: only those that decode
-def rows_to_sample(sequences, chunk):
-    rows, end = [], 0
-    for tokens, computed in sequences:
-        missing = tokens - computed
-        end += min(missing, chunk)
-        if missing == 1:
-            rows.append(end - 1)
-    return rows
-
+# as "the end of the rows so far", but
+#-         if missing <= chunk:
+#+         if missing == 1:
 
 # %% wrong: the chunk is shared by all
 def rows_to_sample(sequences, chunk):
@@ -146,7 +102,6 @@ def rows_to_sample(sequences, chunk):
         if n and n == tokens - computed:
             rows.append(end - 1)
     return rows
-
 
 # %% wrong: the number of the sequence
 def rows_to_sample(sequences, chunk):

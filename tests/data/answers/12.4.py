@@ -27,7 +27,6 @@ def next_token(logits, temperature, top_k, top_p, seed, sample, position):
             return token
     return kept[-1][0]
 
-
 # %% right: NumPy throughout, a NumPy integer
 def next_token(logits, temperature, top_k, top_p, seed, sample, position):
     x = np.array(logits) / temperature
@@ -37,7 +36,6 @@ def next_token(logits, temperature, top_k, top_p, seed, sample, position):
     n = min(np.searchsorted(cum, top_p * cum[-1], side="left") + 1, len(cum))
     r = np.random.default_rng([seed, sample, position]).random() * cum[n - 1]
     return order[np.searchsorted(cum[:n], r, side="right")]
-
 
 # %% right: heapq for top_k
 import heapq
@@ -52,7 +50,6 @@ def next_token(logits, temperature, top_k, top_p, seed, sample, position):
     stay = next(n for n, s in enumerate(sums, 1) if s >= top_p * sums[-1])
     point = np.random.default_rng([seed, sample, position]).random() * sums[stay - 1]
     return next(t for t, s in zip(best, sums) if s > point)
-
 
 # %% right: the number is spent weight by weight
 def next_token(logits, temperature, top_k, top_p, seed, sample, position):
@@ -70,7 +67,6 @@ def next_token(logits, temperature, top_k, top_p, seed, sample, position):
         if left < 0:
             return token
     return ranked[n - 1][0]
-
 
 # %% right: softmax by logsumexp
 def next_token(logits, temperature, top_k, top_p, seed, sample, position):
@@ -90,252 +86,56 @@ def next_token(logits, temperature, top_k, top_p, seed, sample, position):
         i += 1
     return tokens[i]
 
-
 # %% wrong: the token that reaches top_p is left out
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        if kept and cumulative + p >= top_p:
-            break
-        kept.append((token, p))
-        cumulative += p
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#      for token, p in zip(order, probs):
+#+         if kept and cumulative + p >= top_p:
+#+             break
+#
+#-         if cumulative >= top_p:
+#-             break
 
 # %% wrong: top_p must be exceeded
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative > top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-         if cumulative >= top_p:
+#+         if cumulative > top_p:
 
 # %% wrong: the temperature is multiplied
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] * temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     scaled = [logits[t] / temperature for t in order]
+#+     scaled = [logits[t] * temperature for t in order]
 
 # %% wrong: the temperature is forgotten
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     scaled = [logits[t] / temperature for t in order]
+#+     scaled = [logits[t] for t in order]
 
 # %% wrong: top_p of all tokens, before top_k
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(math.exp((x - max(logits)) / temperature) for x in logits)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     total = sum(exps)
+#+     total = sum(math.exp((x - max(logits)) / temperature) for x in logits)
 
 # %% wrong: the number is not scaled by the sum that is left
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     target = number * cumulative
+#+     target = number
 
 # %% wrong: the sample is forgotten
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     number = np.random.default_rng([seed, sample, position]).random()
+#+     number = np.random.default_rng([seed, position]).random()
 
 # %% wrong: a generator of the seed, asked as often as the position says
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng(seed).random(position + 1)[-1]
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     number = np.random.default_rng([seed, sample, position]).random()
+#+     number = np.random.default_rng(seed).random(position + 1)[-1]
 
 # %% wrong: stretches in the order of the ids
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in sorted(kept):
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
-
+# as "a sorted list and running sums", but
+#-     for token, p in kept:
+#+     for token, p in sorted(kept):
 
 # %% wrong: of equal ones the larger id first
-def next_token(logits, temperature, top_k, top_p, seed, sample, position):
-    order = sorted(range(len(logits)), key=lambda t: (-logits[t], -t))
-    if top_k > 0:
-        order = order[:top_k]
-    scaled = [logits[t] / temperature for t in order]
-    exps = [math.exp(x - scaled[0]) for x in scaled]
-    total = sum(exps)
-    probs = [e / total for e in exps]
-    kept, cumulative = [], 0.0
-    for token, p in zip(order, probs):
-        kept.append((token, p))
-        cumulative += p
-        if cumulative >= top_p:
-            break
-    number = np.random.default_rng([seed, sample, position]).random()
-    target = number * cumulative
-    running = 0.0
-    for token, p in kept:
-        running += p
-        if running > target:
-            return token
-    return kept[-1][0]
+# as "a sorted list and running sums", but
+#-     order = sorted(range(len(logits)), key=lambda t: (-logits[t], t))
+#+     order = sorted(range(len(logits)), key=lambda t: (-logits[t], -t))

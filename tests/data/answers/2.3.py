@@ -13,7 +13,6 @@ def free_list_after(num_blocks, ops):
             free.extendleft(tables.pop(name))
     return free
 
-
 # %% right: a stack, whose top is its end
 def free_list_after(num_blocks, ops):
     stack, tables = list(range(num_blocks - 1, -1, -1)), {}
@@ -23,7 +22,6 @@ def free_list_after(num_blocks, ops):
         else:
             stack += tables[op[1]]
     return stack[::-1]
-
 
 # %% right: tuples
 def free_list_after(num_blocks, ops):
@@ -35,7 +33,6 @@ def free_list_after(num_blocks, ops):
             free = tables[op[1]][::-1] + free
     return free
 
-
 # %% right: arrays
 def free_list_after(num_blocks, ops):
     free, tables = np.arange(num_blocks), {}
@@ -45,7 +42,6 @@ def free_list_after(num_blocks, ops):
         else:
             free = np.concatenate([np.flip(tables.pop(op[1])), free])
     return free
-
 
 # %% right: NumPy integers in a list
 def free_list_after(num_blocks, ops):
@@ -57,7 +53,6 @@ def free_list_after(num_blocks, ops):
             free = [*reversed(tables[op[1]]), *free]
     return free
 
-
 # %% wrong: given back at the end
 def free_list_after(num_blocks, ops):
     free, tables = list(range(num_blocks)), {}
@@ -68,39 +63,20 @@ def free_list_after(num_blocks, ops):
             free += tables.pop(op[1])
     return free
 
-
 # %% wrong: given back at the end, last block first
-def free_list_after(num_blocks, ops):
-    free, tables = list(range(num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            tables[op[1]], free = free[: op[2]], free[op[2] :]
-        else:
-            free += tables.pop(op[1])[::-1]
-    return free
-
+# as "given back at the end", but
+#-             free += tables.pop(op[1])
+#+             free += tables.pop(op[1])[::-1]
 
 # %% wrong: the table comes back as it was
-def free_list_after(num_blocks, ops):
-    free, tables = list(range(num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            tables[op[1]], free = free[: op[2]], free[op[2] :]
-        else:
-            free = tables.pop(op[1]) + free
-    return free
-
+# as "given back at the end", but
+#-             free += tables.pop(op[1])
+#+             free = tables.pop(op[1]) + free
 
 # %% wrong: sorted
-def free_list_after(num_blocks, ops):
-    free, tables = list(range(num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            tables[op[1]], free = free[: op[2]], free[op[2] :]
-        else:
-            free = sorted(free + tables.pop(op[1]))
-    return free
-
+# as "given back at the end", but
+#-             free += tables.pop(op[1])
+#+             free = sorted(free + tables.pop(op[1]))
 
 # %% wrong: taken from the end
 def free_list_after(num_blocks, ops):
@@ -113,7 +89,6 @@ def free_list_after(num_blocks, ops):
                 free.insert(0, block)
     return free
 
-
 # %% wrong: a table given back from its last block on
 def free_list_after(num_blocks, ops):
     free, tables = deque(range(num_blocks)), {}
@@ -125,30 +100,16 @@ def free_list_after(num_blocks, ops):
                 free.appendleft(block)
     return list(free)
 
-
 # %% wrong: the smallest free block is taken
-def free_list_after(num_blocks, ops):
-    free, tables = list(range(num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            tables[op[1]] = sorted(free)[: op[2]]
-            free = [block for block in free if block not in tables[op[1]]]
-        else:
-            for block in tables.pop(op[1]):
-                free.insert(0, block)
-    return free
-
+# as "taken from the end", but
+#-             tables[op[1]] = [free.pop() for _ in range(op[2])]
+#+             tables[op[1]] = sorted(free)[: op[2]]
+#+             free = [block for block in free if block not in tables[op[1]]]
 
 # %% wrong: only the first block comes back
-def free_list_after(num_blocks, ops):
-    free, tables = list(range(num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            tables[op[1]], free = free[: op[2]], free[op[2] :]
-        else:
-            free.insert(0, tables.pop(op[1])[0])
-    return free
-
+# as "given back at the end", but
+#-             free += tables.pop(op[1])
+#+             free.insert(0, tables.pop(op[1])[0])
 
 # %% wrong: one who leaves is forgotten
 def free_list_after(num_blocks, ops):
@@ -158,20 +119,12 @@ def free_list_after(num_blocks, ops):
             free = free[op[2] :]
     return free
 
-
 # %% wrong: blocks are written into the table backwards
-def free_list_after(num_blocks, ops):
-    free, tables = list(range(num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            tables[op[1]] = []
-            for _ in range(op[2]):
-                tables[op[1]].insert(0, free.pop(0))
-        else:
-            for block in tables.pop(op[1]):
-                free.insert(0, block)
-    return free
-
+# as "taken from the end", but
+#-             tables[op[1]] = [free.pop() for _ in range(op[2])]
+#+             tables[op[1]] = []
+#+             for _ in range(op[2]):
+#+                 tables[op[1]].insert(0, free.pop(0))
 
 # %% wrong: who came last leaves first, whoever it is
 def free_list_after(num_blocks, ops):
@@ -183,7 +136,6 @@ def free_list_after(num_blocks, ops):
         else:
             free = here.pop()[::-1] + free
     return free
-
 
 # %% wrong: a name that comes back keeps its first table
 def free_list_after(num_blocks, ops):

@@ -13,7 +13,6 @@ def slot_mapping(batch, block_size, num_tokens):
             place += 1
     return row
 
-
 # %% right: an array
 def slot_mapping(batch, block_size, num_tokens):
     row = np.full(num_tokens, -1)
@@ -23,7 +22,6 @@ def slot_mapping(batch, block_size, num_tokens):
         row[place : place + len(p)] = np.array(table)[p // block_size] * block_size + p % block_size
         place += len(p)
     return row
-
 
 # %% right: all slots of a sequence, then those from computed on
 def slot_mapping(batch, block_size, num_tokens):
@@ -35,7 +33,6 @@ def slot_mapping(batch, block_size, num_tokens):
         slots.append(-1)
     return slots
 
-
 # %% right: a tuple, chained
 def slot_mapping(batch, block_size, num_tokens):
     parts = (
@@ -43,7 +40,6 @@ def slot_mapping(batch, block_size, num_tokens):
     )
     slots = tuple(chain.from_iterable(parts))
     return slots + (-1,) * (num_tokens - len(slots))
-
 
 # %% right: NumPy integers in a list
 def slot_mapping(batch, block_size, num_tokens):
@@ -53,7 +49,6 @@ def slot_mapping(batch, block_size, num_tokens):
             slots.append(table[p // block_size] * block_size + p % block_size)
     return [*slots, *[-1] * (num_tokens - len(slots))]
 
-
 # %% wrong: all tokens, also those that are in the cache
 def slot_mapping(batch, block_size, num_tokens):
     slots = []
@@ -62,13 +57,11 @@ def slot_mapping(batch, block_size, num_tokens):
             slots.append(table[p // block_size] * block_size + p % block_size)
     return (slots + [-1] * num_tokens)[: max(num_tokens, len(slots))]
 
-
 # %% wrong: no padding
 def slot_mapping(batch, block_size, num_tokens):
     return [
         t[p // block_size] * block_size + p % block_size for t, c, n in batch for p in range(c, n)
     ]
-
 
 # %% wrong: padded with 0
 def slot_mapping(batch, block_size, num_tokens):
@@ -77,14 +70,10 @@ def slot_mapping(batch, block_size, num_tokens):
     ]
     return slots + [0] * (num_tokens - len(slots))
 
-
 # %% wrong: padded in front
-def slot_mapping(batch, block_size, num_tokens):
-    slots = [
-        t[p // block_size] * block_size + p % block_size for t, c, n in batch for p in range(c, n)
-    ]
-    return [-1] * (num_tokens - len(slots)) + slots
-
+# as "padded with 0", but
+#-     return slots + [0] * (num_tokens - len(slots))
+#+     return [-1] * (num_tokens - len(slots)) + slots
 
 # %% wrong: positions counted from what is computed
 def slot_mapping(batch, block_size, num_tokens):
@@ -94,7 +83,6 @@ def slot_mapping(batch, block_size, num_tokens):
         for p in range(n - c)
     ]
     return slots + [-1] * (num_tokens - len(slots))
-
 
 # %% wrong: a decode writes behind its last token
 def slot_mapping(batch, block_size, num_tokens):
@@ -108,7 +96,6 @@ def slot_mapping(batch, block_size, num_tokens):
             slots.append(table[page] * block_size + p % block_size)
     return slots + [-1] * (num_tokens - len(slots))
 
-
 # %% wrong: whatever is not a new prompt is a decode
 def slot_mapping(batch, block_size, num_tokens):
     slots = []
@@ -116,7 +103,6 @@ def slot_mapping(batch, block_size, num_tokens):
         for p in range(length) if computed == 0 else [length - 1]:
             slots.append(table[p // block_size] * block_size + p % block_size)
     return slots + [-1] * (num_tokens - len(slots))
-
 
 # %% wrong: the padding goes in between, to the length of the longest
 def slot_mapping(batch, block_size, num_tokens):
@@ -127,7 +113,6 @@ def slot_mapping(batch, block_size, num_tokens):
         slots += mine + [-1] * (longest - len(mine))
     return slots[:num_tokens] + [-1] * (num_tokens - len(slots))
 
-
 # %% wrong: chunks begin at the block's beginning
 def slot_mapping(batch, block_size, num_tokens):
     slots = []
@@ -136,7 +121,6 @@ def slot_mapping(batch, block_size, num_tokens):
             slots.append(table[p // block_size] * block_size + i % block_size)
     return slots + [-1] * (num_tokens - len(slots))
 
-
 # %% wrong: decodes in front
 def slot_mapping(batch, block_size, num_tokens):
     slots = []
@@ -144,7 +128,6 @@ def slot_mapping(batch, block_size, num_tokens):
         for p in range(computed, length):
             slots.append(table[p // block_size] * block_size + p % block_size)
     return slots + [-1] * (num_tokens - len(slots))
-
 
 # %% wrong: one too many, the token behind
 def slot_mapping(batch, block_size, num_tokens):

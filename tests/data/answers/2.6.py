@@ -19,7 +19,6 @@ def free_queue_after(num_blocks, ops, block_size):
                     free.append(table[place])
     return free
 
-
 # %% right: tuples
 def free_queue_after(num_blocks, ops, block_size):
     free, tables = tuple(range(1, num_blocks)), {}
@@ -33,7 +32,6 @@ def free_queue_after(num_blocks, ops, block_size):
             free = table[full:] + free + tuple(reversed(table[:full]))
     return free
 
-
 # %% right: an array
 def free_queue_after(num_blocks, ops, block_size):
     free, tables = np.arange(1, num_blocks), {}
@@ -46,7 +44,6 @@ def free_queue_after(num_blocks, ops, block_size):
             table, full = tables[op[1]]
             free = np.concatenate([table[full:], free, table[:full][::-1]])
     return free
-
 
 # %% right: only the last block can be partly filled
 def free_queue_after(num_blocks, ops, block_size):
@@ -63,7 +60,6 @@ def free_queue_after(num_blocks, ops, block_size):
             free.extend(table[::-1])
     return free
 
-
 # %% right: NumPy integers in a list
 def free_queue_after(num_blocks, ops, block_size):
     free, tables = list(np.arange(1, num_blocks)), {}
@@ -77,7 +73,6 @@ def free_queue_after(num_blocks, ops, block_size):
             free = [b for b, full in back if not full] + free + [b for b, full in back if full]
     return free
 
-
 # %% wrong: block 0 is free too
 def free_queue_after(num_blocks, ops, block_size):
     free, tables = list(range(num_blocks)), {}
@@ -90,7 +85,6 @@ def free_queue_after(num_blocks, ops, block_size):
             free = table[full:] + free + table[:full][::-1]
     return free
 
-
 # %% wrong: the stack of V0
 def free_queue_after(num_blocks, ops, block_size):
     free, tables = list(range(1, num_blocks)), {}
@@ -102,70 +96,40 @@ def free_queue_after(num_blocks, ops, block_size):
             free = tables.pop(op[1])[::-1] + free
     return free
 
-
 # %% wrong: all to the back
-def free_queue_after(num_blocks, ops, block_size):
-    free, tables = list(range(1, num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            n = -(-op[2] // block_size)
-            tables[op[1]], free = free[:n], free[n:]
-        else:
-            free = free + tables.pop(op[1])[::-1]
-    return free
-
+# as "the stack of V0", but
+#-             free = tables.pop(op[1])[::-1] + free
+#+             free = free + tables.pop(op[1])[::-1]
 
 # %% wrong: full ones from the first to the last
-def free_queue_after(num_blocks, ops, block_size):
-    free, tables = list(range(1, num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            n = -(-op[2] // block_size)
-            tables[op[1]], free = (free[:n], op[2] // block_size), free[n:]
-        else:
-            table, full = tables.pop(op[1])
-            free = table[full:] + free + table[:full]
-    return free
-
+# as "block 0 is free too", but
+#-     free, tables = list(range(num_blocks)), {}
+#+     free, tables = list(range(1, num_blocks)), {}
+#
+#-             free = table[full:] + free + table[:full][::-1]
+#+             free = table[full:] + free + table[:full]
 
 # %% wrong: front and back exchanged
-def free_queue_after(num_blocks, ops, block_size):
-    free, tables = list(range(1, num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            n = -(-op[2] // block_size)
-            tables[op[1]], free = (free[:n], op[2] // block_size), free[n:]
-        else:
-            table, full = tables.pop(op[1])
-            free = table[:full][::-1] + free + table[full:]
-    return free
-
+# as "block 0 is free too", but
+#-     free, tables = list(range(num_blocks)), {}
+#+     free, tables = list(range(1, num_blocks)), {}
+#
+#-             free = table[full:] + free + table[:full][::-1]
+#+             free = table[:full][::-1] + free + table[full:]
 
 # %% wrong: the last block never counts as full
-def free_queue_after(num_blocks, ops, block_size):
-    free, tables = list(range(1, num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            n = -(-op[2] // block_size)
-            tables[op[1]], free = free[:n], free[n:]
-        else:
-            *full, last = tables.pop(op[1])
-            free = [last] + free + full[::-1]
-    return free
-
+# as "the stack of V0", but
+#-             free = tables.pop(op[1])[::-1] + free
+#+             *full, last = tables.pop(op[1])
+#+             free = [last] + free + full[::-1]
 
 # %% wrong: one block more when the prompt fills its last
-def free_queue_after(num_blocks, ops, block_size):
-    free, tables = list(range(1, num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            n = op[2] // block_size + 1
-            tables[op[1]], free = (free[:n], op[2] // block_size), free[n:]
-        else:
-            table, full = tables.pop(op[1])
-            free = table[full:] + free + table[:full][::-1]
-    return free
-
+# as "block 0 is free too", but
+#-     free, tables = list(range(num_blocks)), {}
+#+     free, tables = list(range(1, num_blocks)), {}
+#
+#-             n = -(-op[2] // block_size)
+#+             n = op[2] // block_size + 1
 
 # %% wrong: the first of a table goes in front of all others at the back
 def free_queue_after(num_blocks, ops, block_size):
@@ -183,21 +147,15 @@ def free_queue_after(num_blocks, ops, block_size):
                     free.appendleft(block)
     return list(free)
 
-
 # %% wrong: takes the smallest ids
-def free_queue_after(num_blocks, ops, block_size):
-    free, tables = list(range(1, num_blocks)), {}
-    for op in ops:
-        if op[0] == "in":
-            n = -(-op[2] // block_size)
-            taken = sorted(free)[:n]
-            tables[op[1]] = taken, op[2] // block_size
-            free = [b for b in free if b not in taken]
-        else:
-            table, full = tables.pop(op[1])
-            free = table[full:] + free + table[:full][::-1]
-    return free
-
+# as "block 0 is free too", but
+#-     free, tables = list(range(num_blocks)), {}
+#+     free, tables = list(range(1, num_blocks)), {}
+#
+#-             tables[op[1]], free = (free[:n], op[2] // block_size), free[n:]
+#+             taken = sorted(free)[:n]
+#+             tables[op[1]] = taken, op[2] // block_size
+#+             free = [b for b in free if b not in taken]
 
 # %% wrong: blocks of four
 def free_queue_after(num_blocks, ops, block_size):

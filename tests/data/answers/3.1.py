@@ -18,7 +18,6 @@ def attend_one_pass(scores, values):
             acc = [a + w * x for a, x in zip(acc, value)]
     return [a / ell for a in acc]
 
-
 # %% right: NumPy, an array
 def attend_one_pass(scores, values):
     m, ell, acc = -np.inf, 0.0, np.zeros(len(values[0]))
@@ -30,7 +29,6 @@ def attend_one_pass(scores, values):
         acc = acc * np.exp(m - new_m) + np.exp(score - new_m) * np.array(value)
         m = new_m
     return acc / ell
-
 
 # %% right: a tuple, the average itself as the state
 def attend_one_pass(scores, values):
@@ -44,7 +42,6 @@ def attend_one_pass(scores, values):
         mean = [(old * a + new * x) / ell for a, x in zip(mean, value)]
         m = new_m
     return tuple(mean)
-
 
 # %% right: in float32, as a GPU has it
 def attend_one_pass(scores, values):
@@ -61,7 +58,6 @@ def attend_one_pass(scores, values):
         m = new_m
     return acc / ell
 
-
 # %% right: in powers of two
 def attend_one_pass(scores, values):
     m, ell, acc = -math.inf, 0.0, [0.0] * len(values[0])
@@ -77,7 +73,6 @@ def attend_one_pass(scores, values):
         m = new_m
     return [a / ell for a in acc]
 
-
 # %% wrong: no maximum
 def attend_one_pass(scores, values):
     ell, acc = 0.0, np.zeros(len(values[0]))
@@ -85,7 +80,6 @@ def attend_one_pass(scores, values):
         ell += np.exp(score)
         acc += np.exp(score) * np.array(value)
     return (acc / ell).tolist()
-
 
 # %% wrong: acc is not rescaled
 def attend_one_pass(scores, values):
@@ -100,20 +94,12 @@ def attend_one_pass(scores, values):
         m = new_m
     return [a / ell for a in acc]
 
-
 # %% wrong: ell is not rescaled
-def attend_one_pass(scores, values):
-    m, ell, acc = -math.inf, 0.0, [0.0] * len(values[0])
-    for score, value in zip(scores, values):
-        if score == -math.inf:
-            continue
-        new_m = max(m, score)
-        rescale, weight = math.exp(m - new_m), math.exp(score - new_m)
-        ell = ell + weight
-        acc = [a * rescale + weight * x for a, x in zip(acc, value)]
-        m = new_m
-    return [a / ell for a in acc]
-
+# as "acc is not rescaled", but
+#-         ell = ell * rescale + weight
+#-         acc = [a + weight * x for a, x in zip(acc, value)]
+#+         ell = ell + weight
+#+         acc = [a * rescale + weight * x for a, x in zip(acc, value)]
 
 # %% wrong: m begins at 0
 def attend_one_pass(scores, values):
@@ -126,30 +112,15 @@ def attend_one_pass(scores, values):
         m = new_m
     return [a / ell for a in acc]
 
-
 # %% wrong: m begins at a large negative number, which a score may lie below
-def attend_one_pass(scores, values):
-    m, ell, acc = -100.0, 0.0, [0.0] * len(values[0])
-    for score, value in zip(scores, values):
-        new_m = max(m, score)
-        rescale, weight = math.exp(m - new_m), math.exp(score - new_m)
-        ell = ell * rescale + weight
-        acc = [a * rescale + weight * x for a, x in zip(acc, value)]
-        m = new_m
-    return [a / ell for a in acc]
-
+# as "m begins at 0", but
+#-     m, ell, acc = 0.0, 0.0, [0.0] * len(values[0])
+#+     m, ell, acc = -100.0, 0.0, [0.0] * len(values[0])
 
 # %% wrong: -inf is not left out
-def attend_one_pass(scores, values):
-    m, ell, acc = -math.inf, 0.0, [0.0] * len(values[0])
-    for score, value in zip(scores, values):
-        new_m = max(m, score)
-        rescale, weight = math.exp(m - new_m), math.exp(score - new_m)
-        ell = ell * rescale + weight
-        acc = [a * rescale + weight * x for a, x in zip(acc, value)]
-        m = new_m
-    return [a / ell for a in acc]
-
+# as "m begins at 0", but
+#-     m, ell, acc = 0.0, 0.0, [0.0] * len(values[0])
+#+     m, ell, acc = -math.inf, 0.0, [0.0] * len(values[0])
 
 # %% wrong: m is the last score
 def attend_one_pass(scores, values):
@@ -163,36 +134,22 @@ def attend_one_pass(scores, values):
         m = score
     return acc / ell
 
-
 # %% wrong: the weights are not divided by their sum
-def attend_one_pass(scores, values):
-    m, ell, acc = -math.inf, 0.0, [0.0] * len(values[0])
-    for score, value in zip(scores, values):
-        if score == -math.inf:
-            continue
-        new_m = max(m, score)
-        rescale, weight = math.exp(m - new_m), math.exp(score - new_m)
-        ell = ell * rescale + weight
-        acc = [a * rescale + weight * x for a, x in zip(acc, value)]
-        m = new_m
-    return acc
-
+# as "acc is not rescaled", but
+#-         acc = [a + weight * x for a, x in zip(acc, value)]
+#+         acc = [a * rescale + weight * x for a, x in zip(acc, value)]
+#
+#-     return [a / ell for a in acc]
+#+     return acc
 
 # %% wrong: stops at the first -inf
-def attend_one_pass(scores, values):
-    m, ell, acc = -math.inf, 0.0, [0.0] * len(values[0])
-    for score, value in zip(scores, values):
-        if score == -math.inf:
-            if ell:
-                break
-            continue
-        new_m = max(m, score)
-        rescale, weight = math.exp(m - new_m), math.exp(score - new_m)
-        ell = ell * rescale + weight
-        acc = [a * rescale + weight * x for a, x in zip(acc, value)]
-        m = new_m
-    return [a / ell for a in acc]
-
+# as "acc is not rescaled", but
+#          if score == -math.inf:
+#+             if ell:
+#+                 break
+#
+#-         acc = [a + weight * x for a, x in zip(acc, value)]
+#+         acc = [a * rescale + weight * x for a, x in zip(acc, value)]
 
 # %% wrong: rescaled the wrong way round
 def attend_one_pass(scores, values):
@@ -207,14 +164,12 @@ def attend_one_pass(scores, values):
         m = new_m
     return acc / ell
 
-
 # %% wrong: a second look, the maximum first
 def attend_one_pass(scores, values):
     m = max(scores)
     weights = [math.exp(score - m) for score in scores]
     total = sum(weights)
     return [sum(w * x for w, x in zip(weights, column)) / total for column in zip(*values)]
-
 
 # %% wrong: m is updated before the rescaling
 def attend_one_pass(scores, values):

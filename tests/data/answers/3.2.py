@@ -19,7 +19,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
             m = new_m
     return acc / ell
 
-
 # %% right: masked scores, values without NaN
 def page_by_page(q, k_cache, v_cache, table, length):
     block_size = k_cache.shape[1]
@@ -38,7 +37,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return acc / ell
 
-
 # %% right: counts down what is left, a list at the end
 def page_by_page(q, k_cache, v_cache, table, length):
     m, ell, acc, left = -math.inf, 0.0, np.zeros(len(q)), length
@@ -55,7 +53,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return [float(a / ell) for a in acc]
 
-
 # %% right: in float32
 def page_by_page(q, k_cache, v_cache, table, length):
     q, k_cache, v_cache = (np.asarray(a, dtype=np.float32) for a in (q, k_cache, v_cache))
@@ -71,7 +68,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return acc / ell
 
-
 # %% right: from the last page to the first, with einsum
 def page_by_page(q, k_cache, v_cache, table, length):
     size = k_cache.shape[1]
@@ -86,7 +82,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return acc / ell
 
-
 # %% wrong: whole pages
 def page_by_page(q, k_cache, v_cache, table, length):
     block_size = k_cache.shape[1]
@@ -100,20 +95,10 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return acc / ell
 
-
 # %% wrong: full pages only
-def page_by_page(q, k_cache, v_cache, table, length):
-    block_size = k_cache.shape[1]
-    m, ell, acc = -math.inf, 0.0, np.zeros(len(q))
-    for page in range(length // block_size):
-        scores = k_cache[table[page]] @ q / math.sqrt(len(q))
-        new_m = max(m, scores.max())
-        weights, rescale = np.exp(scores - new_m), np.exp(m - new_m)
-        ell = ell * rescale + weights.sum()
-        acc = acc * rescale + weights @ v_cache[table[page]]
-        m = new_m
-    return acc / ell
-
+# as "whole pages", but
+#-     for page in range(math.ceil(length / block_size)):
+#+     for page in range(length // block_size):
 
 # %% wrong: every block of the table
 def page_by_page(q, k_cache, v_cache, table, length):
@@ -129,36 +114,23 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return acc / ell
 
-
 # %% wrong: the page's number in place of its block
-def page_by_page(q, k_cache, v_cache, table, length):
-    block_size = k_cache.shape[1]
-    m, ell, acc = -math.inf, 0.0, np.zeros(len(q))
-    for page in range(math.ceil(length / block_size)):
-        filled = min(block_size, length - page * block_size)
-        scores = k_cache[page, :filled] @ q / math.sqrt(len(q))
-        new_m = max(m, scores.max())
-        weights, rescale = np.exp(scores - new_m), np.exp(m - new_m)
-        ell = ell * rescale + weights.sum()
-        acc = acc * rescale + weights @ v_cache[page, :filled]
-        m = new_m
-    return acc / ell
-
+# as "whole pages", but
+#-         scores = k_cache[table[page]] @ q / math.sqrt(len(q))
+#+         filled = min(block_size, length - page * block_size)
+#+         scores = k_cache[page, :filled] @ q / math.sqrt(len(q))
+#
+#-         acc = acc * rescale + weights @ v_cache[table[page]]
+#+         acc = acc * rescale + weights @ v_cache[page, :filled]
 
 # %% wrong: scores are not scaled
-def page_by_page(q, k_cache, v_cache, table, length):
-    block_size = k_cache.shape[1]
-    m, ell, acc = -math.inf, 0.0, np.zeros(len(q))
-    for page in range(math.ceil(length / block_size)):
-        filled = min(block_size, length - page * block_size)
-        scores = k_cache[table[page], :filled] @ q
-        new_m = max(m, scores.max())
-        weights, rescale = np.exp(scores - new_m), np.exp(m - new_m)
-        ell = ell * rescale + weights.sum()
-        acc = acc * rescale + weights @ v_cache[table[page], :filled]
-        m = new_m
-    return acc / ell
-
+# as "whole pages", but
+#-         scores = k_cache[table[page]] @ q / math.sqrt(len(q))
+#+         filled = min(block_size, length - page * block_size)
+#+         scores = k_cache[table[page], :filled] @ q
+#
+#-         acc = acc * rescale + weights @ v_cache[table[page]]
+#+         acc = acc * rescale + weights @ v_cache[table[page], :filled]
 
 # %% wrong: each page a softmax of its own, then the mean of the pages
 def page_by_page(q, k_cache, v_cache, table, length):
@@ -171,7 +143,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         answers.append(weights @ v_cache[table[page], :filled] / weights.sum())
     return np.mean(answers, axis=0)
 
-
 # %% wrong: no maximum
 def page_by_page(q, k_cache, v_cache, table, length):
     block_size = k_cache.shape[1]
@@ -182,7 +153,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         ell += weights.sum()
         acc += weights @ v_cache[table[page], :filled]
     return acc / ell
-
 
 # %% wrong: ell is not rescaled
 def page_by_page(q, k_cache, v_cache, table, length):
@@ -197,7 +167,6 @@ def page_by_page(q, k_cache, v_cache, table, length):
         acc = acc * np.exp(m - new_m) + weights @ v_cache[table[page], :filled]
         m = new_m
     return acc / ell
-
 
 # %% wrong: never asks for the length: what is not NaN is taken for a token
 def page_by_page(q, k_cache, v_cache, table, length):
@@ -214,21 +183,10 @@ def page_by_page(q, k_cache, v_cache, table, length):
         m = new_m
     return acc / ell
 
-
 # %% wrong: NaN made 0, so that an empty slot has a score
-def page_by_page(q, k_cache, v_cache, table, length):
-    k_cache, v_cache = np.nan_to_num(k_cache), np.nan_to_num(v_cache)
-    block_size = k_cache.shape[1]
-    m, ell, acc = -math.inf, 0.0, np.zeros(len(q))
-    for page in range(math.ceil(length / block_size)):
-        scores = k_cache[table[page]] @ q / math.sqrt(len(q))
-        new_m = max(m, scores.max())
-        weights, rescale = np.exp(scores - new_m), np.exp(m - new_m)
-        ell = ell * rescale + weights.sum()
-        acc = acc * rescale + weights @ v_cache[table[page]]
-        m = new_m
-    return acc / ell
-
+# as "whole pages", but
+#  def page_by_page(q, k_cache, v_cache, table, length):
+#+     k_cache, v_cache = np.nan_to_num(k_cache), np.nan_to_num(v_cache)
 
 # %% wrong: all scores at once
 def page_by_page(q, k_cache, v_cache, table, length):

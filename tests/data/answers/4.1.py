@@ -11,7 +11,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     rows = [r for r in range(head_size) if r % (32 // sharing) == number // sharing]
     return group, vec, 16 // cache_bytes, rows
 
-
 # %% right: an array of rows
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = max(1, 32 // block_size)
@@ -20,14 +19,12 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     rows = np.arange(number // sharing, head_size, 32 // sharing)
     return group, vec, 16 // cache_bytes, rows
 
-
 # %% right: a range, in a list
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = max(32 // block_size, 1)
     vec = max(16 // group // query_bytes, 1)
     lanes = block_size // min(16 // query_bytes, block_size)
     return [group, vec, 16 // cache_bytes, range(number // lanes, head_size, 32 // lanes)]
-
 
 # %% right: walks through the rows as the warp does
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
@@ -43,7 +40,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
         first += 32 * tokens // block_size
     return group, vec, 16 // cache_bytes, rows
 
-
 # %% right: NumPy integers, a tuple of rows
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = np.maximum(32 // np.int64(block_size), 1)
@@ -53,7 +49,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     rows = tuple(range(int(number // lanes), head_size, int(32 // lanes)))
     return group, vec, np.int64(16 // cache_bytes), rows
 
-
 # %% wrong: a group of no lanes for blocks of more than 32
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = 32 // block_size
@@ -62,7 +57,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     lanes = block_size // tokens
     return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
 
-
 # %% wrong: no element at all where the group is large
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = max(32 // block_size, 1)
@@ -70,7 +64,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     tokens = min(16 // query_bytes, block_size)
     lanes = block_size // tokens
     return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
-
 
 # %% wrong: more tokens at once than a row has
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
@@ -82,7 +75,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     rows = rows if block_size >= 16 // query_bytes else rows[:1]
     return group, vec, 16 // cache_bytes, rows
 
-
 # %% wrong: x from the bytes of the query
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = max(32 // block_size, 1)
@@ -90,7 +82,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     tokens = min(16 // query_bytes, block_size)
     lanes = block_size // tokens
     return group, vec, 16 // query_bytes, list(range(number // lanes, head_size, 32 // lanes))
-
 
 # %% wrong: the lane reads V by the bytes of the cache
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
@@ -100,15 +91,10 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     lanes = block_size // tokens
     return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
 
-
 # %% wrong: VEC_SIZE by the bytes of the cache
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * cache_bytes), 1)
-    tokens = min(16 // query_bytes, block_size)
-    lanes = block_size // tokens
-    return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
-
+# as "no element at all where the group is large", but
+#-     vec = 16 // (group * query_bytes)
+#+     vec = max(16 // (group * cache_bytes), 1)
 
 # %% wrong: rows side by side, not in turn
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
@@ -119,7 +105,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     first = number // lanes * each
     return group, vec, 16 // cache_bytes, list(range(first, first + each))
 
-
 # %% wrong: remainder in place of division
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = max(32 // block_size, 1)
@@ -127,7 +112,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     lanes = block_size // min(16 // query_bytes, block_size)
     rows_at_once = 32 // lanes
     return group, vec, 16 // cache_bytes, list(range(number % rows_at_once, head_size, rows_at_once))
-
 
 # %% wrong: rows beyond the head
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
@@ -138,7 +122,6 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
     rows = [number // lanes + i * step for i in range(-(-head_size // step))]
     return group, vec, 16 // cache_bytes, rows
 
-
 # %% wrong: a lane reads 16 bytes of q by itself
 def lane(head_size, block_size, query_bytes, cache_bytes, number):
     group = max(32 // block_size, 1)
@@ -147,12 +130,7 @@ def lane(head_size, block_size, query_bytes, cache_bytes, number):
         group, 16 // query_bytes, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes)),
     )
 
-
 # %% wrong: the last rows cut off where the head is no multiple of a warp's rows
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    lanes = block_size // min(16 // query_bytes, block_size)
-    step = 32 // lanes
-    rows = [number // lanes + i * step for i in range(head_size // step)]
-    return group, vec, 16 // cache_bytes, rows
+# as "rows beyond the head", but
+#-     rows = [number // lanes + i * step for i in range(-(-head_size // step))]
+#+     rows = [number // lanes + i * step for i in range(head_size // step)]

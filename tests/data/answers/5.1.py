@@ -12,14 +12,12 @@ def copies(prompt, samples, block_size):
             free, owners = free + 1, owners - 1
     return made
 
-
 # %% right: pairs by zip, a tuple
 def copies(prompt, samples, block_size):
     full, partial = divmod(prompt, block_size)
     if not partial:
         return ()
     return tuple(zip([full] * (samples - 1), range(full + 1, full + samples)))
-
 
 # %% right: an array of pairs
 def copies(prompt, samples, block_size):
@@ -29,14 +27,12 @@ def copies(prompt, samples, block_size):
     last = prompt // block_size
     return np.stack([np.full(n, last), np.arange(last + 1, last + 1 + n)], axis=1)
 
-
 # %% right: a list of lists with NumPy integers
 def copies(prompt, samples, block_size):
     last = np.int64(prompt // block_size)
     if prompt % block_size == 0:
         return []
     return [[last, last + i] for i in range(1, samples)]
-
 
 # %% right: counts owners
 def copies(prompt, samples, block_size):
@@ -48,7 +44,6 @@ def copies(prompt, samples, block_size):
         refs -= 1
     return made
 
-
 # %% wrong: the last sample copies too
 def copies(prompt, samples, block_size):
     if prompt % block_size == 0:
@@ -56,18 +51,15 @@ def copies(prompt, samples, block_size):
     last = prompt // block_size
     return [(last, last + 1 + i) for i in range(samples)]
 
-
 # %% wrong: also where the last block is full
 def copies(prompt, samples, block_size):
     last = (prompt - 1) // block_size
     return [(last, last + 1 + i) for i in range(samples - 1)]
 
-
 # %% wrong: a full prompt goes by the block behind it
 def copies(prompt, samples, block_size):
     last = prompt // block_size
     return [(last, last + 1 + i) for i in range(samples - 1)]
-
 
 # %% wrong: all blocks are copied
 def copies(prompt, samples, block_size):
@@ -81,22 +73,15 @@ def copies(prompt, samples, block_size):
             free += 1
     return made
 
-
 # %% wrong: always into the same block
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0:
-        return []
-    last = prompt // block_size
-    return [(last, last + 1)] * (samples - 1)
-
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last, last + 1)] * (samples - 1)
 
 # %% wrong: one from the other in turn
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0:
-        return []
-    last = prompt // block_size
-    return [(last + i, last + i + 1) for i in range(samples - 1)]
-
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last + i, last + i + 1) for i in range(samples - 1)]
 
 # %% wrong: one copy however many samples
 def copies(prompt, samples, block_size):
@@ -105,22 +90,15 @@ def copies(prompt, samples, block_size):
     last = prompt // block_size
     return [(last, last + 1)]
 
-
 # %% wrong: to and from exchanged
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0:
-        return []
-    last = prompt // block_size
-    return [(last + 1 + i, last) for i in range(samples - 1)]
-
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last + 1 + i, last) for i in range(samples - 1)]
 
 # %% wrong: the last free block first
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0:
-        return []
-    last = prompt // block_size
-    return [(last, last + i) for i in range(samples - 1, 0, -1)]
-
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last, last + i) for i in range(samples - 1, 0, -1)]
 
 # %% wrong: a prompt within one block has nothing to copy
 def copies(prompt, samples, block_size):
@@ -128,7 +106,6 @@ def copies(prompt, samples, block_size):
         return []
     last = prompt // block_size
     return [(last, last + 1 + i) for i in range(samples - 1)]
-
 
 # %% wrong: one room is enough for all: copies only while the block has slots left
 def copies(prompt, samples, block_size):

@@ -18,7 +18,6 @@ def append(tables, refs, free, length, who, block_size):
         made.append((old, table[-1]))
     return made
 
-
 # %% right: by the number of blocks, a tuple
 def append(tables, refs, free, length, who, block_size):
     if len(tables[who]) * block_size == length:
@@ -36,7 +35,6 @@ def append(tables, refs, free, length, who, block_size):
     refs[old], refs[new] = refs[old] - 1, 1
     return ((old, new),)
 
-
 # %% right: the page that the token goes to
 def append(tables, refs, free, length, who, block_size):
     page = length // block_size
@@ -51,7 +49,6 @@ def append(tables, refs, free, length, who, block_size):
     refs.update({old: refs[old] - 1, new: 1})
     tables[who][page] = new
     return [[old, new]]
-
 
 # %% right: owners counted in the tables
 def append(tables, refs, free, length, who, block_size):
@@ -68,7 +65,6 @@ def append(tables, refs, free, length, who, block_size):
             refs[block] = refs.get(block, 0) + 1
     return made
 
-
 # %% right: NumPy integers
 def append(tables, refs, free, length, who, block_size):
     old = np.int64(tables[who][-1])
@@ -83,7 +79,6 @@ def append(tables, refs, free, length, who, block_size):
     tables[who][-1] = new
     return [(old, new)]
 
-
 # %% wrong: never copies
 def append(tables, refs, free, length, who, block_size):
     if length % block_size == 0:
@@ -91,7 +86,6 @@ def append(tables, refs, free, length, who, block_size):
         refs[block] = 1
         tables[who].append(block)
     return []
-
 
 # %% wrong: the old block keeps its count
 def append(tables, refs, free, length, who, block_size):
@@ -108,7 +102,6 @@ def append(tables, refs, free, length, who, block_size):
     refs[table[-1]] = 1
     return [(old, table[-1])]
 
-
 # %% wrong: a copy of a full block, too
 def append(tables, refs, free, length, who, block_size):
     table, made = tables[who], []
@@ -123,7 +116,6 @@ def append(tables, refs, free, length, who, block_size):
         refs[block] = 1
         table.append(block)
     return made
-
 
 # %% wrong: every shared block of the table is copied
 def append(tables, refs, free, length, who, block_size):
@@ -140,7 +132,6 @@ def append(tables, refs, free, length, who, block_size):
             made.append((old, table[i]))
     return made if refs[table[-1]] == 1 else []
 
-
 # %% wrong: copies also for the only owner
 def append(tables, refs, free, length, who, block_size):
     table = tables[who]
@@ -153,7 +144,6 @@ def append(tables, refs, free, length, who, block_size):
     table[-1] = free.pop(0)
     refs[table[-1]] = 1
     return [(old, table[-1])]
-
 
 # %% wrong: from the back of the free list
 def append(tables, refs, free, length, who, block_size):
@@ -170,22 +160,14 @@ def append(tables, refs, free, length, who, block_size):
     refs[table[-1]] = 1
     return [(old, table[-1])]
 
-
 # %% wrong: full at length % block_size == 1
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 1 % block_size and length > 1:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] -= 1
-    table[-1] = free.pop(0)
-    refs[table[-1]] = 1
-    return [(old, table[-1])]
-
+# as "copies also for the only owner", but
+#-     if length % block_size == 0:
+#+     if length % block_size == 1 % block_size and length > 1:
+#
+#      old = table[-1]
+#+     if refs[old] == 1:
+#+         return []
 
 # %% wrong: the new block is not counted
 def append(tables, refs, free, length, who, block_size):
@@ -200,22 +182,13 @@ def append(tables, refs, free, length, who, block_size):
     table[-1] = free.pop(0)
     return [(old, table[-1])]
 
-
 # %% wrong: the copy is behind the old block in the table
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] -= 1
-    table.append(free.pop(0))
-    refs[table[-1]] = 1
-    return [(old, table[-1])]
-
+# as "from the back of the free list", but
+#-         table.append(free.pop())
+#+         table.append(free.pop(0))
+#
+#-     table[-1] = free.pop()
+#+     table.append(free.pop(0))
 
 # %% wrong: all owners move along
 def append(tables, refs, free, length, who, block_size):
@@ -233,7 +206,6 @@ def append(tables, refs, free, length, who, block_size):
         other[:] = [new if block == old else block for block in other]
     return [(old, new)]
 
-
 # %% wrong: the block is read but stays in the free list
 def append(tables, refs, free, length, who, block_size):
     table = tables[who]
@@ -249,43 +221,25 @@ def append(tables, refs, free, length, who, block_size):
     refs[free[0]] = 1
     return [(old, free[0])]
 
-
 # %% wrong: the pair the other way round
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] -= 1
-    table[-1] = free.pop(0)
-    refs[table[-1]] = 1
-    return [(table[-1], old)]
-
+# as "copies also for the only owner", but
+#      old = table[-1]
+#+     if refs[old] == 1:
+#+         return []
+#
+#-     return [(old, table[-1])]
+#+     return [(table[-1], old)]
 
 # %% wrong: only two owners are thought of
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] = 1
-    table[-1] = free.pop(0)
-    refs[table[-1]] = 1
-    return [(old, table[-1])]
-
+# as "copies also for the only owner", but
+#-     refs[old] -= 1
+#+     if refs[old] == 1:
+#+         return []
+#+     refs[old] = 1
 
 # %% wrong: does nothing
 def append(tables, refs, free, length, who, block_size):
     return []
-
 
 # %% wrong: takes a block one token early
 def append(tables, refs, free, length, who, block_size):
@@ -301,18 +255,11 @@ def append(tables, refs, free, length, who, block_size):
         refs[table[-1]] = 1
     return made
 
-
 # %% wrong: returns the pair itself
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] -= 1
-    table[-1] = free.pop(0)
-    refs[table[-1]] = 1
-    return old, table[-1]
+# as "copies also for the only owner", but
+#      old = table[-1]
+#+     if refs[old] == 1:
+#+         return []
+#
+#-     return [(old, table[-1])]
+#+     return old, table[-1]

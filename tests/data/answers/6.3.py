@@ -20,7 +20,6 @@ def break_even(model, card):
         low, high = (low, middle) if faster(middle) else (middle, high)
     return high
 
-
 # %% right: closed form
 def break_even(model, card):
     kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
@@ -30,7 +29,6 @@ def break_even(model, card):
         return 0
     n = math.floor(2 * model["parameters"] / card["bytes_per_second"] / swap) + 1
     return n if n <= 10_000 else 0
-
 
 # %% right: arrays, a NumPy integer
 def break_even(model, card):
@@ -42,7 +40,6 @@ def break_even(model, card):
     faster = np.maximum(read, compute) < swap
     return n[faster][0] if faster.any() else 0
 
-
 # %% right: a whole float
 def break_even(model, card):
     kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
@@ -51,7 +48,6 @@ def break_even(model, card):
         return 0
     n = np.ceil(2 * model["parameters"] / card["bytes_per_second"] / swap)
     return int(n) if n <= 1e4 else 0
-
 
 # %% right: two rates
 def break_even(model, card):
@@ -64,7 +60,6 @@ def break_even(model, card):
                 return n
     return 0
 
-
 # %% wrong: one way only
 def break_even(model, card):
     kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
@@ -74,7 +69,6 @@ def break_even(model, card):
         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
             return n
     return 0
-
 
 # %% wrong: keys without values
 def break_even(model, card):
@@ -86,17 +80,10 @@ def break_even(model, card):
             return n
     return 0
 
-
 # %% wrong: one layer
-def break_even(model, card):
-    kv = 4 * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
+# as "keys without values", but
+#-     kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
+#+     kv = 4 * model["kv_heads"] * model["head_dim"]
 
 # %% wrong: reading the weights is forgotten
 def break_even(model, card):
@@ -107,60 +94,31 @@ def break_even(model, card):
             return n
     return 0
 
-
 # %% wrong: computing is forgotten
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        if read < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
+# as "one way only", but
+#-         compute = n * 2 * model["parameters"] / card["flops_per_second"]
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if read < 2 * n * kv / card["swap_bytes_per_second"]:
 
 # %% wrong: the sum in place of the longer one
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if read + compute < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if read + compute < 2 * n * kv / card["swap_bytes_per_second"]:
 
 # %% wrong: the shorter one
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if min(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if min(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
 
 # %% wrong: the other question
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) > 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if max(read, compute) > 2 * n * kv / card["swap_bytes_per_second"]:
 
 # %% wrong: the swapped bytes by the memory of the card
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["bytes_per_second"]:
-            return n
-    return 0
-
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if max(read, compute) < 2 * n * kv / card["bytes_per_second"]:
 
 # %% wrong: a weight read in one byte
 def break_even(model, card):
@@ -172,17 +130,12 @@ def break_even(model, card):
             return n
     return 0
 
-
 # %% wrong: one operation for each parameter
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
+# as "one way only", but
+#-         compute = n * 2 * model["parameters"] / card["flops_per_second"]
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         compute = n * model["parameters"] / card["flops_per_second"]
+#+         if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
 
 # %% wrong: 10,000 where there is none
 def break_even(model, card):
@@ -194,23 +147,13 @@ def break_even(model, card):
             return n
     return 10_000
 
-
 # %% wrong: None where there is none
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-
+# as "10,000 where there is none", but
+#-     return 10_000
 
 # %% wrong: gives up at 1,000 tokens
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 1_000):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
+# as "keys without values", but
+#-     kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
+#-     for n in range(1, 10_001):
+#+     kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+#+     for n in range(1, 1_000):

@@ -14,7 +14,6 @@ def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, bloc
         token_budget -= n
     return admitted
 
-
 # %% right: running sums, and how long they fit
 import itertools
 import math
@@ -29,7 +28,6 @@ def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, bloc
     ]
     return [i for i, _ in itertools.takewhile(lambda pair: pair[1], enumerate(fits))]
 
-
 # %% right: NumPy
 import numpy as np
 
@@ -42,7 +40,6 @@ def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, bloc
     ok &= np.arange(len(waiting)) < seq_budget
     return np.flatnonzero(np.logical_and.accumulate(ok))
 
-
 # %% right: a while loop, and a range, since the admitted ones are always the first
 def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
     usable, n = free_blocks - watermark_blocks, 0
@@ -53,7 +50,6 @@ def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, bloc
             break
         n += 1
     return range(n)
-
 
 # %% right: recursion from the back, a tuple
 def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
@@ -69,157 +65,50 @@ def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, bloc
     most = max(k for k in range(len(waiting) + 1) if k == 0 or fits(k))
     return tuple(range(most))
 
-
 # %% wrong: whole blocks only, rounded down
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = n // block_size
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#-         need = (n + block_size - 1) // block_size
+#+         need = n // block_size
 
 # %% wrong: always one block more
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = n // block_size + 1
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#-         need = (n + block_size - 1) // block_size
+#+         need = n // block_size + 1
 
 # %% wrong: the watermark must be exceeded
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need <= watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#-         if free_blocks - need < watermark_blocks:
+#+         if free_blocks - need <= watermark_blocks:
 
 # %% wrong: a prompt that does not fit is passed over
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need < watermark_blocks:
-            continue
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#          if free_blocks - need < watermark_blocks:
+#-             break
+#+             continue
 
 # %% wrong: passed over where the token budget is too small
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            continue
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#          if n > token_budget:
+#-             break
+#+             continue
 
 # %% wrong: the token budget is never used up
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-    return admitted
-
+# as "a loop with three accounts", but
+#-         token_budget -= n
 
 # %% wrong: blocks are never used up
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(i)
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#-         free_blocks -= need
 
 # %% wrong: one sequence too many
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) > seq_budget:
-            break
-        admitted.append(i)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#-         if len(admitted) >= seq_budget:
+#+         if len(admitted) > seq_budget:
 
 # %% wrong: lengths instead of places
-def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):
-    admitted = []
-    for i, n in enumerate(waiting):
-        need = (n + block_size - 1) // block_size
-        if free_blocks - need < watermark_blocks:
-            break
-        if n > token_budget:
-            break
-        if len(admitted) >= seq_budget:
-            break
-        admitted.append(n)
-        free_blocks -= need
-        token_budget -= n
-    return admitted
-
+# as "a loop with three accounts", but
+#-         admitted.append(i)
+#+         admitted.append(n)
 
 # %% wrong: prompts share a block: all tokens together are rounded up
 def admit(waiting, free_blocks, token_budget, seq_budget, watermark_blocks, block_size):

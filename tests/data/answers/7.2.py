@@ -12,7 +12,6 @@ def best_watermark(stream):
             best, steps = percent / 100, served.steps
     return best, "recompute"
 
-
 # %% right: NumPy's float, and a list
 import numpy as np
 from pagesim.exercises.ch07.watermark import measure
@@ -23,7 +22,6 @@ def best_watermark(stream):
     runs = [measure(stream, float(w)) for w in grid]
     steps = np.array([10**9 if run.ignored else run.steps for run in runs])
     return [grid[steps.argmin()], "recompute"]
-
 
 # %% right: the reason is measured as well
 from pagesim.exercises.ch07.watermark import measure
@@ -40,7 +38,6 @@ def best_watermark(stream):
         return w, "recompute"
     return w, "idle"
 
-
 # %% right: sorted by steps, then by the watermark
 from pagesim.exercises.ch07.watermark import measure
 
@@ -53,7 +50,6 @@ def best_watermark(stream):
     rows.sort()
     return rows[0][2], "recompute"
 
-
 # %% right: the largest of the best
 from pagesim.exercises.ch07.watermark import measure
 
@@ -64,121 +60,50 @@ def best_watermark(stream):
     fewest = min(run.steps for _, run in runs)
     return max(w for w, run in runs if run.steps == fewest), "recompute"
 
-
 # %% wrong: without a watermark
 def best_watermark(stream):
     return 0.0, "recompute"
-
 
 # %% wrong: vLLM's default
 def best_watermark(stream):
     return 0.01, "recompute"
 
-
 # %% wrong: the fewest preemptions
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.preemptions < steps:
-            best, steps = percent / 100, served.preemptions
-    return best, "recompute"
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-         if steps is None or served.steps < steps:
+#-             best, steps = percent / 100, served.steps
+#+         if steps is None or served.preemptions < steps:
+#+             best, steps = percent / 100, served.preemptions
 
 # %% wrong: blocks stand empty without a watermark
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.steps < steps:
-            best, steps = percent / 100, served.steps
-    return best, "idle"
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-     return best, "recompute"
+#+     return best, "idle"
 
 # %% wrong: requests are given up without a watermark
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.steps < steps:
-            best, steps = percent / 100, served.steps
-    return best, "ignored"
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-     return best, "recompute"
+#+     return best, "ignored"
 
 # %% wrong: the reason with a capital letter
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.steps < steps:
-            best, steps = percent / 100, served.steps
-    return best, "Recompute"
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-     return best, "recompute"
+#+     return best, "Recompute"
 
 # %% wrong: the reason in words
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.steps < steps:
-            best, steps = percent / 100, served.steps
-    return best, "tokens are computed again"
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-     return best, "recompute"
+#+     return best, "tokens are computed again"
 
 # %% wrong: percent instead of a part
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.steps < steps:
-            best, steps = percent / 100, served.steps
-    return best * 100, "recompute"
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-     return best, "recompute"
+#+     return best * 100, "recompute"
 
 # %% wrong: the watermark alone
-from pagesim.exercises.ch07.watermark import measure
-
-
-def best_watermark(stream):
-    best, steps = 0.0, None
-    for percent in range(0, 60, 5):
-        served = measure(stream, percent / 100)
-        if served.ignored:
-            continue
-        if steps is None or served.steps < steps:
-            best, steps = percent / 100, served.steps
-    return best
-
+# as "every block of the pool is tried, and the first of the best taken", but
+#-     return best, "recompute"
+#+     return best
 
 # %% wrong: the fewest idle blocks
 from pagesim.exercises.ch07.watermark import measure

@@ -34,7 +34,6 @@ def next_step(waiting, running, free, block_size):
         computed.append((name, 1))
     return computed, preempted, free
 
-
 # %% right: deques
 from collections import deque
 
@@ -62,7 +61,6 @@ def next_step(waiting, running, free, block_size):
         computed.append((me[0], 1))
     return computed, preempted, list(pool)
 
-
 # %% right: two indices into running, lists instead of tuples
 def next_step(waiting, running, free, block_size):
     admitted, at = [], 0
@@ -89,7 +87,6 @@ def next_step(waiting, running, free, block_size):
         out.append([name, 1])
         first += 1
     return [out, victims, free]
-
 
 # %% right: a helper for each half
 def _prompts(waiting, free, block_size):
@@ -123,7 +120,6 @@ def next_step(waiting, running, free, block_size):
         return taken, [], left
     return _decodes(running, list(free), block_size)
 
-
 # %% right: NumPy's array for the free list
 import numpy as np
 
@@ -149,366 +145,58 @@ def next_step(waiting, running, free, block_size):
             free = free[int((tokens - 1) % block_size == 0) :]
     return computed, preempted, free
 
-
 # %% wrong: prompts and decodes in one step
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-     if computed:
+#-         return computed, [], free
 
 # %% wrong: a prompt that fits overtakes
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            continue
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-             break
+#+             continue
 
 # %% wrong: a victim's blocks go behind the free ones
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                free.extend(victim[2])
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-                 for block in victim[2]:
+#-                     free.insert(0, block)
+#+                 free.extend(victim[2])
 
 # %% wrong: a victim's blocks go back in the order of the table
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                free[:0] = victim[2]
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-                 for block in victim[2]:
+#-                     free.insert(0, block)
+#+                 free[:0] = victim[2]
 
 # %% wrong: a block is needed only where the own one is full
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free and (tokens - 1) % block_size == 0:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-         while not free:
+#+         while not free and (tokens - 1) % block_size == 0:
 
 # %% wrong: the token is counted as if it had its slot
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if tokens % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-         if (tokens - 1) % block_size == 0:
+#+         if tokens % block_size == 0:
 
 # %% wrong: the oldest is the victim
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop(0)
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-                 victim = rest.pop()
+#+                 victim = rest.pop(0)
 
 # %% wrong: a sequence never gives way itself
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#-                 preempted.append(name)
+#-                 for block in table:
+#-                     free.insert(0, block)
 
 # %% wrong: one victim is enough, and the sequence then waits
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-                alive = False
-                break
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        if (tokens - 1) % block_size == 0:
-            free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
-
+# as "a loop over running, victims popped from its end", but
+#                      free.insert(0, block)
+#+                 alive = False
+#+                 break
+#              else:
 
 # %% wrong: the block that is free is taken by everyone
-def next_step(waiting, running, free, block_size):
-    free = list(free)
-    computed = []
-    for name, tokens in waiting:
-        need = (tokens + block_size - 1) // block_size
-        if need > len(free):
-            break
-        del free[:need]
-        computed.append((name, tokens))
-    if computed:
-        return computed, [], free
-    rest = list(running)
-    preempted = []
-    while rest:
-        name, tokens, table = rest.pop(0)
-        alive = True
-        while not free:
-            if rest:
-                victim = rest.pop()
-                preempted.append(victim[0])
-                for block in victim[2]:
-                    free.insert(0, block)
-            else:
-                preempted.append(name)
-                for block in table:
-                    free.insert(0, block)
-                alive = False
-                break
-        if not alive:
-            continue
-        free.pop(0)
-        computed.append((name, 1))
-    return computed, preempted, free
+# as "a loop over running, victims popped from its end", but
+#-         if (tokens - 1) % block_size == 0:
+#-             free.pop(0)
+#+         free.pop(0)

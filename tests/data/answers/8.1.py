@@ -12,7 +12,6 @@ def merge(first, second):
     s2 = math.exp(m2 - m)
     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
 
-
 # %% right: an empty half is left out
 import numpy as np
 
@@ -27,7 +26,6 @@ def merge(first, second):
     acc = first[2] * np.exp(first[0] - m) + second[2] * np.exp(second[0] - m)
     return m, ell, acc
 
-
 # %% right: the larger one stays as it is
 import math
 
@@ -38,7 +36,6 @@ def merge(first, second):
         return big
     factor = math.exp(small[0] - big[0])
     return (big[0], big[1] + factor * small[1], big[2] + factor * small[2])
-
 
 # %% right: a loop over the two, a list, numbers one by one
 import math
@@ -55,7 +52,6 @@ def merge(first, second):
         acc = [a + factor * b for a, b in zip(acc, its_acc)]
     return [m, ell, acc]
 
-
 # %% right: NumPy's vectors, warnings and NaN avoided by a mask
 import numpy as np
 
@@ -68,64 +64,25 @@ def merge(first, second):
     acc = scale @ np.stack([first[2], second[2]])
     return top, ell, acc
 
-
 # %% wrong: sums added as they are
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 + ell2, acc1 * s1 + acc2 * s2
-
+# as "both halves scaled to the larger maximum", but
+#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
+#+     return m, ell1 + ell2, acc1 * s1 + acc2 * s2
 
 # %% wrong: acc added as it is
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s1 + ell2 * s2, acc1 + acc2
-
+# as "both halves scaled to the larger maximum", but
+#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
+#+     return m, ell1 * s1 + ell2 * s2, acc1 + acc2
 
 # %% wrong: the scales exchanged
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s2 + ell2 * s1, acc1 * s2 + acc2 * s1
-
+# as "both halves scaled to the larger maximum", but
+#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
+#+     return m, ell1 * s2 + ell2 * s1, acc1 * s2 + acc2 * s1
 
 # %% wrong: two empty halves forgotten
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-
+# as "both halves scaled to the larger maximum", but
+#-     if m == -math.inf:
+#-         return first
 
 # %% wrong: absolute sums, which overflow
 import math
@@ -140,77 +97,29 @@ def merge(first, second):
     acc = (first[2] * e1 + second[2] * e2) / math.exp(m)
     return m, ell, acc
 
-
 # %% wrong: powers of two
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = 2 ** (m1 - m)
-    s2 = 2 ** (m2 - m)
-    return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-
+# as "both halves scaled to the larger maximum", but
+#-     s1 = math.exp(m1 - m)
+#-     s2 = math.exp(m2 - m)
+#+     s1 = 2 ** (m1 - m)
+#+     s2 = 2 ** (m2 - m)
 
 # %% wrong: divided by the sum already
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s1 + ell2 * s2, (acc1 * s1 + acc2 * s2) / (ell1 * s1 + ell2 * s2)
-
+# as "both halves scaled to the larger maximum", but
+#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
+#+     return m, ell1 * s1 + ell2 * s2, (acc1 * s1 + acc2 * s2) / (ell1 * s1 + ell2 * s2)
 
 # %% wrong: only the second half is scaled, as if the first had the larger maximum
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = m1
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-
+# as "both halves scaled to the larger maximum", but
+#-     m = max(m1, m2)
+#+     m = m1
 
 # %% wrong: an empty first half gives back the first
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m1 == -math.inf or m2 == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-
+# as "both halves scaled to the larger maximum", but
+#-     if m == -math.inf:
+#+     if m1 == -math.inf or m2 == -math.inf:
 
 # %% wrong: acc scaled, ell scaled twice
-import math
-
-
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, (ell1 * s1 + ell2 * s2) * s1 * s2, acc1 * s1 + acc2 * s2
+# as "both halves scaled to the larger maximum", but
+#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
+#+     return m, (ell1 * s1 + ell2 * s2) * s1 * s2, acc1 * s1 + acc2 * s2

@@ -30,7 +30,6 @@ def merge_partitions(out, partial, lse):
     parts = triton.next_power_of_2(num_partitions)
     merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
 
-
 # %% right: weights first, then the weighted mean
 @triton.jit
 def merge_kernel(
@@ -54,7 +53,6 @@ def merge_partitions(out, partial, lse):
     queries, num_partitions, head_dim = partial.shape
     parts = triton.next_power_of_2(num_partitions)
     merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
 
 # %% right: a running merge, partition after partition
 @triton.jit
@@ -85,7 +83,6 @@ def merge_partitions(out, partial, lse):
     parts = triton.next_power_of_2(num_partitions)
     merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
 
-
 # %% right: two passes, the largest lse first, natural exponents
 @triton.jit
 def merge_kernel(
@@ -110,7 +107,6 @@ def merge_partitions(out, partial, lse):
     parts = triton.next_power_of_2(num_partitions)
     merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
 
-
 # %% right: everything loaded, what was not written replaced by 0
 @triton.jit
 def merge_kernel(
@@ -134,272 +130,55 @@ def merge_partitions(out, partial, lse):
     parts = triton.next_power_of_2(num_partitions)
     merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
 
-
 # %% wrong: exp instead of exp2
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     weight = tl.exp2(lse - top)
+#+     weight = tl.exp(lse - top)
 
 # %% wrong: the largest lse is not subtracted
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     weight = tl.exp2(lse - top)
+#+     weight = tl.exp2(lse)
 
 # %% wrong: the weights are not divided by their sum
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0)
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     out = tl.sum(value * weight[:, None], 0) / total
+#+     out = tl.sum(value * weight[:, None], 0)
 
 # %% wrong: unwritten partitions are read, and weigh 0
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=(part < num_partitions)[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
+#+         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=(part < num_partitions)[:, None], other=0.0
 
 # %% wrong: rows counted by PARTS
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * PARTS + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     row = query * num_partitions + part
+#+     row = query * PARTS + part
 
 # %% wrong: other=0 for partitions that do not exist
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=0.0)
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=(alive & (part < num_partitions))[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
+#+     lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=0.0)
+#
+#-         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
+#+         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=(alive & (part < num_partitions))[:, None], other=0.0
 
 # %% wrong: the mean of the partitions
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value, 0) / num_partitions
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     out = tl.sum(value * weight[:, None], 0) / total
+#+     out = tl.sum(value, 0) / num_partitions
 
 # %% wrong: the lse themselves as weights
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.where(alive, lse, 0.0)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     weight = tl.exp2(lse - top)
+#+     weight = tl.where(alive, lse, 0.0)
 
 # %% wrong: the query forgotten: everyone reads the first query's partitions
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
+# as "a softmax over partitions, where there is one", but
+#-     row = query * num_partitions + part
+#+     row = part
 
 # %% wrong: columns counted by the number of partitions
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] + dim[None, :] * num_partitions, mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
-
-
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
+# as "a softmax over partitions, where there is one", but
+#-         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
+#+         partial_ptr + row[:, None] + dim[None, :] * num_partitions, mask=alive[:, None], other=0.0

@@ -12,7 +12,6 @@ def chain(tokens, block_size):
         hashes.append(previous)
     return hashes
 
-
 # %% right: the whole beginning in each hash
 import hashlib
 
@@ -20,7 +19,6 @@ import hashlib
 def chain(tokens, block_size):
     ends = range(block_size, len(tokens) + 1, block_size)
     return [hashlib.sha256(repr(list(tokens[:end])).encode()).hexdigest() for end in ends]
-
 
 # %% right: one hash that goes on, eight bytes a token
 import hashlib
@@ -34,7 +32,6 @@ def chain(tokens, block_size):
         if place % block_size == 0:
             found.append(running.copy().hexdigest())
     return found
-
 
 # %% right: NumPy's bytes, a tuple
 import hashlib
@@ -51,7 +48,6 @@ def chain(tokens, block_size):
         out += (parent.hex(),)
     return out
 
-
 # %% right: pickle of a pair, recursively
 import hashlib
 import pickle
@@ -67,152 +63,58 @@ def chain(tokens, block_size):
     data = pickle.dumps((last, tuple(tokens[-block_size:])))
     return before + [hashlib.sha256(data).hexdigest()]
 
-
 # %% wrong: only the block's own tokens
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = ",".join(str(t) for t in block)
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = ",".join(str(t) for t in block)
 
 # %% wrong: digits without anything between them
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous + ":" + "".join(str(t) for t in block)
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = previous + ":" + "".join(str(t) for t in block)
 
 # %% wrong: tokens as bytes, the lowest eight bits alone
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous.encode() + bytes(t % 256 for t in block)
-        previous = hashlib.sha256(data).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#-         previous = hashlib.sha256(data.encode()).hexdigest()
+#+         data = previous.encode() + bytes(t % 256 for t in block)
+#+         previous = hashlib.sha256(data).hexdigest()
 
 # %% wrong: two bytes a token, modulo 65,536
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous.encode() + b"".join((t & 0xFFFF).to_bytes(2, "little") for t in block)
-        previous = hashlib.sha256(data).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#-         previous = hashlib.sha256(data.encode()).hexdigest()
+#+         data = previous.encode() + b"".join((t & 0xFFFF).to_bytes(2, "little") for t in block)
+#+         previous = hashlib.sha256(data).hexdigest()
 
 # %% wrong: bytes(), which fails above 255
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous.encode() + bytes(block)
-        previous = hashlib.sha256(data).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#-         previous = hashlib.sha256(data.encode()).hexdigest()
+#+         data = previous.encode() + bytes(block)
+#+         previous = hashlib.sha256(data).hexdigest()
 
 # %% wrong: the tokens in sorted order
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous + ":" + ",".join(str(t) for t in sorted(block))
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = previous + ":" + ",".join(str(t) for t in sorted(block))
 
 # %% wrong: the block that is not full too
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(-(-len(tokens) // block_size)):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous + ":" + ",".join(str(t) for t in block)
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-     for i in range(len(tokens) // block_size):
+#+     for i in range(-(-len(tokens) // block_size)):
 
 # %% wrong: only the tokens of the block before, not its hash
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = str(tokens[max(0, (i - 1) * block_size) : i * block_size]) + ":" + ",".join(str(t) for t in block)
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = str(tokens[max(0, (i - 1) * block_size) : i * block_size]) + ":" + ",".join(str(t) for t in block)
 
 # %% wrong: the sum of the tokens
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = previous + ":" + str(sum(block))
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
-
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = previous + ":" + str(sum(block))
 
 # %% wrong: the place of the block instead of what is before it
-import hashlib
-
-
-def chain(tokens, block_size):
-    hashes = []
-    previous = ""
-    for i in range(len(tokens) // block_size):
-        block = tokens[i * block_size : (i + 1) * block_size]
-        data = str(i) + ":" + ",".join(str(t) for t in block)
-        previous = hashlib.sha256(data.encode()).hexdigest()
-        hashes.append(previous)
-    return hashes
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = str(i) + ":" + ",".join(str(t) for t in block)

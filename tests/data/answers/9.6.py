@@ -7,7 +7,6 @@ def show_fault(evictor, num_blocks):
         return [[1, 1], filler, [3, 3], [1, 1]], "newest"
     return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
 
-
 # %% right: tried at random until one differs
 import random
 
@@ -24,7 +23,6 @@ def show_fault(evictor, num_blocks):
         if found(prompts, num_blocks) != found(prompts, num_blocks, evictor):
             return prompts, {"A": "heads", "B": "newest", "C": "lowest"}[evictor]
 
-
 # %% right: tuples and a dictionary
 def show_fault(evictor, num_blocks):
     filler = tuple(range(50, 48 + 2 * num_blocks))
@@ -35,7 +33,6 @@ def show_fault(evictor, num_blocks):
         "C": ((a, filler, a, new, a), "lowest"),
     }
     return scenes[evictor]
-
 
 # %% right: B by what stays: the filler comes back
 def show_fault(evictor, num_blocks):
@@ -48,7 +45,6 @@ def show_fault(evictor, num_blocks):
         case _:
             prompts, cause = [[1, 1], rest, [1, 1], [3, 3], [1, 1]], "lowest"
     return [prompts, cause]
-
 
 # %% right: NumPy arrays as prompts
 import numpy as np
@@ -64,12 +60,10 @@ def show_fault(evictor, num_blocks):
         return [one, filler, two, one], "newest"
     return [one, filler, one, two, one], "lowest"
 
-
 # %% wrong: the example of the statement
 def show_fault(evictor, num_blocks):
     cause = {"A": "heads", "B": "newest", "C": "lowest"}[evictor]
     return [[1, 1, 2, 2], [3, 3], [1, 1, 2, 2]], cause
-
 
 # %% wrong: causes of B and C exchanged
 def show_fault(evictor, num_blocks):
@@ -80,26 +74,15 @@ def show_fault(evictor, num_blocks):
         return [[1, 1], filler, [3, 3], [1, 1]], "lowest"
     return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "newest"
 
-
 # %% wrong: right for 3 blocks alone
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 4))
-    if evictor == "A":
-        return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3], [1, 1]], "newest"
-    return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
-
+# as "a scene for each", but
+#-     filler = list(range(100, 100 + 2 * (num_blocks - 1)))
+#+     filler = list(range(100, 100 + 4))
 
 # %% wrong: the filler takes the whole pool, and nothing is left to differ
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 2 * num_blocks))
-    if evictor == "A":
-        return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3], [1, 1]], "newest"
-    return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
-
+# as "a scene for each", but
+#-     filler = list(range(100, 100 + 2 * (num_blocks - 1)))
+#+     filler = list(range(100, 100 + 2 * num_blocks))
 
 # %% wrong: always the same cause
 def show_fault(evictor, num_blocks):
@@ -110,52 +93,27 @@ def show_fault(evictor, num_blocks):
         return [[1, 1], filler, [3, 3], [1, 1]], "heads"
     return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "heads"
 
-
 # %% wrong: six prompts
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 2 * (num_blocks - 1)))
-    if evictor == "A":
-        return [[1, 1, 2, 2], filler, [1, 1, 2, 2], [1, 1], [1, 1], [1, 1]], "heads"
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3], [1, 1]], "newest"
-    return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
-
+# as "a scene for each", but
+#-         return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
+#+         return [[1, 1, 2, 2], filler, [1, 1, 2, 2], [1, 1], [1, 1], [1, 1]], "heads"
 
 # %% wrong: the prompt never comes back
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 2 * (num_blocks - 1)))
-    if evictor == "A":
-        return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3]], "newest"
-    return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
-
+# as "a scene for each", but
+#-         return [[1, 1], filler, [3, 3], [1, 1]], "newest"
+#+         return [[1, 1], filler, [3, 3]], "newest"
 
 # %% wrong: C: block 0 is not used again, so the oldest is the lowest
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 2 * (num_blocks - 1)))
-    if evictor == "A":
-        return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3], [1, 1]], "newest"
-    return [[1, 1], filler, [3, 3], [1, 1]], "lowest"
-
+# as "a scene for each", but
+#-     return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
+#+     return [[1, 1], filler, [3, 3], [1, 1]], "lowest"
 
 # %% wrong: blocks that are not full
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 2 * (num_blocks - 1)))
-    if evictor == "A":
-        return [[1], filler, [1]], "heads"
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3], [1, 1]], "newest"
-    return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
-
+# as "a scene for each", but
+#-         return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
+#+         return [[1], filler, [1]], "heads"
 
 # %% wrong: cause first
-def show_fault(evictor, num_blocks):
-    filler = list(range(100, 100 + 2 * (num_blocks - 1)))
-    if evictor == "A":
-        return "heads", [[1, 1, 2, 2], filler, [1, 1, 2, 2]]
-    if evictor == "B":
-        return [[1, 1], filler, [3, 3], [1, 1]], "newest"
-    return [[1, 1], filler, [1, 1], [3, 3], [1, 1]], "lowest"
+# as "a scene for each", but
+#-         return [[1, 1, 2, 2], filler, [1, 1, 2, 2]], "heads"
+#+         return "heads", [[1, 1, 2, 2], filler, [1, 1, 2, 2]]
