@@ -239,9 +239,8 @@ class Recorder:
         for name in SCHEDULER:
             delattr(self.scheduler, name)
         self._pool.stop()
-        line: dict[str, Any] = {"i": self.num_ops, "op": "end", "args": {}}
-        if why is not None:
-            line["args"]["why"] = why
+        args = {} if why is None else {"why": why}
+        line: dict[str, Any] = {"i": self.num_ops, "op": "end", "args": args}
         if whole:
             line["state"] = whole_state(self.scheduler)
         self._write(line)
@@ -363,10 +362,10 @@ class Recorder:
     def _reset_prefix_cache(
         self, original: Any, reset_running_requests: bool = False, *more: Any, **options: Any
     ) -> Any:
-        names = [request.request_id for request in self.scheduler.running]
+        preempted = self.scheduler.running if reset_running_requests else []
+        names = [request.request_id for request in preempted]
         done = original(reset_running_requests, *more, **options)
-        args = {"running": bool(reset_running_requests)}
-        self._note("reset_prefix_cache", args, names if reset_running_requests else [], bool(done))
+        self._note(RESET, {"running": bool(reset_running_requests)}, names, bool(done))
         return done
 
 

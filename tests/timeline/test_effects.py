@@ -6,9 +6,7 @@ import pytest
 
 import pagesim
 from pagesim import Device, NoFreeBlocksError, Timeline, record
-from pagesim.journal import effects as fx
 from pagesim.timeline import Opened
-from pagesim.timeline.log import Log
 from tests.timeline.scenes import (
     new_group,
     new_story,
@@ -404,16 +402,3 @@ def test_blocks_in_no_table() -> None:
     assert run[5].caption == (
         "A block is released; block 2 has no owner left and can be taken again."
     )
-
-
-def test_a_log_is_read_while_an_event_is_being_recorded() -> None:
-    """What the open event has so far is in no event yet, and is not lost."""
-    story = new_story()
-    log = Log(story.manager.state())
-    for blocks in ([0, 1], [2, 3]):
-        for block in blocks:
-            log.row(fx.TAKE, block, 0)
-            before = [[effect.block for effect in event.effects] for event in log]
-            assert before == [[0, 1], [2, 3]][: blocks[0] // 2]
-        log.event(log.kind_codes["allocate"], -1)
-    assert [[effect.block for effect in event.effects] for event in log] == [[0, 1], [2, 3]]
