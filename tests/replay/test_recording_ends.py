@@ -1,4 +1,4 @@
-"""What ends a recording, and what it leaves: a kill, an error, a full disk, a thing without a place."""
+"""What ends a recording, and what it leaves: a kill, an error, a full disk, a feature."""
 
 from __future__ import annotations
 
