@@ -114,8 +114,13 @@ def _functions(found: Found) -> Found:
         "same": found.get("same"),
     }
     if both and not play:
-        made["play"] = lambda case: oracle(*case.args, record=True)[1].run
+        made["play"] = lambda case: _run(oracle(*case.args, record=True)[1])
     return {name: function for name, function in made.items() if function}
+
+
+def _run(played: Any) -> Any:
+    """A run, or that of a story."""
+    return getattr(played, "run", played)
 
 
 def _with(offered: Found, function: Callable[..., Any], *args: Any) -> Any:
