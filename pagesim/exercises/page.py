@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pagesim.errors import UsageError
 
@@ -32,20 +31,6 @@ class Listed(NamedTuple):
     belief: str
 
 
-@dataclass(frozen=True)
-class Page:
-    """What the docstring says, in parts; UsageError, with file and line, if it is no page."""
-
-    number: str
-    title: str
-    stars: int
-    statement: str
-    hints: tuple[str, str, str]
-    wrong: tuple[Listed, ...]
-    vllm: tuple[str, ...]
-    release: str
-
-
 def is_page(module: ModuleType) -> bool:
     """Whether a module is an exercise, and not what some of them share."""
     return (module.__doc__ or "").startswith("# ")
@@ -56,8 +41,11 @@ def malformed(file: str | None, line: int, problem: str) -> UsageError:
     return UsageError(f"{file}, line {line}: {problem}")
 
 
-def read(module: ModuleType) -> Page:
-    """The page of a module."""
+def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
+    """What the page of a module says of the exercise, and its wrong answers.
+
+    UsageError, with file and line, if it is no page.
+    """
     lines, file = (module.__doc__ or "").splitlines(), module.__file__
     title = _TITLE.fullmatch(lines[0])
     if title is None:
@@ -69,19 +57,19 @@ def read(module: ModuleType) -> Page:
         )
         raise malformed(file, heads[0][0] + 1 if heads else 1, f"{problem}, in this order")
     (first, _), (second, _), (third, vllm) = heads
-    hints = [text for _, text in _items(lines, first + 1, second)]
+    hints = tuple(text for _, text in _items(lines, first + 1, second))
     if len(hints) != 3:
         raise malformed(file, first + 1, f"there must be three hints, `1. …`, not {len(hints)}")
-    return Page(
-        number=title[1],
-        title=title[2],
-        stars=len(title[3]),
-        statement="\n".join(lines[1:first]).strip(),
-        hints=(hints[0], hints[1], hints[2]),
-        wrong=tuple(_listed(file, *item) for item in _items(lines, second + 1, third)),
-        vllm=tuple(text for _, text in _items(lines, third + 1, len(lines))),
-        release=vllm[2] or "0.6.4.post1",
-    )
+    fields = {
+        "number": title[1],
+        "title": title[2],
+        "stars": len(title[3]),
+        "statement": "\n".join(lines[1:first]).strip(),
+        "hints": hints,
+        "vllm": tuple(text for _, text in _items(lines, third + 1, len(lines))),
+        "release": vllm[2] or "0.6.4.post1",
+    }
+    return fields, [_listed(file, *item) for item in _items(lines, second + 1, third)]
 
 
 def _items(lines: list[str], start: int, end: int) -> Iterator[tuple[int, str]]:
