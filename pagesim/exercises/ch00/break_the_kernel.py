@@ -144,7 +144,6 @@ def outcome(
 
 
 def why(yours: Sequence[Tables], right: Goal, *given: *Given) -> str:
-    """What the id that was chosen leads to."""
     first, second = outcomes(yours, *given)
     which, got = ("first", first) if first != NAN else ("second", second)
     if got.startswith("refused"):

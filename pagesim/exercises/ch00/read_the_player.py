@@ -152,25 +152,21 @@ def oracle(acts: Acts, block: int) -> Owners:
 
 
 def why(yours: Owners, right: Owners, acts: Acts, block: int) -> str:
-    """Off by one, too many changes, or the wrong writer."""
     truth, last = right
     if not isinstance(yours[0], list):
         return "The pair begins with the list of changes; the last writer comes second."
     changes = [(step, owner) for step, owner in yours[0]]
     if truth and changes == [(step - 1, owner) for step, owner in truth]:
         step = truth[0][0]
-        return (
-            f"Event {step - 1} leads from step {step - 1} to step {step}: "
-            f"run.at({step}) is the first state that shows what it did."
-        )
+        event = f"Event {step - 1} leads from step {step - 1} to step {step}"
+        return f"{event}: run.at({step}) is the first state that shows what it did."
     if changes != truth:
         odd = [c for c in [*changes, *truth] if (c in changes) != (c in truth)]
         step, owner = (odd or changes)[0]
         is_so = "is" if (step, owner) in truth else "is not"
         what = "becomes free" if owner is None else f"becomes s{owner}'s"
         return f"Block {block} {what} at step {step}: that {is_so} what the player shows."
-    return f"The last event with a 'write' effect on block {block} " + (
-        "does not exist: nothing was ever written there."
-        if last is None
-        else f"writes for s{last}."
+    what = (
+        "does not exist: nothing was ever written there" if last is None else f"writes for s{last}"
     )
+    return f"The last event with a 'write' effect on block {block} {what}."

@@ -94,7 +94,6 @@ def oracle(
 def why(
     yours: Lists, right: Lists, first: str, second: str, num_blocks: int, block_size: int
 ) -> str:
-    """The first of the three lists that differs, and its rule."""
     for number, sentence in enumerate((first, second)):
         table, truth, words = yours[number], right[number], len(sentence.split())
         if len(table) != len(truth):

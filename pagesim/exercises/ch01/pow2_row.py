@@ -115,7 +115,6 @@ def why(
     longest: int,
     pool: int,
 ) -> str:
-    """The row first, then how many of them there are."""
     asked, batch = right
     guess = power_of_two_from(answer)
     if yours[0] != asked:

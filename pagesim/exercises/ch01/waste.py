@@ -91,7 +91,6 @@ def oracle(
 
 
 def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
-    """The sum, or the kind of slot that is counted wrongly."""
     if yours[0] != right[0]:
         return f"The tokens in the row, {stored} of them, include those of the prompt."
     if yours[1] == answer != right[1]:

@@ -116,7 +116,6 @@ def oracle(
 
 
 def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops, block_size: int) -> str:
-    """The rule that the order breaks."""
     if 0 in yours:
         return "Block 0 is the null block: it is never free."
     if sorted(yours) != sorted(right):

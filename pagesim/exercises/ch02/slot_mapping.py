@@ -116,7 +116,6 @@ def oracle(batch: list[Part], block_size: int, num_tokens: int) -> list[int]:
 def why(
     yours: list[int], right: list[int], batch: list[Part], block_size: int, num_tokens: int
 ) -> str:
-    """The first token whose slot is another, and where it is."""
     tokens = [
         (seq, position)
         for seq, (_, computed, length) in enumerate(batch)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Tables = list[list[int]]
 Kernel = Any
+Given = tuple[Tables, list[int], int, int]
 Answer = dict[str, Any]
 """``answers``, a row for each sequence, and ``reads``, what was read too much or too little."""
 
@@ -33,7 +34,7 @@ FAR = 2**31 // HEAD_DIM
 _near = close(1e-4, 1e-4)
 
 
-def answer(
+def call(
     kernel: Kernel, tables: Tables, lengths: list[int], block_size: int, window: int, *more: int
 ) -> Answer:
     """What the kernel gives for these tables; ``window`` may be 0, ``more`` follows its scale."""

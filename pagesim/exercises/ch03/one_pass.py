@@ -40,6 +40,7 @@ import numpy as np
 from pagesim.exercises.ch03.looks import OneByOne
 from pagesim.exercises.kit import Case, Cases, Random, close
 
+Row = list[float]
 Rows = list[list[float]]
 
 INF = math.inf
@@ -104,14 +105,12 @@ def eighths(rng: Random, largest: int) -> float:
     return rng.randint(-8 * largest, 8 * largest) / 8
 
 
-def call(
-    function: Callable[[OneByOne, Rows], list[float]], scores: list[float], values: Rows
-) -> list[float]:
+def call(function: Callable[..., Row], scores: Row, values: Rows) -> Row:
     """The student gets scores that can be read once."""
     return function(OneByOne(scores), values)
 
 
-def oracle(scores: list[float], values: Rows) -> list[float]:
+def oracle(scores: Row, values: Rows) -> Row:
     """`kernels.reference`, which takes the maximum first: these scores are its query times keys."""
     from kernels.reference import gather_attention
 
@@ -145,9 +144,6 @@ RULES = {
 }
 
 
-def why(
-    yours: list[float], right: list[float], scores: list[float], values: Rows, *, tag: str
-) -> str:
-    """What the state must be relative to, by the kind of case."""
+def why(yours: Row, right: Row, scores: Row, values: Rows, *, tag: str) -> str:
     rule = "ell is the sum of exp(score - m), acc the same sum of exp(score - m) * value."
     return RULES.get(tag, rule)

@@ -152,22 +152,20 @@ def why(
     scale: int,
     old: bool,
 ) -> str:
-    """What was read that holds no token, or what was not read."""
     pages = -(-length // block_size)
-    if has_nan(yours) and scale > 1000:
-        return "With keys this large exp(score) overflows: subtract the largest score first."
+    filled = length - block_size * (pages - 1)
     if has_nan(yours):
-        if block_size * pages > length:
-            return (
-                f"Page {pages - 1} holds {count(length - block_size * (pages - 1), 'token')}; the "
-                "slots behind them are NaN, and even a weight of 0 times NaN is NaN."
-            )
+        if scale > 1000:
+            return "With keys this large exp(score) overflows: subtract the largest score first."
+        if filled < block_size:
+            last = f"Page {pages - 1} holds {count(filled, 'token')}; the slots behind them are NaN"
+            return f"{last}, and even a weight of 0 times NaN is NaN."
         if len(table) > pages:
             return f"The tokens end in page {pages - 1}; the table's last block is only reserved."
         return f"The keys of page 0 are in block {table[0]}: the table says so, not the page."
     if old and len(table) * block_size > length:
         return (
-            f"The tokens end in page {pages - 1} with slot {(length - 1) % block_size}: what lies "
+            f"The tokens end in page {pages - 1} with slot {filled - 1}: what lies "
             "behind them, NaN or not, belongs to no token of this sequence. Only length says so."
         )
     if pages > 1:

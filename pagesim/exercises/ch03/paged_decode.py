@@ -37,12 +37,12 @@ it says which program did, and whose slot it was.
 """
 
 from pagesim.exercises.ch03 import decoding
-from pagesim.exercises.ch03.decoding import Answer, Kernel, Tables
-from pagesim.exercises.ch03.decoding import oracle as oracle
-from pagesim.exercises.ch03.decoding import same as same
+from pagesim.exercises.ch03.decoding import Answer, Tables
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed_together
 from pagesim.exercises.launching import WRAPPED, too_early
 from pagesim.exercises.values import has_nan
+
+call, oracle, same = decoding.call, decoding.oracle, decoding.same
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
@@ -63,17 +63,9 @@ def words(tables: Tables, lengths: list[int], block_size: int, window: int) -> s
     return f"tables {tables}, lengths {lengths}, blocks of {block_size} slots"
 
 
-def call(
-    kernel: Kernel, tables: Tables, lengths: list[int], block_size: int, window: int
-) -> Answer:
-    """Launch the student's kernel."""
-    return decoding.answer(kernel, tables, lengths, block_size, window)
-
-
 def why(
     yours: Answer, right: Answer, tables: Tables, lengths: list[int], block_size: int, window: int
 ) -> str:
-    """Who read what it should not have read, or else what is wrong with the sum."""
     if (read := yours["reads"]) != decoding.FINE:
         if WRAPPED in read:
             return too_early("(block * BLOCK + row) * DIM")

@@ -28,10 +28,10 @@ be loaded.
 """
 
 from pagesim.exercises.ch03 import decoding
-from pagesim.exercises.ch03.decoding import Answer, Kernel, Tables
-from pagesim.exercises.ch03.decoding import oracle as oracle
-from pagesim.exercises.ch03.decoding import same as same
+from pagesim.exercises.ch03.decoding import Answer, Given, Kernel, Tables
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed_together
+
+oracle, same = decoding.oracle, decoding.same
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
@@ -49,17 +49,14 @@ def words(tables: Tables, lengths: list[int], block_size: int, window: int) -> s
     return f"window {window}, tables {tables}, lengths {lengths}, blocks of {block_size} slots"
 
 
-def call(
-    kernel: Kernel, tables: Tables, lengths: list[int], block_size: int, window: int
-) -> Answer:
+def call(kernel: Kernel, *given: *Given) -> Answer:
     """Launch the student's kernel, which takes the window behind the scale."""
-    return decoding.answer(kernel, tables, lengths, block_size, window, window)
+    return decoding.call(kernel, *given, given[-1])
 
 
 def why(
     yours: Answer, right: Answer, tables: Tables, lengths: list[int], block_size: int, window: int
 ) -> str:
-    """Who read an expired token, or which one is missing."""
     seq = decoding.first_wrong(yours, right)
     last = lengths[seq] - 1
     rule = (

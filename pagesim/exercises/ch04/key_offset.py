@@ -93,7 +93,6 @@ def oracle(
 
 
 def why(yours: int, right: int, *where: int, tag: str) -> str:
-    """The step that an axis of the layout has."""
     *_, head_size, block_size, x = where
     steps = {
         "the next dimension": f"{x} dimensions of a token lie side by side: the next is 1 further.",

@@ -109,7 +109,6 @@ def oracle(head: int, block: int, query: int, cache: int, number: int) -> Reads:
 def why(
     yours: Reads, right: Reads, head: int, block: int, query: int, cache: int, number: int
 ) -> str:
-    """The first of the four that differs."""
     group, vec, x, rows = right
     if yours[0] != group:
         met = f"A warp meets {min(block, 32)} tokens at once with 32 lanes"

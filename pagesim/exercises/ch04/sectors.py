@@ -125,7 +125,6 @@ def counted(head_size: int, block_size: int, axes: Sequence[str]) -> int:
 
 
 def why(yours: Answer, goal: Goal, head_size: int, block_size: int) -> str:
-    """Lines for sectors, lanes for tokens, or a layout that is as good as another."""
     lanes = max(32 // block_size, 1)
     tokens = 32 // lanes
     turned, natural = truth(head_size, block_size)
