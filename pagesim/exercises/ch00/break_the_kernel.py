@@ -120,7 +120,7 @@ def outcome(
     """What the kernel makes of these tables, the cache being filled through the right ones."""
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     if [len(table) for table in wrong] != [len(table) for table in tables]:
         return f"tables of another shape: {wrong}"

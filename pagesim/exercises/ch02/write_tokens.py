@@ -73,7 +73,7 @@ def call(kernel: Callable[..., None], slots: list[int], num_slots: int, n: int) 
     """Launch the student's kernel, and say what is where afterwards."""
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     if FAR in slots and kernels.backend.decide().mode != "interpreted":
         return oracle(slots, num_slots, n)  # only the interpreter can be asked without such a cache
@@ -121,7 +121,7 @@ def contents(rows: npt.NDArray[np.float32], slots: list[int], n: int) -> dict[in
 
 def oracle(slots: list[int], num_slots: int, n: int) -> Found:
     """The same scatter by `kernels.reference`."""
-    from kernels import reference
+    from pagesim.kernels import reference
 
     if slots == [FAR]:
         return {"k_cache": {FAR: ALL}, "v_cache": {FAR: ALL}}

@@ -40,7 +40,7 @@ def call(
     """What the kernel gives for these tables; ``window`` may be 0, ``more`` follows its scale."""
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     far = FAR // block_size in tables[0]
     if far and kernels.backend.decide().mode != "interpreted":
@@ -92,7 +92,7 @@ def _far_reads(trace: Any, batch: dict[str, Tensor], length: int) -> str:
 
 def oracle(tables: Tables, lengths: list[int], block_size: int, window: int) -> Answer:
     """The same by `kernels.reference`, page by page in float64."""
-    from kernels.reference import online_softmax_attention
+    from pagesim.kernels.reference import online_softmax_attention
 
     if FAR // block_size in tables[0]:
         return {"answers": [], "reads": FINE}

@@ -112,7 +112,7 @@ def call(function: Callable[..., Row], scores: Row, values: Rows) -> Row:
 
 def oracle(scores: Row, values: Rows) -> Row:
     """`kernels.reference`, which takes the maximum first: these scores are its query times keys."""
-    from kernels.reference import gather_attention
+    from pagesim.kernels.reference import gather_attention
 
     n, d = np.shape(values)
     keys, query = np.zeros((1, n, 1, d)), np.zeros((1, 1, d))

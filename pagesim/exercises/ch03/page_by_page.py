@@ -135,7 +135,7 @@ def call(function: Callable[..., Array], *given: *Given) -> Array:
 
 def oracle(*given: *Given) -> Array:
     """`kernels.reference`: first all keys and values in one piece, then the textbook softmax."""
-    from kernels.reference import gather_attention
+    from pagesim.kernels.reference import gather_attention
 
     q, k, v = (array[..., None, :] for array in caches(*given))  # one head
     table, length = (np.array([each]) for each in given[:2])

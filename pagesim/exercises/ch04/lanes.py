@@ -98,8 +98,8 @@ def words(head: int, block: int, query: int, cache: int, number: int) -> str:
 
 def oracle(head: int, block: int, query: int, cache: int, number: int) -> Reads:
     """What the emulated kernel has: `simt.Config` and `v_rows`."""
-    from kernels import simt
-    from kernels.simt.indices import v_rows
+    from pagesim.kernels import simt
+    from pagesim.kernels.simt.indices import v_rows
 
     config = simt.Config(head, block, element_bytes=query, quantized=cache < query)
     rows = [row for row in v_rows(config)[0, number].tolist() if row < head]

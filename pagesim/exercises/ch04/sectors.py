@@ -93,7 +93,7 @@ def oracle(head_size: int, block_size: int) -> Goal:
 
 def truth(head_size: int, block_size: int) -> tuple[int, int]:
     """The sectors of the kernel's layout, and of the natural one."""
-    from kernels import simt
+    from pagesim.kernels import simt
 
     found = simt.thread_map(simt.Config(head_size, block_size))["footprints"]
     turned, natural = (
@@ -105,9 +105,9 @@ def truth(head_size: int, block_size: int) -> tuple[int, int]:
 
 def counted(head_size: int, block_size: int, axes: Sequence[str]) -> int:
     """The sectors of all numbers that warp 0 reads first, if a block's axes are in this order."""
-    from kernels import simt
-    from kernels.simt import indices
-    from kernels.simt.warp_load import WarpLoad
+    from pagesim.kernels import simt
+    from pagesim.kernels.simt import indices
+    from pagesim.kernels.simt.warp_load import WarpLoad
 
     if tuple(axes) not in set(permutations(AXES)):
         raise UsageError(f"{axes!r} is not an order of the axes {', '.join(AXES)}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import kernels
-from pagesim import exercises
+from pagesim import exercises, kernels
 from pagesim.exercises.launching import decode_batch
 
 torch = pytest.importorskip("torch")
