@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pagesim.errors import UsageError
 
 _TITLE = re.compile(r"# (\d+\.\d+) (.+) (★{1,3})")
-_SECTION = re.compile(r"## (Hints|Wrong answers|vLLM)(?: (\S+))?")
+_SECTIONS = ("## Hints", "## Wrong answers", "## vLLM")
 _WRONG = re.compile(r"(\w+) \((.+?)\): (.+)")
 _ITEM = re.compile(r"(?:\d\.|\*) ")
 
@@ -44,19 +44,18 @@ def malformed(file: str | None, line: int, problem: str) -> UsageError:
 def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
     """What the page of a module says of the exercise, and its wrong answers.
 
-    UsageError, with file and line, if it is no page.
+    UsageError, with file and line, for a page that cannot be read.
     """
     lines, file = (module.__doc__ or "").splitlines(), module.__file__
     title = _TITLE.fullmatch(lines[0])
     if title is None:
         raise malformed(file, 1, "the title must be like `# 2.1 Slots ★`, with one to three stars")
-    heads = [(i, head) for i, line in enumerate(lines) if (head := _SECTION.fullmatch(line))]
-    if [head[1] for _, head in heads] != ["Hints", "Wrong answers", "vLLM"]:
-        problem = (
-            "below the statement stand `## Hints`, `## Wrong answers` and `## vLLM`, once each"
-        )
-        raise malformed(file, heads[0][0] + 1 if heads else 1, f"{problem}, in this order")
-    (first, _), (second, _), (third, vllm) = heads
+    heads = [i for i, line in enumerate(lines) if line.startswith("## ")]
+    odd = [i for i, name in zip(heads, _SECTIONS, strict=False) if not lines[i].startswith(name)]
+    if odd or len(heads) != len(_SECTIONS):
+        problem = f"below the statement stand {', '.join(_SECTIONS)}, in this order"
+        raise malformed(file, [*odd, *heads[3:], len(lines) - 1][0] + 1, problem)
+    first, second, third = heads
     hints = tuple(text for _, text in _items(lines, first + 1, second))
     if len(hints) != 3:
         raise malformed(file, first + 1, f"there must be three hints, `1. …`, not {len(hints)}")
@@ -67,7 +66,7 @@ def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
         "statement": "\n".join(lines[1:first]).strip(),
         "hints": hints,
         "vllm": tuple(text for _, text in _items(lines, third + 1, len(lines))),
-        "release": vllm[2] or "0.6.4.post1",
+        "release": lines[third].partition("vLLM ")[2] or "0.6.4.post1",
     }
     return fields, [_listed(file, *item) for item in _items(lines, second + 1, third)]
 
