@@ -169,8 +169,8 @@ class Exercise:
     def _why(self, case: Case, yours: Any, expected: Any) -> str:
         nan = has_nan(yours) and not has_nan(expected)
         prefix = "There is a NaN in the answer. " if nan else ""
-        if said := wrong_type(yours, expected):
-            return said
+        if kind := wrong_type(yours, expected):
+            return kind
         if len(shown(yours)) == SHOWN:
             prefix += f"{difference(yours, expected)} ".lstrip()
         try:

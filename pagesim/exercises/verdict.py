@@ -104,12 +104,12 @@ class Verdict:
             inside += f'<div style="display:flex;flex-wrap:wrap;gap:8px">{boxes}</div>'
             inside += f"<p>{escape(self.why)}</p>" if self.why else ""
             inside += _line("printed", self.printed.rstrip())
-        said = (
+        words = (
             f'<div class="pagesim-verdict" data-right="{str(self.right).lower()}" '
             f'style="border-left:6px solid {color};padding:4px 12px">{inside}</div>'
         )
         shown = self.pair or self.run
-        return said + (shown._repr_html_() if shown is not None else "")
+        return words + (shown._repr_html_() if shown is not None else "")
 
 
 def _line(label: str, text: str) -> str:

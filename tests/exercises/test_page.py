@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.exercises import source
+from pagesim.exercises import get, source
+from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.writing import exercise
 
@@ -66,6 +69,10 @@ def oracle(n):
     return 2 * n
 
 
+def valid(n):
+    return n > 0
+
+
 def why(yours, right, n, *, tag):
     return f"{tag}: {right}"
 '''
@@ -91,8 +98,25 @@ def test_a_page_is_an_exercise(tmp_path: Path) -> None:
     cases = list(made.cases(random.Random(0), False))
     assert [case.words for case in cases] == ["the number 3", "four"]
     assert made.why(cases[0], 1, 6) == "a number: 6"
-    assert made.check(made.reference) and made.seconds == 2.0
+    assert made.case_of is not None and made.case_of(0) is None
+    assert made.case_of(3) == Case((3,), "the number 3")
+    assert made.check(made.reference) and made.play is None
     assert [made.wrong[name](3) for name in ("once", "never", "other")] == [3, None, 2]
+
+
+def test_what_a_page_need_not_say() -> None:
+    plain, kernel = get("2.3"), get("2.5")
+    assert (plain.seconds, plain.needs_triton, plain.release) == (2.0, False, "0.6.4.post1")
+    assert (kernel.seconds, kernel.needs_triton) == (30.0, True)
+    assert plain.play is not None, "the oracle's story is what is played"
+
+
+def test_one_chapter_is_imported_for_one_exercise() -> None:
+    script = "from pagesim.exercises import get; import sys; get('2.1'); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "exercises.ch02.slots" in done.stdout and "exercises.ch03" not in done.stdout
 
 
 def test_a_wrong_answer_is_seen_nowhere_and_takes_its_lines_alone(tmp_path: Path) -> None:
