@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import functools
-import pkgutil
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from pagesim.errors import UsageError
+from pagesim.exercises import writing
 from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.page import is_page
 
 
 @functools.cache
 def exercises() -> tuple[Exercise, ...]:
     """Every exercise in the order of its number."""
-    folders = [
-        name
-        for _, name, package in pkgutil.iter_modules([str(Path(__file__).parent)])
-        if package and name.startswith("ch")
-    ]
     found = [
-        exercise
-        for name in sorted(folders)
-        for exercise in import_module(f"pagesim.exercises.{name}").EXERCISES
+        writing.exercise(module) if is_page(module) else module.EXERCISE
+        for module in _modules()
+        if is_page(module) or hasattr(module, "EXERCISE")
     ]
     return tuple(sorted(found, key=lambda e: [int(part) for part in e.number.split(".")]))
+
+
+def _modules() -> Iterator[ModuleType]:
+    """The modules of all chapters."""
+    here = Path(__file__).parent
+    for folder in sorted(here.glob("ch[0-9][0-9]")):
+        for file in sorted(folder.glob("[!_]*.py")):
+            yield import_module(f"pagesim.exercises.{folder.name}.{file.stem}")
 
 
 def chapter_title(chapter: int) -> str:

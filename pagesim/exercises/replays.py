@@ -7,9 +7,8 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.exercises.acts import perform
 from pagesim.exercises.case import Case
-from pagesim.exercises.stage import placed, placed_together
+from pagesim.exercises.stage import placed_together
 from pagesim.story import Story
-from pagesim.timeline.pair import Compared, compare
 from pagesim.timeline.run import Timeline
 
 
@@ -22,29 +21,8 @@ def tables(_: Any, case: Case, yours: Any) -> Timeline:
     return placed_together(yours[:2], lengths, block_size).annotate(title="With your tables")
 
 
-def slots(_: Any, case: Case, yours: list[int]) -> Timeline:
-    """2.1: the tokens in these slots, if they are those of a table."""
-    _, num_tokens, block_size = case.args
-    table = [slot // block_size for slot in yours[::block_size]]
-    if [table[p // block_size] * block_size + p % block_size for p in range(num_tokens)] != yours:
-        raise UsageError("no table has its tokens in these slots")
-    return placed(table, num_tokens, block_size).annotate(title="With your slots")
-
-
 def acts(_: Any, case: Case, yours: Any) -> Timeline:
     """5.3: the story of the answer, as a sound manager has it."""
     story = Story(gpu_blocks=64, block_size=case.args[1])
     perform(yours[0], story)
     return story.run.annotate(title="Your story, without a fault")
-
-
-def streams(_: Any, case: Case, yours: Any) -> Compared:
-    """1.3: the beginning of the stream, under both policies."""
-    from pagesim.exercises.ch01.streams import ROWS, _simulated
-
-    wanted, block_size = case.args
-    pool, longest, requests = yours["stream"]
-    names = ("max", "paged") if wanted == ROWS else ("oracle", "pow2")
-    both = (_simulated(name, pool, longest, requests, block_size, record=True) for name in names)
-    one, other = (simulated.timeline[:300] for simulated in both)
-    return compare(one, other, (f"Your stream: {names[0]}", names[1]))
