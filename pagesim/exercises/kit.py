@@ -52,7 +52,7 @@ def some_ops(rng: Random, most: int) -> Ops:
 
 
 def ops_in_words(ops: Ops, thing: str) -> str:
-    """Who arrives, with how many things, and who leaves."""
+    """The same for a student; a sequence arrives with so many things."""
     return ", ".join(
         f"{op[1]} arrives with {count(op[2], thing)}" if op[0] == "in" else f"{op[1]} leaves"
         for op in ops

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pagesim.errors import UsageError
 
 _TITLE = re.compile(r"# (\d+\.\d+) (.+) (★{1,3})")
-_SECTION = re.compile(r"## (Hints|Wrong answers|vLLM)(?: (\S+))?")
+_SECTIONS = ("## Hints", "## Wrong answers", "## vLLM")
 _WRONG = re.compile(r"(\w+) \((.+?)\): (.+)")
 _ITEM = re.compile(r"(?:\d\.|\*) ")
 
@@ -32,20 +31,6 @@ class Listed(NamedTuple):
     belief: str
 
 
-@dataclass(frozen=True)
-class Page:
-    """What the docstring says, in parts; UsageError, with file and line, if it is no page."""
-
-    number: str
-    title: str
-    stars: int
-    statement: str
-    hints: tuple[str, str, str]
-    wrong: tuple[Listed, ...]
-    vllm: tuple[str, ...]
-    release: str
-
-
 def is_page(module: ModuleType) -> bool:
     """Whether a module is an exercise, and not what some of them share."""
     return (module.__doc__ or "").startswith("# ")
@@ -56,32 +41,34 @@ def malformed(file: str | None, line: int, problem: str) -> UsageError:
     return UsageError(f"{file}, line {line}: {problem}")
 
 
-def read(module: ModuleType) -> Page:
-    """The page of a module."""
+def read(module: ModuleType) -> tuple[dict[str, Any], list[Listed]]:
+    """What the page of a module says of the exercise, and its wrong answers.
+
+    UsageError, with file and line, for a page that cannot be read.
+    """
     lines, file = (module.__doc__ or "").splitlines(), module.__file__
     title = _TITLE.fullmatch(lines[0])
     if title is None:
         raise malformed(file, 1, "the title must be like `# 2.1 Slots ★`, with one to three stars")
-    heads = [(i, head) for i, line in enumerate(lines) if (head := _SECTION.fullmatch(line))]
-    if [head[1] for _, head in heads] != ["Hints", "Wrong answers", "vLLM"]:
-        problem = (
-            "below the statement stand `## Hints`, `## Wrong answers` and `## vLLM`, once each"
-        )
-        raise malformed(file, heads[0][0] + 1 if heads else 1, f"{problem}, in this order")
-    (first, _), (second, _), (third, vllm) = heads
-    hints = [text for _, text in _items(lines, first + 1, second)]
+    heads = [i for i, line in enumerate(lines) if line.startswith("## ")]
+    odd = [i for i, name in zip(heads, _SECTIONS, strict=False) if not lines[i].startswith(name)]
+    if odd or len(heads) != len(_SECTIONS):
+        problem = f"below the statement stand {', '.join(_SECTIONS)}, in this order"
+        raise malformed(file, [*odd, *heads[3:], len(lines) - 1][0] + 1, problem)
+    first, second, third = heads
+    hints = tuple(text for _, text in _items(lines, first + 1, second))
     if len(hints) != 3:
         raise malformed(file, first + 1, f"there must be three hints, `1. …`, not {len(hints)}")
-    return Page(
-        number=title[1],
-        title=title[2],
-        stars=len(title[3]),
-        statement="\n".join(lines[1:first]).strip(),
-        hints=(hints[0], hints[1], hints[2]),
-        wrong=tuple(_listed(file, *item) for item in _items(lines, second + 1, third)),
-        vllm=tuple(text for _, text in _items(lines, third + 1, len(lines))),
-        release=vllm[2] or "0.6.4.post1",
-    )
+    fields = {
+        "number": title[1],
+        "title": title[2],
+        "stars": len(title[3]),
+        "statement": "\n".join(lines[1:first]).strip(),
+        "hints": hints,
+        "vllm": tuple(text for _, text in _items(lines, third + 1, len(lines))),
+        "release": lines[third].partition("vLLM ")[2] or "0.6.4.post1",
+    }
+    return fields, [_listed(file, *item) for item in _items(lines, second + 1, third)]
 
 
 def _items(lines: list[str], start: int, end: int) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 The marks are nbgrader's: ``### BEGIN SOLUTION`` and ``### END SOLUTION``. Under a line may stand
 what a wrong answer has in its place, ``### NAME: LINE``, or nothing behind the colon; a second one
-of the same name is one line more. These lines are shown to nobody.
+of the same name is one line more. Neither a stub nor a solution has these lines.
 """
 
 from __future__ import annotations

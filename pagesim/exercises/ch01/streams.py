@@ -53,9 +53,10 @@ Stream = tuple[int, int, list[tuple[int, int]]]
 Named = dict[str, Stream | None]
 
 ROWS, ORACLE = "rows as good as pages", "oracle worse than pow2"
+POLICIES = {ROWS: ("max", "paged"), ORACLE: ("oracle", "pow2")}
+EXAMPLES = {ROWS: (128, 64, [(63, 1)]), ORACLE: (32, 16, [(9, 2), (3, 3), (1, 3)])}
 BUDGET = 2048
 """Tokens of an iteration, where nothing else is said."""
-EXAMPLE: Stream = (32, 16, [(9, 2), (3, 3), (1, 3)])
 
 
 def stream(wanted: str, block_size: int) -> tuple[int, int, list[tuple[int, int]]] | None:
@@ -94,7 +95,7 @@ def oracle(wanted: str, block_size: int) -> Goal:
     """Both can be shown."""
     return Goal(
         accepts=lambda yours: judged(wanted, block_size, yours["stream"]) == "shown",
-        like={"stream": EXAMPLE},
+        like={"stream": EXAMPLES[ORACLE]},
         words="a stream that shows it",
     )
 
@@ -108,7 +109,7 @@ def judged(wanted: str, block_size: int, stream: Stream | None) -> str:
         return f"only {len(requests)} requests"
     if pool > 10_000 or len(requests) > 1000:
         return f"too large: {pool} slots, {len(requests)} requests"
-    names = ("max", "paged") if wanted == ROWS else ("oracle", "pow2")
+    names = POLICIES[wanted]
     one, other = (simulated(name, stream, block_size).waste.mean()["token"] for name in names)
     good = abs(one - other) < 1 if wanted == ROWS else one <= other - 1
     shares = f"{names[0]} {one:.1f} % and {names[1]} {other:.1f} %"
@@ -130,7 +131,6 @@ def simulated(
 
 
 def why(yours: dict[str, Stream], right: Goal, wanted: str, block_size: int) -> str:
-    """What the stream lacks."""
     got = judged(wanted, block_size, yours["stream"])
     if got.startswith("there is no"):
         return (
@@ -168,9 +168,8 @@ def why(yours: dict[str, Stream], right: Goal, wanted: str, block_size: int) -> 
 
 def play(wanted: str, block_size: int) -> Timeline:
     """A stream that does show it: its beginning in rows, or as the oracle serves it."""
-    pool, longest, requests = (128, 64, [(63, 1)]) if wanted == ROWS else EXAMPLE
-    policy = "max" if wanted == ROWS else "oracle"
-    return recorded(policy, (pool, longest, requests * 6))
+    pool, longest, requests = EXAMPLES[wanted]
+    return recorded(POLICIES[wanted][0], (pool, longest, requests * 6))
 
 
 def recorded(policy: str, stream: Stream, block_size: int = 16) -> Timeline:
@@ -181,6 +180,6 @@ def recorded(policy: str, stream: Stream, block_size: int = 16) -> Timeline:
 
 def replay(yours: dict[str, Stream], wanted: str, block_size: int) -> Compared:
     """The beginning of the answer's stream, under both policies."""
-    names = ("max", "paged") if wanted == ROWS else ("oracle", "pow2")
+    names = POLICIES[wanted]
     one, other = (recorded(name, yours["stream"], block_size)[:300] for name in names)
     return compare(one, other, (f"Your stream: {names[0]}", names[1]))

@@ -97,7 +97,6 @@ def oracle(num_blocks: int, ops: Ops, *, record: bool = False) -> tuple[list[int
 
 
 def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops) -> str:
-    """The other orders that a free list could have, and the one that it has."""
     if sorted(yours) != sorted(right):
         lost = sorted(set(right) ^ set(yours)) or "some block twice"
         return f"A block is free or in one table, never both; look at {lost}."

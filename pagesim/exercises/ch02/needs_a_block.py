@@ -60,7 +60,6 @@ def oracle(length: int, block_size: int, *, record: bool = False) -> tuple[bool,
 
 
 def why(yours: bool, right: bool, length: int, block_size: int) -> str:
-    """How much room the last block has."""
     room = -length % block_size
     last = f"After {count(length, 'token')} the last block of {count(block_size, 'slot')} has"
     if not room:

@@ -73,7 +73,6 @@ def oracle(table: list[int], num_tokens: int, block_size: int) -> list[int]:
 def why(
     yours: list[int], right: list[int], table: list[int], num_tokens: int, block_size: int
 ) -> str:
-    """The rule, at the first token whose slot is another."""
     if len(yours) != num_tokens:
         return f"There are {num_tokens} tokens, so there are {num_tokens} slots."
     token = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)

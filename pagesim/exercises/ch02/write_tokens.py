@@ -134,7 +134,6 @@ def oracle(slots: list[int], num_slots: int, n: int) -> Found:
 
 
 def why(yours: Found, right: Found, slots: list[int], num_slots: int, n: int) -> str:
-    """The first slot with something else in it."""
     if outside := yours.get("outside"):
         return too_early(f"slot * {n}") if outside.endswith(WRAPPED) else f"There is {outside}."
     for name in ("k_cache", "v_cache"):
