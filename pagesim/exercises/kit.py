@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
+from random import Random as Random
 from typing import Any
 
-from pagesim.exercises.acts import count
-from pagesim.exercises.case import Case
-from pagesim.exercises.goal import Goal
-from pagesim.exercises.stage import placed, placed_together
-from pagesim.exercises.values import close
-from pagesim.story import Story
-from pagesim.timeline.run import Timeline
-
-__all__ = [
-    "Case",
-    "Cases",
-    "Goal",
-    "Ops",
-    "Random",
-    "Story",
-    "Timeline",
-    "close",
-    "count",
-    "ops_in_words",
-    "placed",
-    "placed_together",
-    "some_ops",
-]
+from pagesim.exercises.acts import count as count
+from pagesim.exercises.case import Case as Case
+from pagesim.exercises.goal import Goal as Goal
+from pagesim.exercises.stage import placed as placed
+from pagesim.exercises.stage import placed_together as placed_together
+from pagesim.exercises.values import close as close
+from pagesim.story import Story as Story
+from pagesim.timeline.run import Timeline as Timeline
 
 Cases = Iterator[Case]
 
