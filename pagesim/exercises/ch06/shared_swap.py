@@ -119,13 +119,15 @@ def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
     """As many blocks as on the GPU, a copy for each, and every table reads what it read there."""
     number = in_use(tables)
     return Goal(
-        accepts=lambda yours: not fault(yours, tables, free, num_gpu_blocks),
+        accepts=lambda yours: not why(yours, None, tables, free, num_gpu_blocks),
         like=([[0]], [(0, 0)]),
         words=f"{number} blocks in use, {number} copied, and each table reads what it read",
     )
 
 
-def fault(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_blocks: int) -> str:
+def why(
+    yours: tuple[Tables, Pairs], _: object, tables: Tables, free: list[int], num_gpu_blocks: int
+) -> str:
     """What is wrong with an answer; nothing if it is right. The bytes are moved and read."""
     cpu_tables, pairs = yours
     if [len(table) for table in cpu_tables] != [len(table) for table in tables]:
@@ -151,12 +153,6 @@ def fault(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_
     if len(pairs) != in_use(tables):
         return "One copy is enough for each block, however many tables name it."
     return ""
-
-
-def why(
-    yours: tuple[Tables, Pairs], right: Goal, tables: Tables, free: list[int], num_gpu_blocks: int
-) -> str:
-    return fault(yours, tables, free, num_gpu_blocks)
 
 
 def play(tables: Tables, free: list[int], num_gpu_blocks: int) -> Timeline:

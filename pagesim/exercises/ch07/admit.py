@@ -39,7 +39,6 @@ blocks, the third needs 3, and the fourth must not overtake it.
 * vllm/core/scheduler.py: SchedulingBudget.can_schedule
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from pagesim.errors import UsageError
@@ -47,9 +46,7 @@ from pagesim.exercises.ch07.serving import add, new_scheduler
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
 from pagesim.timeline.record import record
 from pagesim.v0.scheduler import Scheduler
-from pagesim.v0.scheduler_outputs import SchedulerPrefillOutputs, SchedulingBudget
-from pagesim.v0.sequence import Sequence as TokenSequence
-from pagesim.v0.sequence import SequenceGroup
+from pagesim.v0.sequence import Sequence, SequenceGroup
 
 SHOWN: tuple[tuple[Any, ...], ...] = (
     ("one prompt that fits exactly", [4], 1, 64, 8, 0),
@@ -112,7 +109,7 @@ def valid(waiting: list[int], *limits: int) -> bool:
     return 0 < min(waiting) <= max(waiting) <= token_budget and min(seq_budget, block_size) > 0
 
 
-def new(waiting: list[int], *limits: int, kind: type[Scheduler] = Scheduler) -> Scheduler:
+def new(waiting: list[int], *limits: int) -> Scheduler:
     """A scheduler for these prompts, with so many other blocks taken that none is too long."""
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     taken = max(-(-length // block_size) for length in waiting) + watermark_blocks
@@ -120,31 +117,34 @@ def new(waiting: list[int], *limits: int, kind: type[Scheduler] = Scheduler) -> 
     scheduler = new_scheduler(
         total,
         block_size=block_size,
-        kind=kind,
         watermark=(watermark_blocks + 0.5) / total,  # the manager rounds down
         max_num_batched_tokens=token_budget,
         max_num_seqs=min(seq_budget, token_budget),
         max_model_len=token_budget,
     )
-    other = TokenSequence(1000, [0] * (taken * block_size), block_size)
+    other = Sequence(1000, [0] * (taken * block_size), block_size)
     scheduler.block_manager.allocate(SequenceGroup("others", [other]))
     return scheduler
 
 
 def step(
-    scheduler: Scheduler, waiting: list[int], begins: bool = True
+    scheduler: Scheduler, waiting: list[int], order: list[int] | range
 ) -> tuple[list[int], Timeline]:
-    """The prompts arrive, and a step begins: which of them are in it?"""
+    """The prompts arrive and stand in this order; who is in the step, if there is one?"""
     with record(scheduler) as run:
         for number, length in enumerate(waiting):
             add(scheduler, number, length)
-        metadata = scheduler.schedule()[0] if begins else []
+        for number in reversed(order):
+            group = next(group for group in scheduler.waiting if group.request_id == str(number))
+            scheduler.waiting.remove(group)
+            scheduler.waiting.appendleft(group)
+        metadata = scheduler.schedule()[0] if order else []
     return [int(meta.request_id) for meta in metadata], run
 
 
 def oracle(waiting: list[int], *limits: int) -> list[int]:
     """What the scheduler schedules."""
-    admitted, _ = step(new(waiting, *limits), waiting)
+    admitted, _ = step(new(waiting, *limits), waiting, range(len(waiting)))
     return admitted
 
 
@@ -170,31 +170,17 @@ def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) ->
 
 
 def play(waiting: list[int], *limits: int) -> Timeline:
-    _, run = step(new(waiting, *limits), waiting)
+    _, run = step(new(waiting, *limits), waiting, range(len(waiting)))
     return run.annotate(title="The next step: which requests are admitted?")
-
-
-class Yours(Scheduler):
-    """Admits those that are named and no others, if there are blocks for them."""
-
-    admitted: Sequence[int]
-
-    def _schedule_prefills(self, budget: SchedulingBudget) -> SchedulerPrefillOutputs:
-        for place in self.admitted[::-1]:
-            group = next(group for group in self.waiting if group.request_id == str(place))
-            self.waiting.remove(group)
-            self.waiting.appendleft(group)
-        return super()._schedule_prefills(budget)
 
 
 def replay(yours: list[int], waiting: list[int], *limits: int) -> Timeline:
     """The step with the prompts of the answer, as far as the blocks go."""
     free_blocks, _, _, watermark_blocks, block_size = limits
     wide = sum(waiting), max(1, len(yours)), watermark_blocks
-    scheduler = new(waiting, free_blocks, *wide, block_size, kind=Yours)
-    assert isinstance(scheduler, Yours)
-    scheduler.admitted, scheduler.block_manager.watermark_blocks = yours, 0
-    admitted, run = step(scheduler, waiting, begins=bool(yours))
+    scheduler = new(waiting, free_blocks, *wide, block_size)
+    scheduler.block_manager.watermark_blocks = 0
+    admitted, run = step(scheduler, waiting, yours)
     if admitted != yours:
         raise UsageError(f"there are no blocks for all of {yours}")
     return run.annotate(title="With your answer")

@@ -119,14 +119,15 @@ def in_words(batch: Batch) -> str:
 def oracle(letter: str, num_blocks: int) -> Goal:
     """That the fault is shown, and named."""
     return Goal(
-        accepts=lambda yours: not fault(yours, letter, num_blocks),
+        accepts=lambda yours: not why(yours, None, letter, num_blocks),
         like=([(1, 1)], "cause"),
         words=f"up to {MOST_REQUESTS} requests that {letter} serves otherwise than vLLM, and why",
     )
 
 
-def fault(yours: object, letter: str, num_blocks: int) -> str:
+def why(yours: object, _: object, letter: str, num_blocks: int) -> str:
     """What is wrong with an answer; nothing if it shows the fault and names it."""
+    yours = plain(yours)
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "The answer is a list of requests and a cause."
     requests, cause = yours
@@ -158,10 +159,6 @@ def fault(yours: object, letter: str, num_blocks: int) -> str:
         f"They differ, first in step {step}: {in_words(ours)} by vLLM, "
         f"{in_words(theirs)} by {letter}. But the cause is another one."
     )
-
-
-def why(yours: tuple[list[Request], str], right: Goal, letter: str, num_blocks: int) -> str:
-    return fault(plain(yours), letter, num_blocks)
 
 
 def play(letter: str, num_blocks: int) -> Timeline:

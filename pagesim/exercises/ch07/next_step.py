@@ -54,6 +54,7 @@ from pagesim.v0.scheduler import Scheduler
 
 Waiting = list[tuple[int, int]]
 Running = list[tuple[int, int, list[int]]]
+State = tuple[Waiting, Running, list[int], int]
 Step = tuple[Batch, list[int], list[int]]
 Named = dict[int, int]
 """What the simulator's blocks are called in the case."""
@@ -154,11 +155,9 @@ def free_list(scheduler: Scheduler) -> list[int]:
     return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
 
 
-def taken(
-    waiting: Waiting, running: Running, free: list[int], block_size: int
-) -> tuple[Step, Named, Timeline]:
+def taken(*state: *State) -> tuple[Step, Named, Timeline]:
     """The step, the names of the blocks, and its run."""
-    scheduler, named = brought_about(waiting, running, free, block_size)
+    scheduler, named = brought_about(*state)
     with record(scheduler) as run:
         metadata, _, _ = scheduler.schedule()
     computed = [(int(meta.request_id), meta.token_chunk_size) for meta in metadata]
@@ -166,14 +165,12 @@ def taken(
     return (computed, preempted, [named[block] for block in free_list(scheduler)]), named, run
 
 
-def oracle(waiting: Waiting, running: Running, free: list[int], block_size: int) -> Step:
+def oracle(*state: *State) -> Step:
     """What the scheduler decides in this state."""
-    return taken(waiting, running, free, block_size)[0]
+    return taken(*state)[0]
 
 
-def why(
-    yours: Step, right: Step, waiting: Waiting, running: Running, free: list[int], block_size: int
-) -> str:
+def why(yours: Step, right: Step, *_: *State) -> str:
     """Who computes, who gives way, or the order of the free list."""
     computed, preempted = list(map(tuple, yours[0])), list(yours[1])
     if (computed, preempted) == right[:2]:
@@ -191,8 +188,8 @@ def why(
     return "Those that are not preempted compute one token each, in the order of running."
 
 
-def play(waiting: Waiting, running: Running, free: list[int], block_size: int) -> Timeline:
+def play(*state: *State) -> Timeline:
     """The step in the simulator, whose blocks have other numbers."""
-    _, named, run = taken(waiting, running, free, block_size)
+    _, named, run = taken(*state)
     names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(named.items()))
     return run.annotate(title=f"One step; block {names}"[:120])

@@ -143,15 +143,15 @@ def again(picked: list[object]) -> Pick:
 def oracle(stream: int) -> Goal:
     """Better than vLLM's rule, and nobody starves."""
     return Goal(
-        accepts=lambda yours: not fault(yours, stream),
+        accepts=lambda yours: not why(yours, None, stream),
         like=[0],
         words=f"fewer than {baseline(stream).wasted:,} tokens wasted, no request preempted more "
         f"than {MOST_TIMES} times",
     )
 
 
-def fault(yours: object, stream: int) -> str:
-    """What is wrong with these victims, as a sentence; nothing if they are good ones."""
+def why(yours: object, _: object, stream: int) -> str:
+    """What is wrong with these victims; nothing if they are good ones."""
     try:
         served = measure(stream, again(yours if isinstance(yours, list) else [None]))
     except LookupError:
@@ -176,10 +176,6 @@ def fault(yours: object, stream: int) -> str:
             f"{lost.wasted:,}: what a victim costs is what it has computed."
         )
     return ""
-
-
-def why(yours: list[object], right: Goal, stream: int) -> str:
-    return fault(list(yours), stream)
 
 
 def play(stream: int) -> Timeline:

@@ -51,7 +51,7 @@ from functools import lru_cache
 
 from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, recorded, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
-from pagesim.exercises.values import shown
+from pagesim.exercises.values import plain, shown
 from pagesim.v0.scheduler import Scheduler
 
 SECONDS = 30.0  # the answer may measure
@@ -120,14 +120,15 @@ def fewest_steps(stream: int) -> int:
 def oracle(stream: int) -> Goal:
     """Few steps, and what is worse without a watermark."""
     return Goal(
-        accepts=lambda yours: not fault(yours, stream),
+        accepts=lambda yours: not why(yours, None, stream),
         like=(0.5, "recompute"),
         words=f"at most {int(1.02 * fewest_steps(stream)):,} steps, and the reason",
     )
 
 
-def fault(yours: object, stream: int) -> str:
-    """What is wrong with an answer, as a sentence; nothing if it is right."""
+def why(yours: object, _: object, stream: int) -> str:
+    """What is wrong with an answer; nothing if it is right."""
+    yours = plain(yours)
     if not (isinstance(yours, list) and len(yours) == 2):
         return "The answer is a watermark and a reason."
     watermark, reason = yours
@@ -157,10 +158,6 @@ def fault(yours: object, stream: int) -> str:
         f"{none.computed:,} tokens, {none.ignored} given up, {without:.1f} "
         f"blocks free in a step instead of {idle:.1f}."
     )
-
-
-def why(yours: tuple[float, str], right: Goal, stream: int) -> str:
-    return fault(list(yours), stream)
 
 
 def play(stream: int) -> Timeline:

@@ -113,13 +113,13 @@ def oracle(lengths: list[int], kv_heads: int, places: int) -> Goal:
     """A size that takes hardly longer than the best."""
     time, _ = best(tuple(lengths), kv_heads, places)
     return Goal(
-        accepts=lambda yours: not fault(yours, lengths, kv_heads, places),
+        accepts=lambda yours: not why(yours, None, lengths, kv_heads, places),
         like=LEAST,
         words=f"a size that is done after {int(1.02 * time)} pages of time",
     )
 
 
-def fault(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
+def why(yours: object, _: object, lengths: list[int], kv_heads: int, places: int) -> str:
     """What is wrong with a size; nothing if it is good enough."""
     every = sizes(lengths)
     if type(yours) is not int or yours not in every:
@@ -133,7 +133,3 @@ def fault(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
         f"Partitions of {yours} tokens make {count(programs[0], 'program')}, done after {time} "
         f"pages. There is a size that makes {count(programs[1], 'program')}, done after {least}."
     )
-
-
-def why(yours: int, right: Goal, lengths: list[int], kv_heads: int, places: int) -> str:
-    return fault(yours, lengths, kv_heads, places)
