@@ -56,8 +56,6 @@ Waiting = list[tuple[int, int]]
 Running = list[tuple[int, int, list[int]]]
 State = tuple[Waiting, Running, list[int], int]
 Step = tuple[Batch, list[int], list[int]]
-Named = dict[int, int]
-"""What the simulator's blocks are called in the case."""
 
 SHOWN: tuple[tuple[str, Waiting, Running, list[int]], ...] = (
     ("one prompt", [(0, 3)], [], [0]),
@@ -132,37 +130,31 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((waiting, running, ids, block_size), tag="random")
 
 
-def brought_about(
+def taken(
     waiting: Waiting, running: Running, free: list[int], block_size: int
-) -> tuple[Scheduler, Named]:
-    """A scheduler in this state, and the names of its blocks."""
+) -> tuple[Step, dict[int, int], Timeline]:
+    """The step, what the simulator's blocks are called in the case, and the run."""
     total = len(free) + sum(len(table) for _, _, table in running)
     scheduler = new_scheduler(total, block_size=block_size, preemption_mode="recompute")
     for name, tokens, _ in running:
         add(scheduler, name, tokens - 1, token=0)
     if running:
         step(scheduler, answers=[2] * len(running))
-    tables = scheduler.block_manager.block_tables
-    named = dict(zip(free_list(scheduler), free, strict=True))
+    called = dict(zip(free_list(scheduler), free, strict=True))
     for name, _, table in running:
-        named |= zip(tables[name].physical_block_ids, table, strict=True)
+        blocks = scheduler.block_manager.block_tables[name].physical_block_ids
+        called |= zip(blocks, table, strict=True)
     for name, tokens in waiting:
         add(scheduler, name, tokens, token=0)
-    return scheduler, named
-
-
-def free_list(scheduler: Scheduler) -> list[int]:
-    return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
-
-
-def taken(*state: *State) -> tuple[Step, Named, Timeline]:
-    """The step, the names of the blocks, and its run."""
-    scheduler, named = brought_about(*state)
     with record(scheduler) as run:
         metadata, _, _ = scheduler.schedule()
     computed = [(int(meta.request_id), meta.token_chunk_size) for meta in metadata]
     preempted = [int(run[index].subject or 0) for index in run.find(kind="preempt")]
-    return (computed, preempted, [named[block] for block in free_list(scheduler)]), named, run
+    return (computed, preempted, [called[block] for block in free_list(scheduler)]), called, run
+
+
+def free_list(scheduler: Scheduler) -> list[int]:
+    return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
 
 
 def oracle(*state: *State) -> Step:
@@ -190,6 +182,6 @@ def why(yours: Step, right: Step, *_: *State) -> str:
 
 def play(*state: *State) -> Timeline:
     """The step in the simulator, whose blocks have other numbers."""
-    _, named, run = taken(*state)
-    names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(named.items()))
+    _, called, run = taken(*state)
+    names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(called.items()))
     return run.annotate(title=f"One step; block {names}"[:120])

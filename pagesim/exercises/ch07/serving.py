@@ -55,7 +55,6 @@ class Served:
 
 def new_scheduler(
     num_gpu_blocks: int,
-    num_cpu_blocks: int = 0,
     *,
     block_size: int = 4,
     watermark: float = 0.0,
@@ -64,7 +63,7 @@ def new_scheduler(
 ) -> Scheduler:
     """A scheduler whose limits are wide unless they are given."""
     wide = {"max_num_batched_tokens": 4096, "max_num_seqs": 256, "max_model_len": 4096}
-    cache = CacheConfig(block_size, num_gpu_blocks, num_cpu_blocks, watermark=watermark)
+    cache = CacheConfig(block_size, num_gpu_blocks, 0, watermark=watermark)
     return kind(SchedulerConfig(**(wide | limits)), cache)
 
 
