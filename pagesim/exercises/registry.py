@@ -24,12 +24,7 @@ def exercises() -> tuple[Exercise, ...]:
 def _written(folder: Path) -> list[Exercise]:
     """The pages of a chapter, which are found by how they begin."""
     names = [f"pagesim.exercises.{folder.name}.{file.stem}" for file in folder.glob("[!_]*.py")]
-    modules = map(import_module, names)
-    found = [
-        exercise(m) if is_page(m) else m.EXERCISE
-        for m in modules
-        if is_page(m) or hasattr(m, "EXERCISE")
-    ]
+    found = [exercise(module) for module in map(import_module, names) if is_page(module)]
     return sorted(found, key=lambda e: [int(part) for part in e.number.split(".")])
 
 

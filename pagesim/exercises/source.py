@@ -14,10 +14,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-
-from pagesim.errors import UsageError
 
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
@@ -47,12 +44,6 @@ class Cell:
 
     def __call__(self, *args: Any) -> Any:
         return self.load()(*args)
-
-
-def cell(beside: str, file: str, name: str) -> Cell:
-    """The function ``name`` of ``cells/FILE.py`` in the folder of the file ``beside``."""
-    path = Path(beside).parent / "cells" / f"{file}.py"
-    return Cell(path.read_text(encoding="utf-8"), name)
 
 
 def text(function: Callable[..., Any]) -> str:
@@ -99,14 +90,6 @@ def stub(source: str) -> str:
 def solved(source: str) -> str:
     """The solution without the marks."""
     return _MARK.sub("", source)
-
-
-def variant(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
-    """The function with one piece of its text replaced; UsageError unless it is there just once."""
-    source = text(function)
-    if source.count(old) != 1:
-        raise UsageError(f"{old!r} must occur once in {_name(function)}, not {source.count(old)}")
-    return rewritten(function, source.replace(old, new))
 
 
 def rewritten(function: Callable[..., Any], source: str) -> Callable[..., Any]:

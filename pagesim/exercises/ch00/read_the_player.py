@@ -37,7 +37,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from pagesim.exercises.acts import Act, act_once, told
+from pagesim.exercises.acts import Act, act_once, in_words
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
 from pagesim.journal.effects import Name
 from pagesim.story import Writer
@@ -115,7 +115,8 @@ def longer_story(rng: Random) -> Acts:
 
 def words(acts: Acts, block: int) -> str:
     each = [
-        f"s{act[1]} reserves {act[2]} slots" if act[0] == "reserve" else told([act]) for act in acts
+        f"s{act[1]} reserves {act[2]} slots" if act[0] == "reserve" else in_words([act])
+        for act in acts
     ]
     return f"{', '.join(each)}; block {block}"
 

@@ -41,7 +41,7 @@ Forks are done by the checker. No block becomes free in these stories.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pagesim.exercises.acts import Act, act_once, told
+from pagesim.exercises.acts import Act, act_once, in_words
 from pagesim.exercises.kit import Case, Cases, Random, Story
 from pagesim.story import Writer
 from pagesim.v0.block.interfaces import Device
@@ -139,7 +139,7 @@ def kind(acts: Acts, block_size: int) -> str:
 
 
 def words(acts: Acts, block_size: int) -> str:
-    return f"blocks of {block_size}; {told(acts)}"
+    return f"blocks of {block_size}; {in_words(acts)}"
 
 
 def call(function: Callable[..., Any], acts: Acts, block_size: int) -> Found:
