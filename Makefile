@@ -75,23 +75,22 @@ bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulat
 	$(PY) -m kernels.bench --llm --check
 	$(PY) -m kernels.bench --if-gpu --out figures/data/roofline.json
 
-lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems, and eslint if it is there
+lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems; the player's script where npm's tools are
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(PY) -m codespell_lib
 	$(PY) tests/lint/resolve_constraints.py
-	@if [ -x node_modules/.bin/eslint ]; then \
-	  echo node_modules/.bin/eslint pagesim/player; node_modules/.bin/eslint pagesim/player; \
-	else echo "eslint is not installed, so the player's script is not checked: make web-setup"; fi
+	@if [ -x node_modules/.bin/tsc ]; then npm run lint; \
+	else echo "eslint and tsc are not installed, so the player's script is not checked: make web-setup"; fi
 
 web: ## bundle the player's script after a change of its sources (needs make web-setup)
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }
 	node pagesim/player/bundle.mjs
 
-web-setup: ## install esbuild and eslint in node_modules; without npm it says so, and that is all
+web-setup: ## install esbuild, eslint, typescript and prettier in node_modules; without npm it says so, and that is all
 	@if command -v npm >/dev/null; then npm install --no-package-lock --no-audit --no-fund --loglevel=error; \
-	else echo "There is no npm here: the committed bundle stays as it is, and eslint is left out"; fi
+	else echo "There is no npm here: the committed bundle stays as it is, and the script is not checked"; fi
 
 cluster: $(STAMP) ## sweeps on a real Dask cluster of two processes
 	$(PY) -m pytest tests/cluster
