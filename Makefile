@@ -29,7 +29,7 @@ LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test nightly notebooks gate figures bench lint cluster e2e e2e-setup web web-setup site slides check
+.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player cluster e2e e2e-setup web web-setup site slides check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -58,6 +58,9 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	$(PY) -m tests.cache.byte_proof_v1 1000
 	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/kernels/tiny_llm
 
+coverage: $(STAMP) ## which lines and branches the tests reach, file by file (TEST_ARGS as for test)
+	$(PY) -m pytest --cov -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
+
 notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
 	$(PY) -m tools.course.execute --check
 	$(PY) -m pytest -n $(JOBS) -m course tests/notebooks
@@ -82,7 +85,10 @@ lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three s
 	$(PY) -m tools.laid_out mypy
 	$(PY) -m codespell_lib
 	$(PY) tests/lint/resolve_constraints.py
-	@if [ -x node_modules/.bin/tsc ]; then npm run lint; \
+	@$(MAKE) --no-print-directory lint-player
+
+lint-player:
+	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
 	else echo "eslint and tsc are not installed, so the player's script is not checked: make web-setup"; fi
 
 web: ## bundle the player's script after a change of its sources (needs make web-setup)

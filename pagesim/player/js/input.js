@@ -36,7 +36,7 @@ export function listen(player) {
 
 /**
  * What is under the pointer: a block, its word, or a sequence.
- * 
+ *
  */
 function hitOf({ stage: { layout: { width, cell }, node, cells }, state }, event) {
   const hit = event.target?.hit ?? null;

@@ -124,4 +124,3 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   return { width, narrow, full, contiguous, slot, slotRows, size, left, entry, cell, pools, lists, body, lines,
     below, legend, height: HEAD + body + below + legend, fits: fits(narrow) };
 }
-
