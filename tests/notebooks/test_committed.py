@@ -21,7 +21,7 @@ def test_it_is_clean_and_was_executed(name: str) -> None:
 
 def test_what_must_not_be_committed_is_found(tmp_path: Path) -> None:
     v4 = nbformat.v4
-    said = [v4.new_output("stream", text=text) for text in ("site-packages", "at 0x7fabc0123")]
+    said = [v4.new_output("stream", text=text) for text in ("site-packages", " at 0x7fabc0123")]
     failed = v4.new_output("error", evalue="it broke")
     widget = v4.new_output("display_data", {WIDGET: {}, "image/png": "/tmp/"})
     notebook = v4.new_notebook(cells=[v4.new_code_cell("1", outputs=[*said, failed, widget])])

@@ -24,7 +24,7 @@ def problems(path: Path) -> list[str]:
         nbformat.validate(nbformat.reads(text, as_version=4))
         notebook = read(path)
     except (NotebookError, OSError, ValueError, nbformat.ValidationError) as error:
-        return [f"it is no valid notebook: {error}".splitlines()[0]]
+        return [f"it cannot be read: {error}".splitlines()[0]]
     found = []
     if text != dumps(notebook):
         found.append(f"it is not in its committed form: {_command(path)}")
