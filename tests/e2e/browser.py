@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webelement import WebElement
 
     from pagesim import Timeline
+    from pagesim.timeline.pair import Compared
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -92,7 +93,9 @@ class Page:
         self.driver.get(f"{path.as_uri()}#{address}")
         return self.ready()
 
-    def show(self, run: Timeline, step: int | None = None, address: str = "step=0") -> Page:
+    def show(
+        self, run: Timeline | Compared, step: int | None = None, address: str = "step=0"
+    ) -> Page:
         """Open a run as one file, at a step if one is named."""
         run.to_html(self.files / "run.html")
         self.open(self.files / "run.html", address)
