@@ -63,6 +63,15 @@ def test_cached_blocks_without_owners_keep_theirs(page: Page) -> None:
     assert page.js(WORDS, 0) == ["0", "one", "two", "unused"]
 
 
+def test_twelve_blocks_of_a_step_are_named_and_the_others_counted(page: Page) -> None:
+    for blocks, more in ((12, False), (14, True)):
+        story = pagesim.Story(gpu_blocks=16, block_size=1)
+        story.arrive(range(blocks))
+        page.show(story.run, 1)
+        assert (" and 2 more" in page.text(".ps-changes")) is more
+        assert (" more" in page.text(".ps-changes")) is more
+
+
 def test_slot_numbers_on_demand(page: Page) -> None:
     page.show(shared(), 4)
     page.key("s")
@@ -242,7 +251,9 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
         assert focused.get_attribute("aria-label").startswith(said), key
     assert page.one(".ps-detail").get_attribute("aria-live") == "polite"
     assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "true"
-    page.key("ESCAPE", '[data-block="0"]')
+    page.js("document.querySelector('[data-block=\"1\"]').focus()")
+    assert page.one(".ps-detail").get_attribute("aria-live") == "off", "another block, no word"
+    page.key("ESCAPE", '[data-block="1"]')
     assert (page.js(TRACED), page.step) == (0, 4)
     assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "false"
     assert "Enter" in page.text(".ps-keys")

@@ -124,6 +124,7 @@ def test_a_run_that_is_over_stays_at_its_end(page: Page) -> None:
     opened(page, run, run[:4])
     page.key("END", "body")
     assert page.steps == [8, 4]
+    assert page.js("return location.hash") == "", "an address is that of one run"
     page.click("pair-prev")
     assert page.steps == [7, 4]
     page.click("pair-first")
