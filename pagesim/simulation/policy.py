@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
-from pagesim.simulation import fast_forward, fast_forward_v1
 from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
-from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.fast_forward import FastForwardServer, refuse, why_not
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.limits import CHUNK, Limits, option
 from pagesim.simulation.paged import PagedServer
@@ -78,7 +77,7 @@ class Paged:
     ) -> Server:
         """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
-        reason = fast_forward.why_not(scheduler, cache)
+        reason = why_not(scheduler, cache)
         if self.samples != 1:
             reason = "samples that share blocks copy them when they write"
         if _forwards(self.fast_forward, reason, record):
@@ -159,7 +158,7 @@ class PagedV1:
     ) -> Server:
         """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
-        reason = fast_forward_v1.why_not(scheduler, cache, requests)
+        reason = why_not(scheduler, cache, requests)
         if _forwards(self.fast_forward, reason, record):
             return FastForwardV1Server(scheduler, cache)
         return PagedV1Server(scheduler, cache, record)
@@ -191,8 +190,8 @@ def _forwards(wanted: bool | None, reason: str | None, record: bool) -> bool:
     """Whether to fast-forward; UsageError if that is wanted and there is a reason against it."""
     if record:
         reason = "record=True records every step"
-    if wanted and reason is not None:
-        raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
+    if wanted:
+        refuse(reason)
     return reason is None and wanted is not False
 
 
