@@ -11,12 +11,13 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from figures import style
-from figures.cache_view import CacheView, cache_view
+from figures.cache_view import cache_view, framed_blocks
 from figures.charts.cache_words import words
 from figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
 from figures.charts.pool_map import draw_map
 from figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
 from figures.style import MARGIN, Box, Picture
+from pagesim.player.cache_view import CacheView
 
 MAX_SEQUENCES, MAX_BLOCKS, MAX_POOL = 6, 10, 64
 MAX_WIRES = 12
@@ -57,7 +58,7 @@ def block_layout(
     TypeError for what holds no pages, UsageError for a highlighted id outside the pools.
     """
     cache = cache_view(source, **reading)
-    framed = cache.checked(highlight or ())
+    framed = framed_blocks(cache, highlight)
     if not fits(cache):
         return draw_map(cache, framed, title), words(cache)
     entries = sum(len(table.block_ids) for table in cache.tables.values())
@@ -131,7 +132,7 @@ def _draw_sequences(
             style.write(axes, slots_x, y + 27, "no blocks", ha="left", color=style.MUTED)
         y += NAME_ROW
         for index, block_id in enumerate(table.block_ids):
-            color, hatch = cache.color(name), cache.hatch(block_id)
+            color, hatch = cache.color(name), style.hatch_of(cache, block_id)
             style.write(axes, MARGIN + 5, y + ROW / 2, str(index), color=style.MUTED)
             row = Box(slots_x, y, slot * cache.block_size, ROW)
             words_of = [labels[token] if named else "" for token in cache.tokens(name, index)]
@@ -151,7 +152,7 @@ def _draw_sequences(
 def _name(axes: Axes, cache: CacheView, name: str, y: float) -> None:
     """The heading of a sequence: its colour, its label, and how many tokens it has where."""
     table = cache.tables[name]
-    away = [block_id for block_id in table.block_ids if cache.hatch(block_id)]
+    away = [block_id for block_id in table.block_ids if cache.is_away(block_id)]
     swatch = Box(MARGIN, y + 5.5, 11, 10)
     style.rectangle(axes, swatch, fill=cache.color(name), hatch=style.CPU_HATCH if away else "")
     count = table.num_tokens

@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.path import Path
 
 from figures import style
-from figures.cache_view import CacheView, cache_view
+from figures.cache_view import cache_view, framed_blocks
 from figures.charts.cache_words import words
 from figures.style import MARGIN, Box, Picture
+from pagesim.player.cache_view import CacheView
 
 RULER = 28.0  # room for the ids at the left of each row
 HEADING = 24.0
@@ -33,7 +34,7 @@ def pool_map(
     colour apart.
     """
     cache = cache_view(source, **reading)
-    return draw_map(cache, cache.checked(highlight or ()), title), words(cache)
+    return draw_map(cache, framed_blocks(cache, highlight), title), words(cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def draw_map(cache: CacheView, framed: Collection[int], title: str | None) -> Pi
 
 
 def _draw_grid(axes: Axes, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
-    hatch = cache.hatch(grid.ids.start)
+    hatch = style.hatch_of(cache, grid.ids.start)
     free = len(cache.waiting.intersection(grid.ids))
     text = f"{grid.name} pool: {len(grid.ids)} blocks, {len(grid.ids) - free} in use, {free} free"
     style.write(axes, MARGIN, grid.y - 11, text, size=style.HEADING, ha="left", bold=True)
