@@ -91,12 +91,12 @@ def _size_of(name: str, run: Run) -> int:
 
 def _words(rows: Mapping[int, Means], notes: Iterable[str]) -> str:
     """Per block size the token share, internal, and the batch."""
-    said = [
+    texts = [
         f"{size}: token {row['token']:.1f}, internal {row['internal']:.1f}, "
         f"{row['batch']:.1f} requests at once"
         for size, row in rows.items()
     ]
-    return " ".join([f"Percent of the cache's slots by block size. {'; '.join(said)}.", *notes])
+    return " ".join([f"Percent of the cache's slots by block size. {'; '.join(texts)}.", *notes])
 
 
 def _draw(

@@ -192,13 +192,13 @@ def _legend_columns(cache: CacheView) -> int:
 
 
 def _draw_legend(axes: Axes, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
-    said = ["fill height: slots with tokens", "blank: free"]
+    entries = ["fill height: slots with tokens", "blank: free"]
     other = list(cache.pools)[1:]
-    said += [f"hatched: {', '.join(other)}"] if other else []
-    said += ["thick edge: shared"] if cache.shared() else []
-    said += ["grey: held, but in no table"] if cache.held() else []
-    said += ["dashed frame: look here"] if framed else []
-    style.write(axes, MARGIN, y + 10, " · ".join(said), ha="left", color=style.MUTED)
+    entries += [f"hatched: {', '.join(other)}"] if other else []
+    entries += ["thick edge: shared"] if cache.shared() else []
+    entries += ["grey: held, but in no table"] if cache.held() else []
+    entries += ["dashed frame: look here"] if framed else []
+    style.write(axes, MARGIN, y + 10, " · ".join(entries), ha="left", color=style.MUTED)
     names = list(cache.tables)
     columns = _legend_columns(cache)
     places = columns * LEGEND_ROWS

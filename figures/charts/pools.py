@@ -101,8 +101,8 @@ def draw_pools(
             style.rectangle(
                 axes, box, fill=None, width=style.THICK if references > 1 else style.THIN
             )
-            said = ["null" if block_id == cache.state.null_block else "held"] if held else names
-            _words(axes, box, block_id, said, references)
+            labels = ["null" if block_id == cache.state.null_block else "held"] if held else names
+            _words(axes, box, block_id, labels, references)
             if block_id in framed:
                 style.frame(axes, box)
 

@@ -92,12 +92,12 @@ def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
         height = 2 * HEADER + len(rows) * ROW
         for lane in range(LANES):
             box = Box(LEFT + lane * CELL, y + SECTION, CELL, height)
-            figure.spots.append((box, _told(lane, loads, what)))
+            figure.spots.append((box, _lane_text(lane, loads, what)))
     return figure
 
 
-def _told(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
-    """What is said of a lane that is pointed at: all of its loads."""
+def _lane_text(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
+    """What stands beside a lane that is pointed at: all of its loads."""
     read = [(load[what][lane], load["token"][lane]) for load in loads]
     read = [(value, token) for value, token in read if value is not None]
     if not read:
