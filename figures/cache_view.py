@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from figures.sources import cannot, is_path, read
 from pagesim.errors import UsageError
+from pagesim.figures.sources import cannot, is_path, read
 from pagesim.journal.effects import Name
 from pagesim.journal.state import State
 from pagesim.player.cache_view import CacheView

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from figures.cache_view import cache_view
+from pagesim.figures.cache_view import cache_view
 from pagesim.player.cache_view import CacheView
 from pagesim.player.describe import MAX_NAMED, counted, listed
 

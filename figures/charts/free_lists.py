@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from matplotlib.axes import Axes
 
-from figures import style
-from figures.style import Box
+from pagesim.figures import style
+from pagesim.figures.style import Box
 from pagesim.player.cache_view import CacheView
 
 CHIP_W, CHIP_H, CHIP_PITCH, CHIP_ROW = 19.0, 15.0, 20.0, 18.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from matplotlib.axes import Axes
 from matplotlib.path import Path
 
-from figures import style
-from figures.style import Box
+from pagesim.figures import style
+from pagesim.figures.style import Box
 from pagesim.player.cache_view import CacheView
 
 CELL_H, SPACE, POOL_GAP = 31.0, 3.0, 24.0
