@@ -16,6 +16,7 @@ from pagesim.figures.cache_view import cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.cache_view import CacheView
+from pagesim.player.describe import counted
 
 RULER = 28.0  # room for the ids at the left of each row
 HEADING = 24.0
@@ -182,8 +183,7 @@ def _area(
 
 
 def _count(cache: CacheView, name: str) -> str:
-    count = len(cache.tables[name].block_ids)
-    return f"{name}: {count} block{'' if count == 1 else 's'}"
+    return f"{name}: {counted(len(cache.tables[name].block_ids), 'block')}"
 
 
 def _legend_columns(cache: CacheView) -> int:

@@ -181,10 +181,7 @@ def steps(
     cost_model: CostModel,
     progress: DoneCallback | None = None,
 ) -> Iterator[None]:
-    """Serve ``requests`` in order of arrival; pause after each iteration.
-
-    RuntimeError if swapping finds no room on the CPU.
-    """
+    """Serve ``requests``; pause after each iteration. RuntimeError: no room to swap on the CPU."""
     seconds, homeless = cost_model.seconds, log.pool - server.pool
     clock, next_row, done, reported, num_requests = 0.0, 0, 0, 0, len(requests)
     while True:
@@ -197,10 +194,8 @@ def steps(
             progress(reported := done)
         step = server.schedule(clock)
         if step is not None:
-            done += _write_down(step, server, outcomes)
+            done += _write_down(step, server, outcomes, clock)
             if step.usage is not None:
-                for row in step.scheduled:
-                    outcomes.schedule(row, clock)
                 clock += seconds(step.prefill, step.decodes, step.read, step.moved)
                 token, reserved, internal, external = step.usage
                 external += homeless
@@ -218,8 +213,10 @@ def steps(
             yield
 
 
-def _write_down(step: Step, server: Server, outcomes: Outcomes) -> int:
+def _write_down(step: Step, server: Server, outcomes: Outcomes, clock: float) -> int:
     """What a step has decided; returns how many requests it ignores."""
+    for row in step.scheduled:
+        outcomes.schedule(row, clock)
     for row in step.preempted:
         outcomes.preempt(row)
     for row in step.ignored:
