@@ -12,7 +12,6 @@ from matplotlib.patches import Rectangle
 
 from pagesim.figures import alt_text, style
 from pagesim.figures.charts.access_map import DOT, MAX_ROWS, access_map, owners_of, rows_of
-from pagesim.figures.display import image_bytes
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
@@ -190,7 +189,3 @@ def test_bad_traces_and_names() -> None:
         access_map(trace(program(index=(0, 0, 0))))
     with pytest.raises(ValueError, match="names has 1 names for 2 sequences"):
         access_map(good(), names=["A"])
-
-
-def test_the_same_bytes_each_time() -> None:
-    assert image_bytes(access_map(good()), ".svg") == image_bytes(access_map(good()), ".svg")
