@@ -163,7 +163,7 @@ class FastForwardServer(Server):
         queue, has_seat = swapped or waiting, batch < self.scheduler_config.max_num_seqs
         head_waits = has_seat and bool(queue) and not self._fits(queue[0])
         held = self.pool - len(free) * block_size
-        slots = usage(held, self.pool - held, head_waits, empty=held - self._cached)
+        slots = usage(held, self.pool - held, head_waits, held - self._cached)
         return Step(batch, slots, prompts, decodes, read, moved * block_size, rows, preempted)
 
     def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
@@ -192,18 +192,19 @@ class FastForwardServer(Server):
 
     def _admit(self) -> list[tuple[int, int]]:
         """Allocate for the head of the queue as long as it fits; returns rows and lengths."""
-        config, waiting = self.scheduler_config, self._waiting
+        config, waiting, free = self.scheduler_config, self._waiting, self._free
         admitted: list[tuple[int, int]] = []
         seats, budget = config.max_num_seqs - len(self._running), config.max_num_batched_tokens
         while waiting and len(admitted) < seats:
             row = waiting[0]
             length = self._length[row]
-            if length > budget or not self._fits(row):
+            num_blocks = self._blocks(length)
+            if len(free) - num_blocks < self._watermark or length > budget:
                 break
             waiting.popleft()
             del self._length[row]
             budget -= length
-            self._tables[row] = self._free.take(self._blocks(length))
+            self._tables[row] = free.take(num_blocks)
             admitted.append((row, length))
         return admitted
 
@@ -281,4 +282,5 @@ class FastForwardServer(Server):
 
     def _fits(self, row: int) -> bool:
         """Whether there are enough free blocks for a request that waits or is swapped out."""
-        return len(self._free) - self._blocks(self._length[row]) >= self._watermark
+        blocks = -(-self._length[row] // self.cache_config.block_size)
+        return len(self._free) - blocks >= self._watermark

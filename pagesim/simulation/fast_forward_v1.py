@@ -146,14 +146,16 @@ class FastForwardV1Server(Server):
         if not num_decoding and not self._chunks:
             return Step(preempted=preempted) if preempted else None
         decoders.steps += 1
-        prompts, decodes, read = costs([(c.start, c.end, c.decodes) for c in self._chunks])
+        chunks, batch = self._chunks, self._num_running()
+        parts = [(start, end, decodes) for _, start, end, _, decodes in chunks]
+        prompts, decodes, read = costs(parts) if parts else (0, 0, 0)
         return Step(
-            self._num_running(),
-            self._usage(),
+            batch,
+            self._usage(batch),
             prompts,
             num_decoding + decodes,
             self._cached + read,
-            scheduled=[chunk.asked.row for chunk in self._chunks if not chunk.decodes],
+            scheduled=[chunk.asked.row for chunk in chunks if not chunk.decodes],
             preempted=preempted,
             found=self._found,
         )
@@ -323,11 +325,11 @@ class FastForwardV1Server(Server):
         """Decoders, the request that is half computed, and those that this step completes."""
         return len(self._decoders) + (self._half is not None) + self._num_complete
 
-    def _usage(self) -> Slots:
+    def _usage(self, batch: int) -> Slots:
         """The slots while this step runs."""
         block_size, free = self._block_size, len(self._free) * self._block_size
         empty = self._empty + sum([-chunk.end % block_size for chunk in self._chunks])
-        seats = self._num_running() < self.scheduler_config.max_num_seqs
-        head = self._waiting[0] if seats and self._waiting else None
+        has_seat = batch < self.scheduler_config.max_num_seqs
+        head = self._waiting[0] if has_seat and self._waiting else None
         head_waits = head is not None and self._is_short_of_blocks(head, self._find(head))
         return usage(self.pool - free, free - self.cached, head_waits, empty=empty)

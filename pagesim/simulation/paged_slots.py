@@ -91,12 +91,13 @@ def computed_by(
     """
     parts, found = [], []
     for meta in metadata:
-        cached = len(meta.computed_block_nums) * block_size
+        chunk, is_decode = meta.token_chunk_size, not meta.is_prompt
         for data in meta.seq_data.values():
-            start = data.num_computed_tokens
-            end = start + meta.token_chunk_size
-            if meta.is_prompt and (first := min(max(start, cached), end - 1)) > start:
+            start = first = data.num_computed_tokens
+            if not is_decode:
+                cached = len(meta.computed_block_nums) * block_size
+                first = min(max(start, cached), start + chunk - 1)
+            if first > start:
                 found.append((meta.sampling_params.row, first - start))
-                start = first
-            parts.append((start, end, not meta.is_prompt))
+            parts.append((first, start + chunk, is_decode))
     return parts, found

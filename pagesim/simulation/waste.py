@@ -41,7 +41,7 @@ Slots = tuple[int, int, int, int]
 
 
 def usage(
-    held: int, free: int, head_waits: bool, *, empty: int = 0, reserved: int = 0, beyond: int = 0
+    held: int, free: int, head_waits: bool, empty: int = 0, reserved: int = 0, beyond: int = 0
 ) -> Slots:
     """Where the slots are, from what a server or a memory policy knows of them.
 
