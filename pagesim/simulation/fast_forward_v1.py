@@ -21,7 +21,7 @@ from typing import NamedTuple
 from pagesim.simulation.cached_block_ids import CachedBlockIds
 from pagesim.simulation.decoders import Decoders
 from pagesim.simulation.fast_forward import refuse, why_compared, why_not
-from pagesim.simulation.serving import Server, Step, costs, too_long
+from pagesim.simulation.serving import Server, Step, too_long
 from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.starvation import what_it_lacks
@@ -146,19 +146,18 @@ class FastForwardV1Server(Server):
         if not num_decoding and not self._chunks:
             return Step(preempted=preempted) if preempted else None
         decoders.steps += 1
-        chunks, batch = self._chunks, self._num_running()
-        parts = [(start, end, decodes) for _, start, end, _, decodes in chunks]
-        prompts, decodes, read = costs(parts) if parts else (0, 0, 0)
-        return Step(
-            batch,
-            self._usage(batch),
-            prompts,
-            num_decoding + decodes,
-            self._cached + read,
-            scheduled=[chunk.asked.row for chunk in chunks if not chunk.decodes],
-            preempted=preempted,
-            found=self._found,
-        )
+        prompts, decodes, read, rows = 0, num_decoding, self._cached, []
+        for asked, start, end, _, is_decode in self._chunks:  # as `costs`, in a single pass
+            if is_decode:
+                decodes += 1
+                read += end
+            else:
+                prompts += end - start
+                read += start
+                rows.append(asked.row)
+        batch, found = self._num_running(), self._found
+        slots = self._usage(batch)
+        return Step(batch, slots, prompts, decodes, read, 0, rows, preempted, found=found)
 
     def commit(
         self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
@@ -332,4 +331,4 @@ class FastForwardV1Server(Server):
         has_seat = batch < self.scheduler_config.max_num_seqs
         head = self._waiting[0] if has_seat and self._waiting else None
         head_waits = head is not None and self._is_short_of_blocks(head, self._find(head))
-        return usage(self.pool - free, free - self.cached, head_waits, empty=empty)
+        return usage(self.pool - free, free - self.cached, head_waits, empty)
