@@ -67,7 +67,7 @@ FAR = 2**28
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
-    """One block, several, blocks that are no multiple of a tile, and one far out."""
+    """One block, several, blocks that do not fill their tiles, and one far out."""
     sizes = [(2, (2, 1, 4), 1), (4, (2, 1, 4), 2), (4, (2, 1, 3), 2), (5, (3, 1, 5), 2)]
     sizes += [(6, (4, 2, 3), 3)]
     if hidden:

@@ -141,7 +141,7 @@ def again(picked: list[object]) -> Pick:
 
 
 def oracle(stream: int) -> Goal:
-    """Better than vLLM's rule, and nobody starves."""
+    """Better than vLLM's rule, without a request that starves."""
     return Goal(
         accepts=lambda yours: not why(yours, None, stream),
         like=[0],
