@@ -130,7 +130,7 @@ def new(waiting: list[int], *limits: int) -> Scheduler:
 def step(
     scheduler: Scheduler, waiting: list[int], order: list[int] | range
 ) -> tuple[list[int], Timeline]:
-    """The prompts arrive and stand in this order; which of them are in the step, if there is one?"""
+    """The prompts arrive and stand in this order; which are in the step, if there is one?"""
     with record(scheduler) as run:
         for number, length in enumerate(waiting):
             add(scheduler, number, length)
