@@ -81,7 +81,7 @@ lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three 
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m tools.laid_out mypy
-	$(PY) -m tools.laid_out importlinter.cli
+	$(PY) -m tools.laid_out tools.imports
 	$(PY) -m codespell_lib
 	$(PY) -m tools.pins
 	@if [ -x node_modules/.bin/eslint ]; then \
