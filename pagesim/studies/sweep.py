@@ -199,8 +199,7 @@ def sweep(
 
     ``grid`` maps names to lists of values, and the cells are all combinations, the last name
     changing fastest; or it is a list of dicts, one per cell. ``function`` returns a dict that JSON
-    can hold; by default each cell is a simulation. Nothing runs before the first loop over the
-    result, or its ``run()``:
+    can hold. Nothing runs before the first loop over the result, or its ``run()``:
 
     >>> def area(width: int, height: int) -> dict[str, int]:
     ...     return {"area": width * height}
@@ -221,16 +220,7 @@ def sweep(
     None for a bar on a terminal. ``in_flight`` is the most cells submitted at a time. TypeError or
     UsageError names the bad argument.
     """
-    check_int("in_flight", in_flight, minimum=1)
-    if not callable(function):
-        raise TypeError(f"function must be callable with a cell's names, not {function!r}")
-    if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
-    if executor is not None and not isinstance(executor, futures.Executor):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask client, "
-            "pass client.get_executor()"
-        )
+    _check(function, executor, progress, in_flight)
     if out is None:
         return Sweep(cells_of(grid), function, executor, None, progress, in_flight)
     check_output(out)
@@ -241,6 +231,19 @@ def sweep(
     if os.path.exists(out):
         study._read(name)
     return study
+
+
+def _check(function: Any, executor: Any, progress: Any, in_flight: Any) -> None:
+    check_int("in_flight", in_flight, minimum=1)
+    if not callable(function):
+        raise TypeError(f"function must be callable with a cell's names, not {function!r}")
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
+    if executor is not None and not isinstance(executor, futures.Executor):
+        raise TypeError(
+            f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask client, "
+            "pass client.get_executor()"
+        )
 
 
 def _process() -> futures.ProcessPoolExecutor:
