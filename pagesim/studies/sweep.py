@@ -167,15 +167,16 @@ class Sweep:
                 try:
                     line = json.loads(raw)
                     if number == 1 and line | header != line:
-                        raise ValueError(f"it does not have {header}")
-                    if number > 1 and line["error"] is None:
-                        at = places[_line(line["cell"])]
-                        self._known[at] = CellResult(
-                            **line | {"cell": self._cells[at], "index": at}
-                        )
+                        raise ValueError(f"it has {line}, not {header}")
+                    if number > 1:
+                        if (key := _line(line["cell"])) not in places:
+                            raise ValueError("the grid has no such cell")
+                        line |= {"index": places[key], "cell": self._cells[places[key]]}
+                        if (result := CellResult(**line)).ok:
+                            self._known[result.index] = result
                 except (LookupError, RecursionError, TypeError, ValueError) as error:
                     raise UsageError(
-                        f"{out}:{number} is not of this sweep ({error!r}): give out another name, "
+                        f"{out}:{number} is not of this sweep ({error}): give out another name, "
                         "or remove the line, and its cell is run again"
                     ) from error
         return whole
