@@ -8,6 +8,7 @@ LAB_ARGS ?=
 TEST_ARGS ?=
 E2E_ARGS ?=
 FIGURES_ARGS ?=
+PINS_ARGS ?=
 JOBS ?= 2
 
 ifeq ($(OS),Windows_NT)
@@ -29,7 +30,7 @@ LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player cluster e2e e2e-setup web web-setup site slides check
+.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -79,17 +80,22 @@ bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulat
 	$(PY) -m pagesim.kernels.bench --llm --check
 	$(PY) -m pagesim.kernels.bench --if-gpu --out figures/data/roofline.json
 
-lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems; the player's script where npm's tools are
+lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three systems; the player's script where npm's tools are
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m tools.laid_out mypy
+	$(PY) -m tools.laid_out tools.imports
 	$(PY) -m codespell_lib
-	$(PY) tests/lint/resolve_constraints.py
+	$(PY) -m tools.pins
 	@$(MAKE) --no-print-directory lint-player
 
 lint-player:
 	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
 	else echo "eslint and tsc are not installed, so the player's script is not checked: make web-setup"; fi
+
+# Of torch and triton only this pair belongs together; each version of torch asks for one of triton.
+pins: $(STAMP) ## write constraints.txt after a change of pyproject.toml (PINS_ARGS="--upgrade-package numpy" passes flags on)
+	$(PY) -m tools.pins --write $(PINS_ARGS)
 
 web: ## bundle the player's script after a change of its sources (needs make web-setup)
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }

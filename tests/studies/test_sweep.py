@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import doctest
+import json
+import multiprocessing
 import signal
-from collections.abc import Callable
+import sys
+import time
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -16,9 +19,10 @@ import tqdm.auto
 import tqdm.std
 
 from pagesim import UsageError
-from pagesim.studies.sweep import CellResult, study, sweep
-from pagesim.studies.sweep.runner import IN_FLIGHT
-from tests.studies.sweep.functions import Answering, Inline, area, fragile
+from pagesim.studies import sweep as module
+from pagesim.studies.cells import MOST, CellResult, cells_of
+from pagesim.studies.sweep import sweep
+from tests.studies.functions import Answering, Inline, area, deadly, fragile
 
 pytestmark = pytest.mark.ch01
 
@@ -46,8 +50,8 @@ def test_results_in_the_order_of_the_grid() -> None:
 
 
 def test_the_example_of_the_docstring() -> None:
-    tried = doctest.testmod(study)
-    assert tried.attempted == 5 and tried.failed == 0
+    tried = doctest.testmod(module)
+    assert tried.attempted == 3 and tried.failed == 0
 
 
 def test_a_cell_is_given_as_soon_as_it_is_finished() -> None:
@@ -87,9 +91,8 @@ def test_many_failures_are_named_in_part() -> None:
     ("value", "message"),
     [
         (3, "TypeError: the function must return a dict, not 3"),
-        ({"a": [np.int64(3)]}, r"TypeError: value['a'][0] is np.int64(3) (int64), which JSON"),
-        ({"a": float("inf")}, "value['a'] is inf, which JSON cannot represent: use None"),
-        ({1: 2}, "TypeError: value has the key 1"),
+        ({"a": [np.int64(3)]}, "TypeError: value['a'] is [np.int64(3)], which JSON cannot"),
+        ({"a": float("inf")}, "value['a'] is inf, which JSON cannot represent"),
     ],
 )
 def test_what_json_cannot_hold_is_a_failed_cell(value: Any, message: str) -> None:
@@ -117,17 +120,18 @@ def test_no_cell_sees_what_another_did_to_its_values() -> None:
     assert study.results[0].cell == {"sizes": [1, 2], "seed": 5}
 
 
-@pytest.mark.parametrize(("in_flight", "bound"), [(5, 5), (None, IN_FLIGHT)])
+@pytest.mark.parametrize(("in_flight", "bound"), [(5, 5), (None, 1024)])
 def test_no_more_cells_are_submitted_than_may_be_in_flight(
     in_flight: int | None, bound: int
 ) -> None:
     pool, given = Inline(), 0
-    study = sweep({"cell": range(6 * bound)}, dict, executor=pool, in_flight=in_flight)
+    limit = {} if in_flight is None else {"in_flight": in_flight}
+    study = sweep({"cell": range(3 * bound)}, dict, executor=pool, **limit)
     for _ in study:
         given += 1
         # At most those fetched and not given yet, and as many under way.
         assert pool.submitted <= given - 1 + 2 * bound
-    assert given == pool.submitted == 6 * bound
+    assert given == pool.submitted == 3 * bound
 
 
 def test_a_loop_that_is_left_can_be_begun_again() -> None:
@@ -146,32 +150,6 @@ def test_what_is_pending_is_cancelled_when_the_loop_is_left() -> None:
     for _ in sweep(GRID, area, executor=pool):
         break
     assert [future.cancelled() for future in pool.futures] == [False, True, True, True]
-
-
-def test_one_loop_at_a_time() -> None:
-    study = sweep(GRID, area, executor=Inline(), in_flight=1)
-    with pytest.raises(UsageError, match="already running"):
-        list(zip(study, study, strict=True))
-    assert areas(study.run().results) == AREAS
-
-
-def test_a_cell_whose_worker_is_lost_runs_once_more() -> None:
-    """Another cell may have been the cause: Dask blames all that waited at a dead worker."""
-    lost = OSError("the worker is lost")
-    pool = Answering([None, lost, lost, None, None, lost])
-    study = sweep(GRID, area, executor=pool).run()
-    assert [one.index for one in study.results] == [0, 1, 3]
-    assert [one.index for one in study.failures] == [2]
-    assert study.failures[0].error == "OSError: the worker is lost"
-
-
-def test_no_call_equals_another() -> None:
-    """Dask runs equal calls once, and would answer a second attempt with the first's failure."""
-    pool = Answering([OSError(), None])
-    for _ in range(2):
-        sweep([{"a": 1}], dict, executor=pool).run()
-        pool.answers += [None]
-    assert len(pool.calls) == len(set(map(str, pool.calls))) == 3
 
 
 def test_a_broken_executor_ends_the_sweep_and_loses_nothing(tmp_path: Path) -> None:
@@ -206,17 +184,13 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert again.results == study.results
 
 
-def told(calls: list[tuple[int, int]]) -> Callable[[int, int], None]:
-    return lambda done, total: calls.append((done, total))
-
-
-def test_progress_is_told_cell_by_cell(tmp_path: Path) -> None:
+def test_progress_cell_by_cell(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     out = tmp_path / "study.jsonl"
-    sweep(GRID, fragile, executor=Inline(), progress=told(calls), out=out).run()
+    sweep(GRID, fragile, executor=Inline(), progress=lambda *two: calls.append(two), out=out).run()
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
     calls.clear()
-    sweep(GRID, fragile, executor=Inline(), progress=told(calls), out=out).run()
+    sweep(GRID, fragile, executor=Inline(), progress=lambda *two: calls.append(two), out=out).run()
     assert calls == [(4, 4)], "three were in the file"
 
 
@@ -256,3 +230,70 @@ def test_bad_arguments_are_named(
 ) -> None:
     with pytest.raises(error, match=message):
         sweep(GRID, **{"function": area, "executor": Inline()} | options)
+
+
+def test_the_cells_are_the_nested_loops_over_the_lists() -> None:
+    grid = {"b": [0.5, True], "a": np.arange(2), "c": [None, {"x": 1}]}
+    expected = [
+        {"b": b, "a": a, "c": c} for b in (0.5, True) for a in (0, 1) for c in (None, {"x": 1})
+    ]
+    assert [json.dumps(cell) for cell in cells_of(grid)] == list(map(json.dumps, expected))
+    assert cells_of(iter(expected)) == expected
+
+
+def test_more_cells_than_a_sweep_may_have_are_refused_at_once(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    with pytest.raises(UsageError, match=f"{10**11:,} cells, more than the {MOST:,}"):
+        sweep({str(i): range(10) for i in range(11)}, out=tmp_path / "study.jsonl")
+    assert time.perf_counter() - started < 1
+    assert not list(tmp_path.iterdir())
+    assert len(sweep({str(i): range(10) for i in range(6)})) == 10**6 == MOST
+
+
+@pytest.mark.parametrize(
+    ("grid", "error", "message"),
+    [
+        ({}, UsageError, "the grid has no cells"),
+        ([], UsageError, "the grid has no cells"),
+        ({"a": [1], "b": []}, UsageError, "the grid has no cells"),
+        ({"policy": "paged"}, TypeError, r"grid\['policy'\] must be a list of values, not 'paged'"),
+        ({"size": 16}, TypeError, r"grid\['size'\] must be a list of values, not 16"),
+        ({"size": {16, 32}}, TypeError, r"grid\['size'\] must be a list of values"),
+        ({"a": [1, object]}, TypeError, r"grid\['a'\]\[1\] is <class 'object'>"),
+        ({"a": [float("nan")]}, UsageError, r"grid\['a'\]\[0\] is nan"),
+        ([{"a": 1}, {"a": np.int64(1)}], TypeError, r"grid\[1\]\['a'\] is np.int64\(1\)"),
+        ([{"a": 1}, 2], TypeError, r"grid\[1\] must be a dict with a cell's values, not 2"),
+        (7, TypeError, "grid must be a dict of lists or a list of dicts, not 7"),
+        ("paged", TypeError, "grid must be a dict of lists or a list of dicts, not 'paged'"),
+    ],
+)
+def test_a_bad_grid_is_refused_before_anything_runs(
+    grid: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        sweep(grid, dict)
+
+
+def test_a_cell_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
+    before = multiprocessing.active_children()
+    study = sweep(GRID, deadly, out=tmp_path / "study.jsonl", in_flight=1).run()
+    assert [one.value for one in study.results] == [{"area": 3}, {"area": 4}, {"area": 8}]
+    (failed,) = study.failures
+    assert failed.index == 2 and failed.error is not None and "BrokenProcessPool" in failed.error
+    assert multiprocessing.active_children() == before
+
+
+def test_a_function_that_a_new_process_cannot_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no module's, or its module's name means nothing there, as `__main__` of a notebook."""
+    before = multiprocessing.active_children()
+
+    def cell() -> dict[str, int]:
+        return {}
+
+    with pytest.raises(UsageError, match=r"a new process cannot run .*ThreadPoolExecutor"):
+        sweep([{}], cell).run()
+    monkeypatch.setitem(sys.modules, "no_such_module", sys.modules[fragile.__module__])
+    monkeypatch.setattr(fragile, "__module__", "no_such_module")
+    with pytest.raises(UsageError, match=r"a new process cannot run .*it must be importable"):
+        sweep(GRID, fragile).run()
+    assert multiprocessing.active_children() == before

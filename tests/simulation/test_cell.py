@@ -9,10 +9,11 @@ import pytest
 
 from pagesim import UsageError
 from pagesim.simulation import simulate
+from pagesim.simulation.cell import simulate_cell
 from pagesim.sizing.pool import Pool
-from pagesim.studies.sweep import simulate_cell, sweep
+from pagesim.studies.sweep import sweep
 from pagesim.workload import mooncake_conversation, paper_sharegpt
-from tests.studies.sweep.functions import Inline
+from tests.studies.functions import Inline
 
 pytestmark = pytest.mark.ch01
 

@@ -38,16 +38,12 @@ class Inline(Executor):
 
     def __init__(self) -> None:
         self.submitted = 0
-        self.down = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         self.submitted += 1
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self.down = True
 
 
 class Answering(Inline):
@@ -57,15 +53,11 @@ class Answering(Inline):
         super().__init__()
         self.answers = answers
         self.futures: list[Future[Any]] = []
-        self.calls: list[Any] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.calls.append((fn, args, kwargs))
         answer = self.answers[self.submitted]
-        if answer is None:
-            future = super().submit(fn, *args, **kwargs)
-        else:
-            self.submitted += 1
+        future = super().submit(fn, *args, **kwargs)
+        if answer is not None:
             future = Future()
             if answer is not ...:
                 future.set_exception(answer)

@@ -11,7 +11,7 @@ import pytest
 
 import pagesim
 from pagesim import Timeline, UsageError
-from pagesim.player.explore import explore
+from pagesim.lesson.explore import explore
 
 widgets = pytest.importorskip("ipywidgets")
 
@@ -194,7 +194,7 @@ def test_a_scenario_may_print_its_findings() -> None:
 
 
 def test_importing_it_imports_no_ipywidgets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "pagesim.player.explore")
+    monkeypatch.delitem(sys.modules, "pagesim.lesson.explore")
     real: Callable[..., Any] = builtins.__import__
 
     def watched(name: str, *rest: Any) -> Any:
@@ -202,4 +202,4 @@ def test_importing_it_imports_no_ipywidgets(monkeypatch: pytest.MonkeyPatch) -> 
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", watched)
-    import pagesim.player.explore  # noqa: F401
+    import pagesim.lesson.explore  # noqa: F401
