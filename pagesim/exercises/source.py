@@ -37,7 +37,7 @@ class Cell:
     def load(self) -> Callable[..., Any]:
         """The function itself."""
         if self._function is None:
-            import_module("kernels")  # first: it decides how Triton runs
+            import_module("pagesim.kernels")  # first: it decides how Triton runs
             namespace: dict[str, Any] = {"__name__": f"cell_{self.__name__}"}
             self._function = _run(self.text, self.__name__, namespace)
         return self._function

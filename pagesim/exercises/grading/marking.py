@@ -94,7 +94,7 @@ class Running:
     ) -> None:
         self._listed, self._layers = listed, layers
         self._names = {exercise.number: exercise.name for exercise in tried}
-        self._imports = ["kernels", "torch"] if any(e.needs_triton for e in tried) else []
+        self._imports = ["pagesim.kernels", "torch"] if any(e.needs_triton for e in tried) else []
         self._skipped: set[int] = set()
         self._process: Process | None = None
         self.problems: dict[str, str] = {}
