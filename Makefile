@@ -56,7 +56,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_machine_scheduler.py tests/v1/test_misuse.py
 	PAGESIM_V1_STREAMS=1000 $(PY) -m pytest tests/simulation/test_fast_forward_v1.py
 	$(PY) -m tests.cache.byte_proof_v1 1000
-	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/kernels/tiny_llm
+	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/generation tests/kernels/tiny_llm
 
 notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
 	$(PY) -m tools.course.execute --check
@@ -73,7 +73,7 @@ bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulat
 	$(PY) tests/bench/v1.py
 	$(PY) tests/bench/timeline.py
 	$(PY) tests/bench/simulation.py
-	$(PY) -m pagesim.kernels.bench --llm --check
+	$(PY) -m pagesim.generation.bench --check
 	$(PY) -m pagesim.kernels.bench --if-gpu --out figures/data/roofline.json
 
 lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems, and eslint if it is there

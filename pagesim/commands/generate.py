@@ -113,7 +113,7 @@ def generate(
         raise BadInput("there is no prompt: give --prompt or --prompt-file")
     with _refusing():
         require_torch("pagesim generate")
-        from pagesim.kernels.tiny_llm.shadow import ShadowedEngine
+        from pagesim.generation.shadow import ShadowedEngine
 
         network, longest = load_model(model, options["dtype"], options["device"])
         words = vocabulary(model, folder_of(model))

@@ -11,7 +11,7 @@ import torch
 from pagesim.cache import AttentionMetadata, KVPool
 from pagesim.kernels.tiny_llm import causal
 from pagesim.kernels.tiny_llm.paged_attend import BACKENDS
-from tests.kernels.tiny_llm.serving import batch_of, pools, scrambled
+from tests.generation.serving import batch_of, pools, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

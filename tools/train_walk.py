@@ -1,6 +1,6 @@
 """Trains the model in `walk/`: minutes on one thread of a CPU.
 
-    python -m pagesim.kernels.tiny_llm.train --out FOLDER    (--small: half a minute, 26 places)
+    python -m tools.train_walk --out FOLDER    (--small: half a minute, 26 places)
 
 The task is only learnt from small to large. Maps of 62 facts teach nothing: there are 62 places to
 look at, and no reason yet to prefer one. With four or five facts a model soon finds that looking
@@ -29,8 +29,8 @@ from tqdm import tqdm
 from pagesim.kernels.tiny_llm import maps
 from pagesim.kernels.tiny_llm.checkpoint import save
 from pagesim.kernels.tiny_llm.config import Config, shapes
-from pagesim.kernels.tiny_llm.exam import examine, fresh_walks
 from pagesim.kernels.tiny_llm.model import Model
+from tools.walk_exam import examine, fresh_walks
 
 FEWEST, LEARNING_RATE, WARM_UP = 4, 3e-3, 50
 WIDEN_AT, FINISH_AT = 0.93, 0.98
@@ -181,9 +181,7 @@ def _loss(model: Model, ids: torch.Tensor, chances: torch.Tensor) -> tuple[torch
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save in float16, and examine what was saved on fresh maps."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pagesim.kernels.tiny_llm.train", description=main.__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.train_walk", description=main.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--small", action="store_true", help="dim 32, 26 places, no branching maps")

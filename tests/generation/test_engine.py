@@ -15,7 +15,7 @@ from pagesim.kernels.tiny_llm import Contiguous, Model, generate, maps, walk
 from pagesim.kernels.tiny_llm.sampling import SamplingParams
 from pagesim.simulation import PagedServing
 from pagesim.simulation.serving import Step
-from tests.kernels.tiny_llm.serving import (
+from tests.generation.serving import (
     Asked,
     Setting,
     Watched,
