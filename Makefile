@@ -44,7 +44,7 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 	$(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
-	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
+	PAGESIM_FUZZ=400 PAGESIM_KERNELS=1 $(PY) -m pytest tests/kernels
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
 	PAGESIM_ANSWERS=kernels $(PY) -m pytest tests/exercises/test_answers.py
 	PAGESIM_NEIGHBOURS=1 $(PY) -m pytest tests/test_wheel.py
