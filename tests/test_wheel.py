@@ -126,7 +126,7 @@ def test_doctor_in_words(empty: Path, tmp_path: Path) -> None:
 
 
 NEIGHBOURS = """
-import kernels, transformers, transformers.integrations.hub_kernels
+import kernels, transformers
 from pagesim.kernels import reference
 assert callable(kernels.get_kernel) and transformers.GPT2Config().n_head == 12
 assert abs(reference.online_softmax([1.0, 1.0])[0] - 0.5) < 1e-9

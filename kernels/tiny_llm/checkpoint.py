@@ -11,27 +11,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from pagesim.kernels.tiny_llm import weight_files
 from pagesim.kernels.tiny_llm.config import check_shapes
-from pagesim.kernels.tiny_llm.config_json import (
-    CheckpointError,
-    plain_file,
-    quoted,
-    read_config,
-    read_json,
-)
+from pagesim.kernels.tiny_llm.config_json import CheckpointError, quoted, read_config, read_json
 from pagesim.kernels.tiny_llm.model import Model
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 HEAD, EMBEDDINGS = "lm_head.weight", "model.embed_tokens.weight"
-DTYPES = ("F32", "F16", "BF16")
 FREQUENCIES = "rotary_emb.inv_freq"
 """Old files keep them; they follow from the config."""
 SHARD = re.compile(r"[A-Za-z0-9_.-]+\.safetensors")
@@ -49,19 +40,16 @@ def load(
     config = read_config(folder / CONFIG)
     files = _files(folder)
     found = {name: shape for shapes in files.values() for name, shape in shapes.items()}
-    found = {name: shape for name, shape in found.items() if not name.endswith(FREQUENCIES)}
-    wanted = frozenset(found)
     # Some files repeat the embeddings as the head that they are.
     tied_twice = config.tie_word_embeddings and found.pop(HEAD, None) is not None
     try:
         check_shapes(config, found)
     except ValueError as problem:
         raise CheckpointError(f"{folder}: {problem}") from None
-    weights = {}
+    weights: dict[str, torch.Tensor] = {}
     for path, shapes in files.items():
-        with opened(path) as file:
-            for name in wanted & shapes.keys():
-                weights[name] = file.get_tensor(name).to(device, dtype)
+        with weight_files.opened(path) as file:
+            weights |= {name: file.get_tensor(name).to(device, dtype) for name in shapes}
     if tied_twice and not torch.equal(weights.pop(HEAD), weights[EMBEDDINGS]):
         raise CheckpointError(
             f"{folder}: tie_word_embeddings is true, but {HEAD!r} is not {EMBEDDINGS!r}"
@@ -74,58 +62,32 @@ def save(model: Model, folder: str | Path) -> None:
     config = model.config
     if config.model_type != "llama" or config.rope_scaling:
         raise ValueError(f"only a Llama without rope_scaling can be saved, not {config}")
-    from safetensors.torch import save_file
-
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: weight.detach().cpu().contiguous() for name, weight in model.weights.items()}
-    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+    weight_files.write(folder / WEIGHTS, weights)
     fields = asdict(config) | {"architectures": ["LlamaForCausalLM"], "hidden_act": "silu"}
     del fields["output_bias"], fields["qk_norm"]  # a Llama's follow from the rest
     fields["torch_dtype"] = str(model.head.dtype).removeprefix("torch.")
     (folder / CONFIG).write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n")
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """A safetensors file, open; CheckpointError for whatever is wrong with it."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        # Read, not mapped: if a mapped file is cut off meanwhile, the process is killed.
-        with plain_file(path), safe_open(path, "pt", backend="pread") as file:
-            yield file
-    except SafetensorError as problem:
-        raise CheckpointError(f"{path}: {problem}") from problem
-
-
-def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """The tensors of a file: those of a dtype that cannot be read are a CheckpointError."""
-    shapes = {}
-    with opened(path) as file:
-        for name in file.offset_keys():
-            tensor = file.get_slice(name)
-            if tensor.get_dtype() not in DTYPES:
-                raise CheckpointError(
-                    f"{path}: the tensor {quoted(name)} has dtype {tensor.get_dtype()!r}: "
-                    f"only {', '.join(DTYPES)} can be read"
-                )
-            shapes[name] = tuple(tensor.get_shape())
-    return shapes
-
-
 def _files(folder: Path) -> dict[Path, dict[str, tuple[int, ...]]]:
     """The tensors of each of the folder's files, which are those that an index says, if any."""
     index = folder / INDEX
     if not index.exists():
-        return {folder / WEIGHTS: read_shapes(folder / WEIGHTS)}
-    files = {}
-    for path, names in _shards(index).items():
-        files[path] = read_shapes(path)
-        for name in sorted(names ^ files[path].keys()):
-            problem = "is missing" if name in names else f"is not in {INDEX}"
-            raise CheckpointError(f"{path}: the tensor {quoted(name)} {problem}")
-    return files
+        files = {folder / WEIGHTS: weight_files.read_shapes(folder / WEIGHTS)}
+    else:
+        shards = _shards(index)
+        files = {path: weight_files.read_shapes(path) for path in shards}
+        for path, names in shards.items():
+            for name in sorted(names ^ files[path].keys()):
+                problem = "is missing" if name in names else f"is not in {INDEX}"
+                raise CheckpointError(f"{path}: the tensor {quoted(name)} {problem}")
+    return {
+        path: {name: shapes[name] for name in shapes if not name.endswith(FREQUENCIES)}
+        for path, shapes in files.items()
+    }
 
 
 def _shards(index: Path) -> dict[Path, set[str]]:

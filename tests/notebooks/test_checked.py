@@ -12,10 +12,10 @@ from tests.notebooks.chapters import chapter, code_cells, every_chapter, printed
 
 KERNEL = re.compile(r"kernels\.(paged_attention_v1|paged_attention_v2|paged_prefill)\(")
 DRAWN = [
-    ("05", "pagesim.kernels.block_copy"),
-    ("08", "pagesim.kernels.attention.v2"),
-    ("08", "pagesim.kernels.attention.partitions"),
-    ("09", "pagesim.kernels.attention.prefill"),
+    ("05", "kernels.block_copy"),
+    ("08", "kernels.attention.v2"),
+    ("08", "kernels.attention.partitions"),
+    ("09", "kernels.attention.prefill"),
 ]
 
 

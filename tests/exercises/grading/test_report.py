@@ -150,7 +150,7 @@ EVICT = "def evict(cached):\n    evictor = {}()\n    return evictor.evict()[0]\n
         ("from pagesim.cache import slots_of as slots", "calls pagesim.cache.slots_of"),
         (
             "from pagesim import kernels\nclass One:\n    f = kernels.reference.gather_attention",
-            "calls kernels.reference.gather_attention",
+            "calls pagesim.kernels.reference.gather_attention",
         ),
     ],
 )

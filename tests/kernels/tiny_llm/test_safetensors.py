@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from pagesim.kernels.tiny_llm import CheckpointError
-from pagesim.kernels.tiny_llm.checkpoint import opened, read_shapes
+from pagesim.kernels.tiny_llm.weight_files import opened, read_shapes
 
 pytestmark = pytest.mark.ch12
 
@@ -128,3 +129,11 @@ def test_damage_ends_in_that_error_or_in_tensors(
     with opened(file) as tensors:
         for name, shape in shapes.items():
             assert tuple(tensors.get_tensor(name).shape) == shape
+
+
+def test_without_the_package_its_extra_is_named(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors.torch", None)
+    with pytest.raises(ImportError, match=r'pip install "pagesim\[kernels\]"'):
+        read_shapes(file)
