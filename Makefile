@@ -45,7 +45,7 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 	$(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
-	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
+	PAGESIM_FUZZ=400 PAGESIM_KERNELS=1 $(PY) -m pytest tests/kernels
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
 	PAGESIM_ANSWERS=kernels $(PY) -m pytest tests/exercises/test_answers.py
 	PAGESIM_NEIGHBOURS=1 $(PY) -m pytest tests/test_wheel.py
@@ -57,7 +57,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_machine_scheduler.py tests/v1/test_misuse.py
 	PAGESIM_V1_STREAMS=1000 $(PY) -m pytest tests/simulation/test_fast_forward_v1.py
 	$(PY) -m tests.cache.byte_proof_v1 1000
-	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/kernels/tiny_llm
+	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/generation tests/kernels/tiny_llm
 
 coverage: $(STAMP) ## which lines and branches the tests reach, file by file (TEST_ARGS as for test)
 	$(PY) -m pytest --cov -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
@@ -77,7 +77,7 @@ bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulat
 	$(PY) tests/bench/v1.py
 	$(PY) tests/bench/timeline.py
 	$(PY) tests/bench/simulation.py
-	$(PY) -m pagesim.kernels.bench --llm --check
+	$(PY) -m pagesim.generation.bench --check
 	$(PY) -m pagesim.kernels.bench --if-gpu --out figures/data/roofline.json
 
 lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three systems; the player's script where npm's tools are
