@@ -15,10 +15,10 @@ from collections.abc import Mapping
 
 from pagesim.errors import UsageError
 from pagesim.simulation.decoders import Decoders
+from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Step
 from pagesim.simulation.waste import PARTS
-from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
 

@@ -114,12 +114,8 @@ class SequenceData:
 
     def reset_state_for_recompute(self) -> None:
         """Forget what was computed: prompt and output are prefilled again."""
-        self.restore_progress(0, SequenceStage.PREFILL)
-
-    def restore_progress(self, num_computed_tokens: int, stage: SequenceStage) -> None:
-        """Restore the progress of an earlier moment."""
-        self.num_computed_tokens = num_computed_tokens
-        self.stage = stage
+        self.num_computed_tokens = 0
+        self.stage = SequenceStage.PREFILL
 
     def copy(self) -> SequenceData:
         """A copy with the same tokens and progress, which continues independently."""

@@ -19,7 +19,7 @@ from pagesim.v1 import (
     Request,
     RequestStatus,
 )
-from tests.v1.world import check, everything, pool_state
+from tests.v1.world import check, everything, pool_state, request_state
 
 pytestmark = pytest.mark.ch07
 
@@ -145,7 +145,7 @@ def test_none_below_the_watermark_changes_nothing() -> None:
 def test_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
     manager = KVCacheManager(6, SIZE, 64, caching, sliding_window=5, retention_interval=None)
     its = admit(manager, request("its", 12))
-    before, fields = everything(manager), {**vars_of(its)}
+    before, fields = everything(manager), {**request_state(its)}
     assert manager.allocate_slots(its, 24) is None
     after = everything(manager)
     assert before["tables"] == {"its": [1, 2, 3]} and after["tables"] == {"its": [0, 0, 3]}
@@ -154,15 +154,8 @@ def test_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
     assert [after["refs"][i] for i in (1, 2, 3)] == [0, 0, 1]
     same = ("hashes", "found", "cached", "stats")
     assert [after[key] for key in same] == [before[key] for key in same]
-    assert vars_of(its) == fields
+    assert request_state(its) == fields
     check(manager)
-
-
-def vars_of(its: Request) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value := getattr(its, name), list) else value
-        for name in Request.__slots__
-    }
 
 
 # -- calls that raise --------------------------------------------------------------------------
@@ -338,13 +331,13 @@ FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], t
 @pytest.mark.parametrize("name", FAILING)
 def test_a_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
     manager, its, new = scene()
-    before, fields = everything(manager), (vars_of(its), vars_of(new))
+    before, fields = everything(manager), (request_state(its), request_state(new))
     call, error, message = FAILING[name]
     with pagesim.record(manager) if recorded else nullcontext() as run:
         with pytest.raises(error, match=message):
             call(manager, its, new)
         assert everything(manager) == before
-        assert (vars_of(its), vars_of(new)) == fields
+        assert (request_state(its), request_state(new)) == fields
         assert run is None or run.at(-1) == manager.state()
         manager.free(its)
         assert run is None or run.at(-1) == manager.state()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.v0.block.block_ids import FreeBlockIds
+from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.workload.request import Request
 
 

@@ -9,9 +9,8 @@ import enum
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from pagesim.errors import NoFreeBlocksError
+from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal
-from pagesim.v0.block.block_ids import BlockIds
 
 
 class Device(enum.Enum):
@@ -67,7 +66,7 @@ class BlockAllocator(Protocol):
     journal: Journal
     block_size: int
 
-    block_ids: BlockIds
+    block_ids: Sequence[int]
     cow_tracker: Any
     parent: object
 
@@ -117,18 +116,33 @@ class BlockAllocator(Protocol):
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int: ...
 
-    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None: ...
+    # What only prefix caching does.
 
-    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None: ...
+    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
+        """Does nothing: without caching it does not matter when a block was last used."""
+
+    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
+        """Does nothing: without caching no block is used a second time."""
 
     def get_computed_block_ids(
-        self, prev_computed_block_ids: list[int], block_ids: Sequence[int], skip_last_block_id: bool
-    ) -> list[int]: ...
+        self,
+        prev_computed_block_ids: list[int],
+        block_ids: Sequence[int],
+        skip_last_block_id: bool = True,
+    ) -> list[int]:
+        """[]: no block is known to be computed."""
+        return []
 
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
-    ) -> list[int]: ...
+    ) -> list[int]:
+        """[]: no block is known to be computed."""
+        return []
 
-    def promote_to_immutable_block(self, block: Block) -> int: ...
+    def promote_to_immutable_block(self, block: Block) -> int:
+        """UsageError: there is no cache."""
+        raise UsageError(f"a naive allocator has no cache: block {block.block_id} stays mutable")
 
-    def get_prefix_cache_hit_rate(self) -> float: ...
+    def get_prefix_cache_hit_rate(self) -> float:
+        """-1: there is no cache that could be hit."""
+        return -1

@@ -5,7 +5,10 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/naive_block.py``.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from operator import length_hint
 from typing import Any, ClassVar
 
 from pagesim.checks import check_int
@@ -13,15 +16,17 @@ from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
 from pagesim.journal.state import State
-from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds, check_block_ids
 from pagesim.v0.block.common import (
     CopyOnWriteTracker,
     RefCounter,
+    ascending,
     block_id_of,
+    check_block_ids,
     check_no_device,
     check_swapped_out,
     check_tokens_of_block,
     get_all_blocks,
+    rank_of,
 )
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
 from pagesim.v0.state import read_pools
@@ -44,11 +49,9 @@ class NaiveBlock:
         allocator: Any,
         block_id: int | None = None,
     ) -> None:
-        if type(block_size) is not int or block_size < 1:
-            check_int("block_size", block_size, 1)
-        self.prev_block = prev_block
+        self.block_size = check_int("block_size", block_size, 1)
         self.token_ids = check_tokens_of_block(token_ids, block_size)
-        self.block_size = block_size
+        self.prev_block = prev_block
         self.allocator = allocator
         self.block_id = block_id
 
@@ -94,9 +97,9 @@ class NaiveBlock:
                 f"{self.num_empty_slots} of its {self.block_size} slots are empty"
             )
         allocator = self.allocator
-        if allocator.ref_counts.get(self.block_id) != 1 and self.block_id is not None:
+        if self.block_id is not None and allocator.ref_counts.get(self.block_id) != 1:
             allocator.cow_block_if_not_appendable(self)
-        if allocator.journal.active:
+        if allocator.journal.active:  # once per token
             row = (WRITE, self.block_id, len(token_ids))
             allocator.journal.note(row, self._unwrite, len(self.token_ids))
         self.token_ids += token_ids
@@ -108,7 +111,7 @@ class NaiveBlock:
         return f"{type(self).__name__}(block_id={self.block_id}, token_ids={self.token_ids})"
 
 
-class NaiveBlockAllocator:
+class NaiveBlockAllocator(BlockAllocator):
     """One device's pool: ``num_blocks`` blocks of ``block_size`` slots, 0, 1, … by default.
 
     Every call either succeeds or, on an error, leaves pool, handles and records as they were.
@@ -116,7 +119,6 @@ class NaiveBlockAllocator:
     the device's name in a timeline.
     """
 
-    NoFreeBlocksError: ClassVar[type[NoFreeBlocksError]] = NoFreeBlocksError
     block_class: ClassVar[Callable[..., Block]] = NaiveBlock
 
     def __init__(
@@ -128,15 +130,17 @@ class NaiveBlockAllocator:
         journal: Journal | None = None,
         pool: str = "GPU",
     ) -> None:
+        self._free_block_indices: deque[int] = deque()
+        """Free ids, the next one first; those that were never taken come behind them."""
         ids = check_block_ids(num_blocks, block_ids)
-        self.block_ids = BlockIds(ids)
+        self._never_taken = iter(ids)  # a pool costs what is used of it
+        self.block_ids = ascending(ids)
         """The ids of this pool, free or not."""
         self.block_size = check_int("block_size", block_size, 1)
         self.journal = journal or Journal()
         self.parent: Any = None
         """The allocator of both devices that this one belongs to, if any."""
-        self._free_block_indices = FreeBlockIds(ids)
-        self._refcounter = RefCounter(ids)
+        self._refcounter = RefCounter(self.block_ids, self.journal)
         self.ref_counts = self._refcounter.counts
         self.cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
         self.pool, self._free_list = pool, f"{pool} free list"
@@ -184,27 +188,19 @@ class NaiveBlockAllocator:
         return blocks
 
     def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
-        block = self.block_class(prev_block, (), self.block_size, self)
-        block.token_ids = token_ids
-        block.block_id = self._allocate_block_id()
-        if self.journal.recording:
-            self.journal.tell((WRITE, block.block_id, len(block.token_ids)))
-        return block
+        block_id = self._allocate_block_id()
+        self.journal.tell((WRITE, block_id, len(token_ids)))
+        return self.block_class(prev_block, token_ids, self.block_size, self, block_id)
 
     def _allocate_block_id(self) -> int:
-        try:
-            block_id = self._free_block_indices.popleft()
-        except IndexError:
+        free = self._free_block_indices
+        block_id = free.popleft() if free else next(self._never_taken, None)
+        if block_id is None:
             total = len(self.block_ids)
-            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken") from None
-        self.ref_counts[block_id] = 1
-        if self.journal.active:
-            self.journal.note((TAKE, block_id, self._free_list), self._untake, block_id)
+            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken")
+        self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
+        self._refcounter.incr(block_id)
         return block_id
-
-    def _untake(self, block_id: int) -> None:
-        self._refcounter.decr(block_id)
-        self._free_block_indices.appendleft(block_id)
 
     @event()
     def free(self, block: Block) -> None:
@@ -214,17 +210,14 @@ class NaiveBlockAllocator:
     def _free_block_id(self, block: Block) -> None:
         block_id = block_id_of(block)
         refcount = self._refcounter.decr(block_id)
-        if refcount == 0:
-            self._free_block_indices.appendleft(block_id)
+        self.journal.was(block, "block_id")
         block.block_id = None
-        if self.journal.active:
-            row = (UNSHARE, block_id) if refcount else (FREE, block_id, self._free_list, FRONT)
-            self.journal.note(row, self._unfree, block, block_id)
-
-    def _unfree(self, block: Block, block_id: int) -> None:
-        if self._refcounter.incr(block_id) == 1:
-            self._free_block_indices.popleft()
-        block.block_id = block_id
+        if refcount:
+            self.journal.tell((UNSHARE, block_id))
+        else:
+            free = self._free_block_indices
+            free.appendleft(block_id)
+            self.journal.note((FREE, block_id, self._free_list, FRONT), free.popleft)
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
@@ -255,8 +248,7 @@ class NaiveBlockAllocator:
         if self._refcounter.get(block_id) == 0:
             raise UsageError(f"block {block_id} is free: it has no owner to share it with")
         self._refcounter.incr(block_id)
-        if self.journal.active:
-            self.journal.note((SHARE, block_id), self._refcounter.decr, block_id)
+        self.journal.tell((SHARE, block_id))
 
     # -- copy-on-write ---------------------------------------------------------------------------
 
@@ -275,26 +267,16 @@ class NaiveBlockAllocator:
         trg_block_id = self._allocate_block_id()
         self._refcounter.decr(src_block_id)
         self.cow_tracker.record_cow(src_block_id, trg_block_id)
+        self.journal.tell((UNSHARE, src_block_id))
+        self.journal.note((COPY, src_block_id, trg_block_id, owners), self.cow_tracker.copies.pop)
+        self.journal.was(block, "block_id")
         block.block_id = trg_block_id
-        if self.journal.active:
-            self.journal.tell((UNSHARE, src_block_id))
-            row = (COPY, src_block_id, trg_block_id, owners)
-            self.journal.note(row, self._uncopy, block, src_block_id)
         return trg_block_id
-
-    def _uncopy(self, block: Block, src_block_id: int) -> None:
-        self.cow_tracker.copies.pop()
-        self._refcounter.incr(src_block_id)
-        block.block_id = src_block_id
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
         """The copies (source, target) recorded since the last call, in order; forgets them."""
-        if not self.cow_tracker.copies:
-            return []
-        copies = self.cow_tracker.clear_cows()
-        if self.journal.active:
-            self.journal.note(None, setattr, self.cow_tracker, "copies", copies.copy())
-        return copies
+        self.journal.was(self.cow_tracker, "copies")
+        return self.cow_tracker.clear_cows()
 
     # -- swapping --------------------------------------------------------------------------------
 
@@ -313,13 +295,9 @@ class NaiveBlockAllocator:
                 self._swap_in_block(check_swapped_out(block))
 
     def _swap_in_block(self, block: Any) -> None:
-        self.journal.note(None, self._put_back, block, block.allocator)
+        self.journal.was(block, "block_id", "allocator")
         block.block_id = self._allocate_block_id()
         block.allocator = self
-
-    @staticmethod
-    def _put_back(block: Any, allocator: BlockAllocator) -> None:
-        block.block_id, block.allocator = None, allocator
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
         """How many distinct full handles there are: each needs a block on the other device."""
@@ -339,7 +317,7 @@ class NaiveBlockAllocator:
     @property
     def free_block_ids(self) -> tuple[int, ...]:
         """The free ids in the order in which they will be taken (evictable ones not included)."""
-        return tuple(self._free_block_indices)
+        return (*self._free_block_indices, *copy(self._never_taken))
 
     @property
     def refcounter(self) -> RefCounter:
@@ -357,8 +335,7 @@ class NaiveBlockAllocator:
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now."""
-        free = self._free_block_indices
-        return len(free.returned) + free.num_fresh
+        return len(self._free_block_indices) + length_hint(self._never_taken)
 
     def get_num_total_blocks(self) -> int:
         """How many blocks the pool has."""
@@ -366,35 +343,4 @@ class NaiveBlockAllocator:
 
     def get_physical_block_id(self, absolute_id: int) -> int:
         """The rank of an id among this device's ids: the index in a cache tensor."""
-        return self.block_ids.rank(absolute_id)
-
-    # -- what only prefix caching does -----------------------------------------------------------
-
-    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Does nothing: without caching it does not matter when a block was last used."""
-
-    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Does nothing: without caching no block is used a second time."""
-
-    def get_computed_block_ids(
-        self,
-        prev_computed_block_ids: list[int],
-        block_ids: Sequence[int],
-        skip_last_block_id: bool = True,
-    ) -> list[int]:
-        """[]: no block is known to be computed."""
-        return []
-
-    def get_common_computed_block_ids(
-        self, computed_seq_block_ids: Sequence[Sequence[int]]
-    ) -> list[int]:
-        """[]: no block is known to be computed."""
-        return []
-
-    def promote_to_immutable_block(self, block: Block) -> int:
-        """UsageError: there is no cache."""
-        raise UsageError(f"a naive allocator has no cache: block {block.block_id} stays mutable")
-
-    def get_prefix_cache_hit_rate(self) -> float:
-        """-1: there is no cache that could be hit."""
-        return -1
+        return rank_of(absolute_id, self.block_ids)
