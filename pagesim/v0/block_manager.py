@@ -140,7 +140,8 @@ class SelfAttnBlockSpaceManager:
 
     def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
         """Whether the running members' new tokens fit at worst. The watermark does not count."""
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
+        if num_lookahead_slots:  # once per token
+            check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched, block_size = 0, self.block_size
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)
@@ -148,16 +149,22 @@ class SelfAttnBlockSpaceManager:
             touched += -(-num_slots // block_size) - table.num_full_slots // block_size
         return touched <= self._gpu.get_num_free_blocks()
 
-    @event(lambda manager, copies, seq, *_: seq.seq_id)
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens and reserve lookahead slots; returns copies (from, to)."""
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
-        if len(unseen) == 1 and num_lookahead_slots == 0 and self.sliding_window is None:
-            table._write(unseen)  # only taking a block can fail, and that comes first
-        else:
-            table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
+        if self.journal.active:
+            return self._append_slots(seq, unseen, num_lookahead_slots)
+        table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
+
+    @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
+    def _append_slots(
+        self, seq: Sequence, unseen: list[int], num_lookahead_slots: int
+    ) -> list[tuple[int, int]]:
+        computed = seq.data.num_computed_tokens
+        self._table(seq)._append_token_ids(unseen, num_lookahead_slots, computed)
+        return self._gpu.clear_copy_on_writes()
 
     @event(lambda manager, _, parent, child: child.seq_id)
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:

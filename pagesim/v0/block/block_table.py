@@ -146,6 +146,9 @@ class BlockTable:
     def _append_token_ids(
         self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
+        if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
+            self._write(tokens)  # only taking a block can fail, and that comes first
+            return
         self._check_allocated()
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         with self.journal:

@@ -146,8 +146,11 @@ class BlockList:
         """Add a block at the end."""
         self.blocks.append(block)
         self.ids.append(block.block_id)  # type: ignore[arg-type]
-        self.journal.undo(self.blocks.pop)
-        self.journal.undo(self.ids.pop)
+        self.journal.undo(self._drop_last)
+
+    def _drop_last(self) -> None:
+        self.blocks.pop()
+        self.ids.pop()
 
     def replace(self, index: int, block: Block) -> None:
         """Replace a block, or read the id of the same block again."""

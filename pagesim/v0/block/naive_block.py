@@ -189,8 +189,10 @@ class NaiveBlockAllocator(BlockAllocator):
 
     def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
         block_id = self._allocate_block_id()
+        block = self.block_class(prev_block, (), self.block_size, self, block_id)
+        block.token_ids = token_ids
         self.journal.tell((WRITE, block_id, len(token_ids)))
-        return self.block_class(prev_block, token_ids, self.block_size, self, block_id)
+        return block
 
     def _allocate_block_id(self) -> int:
         free = self._free_block_indices
@@ -199,7 +201,8 @@ class NaiveBlockAllocator(BlockAllocator):
             total = len(self.block_ids)
             raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken")
         self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
-        self._refcounter.incr(block_id)
+        self.journal.was_in(self.ref_counts, block_id)
+        self.ref_counts[block_id] = 1
         return block_id
 
     @event()

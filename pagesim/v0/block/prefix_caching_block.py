@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import length_hint
 from typing import Any
 
 from pagesim.checks import check_time
@@ -65,7 +66,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
         UsageError unless the block and its predecessors are full.
         """
-        block = PrefixCachingBlock(prev_block, token_ids, self.block_size, self)
+        block = PrefixCachingBlock(prev_block, (), self.block_size, self)
+        block.token_ids = token_ids
         if block.content is None:
             raise UsageError(
                 f"an immutable block holds {self.block_size} tokens after full blocks: "
@@ -316,7 +318,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now: the free ones and those that can be evicted."""
-        return super().get_num_free_blocks() + self.evictor.num_blocks
+        num_free = len(self._free_block_indices) + length_hint(self._never_taken)
+        return num_free + len(self.evictor.free_table)
 
     @property
     def cached_block_ids(self) -> frozenset[int]:
