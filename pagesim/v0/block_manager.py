@@ -151,19 +151,18 @@ class SelfAttnBlockSpaceManager:
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens and reserve lookahead slots; returns copies (from, to)."""
-        table = self.block_tables.get(seq.seq_id) or self._table(seq)
-        unseen = seq.data.token_ids[table.num_full_slots :]
-        if self.journal.active:
-            return self._append_slots(seq, unseen, num_lookahead_slots)
+        table = self.block_tables.get(seq.seq_id)
+        if table is None or self.journal.active:
+            return self._append_slots(seq, num_lookahead_slots)
+        unseen = seq.data.token_ids[table.num_full_slots :]  # once per token: not even an event
         table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
-    def _append_slots(
-        self, seq: Sequence, unseen: list[int], num_lookahead_slots: int
-    ) -> list[tuple[int, int]]:
-        computed = seq.data.num_computed_tokens
-        self._table(seq)._append_token_ids(unseen, num_lookahead_slots, computed)
+    def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
+        table = self._table(seq)
+        unseen = table.get_unseen_token_ids(seq.data.token_ids)
+        table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
         return self._gpu.clear_copy_on_writes()
 
     @event(lambda manager, _, parent, child: child.seq_id)

@@ -119,9 +119,13 @@ class BlockTable:
         partial = chunks.pop() if len(chunks[-1]) < block_size else None
         with self.journal:
             self.journal.append(self, 0, tokens)
-            blocks = allocator._allocate_immutable_blocks(None, chunks)
+            blocks: list[Block] = []
+            block: Block | None = None
+            for chunk in chunks:
+                block = allocator._allocate_immutable_block(block, chunk)
+                blocks.append(block)
             if partial is not None:
-                blocks.append(allocator.allocate_mutable_block(blocks[-1] if blocks else None))
+                blocks.append(allocator.allocate_mutable_block(block))
                 blocks[-1].append_token_ids(partial)
             self._blocks.update(blocks)
             self.journal.was(self, "num_full_slots")

@@ -57,40 +57,29 @@ class NaiveBlock:
 
     @property
     def is_full(self) -> bool:
-        """Whether every slot of the block holds a token."""
         return len(self.token_ids) == self.block_size
 
     @property
     def num_empty_slots(self) -> int:
-        """How many tokens the block still has room for."""
         return self.block_size - len(self.token_ids)
 
     @property
     def num_tokens_total(self) -> int:
-        """Tokens from the start of the sequence up to the end of this block."""
         return sum(len(block.token_ids) for block in get_all_blocks(self))
 
     @property
     def content_hash(self) -> int | None:
-        """None: without caching no block is looked up by its content."""
         return None
 
     @property
     def computed(self) -> bool:
-        """False: without caching no block is used a second time."""
         return False
 
     @property
     def last_accessed(self) -> float:
-        """-1: without caching it does not matter when a block was used."""
         return -1.0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
-        """Write ``token_ids`` into the next empty slots; an empty list still copies a shared block.
-
-        UsageError if they do not fit, NoFreeBlocksError if the block is shared and there is no room
-        for a copy. In both cases nothing is written.
-        """
         if len(token_ids) > self.block_size - len(self.token_ids):
             raise UsageError(
                 f"{len(token_ids)} tokens do not fit into block {self.block_id}: "
@@ -151,7 +140,6 @@ class NaiveBlockAllocator(BlockAllocator):
     def allocate_mutable_block(
         self, prev_block: Block | None, device: Device | None = None
     ) -> Block:
-        """An empty block after ``prev_block``. NoFreeBlocksError if none is free."""
         check_no_device(device)
         block_id = self._allocate_block_id()
         return self.block_class(prev_block, (), self.block_size, self, block_id)
@@ -160,7 +148,6 @@ class NaiveBlockAllocator(BlockAllocator):
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device | None = None
     ) -> Block:
-        """A block that already holds ``token_ids``. NoFreeBlocksError if none is free."""
         check_no_device(device)
         tokens = check_tokens_of_block(token_ids, self.block_size)
         return self._allocate_immutable_block(prev_block, tokens)
@@ -172,18 +159,12 @@ class NaiveBlockAllocator(BlockAllocator):
         block_token_ids: Sequence[Sequence[int]],
         device: Device | None = None,
     ) -> list[Block]:
-        """One block for each list of tokens, chained; on an error none."""
         check_no_device(device)
         tokens = [check_tokens_of_block(each, self.block_size) for each in block_token_ids]
-        return self._allocate_immutable_blocks(prev_block, tokens)
-
-    def _allocate_immutable_blocks(
-        self, prev_block: Block | None, block_token_ids: Sequence[list[int]]
-    ) -> list[Block]:
         blocks: list[Block] = []
         with self.journal:
-            for token_ids in block_token_ids:
-                prev_block = self._allocate_immutable_block(prev_block, token_ids)
+            for each in tokens:
+                prev_block = self._allocate_immutable_block(prev_block, each)
                 blocks.append(prev_block)
         return blocks
 
@@ -207,7 +188,6 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @event()
     def free(self, block: Block) -> None:
-        """Give up this handle's share of its block; UsageError if it was already freed."""
         self._free_block_id(block)
 
     def _free_block_id(self, block: Block) -> None:
@@ -224,17 +204,11 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
-        """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
         block_id_of(last_block)
         return self.fork_blocks(get_all_blocks(last_block))
 
     @event()
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """New handles on ``blocks``, chained to each other, with the same ids and tokens.
-
-        The first has the same predecessor as the first of ``blocks``: there is one where older
-        blocks fell out of a sliding window.
-        """
         forked_blocks: list[Block] = []
         prev_block = blocks[0].prev_block if blocks else None
         with self.journal:
@@ -257,10 +231,6 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @event()
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id at which ``block`` may be written: its own, or a new one if it is shared.
-
-        The copy is recorded for :meth:`clear_copy_on_writes`.
-        """
         src_block_id = block_id_of(block)
         owners = self._refcounter.get(src_block_id)
         if owners == 1:
@@ -277,7 +247,6 @@ class NaiveBlockAllocator(BlockAllocator):
         return trg_block_id
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
-        """The copies (source, target) recorded since the last call, in order; forgets them."""
         self.journal.was(self.cow_tracker, "copies")
         return self.cow_tracker.clear_cows()
 
@@ -285,14 +254,12 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @event()
     def swap_out(self, blocks: Sequence[Block]) -> None:
-        """Release the ids of ``blocks``, first to last; the handles stay, without an id."""
         with self.journal:
             for block in blocks:
                 self._free_block_id(block)
 
     @event()
     def swap_in(self, blocks: Sequence[Block]) -> None:
-        """Give each of ``blocks``, first to last, an id of this pool; all of them or none."""
         with self.journal:
             for block in blocks:
                 self._swap_in_block(check_swapped_out(block))
@@ -303,7 +270,6 @@ class NaiveBlockAllocator(BlockAllocator):
         block.allocator = self
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
-        """How many distinct full handles there are: each needs a block on the other device."""
         return len({id(block) for block in blocks if block.is_full})
 
     # -- state -----------------------------------------------------------------------------------
@@ -314,12 +280,10 @@ class NaiveBlockAllocator(BlockAllocator):
 
     @property
     def all_block_ids(self) -> frozenset[int]:
-        """The ids of this pool, free or not."""
         return frozenset(self.block_ids)
 
     @property
     def free_block_ids(self) -> tuple[int, ...]:
-        """The free ids in the order in which they will be taken (evictable ones not included)."""
         return (*self._free_block_indices, *copy(self._never_taken))
 
     @property
@@ -333,17 +297,13 @@ class NaiveBlockAllocator(BlockAllocator):
         return tuple(self.cow_tracker.copies)
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles refer to ``block_id``; 0 when it is free."""
         return self._refcounter.get(block_id)
 
     def get_num_free_blocks(self) -> int:
-        """How many blocks could be taken now."""
         return len(self._free_block_indices) + length_hint(self._never_taken)
 
     def get_num_total_blocks(self) -> int:
-        """How many blocks the pool has."""
         return len(self.block_ids)
 
     def get_physical_block_id(self, absolute_id: int) -> int:
-        """The rank of an id among this device's ids: the index in a cache tensor."""
         return rank_of(absolute_id, self.block_ids)
