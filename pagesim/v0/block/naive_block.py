@@ -88,9 +88,8 @@ class NaiveBlock:
         allocator = self.allocator
         if self.block_id is not None and allocator.ref_counts.get(self.block_id) != 1:
             allocator.cow_block_if_not_appendable(self)
-        if allocator.journal.active:  # once per token
-            row = (WRITE, self.block_id, len(token_ids))
-            allocator.journal.note(row, self._unwrite, len(self.token_ids))
+        if (journal := allocator.journal).active:  # once per token
+            journal.note((WRITE, self.block_id, len(token_ids)), self._unwrite, len(self.token_ids))
         self.token_ids += token_ids
 
     def _unwrite(self, num_tokens: int) -> None:
@@ -123,13 +122,12 @@ class NaiveBlockAllocator(BlockAllocator):
         """Free ids, the next one first; those that were never taken come behind them."""
         ids = check_block_ids(num_blocks, block_ids)
         self._never_taken = iter(ids)  # a pool costs what is used of it
-        self.block_ids = ascending(ids)
-        """The ids of this pool, free or not."""
+        self.block_ids = ascending(ids)  # free or not
         self.block_size = check_int("block_size", block_size, 1)
         self.journal = journal or Journal()
         self.parent: Any = None
         """The allocator of both devices that this one belongs to, if any."""
-        self._refcounter = RefCounter(self.block_ids, self.journal)
+        self.refcounter = self._refcounter = RefCounter(self.block_ids, self.journal)
         self.ref_counts = self._refcounter.counts
         self.cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
         self.pool, self._free_list = pool, f"{pool} free list"
@@ -148,9 +146,7 @@ class NaiveBlockAllocator(BlockAllocator):
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device | None = None
     ) -> Block:
-        check_no_device(device)
-        tokens = check_tokens_of_block(token_ids, self.block_size)
-        return self._allocate_immutable_block(prev_block, tokens)
+        return self.allocate_immutable_blocks(prev_block, [token_ids], device)[0]
 
     @event()
     def allocate_immutable_blocks(
@@ -285,11 +281,6 @@ class NaiveBlockAllocator(BlockAllocator):
     @property
     def free_block_ids(self) -> tuple[int, ...]:
         return (*self._free_block_indices, *copy(self._never_taken))
-
-    @property
-    def refcounter(self) -> RefCounter:
-        """How many handles refer to each block."""
-        return self._refcounter
 
     @property
     def pending_copies(self) -> tuple[tuple[int, int], ...]:
