@@ -243,12 +243,6 @@ class Journal:
         if step is not None and self.recorder is not None and self._tells_queues:
             self.recorder.begin_step(step)
 
-    def _meet(self, caller: object) -> None:
-        """A table that the recorder has not seen tells what it holds before the call changes it."""
-        opening = getattr(caller, "opening", None)
-        if opening is not None and self.recorder and caller not in self.recorder.tables:
-            self._rows.append(opening())
-
 
 def event(
     subject: Callable[..., Any] = lambda *_: None,
@@ -256,14 +250,16 @@ def event(
     called: str | None = None,
     queues: bool = False,
     if_changed: bool = False,
+    of_table: bool = False,
 ) -> Callable[[Callable[Concatenate[Owner, P], R]], Callable[Concatenate[Owner, P], R]]:
     """While a recorder listens, make each outermost call of a method an event and a transaction.
 
     ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
     marks a scheduler's decision: not an event where only its block manager is recorded. With
-    ``if_changed``, a call that noted nothing is not an event. An event is a public call: it is
-    `explained`.
+    ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` first tells a
+    recorder that has not seen the table what it holds: its ``opening()``. An event is a public
+    call: it is `explained`.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
@@ -280,7 +276,8 @@ def event(
             journal.wants_events, journal.recording = False, True
             marks = journal._marks
             marks.append(journal._place() if marks else START)
-            journal._meet(self)
+            if of_table and journal.recorder and self not in journal.recorder.tables:
+                journal.tell(self.opening())  # type: ignore[attr-defined]
             try:
                 if kwargs:
                     result = method(self, *args, **kwargs)

@@ -152,10 +152,12 @@ class SelfAttnBlockSpaceManager:
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens and reserve lookahead slots; returns copies (from, to)."""
         table = self.block_tables.get(seq.seq_id)
-        if table is None or self.journal.active:
+        if table is None or self.journal.active or num_lookahead_slots or self.sliding_window:
             return self._append_slots(seq, num_lookahead_slots)
-        unseen = seq.data.token_ids[table.num_full_slots :]  # once per token: not even an event
-        table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
+        unseen = seq.data.token_ids[table.num_full_slots :]
+        if len(unseen) != 1:
+            return self._append_slots(seq, num_lookahead_slots)
+        table._write(unseen)  # the call of every token: not even an event
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")

@@ -24,6 +24,9 @@ def itself(table: BlockTable, *_: Any) -> BlockTable:
     return table
 
 
+table_event = event(itself, of_table=True)
+
+
 class BlockTable:
     """The blocks of one sequence, first to last. Every call succeeds or changes nothing.
 
@@ -102,7 +105,7 @@ class BlockTable:
 
     # -- growing ---------------------------------------------------------------------------------
 
-    @event(itself)
+    @table_event
     def allocate(self, token_ids: Sequence[int], device: Device = Device.GPU) -> None:
         """Allocate the blocks of a prompt: full ones are immutable, a partial one mutable.
 
@@ -132,7 +135,7 @@ class BlockTable:
             self.num_full_slots = len(tokens)
             self._tell_entries(0)
 
-    @event(itself)
+    @table_event
     def append_token_ids(
         self,
         token_ids: Sequence[int],
@@ -179,9 +182,9 @@ class BlockTable:
         if journal.active:  # once per token
             journal.append(self, full, tokens)
             journal.was(self, "num_full_slots")
-            journal.undo(ids.__setitem__, index, ids[index])
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
+            journal.undo(ids.__setitem__, index, ids[index])
             ids[index] = block.block_id  # type: ignore[assignment]
             self._tell_entries(index)
         self.num_full_slots = full + len(tokens)
@@ -196,7 +199,7 @@ class BlockTable:
                 blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
             self._tell_entries(before)
 
-    @event(itself)
+    @table_event
     def ensure_num_empty_slots(self, num_empty_slots: int) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
         check_int("num_empty_slots", num_empty_slots, 0)
@@ -232,7 +235,7 @@ class BlockTable:
 
     # -- sharing, moving, freeing ----------------------------------------------------------------
 
-    @event(lambda table, child: child or table)
+    @event(lambda table, child: child or table, of_table=True)
     def fork(self) -> BlockTable:
         """A second table on the same blocks, which both share until one of them writes."""
         self._check_allocated()
@@ -247,13 +250,13 @@ class BlockTable:
         self.journal.tell((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
         return table
 
-    @event(itself)
+    @table_event
     def update(self, blocks: Sequence[Block]) -> None:
         """Hold other blocks, or read the ids again after a swap."""
         self._blocks.update(blocks)
         self._tell_entries(0)
 
-    @event(itself)
+    @table_event
     def free(self) -> None:
         """Free all blocks, first to last; the table is then empty and may be used again."""
         self._check_allocated()

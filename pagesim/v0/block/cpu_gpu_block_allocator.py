@@ -158,19 +158,16 @@ class CpuGpuBlockAllocator:
 
     # -- allocating, sharing, freeing ------------------------------------------------------------
 
-    @event()
     def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
         """An empty block on ``device``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_mutable_block(prev_block)
 
-    @event()
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device
     ) -> Block:
         """A block on ``device`` with ``token_ids``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_immutable_block(prev_block, token_ids)
 
-    @event()
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
     ) -> list[Block]:
