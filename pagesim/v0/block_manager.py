@@ -162,10 +162,10 @@ class SelfAttnBlockSpaceManager:
 
     @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
     def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
-        table = self._table(seq)
-        unseen = table.get_unseen_token_ids(seq.data.token_ids)
+        table = self.block_tables.get(seq.seq_id) or self._table(seq)
+        unseen = seq.data.token_ids[table.num_full_slots :]
         table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
-        return self._gpu.clear_copy_on_writes()
+        return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     @event(lambda manager, _, parent, child: child.seq_id)
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:
