@@ -6,10 +6,10 @@ A class that changes something says here how it was, and what happens::
     self.journal.note((TAKE, block_id, "GPU free list"), free.appendleft, block_id)
     self.journal.tell((WRITE, block_id, 3))          # nothing to undo, or nothing else
 
-Nothing is kept unless somebody needs it. A call that may fail midway is a transaction (``with
+Nothing is kept unless it is needed. A call that may fail midway is a transaction (``with
 self.journal:``): if it raises, all is put back, last first. A recorder receives events: each
 public call is one, with the rows that were noted during the call. ``journal.active`` is for code
-that runs once per token, or that works to find out what to tell. Nobody asks the recorder.
+that runs once per token, or that works to find out what to tell. An engine never asks the recorder.
 """
 
 from __future__ import annotations
