@@ -15,7 +15,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-HIDDEN = {"numpy", "tqdm", "matplotlib", "click", "torch", "triton", "IPython", "ipywidgets"}
+HIDDEN = {
+    "numpy",
+    "tqdm",
+    "matplotlib",
+    "click",
+    "filelock",
+    "torch",
+    "triton",
+    "IPython",
+    "ipywidgets",
+}
 
 
 class Hide(importlib.abc.MetaPathFinder):

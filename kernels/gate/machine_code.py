@@ -123,7 +123,7 @@ def longest_loop(assembly: str) -> int:
 
 def _nvidia(tool: str, option: str, cubin: bytes) -> str:
     """What one of the tools in triton's wheel says about machine code."""
-    nvidia = Path(import_module("triton").__file__).parent / "backends" / "nvidia" / "bin"
+    nvidia = Path(str(import_module("triton").__file__)).parent / "backends" / "nvidia" / "bin"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)

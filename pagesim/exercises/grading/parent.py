@@ -15,7 +15,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import pagesim
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import MAX_PRINTED
 
@@ -23,7 +22,7 @@ START_SECONDS = 60.0
 """For Python and the libraries to be loaded, on a machine that is busy."""
 
 _NOT_AN_ANSWER = "It wrote something else where its answers go"
-_ROOT = Path(pagesim.__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[3]
 _OPTIONS = ["-P", "-s", "-B", "-X", "utf8", "-c"]
 _BEGIN = """
 import json, sys
