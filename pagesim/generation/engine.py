@@ -1,6 +1,6 @@
 """Continuous batching: the loop around a server that decides, a cache that holds, and a model.
 
-    engine = Engine(model, server, cache)          # server: pagesim's V0 or V1, as in `simulate`
+    engine = Engine(model, server, cache)          # server: V0 or V1, as in `simulate`
     engine.add(prompt, SamplingParams(max_tokens=20))
     answers = engine.run()
 
@@ -19,27 +19,80 @@ in vLLM, has a request for each sample, and they find the prompt in the prefix c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from pagesim.kernels.tiny_llm.answers import Answer, Prompt, Sequence, Token, checked_prompt
+from pagesim.cache import AttentionMetadata, CacheEngine
+from pagesim.cache.cache_engine import BlockMoves
 from pagesim.kernels.tiny_llm.model import Model
 from pagesim.kernels.tiny_llm.paged_attend import BACKENDS, Backend
-from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw, extend
+from pagesim.kernels.tiny_llm.sampling import SamplingParams, checked_prompt, draw, extend
+from pagesim.workload import Request
+
+
+class Token(NamedTuple):
+    """A token that a step has sampled, of a sample of an answer."""
+
+    answer: int
+    sample: int
+    token: int
+
+
+@dataclass
+class Answer:
+    """What became of a request.
+
+    samples: the tokens of each, as far as they are known; beams are known when they are complete,
+    the likeliest first, and `scores` has the sum of the log probabilities of each. state:
+    "unfinished", "finished", "ignored" (it can never be served) or "stuck" (no step continues it);
+    of the last two, `why`.
+    """
+
+    id: int
+    prompt: tuple[int, ...]
+    params: SamplingParams
+    samples: list[list[int]] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    state: str = "unfinished"
+    why: str = ""
+
+    @property
+    def tokens(self) -> list[int]:
+        """The first sample, or the best beam; [] if there is none."""
+        return self.samples[0] if self.samples else []
+
+    def add_beam(self, score: float, tokens: list[int]) -> None:
+        """Put a complete beam in its place."""
+        place = sum(other >= score for other in self.scores)
+        self.scores.insert(place, score)
+        self.samples.insert(place, tokens)
+
+
+@dataclass
+class Sequence:
+    """A sequence that a server runs: a sample of an answer, or a beam with its score so far."""
+
+    answer: Answer
+    sample: int
+    tokens: list[int]
+    score: float = 0.0
 
 
 class Engine:
     """Answers prompts with a model over pages.
 
-    server: a `pagesim.simulation.PagedServing`; cache: a `pagesim.cache.CacheEngine` whose GPU pool
-    has the server's blocks and the model's layers. backend: a name of `paged_attend.BACKENDS`, or
-    what makes an `attend` of the pool and a step's metadata.
+    server: a `PagedServing`; cache: its GPU pool has the server's blocks and the model's layers.
+    backend: a name of `paged_attend.BACKENDS`, or what makes an `attend` of the pool and a step's
+    metadata.
     """
 
-    def __init__(self, model: Model, server: Any, cache: Any, backend: str | Backend = "torch"):
+    def __init__(
+        self, model: Model, server: Any, cache: CacheEngine, backend: str | Backend = "torch"
+    ) -> None:
         if isinstance(backend, str) and backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
         self.model, self.server, self.cache = model, server, cache
@@ -73,7 +126,7 @@ class Engine:
         for sample in range(1 if forks else members):
             row = self._new_id()
             unique = f"{name or answer.id}" + ("" if forks or members == 1 else f".{sample}")
-            request = Prompt(unique, prompt, params.max_tokens)
+            request = Request(unique, 0.0, len(prompt), params.max_tokens, token_ids=prompt)
             if not self.server.add(row, request, **({"samples": members} if forks else {})):
                 answer.state, answer.why = "ignored", self.server.why_not(row)
                 break
@@ -119,11 +172,11 @@ class Engine:
             self._finish(seq_id)
         return [Token(s.answer.id, s.sample, token) for s, token in sampled]
 
-    def move(self, moves: Any) -> None:
+    def move(self, moves: BlockMoves) -> None:
         """Move the blocks of a step: those that are swapped out, copied and swapped in."""
         self.cache.execute(moves)
 
-    def forward(self, batch: Any) -> Tensor:
+    def forward(self, batch: AttentionMetadata) -> Tensor:
         """The logits [n, vocab] of the rows of a step that are sampled from."""
         device = self.model.head.device
         tokens, positions, rows = (

@@ -1,6 +1,6 @@
 """Trains the model in `walk/`: minutes on one thread of a CPU.
 
-    python -m pagesim.kernels.tiny_llm.train --out FOLDER    (--small: half a minute, 26 places)
+    python -m tools.train_walk --out FOLDER    (--small: half a minute, 26 places)
 
 The task is only learnt from small to large. Maps of 62 facts teach nothing: there are 62 places to
 look at, and no reason yet to prefer one. With four or five facts a model soon finds that looking
@@ -29,8 +29,8 @@ from tqdm import tqdm
 from pagesim.kernels.tiny_llm import maps
 from pagesim.kernels.tiny_llm.checkpoint import save
 from pagesim.kernels.tiny_llm.config import Config, shapes
-from pagesim.kernels.tiny_llm.exam import examine, fresh_walks
 from pagesim.kernels.tiny_llm.model import Model
+from tools.walk_exam import examine, fresh_walks
 
 FEWEST, LEARNING_RATE, WARM_UP = 4, 3e-3, 50
 WIDEN_AT, FINISH_AT = 0.93, 0.98
@@ -122,7 +122,7 @@ def _batch(
     rng: np.random.Generator, recipe: Recipe, num_facts: int, branching: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids [B, T], and for each the chances of the next one [B, T, vocab]; 0 where unasked."""
-    examples = []
+    examples: list[tuple[list[int], dict[int, list[int]]]] = []
     budget = recipe.tokens
     chains = int(rng.integers(1, min(4, num_facts // 2) + 1))
     while budget > 0 or len(examples) < 4:
@@ -166,8 +166,8 @@ def _loss(model: Model, ids: torch.Tensor, chances: torch.Tensor) -> tuple[torch
     size, length = ids.shape
 
     def attend(layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        heads = (x.unflatten(0, (size, length)).transpose(1, 2) for x in (q, k, v))
-        out = scaled_dot_product_attention(*heads, is_causal=True, enable_gqa=True)
+        q, k, v = (x.unflatten(0, (size, length)).transpose(1, 2) for x in (q, k, v))
+        out = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
         return out.transpose(1, 2).flatten(0, 1)
 
     hidden = model(ids.flatten(), torch.arange(length).repeat(size), attend)
@@ -181,9 +181,7 @@ def _loss(model: Model, ids: torch.Tensor, chances: torch.Tensor) -> tuple[torch
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save in float16, and examine what was saved on fresh maps."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pagesim.kernels.tiny_llm.train", description=main.__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.train_walk", description=main.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--small", action="store_true", help="dim 32, 26 places, no branching maps")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pagesim.kernels.tiny_llm import Model, SamplingParams, maps
-from tests.kernels.tiny_llm.serving import Asked, Setting, engine_on, hand, questions, scrambled
+from tests.generation.serving import Asked, Setting, engine_on, hand, questions, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -15,7 +15,7 @@ from pagesim.kernels.tiny_llm import Contiguous, Model, generate, maps, walk
 from pagesim.kernels.tiny_llm.sampling import SamplingParams
 from pagesim.simulation import PagedServing
 from pagesim.simulation.serving import Step
-from tests.kernels.tiny_llm.serving import (
+from tests.generation.serving import (
     Asked,
     Setting,
     Watched,
@@ -30,6 +30,7 @@ from tests.kernels.tiny_llm.serving import (
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
+COUNT = 40 if MATRIX else 20
 TIGHT = Setting()
 SETTINGS = {
     "recompute": TIGHT,
@@ -54,7 +55,7 @@ V1_SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_scheduling_changes_nothing(name: str) -> None:
     setting = SETTINGS[name]
-    engine = same_as_without_pages(name, setting, setting.v0(), texts(40))
+    engine = same_as_without_pages(name, setting, setting.v0(), texts(COUNT))
     if setting.blocks == TIGHT.blocks:
         assert engine.preemptions > 0
     assert bool(engine.swapped) == (setting.mode == "swap")
@@ -64,7 +65,7 @@ def test_scheduling_changes_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", V1_SETTINGS)
 def test_scheduling_changes_nothing_on_v1(name: str) -> None:
     setting = V1_SETTINGS[name]
-    engine = same_as_without_pages(f"v1, {name}", setting, setting.v1(), texts(40))
+    engine = same_as_without_pages(f"v1, {name}", setting, setting.v1(), texts(COUNT))
     assert engine.preemptions > 0
     assert engine.mixed > 0
 
@@ -72,17 +73,17 @@ def test_scheduling_changes_nothing_on_v1(name: str) -> None:
 def test_scheduling_ahead_of_the_tokens_changes_nothing() -> None:
     setting = V1_SETTINGS["caching, chunks"]
     server = setting.v1(asynchronous=True)
-    same_as_without_pages("v1, asynchronous", setting, server, texts(40))
+    same_as_without_pages("v1, asynchronous", setting, server, texts(COUNT))
 
 
 @pytest.mark.parametrize("model", [hand, walk])
 def test_walks_are_right_on_both_engines(model: Callable[[], Model]) -> None:
     """The answers are also known without any model."""
-    given = walks(40, model=model)
+    given = walks(COUNT, model=model)
     for server in (SETTINGS["swap, caching"].v0(), V1_SETTINGS["caching, chunks"].v1()):
         setting = SETTINGS["swap, caching"] if server.can_fork else V1_SETTINGS["caching, chunks"]
         engine = same_as_without_pages("walks", setting, server, given)
-        assert [answer.tokens for answer in engine.answers] == walked(40)
+        assert [answer.tokens for answer in engine.answers] == walked(COUNT)
 
 
 def same_as_without_pages(

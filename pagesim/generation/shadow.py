@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from pagesim.kernels.tiny_llm.engine import Engine
+from pagesim.cache import AttentionMetadata
+from pagesim.cache.cache_engine import BlockMoves
+from pagesim.generation.engine import Engine
 
 
 class Misread(NamedTuple):
@@ -32,8 +35,7 @@ class ShadowedEngine(Engine):
         self._numbers: dict[int, list[int]] = {}
         self._written = [self._blank(pool) for pool in (self.cache.gpu, self.cache.cpu)]
 
-    def move(self, moves: Any) -> None:
-        """See `Engine.move`; what is written moves along."""
+    def move(self, moves: BlockMoves) -> None:
         super().move(moves)
         gpu, cpu = self._written
         for pairs, source, target in (
@@ -44,13 +46,13 @@ class ShadowedEngine(Engine):
             for old, new in pairs:
                 target[new] = source[old]
 
-    def forward(self, batch: Any) -> Tensor:
-        """See `Engine.forward`; looks at the slots first."""
+    def forward(self, batch: AttentionMetadata) -> Tensor:
         for row, seq_id in enumerate(batch.seq_ids):
-            sequence = self._sequences[seq_id]
+            number = int(seq_id)
+            sequence = self._sequences[number]
             computed, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
             tokens = *sequence.answer.prompt, *sequence.tokens
-            texts = np.array(self._texts_of(seq_id, tokens)[:end])
+            texts = np.array(self._texts_of(number, tokens)[:end], dtype=np.int64)
             written = self._written[0][batch.block_tables[row]].reshape(-1)
             if (wrong := np.flatnonzero(written[:computed] != texts[:computed])).size:
                 self.misread.append(Misread(self.steps, sequence.answer.id, tuple(wrong.tolist())))
@@ -60,7 +62,7 @@ class ShadowedEngine(Engine):
         return super().forward(batch)
 
     @staticmethod
-    def _blank(pool: Any) -> np.ndarray:
+    def _blank(pool: Any) -> NDArray[np.int64]:
         return np.zeros(pool.keys[0].shape[:2], dtype=np.int64)
 
     def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:

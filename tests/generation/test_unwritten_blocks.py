@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from pagesim.kernels.tiny_llm import maps
-from tests.kernels.tiny_llm.serving import Setting, engine_on, walks
+from tests.generation.serving import Setting, engine_on, walks
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
