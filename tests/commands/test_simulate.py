@@ -259,8 +259,9 @@ def test_who_waits_forever_in_v1_is_named(
 def test_both_engines_on_one_page(
     capsys: pytest.CaptureFixture[str], trace: Path, tmp_path: Path
 ) -> None:
-    page = tmp_path / "both.html"
-    arguments = ("simulate", trace, *SMALL, "--first", "4", "--block-size", "8", "--page", page)
+    page, record = tmp_path / "both.html", tmp_path / "run.jsonl"
+    outputs = ("--page", page, "--record", record)
+    arguments = ("simulate", trace, *SMALL, "--first", "4", "--block-size", "8", *outputs)
     value = answer(
         capsys, *arguments, "--compare", "v1", "--num-cpu-blocks", "9", "--sliding-window", "64"
     )
@@ -269,6 +270,7 @@ def test_both_engines_on_one_page(
     assert value["page"] == str(page)
     both = page.read_text()
     assert "paged" in both and "v1" in both
+    assert '["CPU",9]' in record.read_text(), "the run of --policy"
     assert run(*arguments) == 0
     assert f"{page} plays the run." in capsys.readouterr().out
     assert len(page.read_text()) < len(both)

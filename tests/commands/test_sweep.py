@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,12 @@ from pagesim.commands.sweep import ROWS
 from tests.commands.runs import answer, run
 
 pytestmark = pytest.mark.ch01
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No processes, which take a second to start."""
+    monkeypatch.setattr("pagesim.studies.sweep._process", lambda: ThreadPoolExecutor(1))
 
 
 def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -28,6 +35,7 @@ def test_a_sweep_is_a_command(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert "1,000,000,000,000 cells, more than" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("threads")
 def test_a_table_has_what_differs_and_what_came_out(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -43,6 +51,7 @@ def test_a_table_has_what_differs_and_what_came_out(
     assert end[:4] == ["4", "of", "4", "cells"]
 
 
+@pytest.mark.usefixtures("threads")
 def test_what_is_wrong_is_a_line_for_each_reason(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -61,6 +70,7 @@ def test_what_is_wrong_is_a_line_for_each_reason(
     assert "1 of 8 cells done" in out
 
 
+@pytest.mark.usefixtures("threads")
 def test_a_cell_whose_requests_wait_forever_is_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -76,6 +86,7 @@ def test_a_cell_whose_requests_wait_forever_is_named(
     assert "forever in the cells 2" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("threads")
 def test_many_rows_are_shown_in_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     grid, out = tmp_path / "grid.json", tmp_path / "study.jsonl"
     workload = {"name": "sharegpt_like", "n": 1, "seed": 1}

@@ -53,8 +53,10 @@ class Answering(Inline):
         super().__init__()
         self.answers = answers
         self.futures: list[Future[Any]] = []
+        self.calls: list[str] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.calls.append(str(args))
         answer = self.answers[self.submitted]
         future = super().submit(fn, *args, **kwargs)
         if answer is not None:

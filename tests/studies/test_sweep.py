@@ -152,6 +152,14 @@ def test_what_is_pending_is_cancelled_when_the_loop_is_left() -> None:
     assert [future.cancelled() for future in pool.futures] == [False, True, True, True]
 
 
+def test_no_call_equals_another() -> None:
+    """Dask runs equal calls once, and would answer a second attempt with the first's failure."""
+    pool = Answering([OSError(), None])
+    for _ in range(2):
+        sweep([{"a": 1}], dict, executor=pool).run()
+    assert len(set(pool.calls)) == 2
+
+
 def test_a_broken_executor_ends_the_sweep_and_loses_nothing(tmp_path: Path) -> None:
     out = tmp_path / "study.jsonl"
     pool = Answering([None, BrokenExecutor("all workers are gone"), None, None])
