@@ -34,13 +34,7 @@ def compile_pins(*options: str) -> None:
     # Only the index counts; torch's wheel for Apple silicon is built for macOS 14.
     environment = {name: value for name, value in os.environ.items() if name != "UV_FIND_LINKS"}
     environment |= {"UV_SYSTEM_CERTS": "1", "MACOSX_DEPLOYMENT_TARGET": "14.0"}
-    command = [
-        sys.executable,
-        "-m",
-        *COMPILE.split(),
-        "--custom-compile-command=make pins",
-        *options,
-    ]
+    command = [sys.executable, "-m", *COMPILE, *options, "pyproject.toml"]
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
