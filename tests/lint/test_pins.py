@@ -56,6 +56,24 @@ def test_the_check(
     assert constraints.read_bytes() == before
 
 
+def test_each_system_and_python_is_asked_for_wheels_of_the_pins(
+    monkeypatch: pytest.MonkeyPatch, constraints: Path
+) -> None:
+    monkeypatch.setenv("UV_FIND_LINKS", "wheels of this machine")
+    asked = []
+
+    def run(command: list[str], env: dict[str, str], **_: object) -> object:
+        assert "UV_FIND_LINKS" not in env
+        if "--no-build" in command:
+            assert command[command.index("-c") + 1] == str(constraints)
+            asked.append(tuple(one for one in command if one.startswith("--python-")))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    pins.main([])
+    assert len(set(asked)) == 9
+
+
 def test_write(monkeypatch: pytest.MonkeyPatch, constraints: Path) -> None:
     monkeypatch.setattr(subprocess, "run", answering(1, "No solution found"))
     with pytest.raises(SystemExit, match="No solution"):
