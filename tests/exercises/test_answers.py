@@ -1,8 +1,7 @@
 """What students write, right and wrong, is judged so, by `check` and by the cases of `grade`.
 
-The answers are those of tests/data/answers; `python -m tests.exercises.answers` prints them as a
-table. A few of each exercise are tried here, and by `check`; `make nightly` tries all of them, the
-kernels' too, and by both (PAGESIM_ANSWERS=all).
+The answers are those of tests/data/answers. A few of each exercise are tried here, and by `check`;
+`make nightly` tries all of them, the kernels' too, and by both (PAGESIM_ANSWERS=all).
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from tests.exercises.answers import FOLDER, Written, verdicts, written
 ALL = os.environ.get("PAGESIM_ANSWERS") == "all"
 NUMBERS = {path.stem for path in FOLDER.glob("*.py")}
 TRIED = [e for e in exercises.all() if e.number in NUMBERS and (ALL or "@triton.jit" not in e.stub)]
-FEW_CASES = 8
+FEW_CASES = 4
 
 
 def tried(number: str) -> list[Written]:
-    """All answers to an exercise, or one that is right and every third of those that are wrong."""
+    """All answers to an exercise, or one that is right and every fourth of those that are wrong."""
     answers = written(number)
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
-    return answers if ALL else right[-1:] + wrong[::3]
+    return answers if ALL else right[-1:] + wrong[::4]
 
 
 ANSWERS = [answer for exercise in TRIED for answer in tried(exercise.number)]

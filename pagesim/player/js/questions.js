@@ -7,6 +7,7 @@ import { nameText, plural } from "./text.js";
 // What can be asked → the blocks of the event that answer it: pagesim/timeline/questions.py.
 const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
 const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
+/** @type {Map<string, (event: PageEvent, state?: State) => number[]>} */
 const ANSWERS = new Map(Object.entries({
   taken: from("take"), returned: from("free"), written: from("write"), shared: from("share"),
   copied: from("copy"), "copied to": to("copy"), swapped: from("move"),
