@@ -81,17 +81,16 @@ class Recording:
 
     def __init__(self, journal: Journal, state: State) -> None:
         self.journal, self.listeners = journal, 0
-        self.log = Log(state)
+        self.log = Log(replace(state, live={}))
         self.tables: dict[Any, TableLog] = {}
         self._labels: WeakKeyDictionary[Any, Label] = WeakKeyDictionary()
         self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
         self._unnamed = self.step = 0
         self._begin(state)
-        known = self._live_tables()
         for name, table in state.tables.items():
             history = self.log.new_table(name)
             history.write(list(table.token_ids))
-            self._know(known[name], name, history)
+            self._know(state.live[name], name, history)
 
     def _begin(self, state: State) -> None:
         self.log.begin(state)
@@ -103,16 +102,13 @@ class Recording:
         ]
         self.has_queues = bool(self._queues)
 
-    def _live_tables(self) -> dict[Name, Any]:
-        return {name: table for table, name in self.journal.names.items()}
-
     def include(self, state: State) -> None:
         """Add tables and queues that were not recorded so far to the initial state.
 
         Nothing has happened to those tables yet, or their histories would have begun. The requests
         in the queues are added by a separate event.
         """
-        log, known = self.log, self._live_tables()
+        log, known = self.log, state.live
         new = {n: t for n, t in state.tables.items() if known[n] not in self.tables}
         start = replace(log.start, tables={**log.start.tables, **new})
         if state.queues and not self.has_queues:
