@@ -47,15 +47,15 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
 	PAGESIM_FUZZ=400 PAGESIM_KERNELS=1 $(PY) -m pytest tests/kernels
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
-	PAGESIM_ANSWERS=kernels $(PY) -m pytest tests/exercises/test_answers.py
-	PAGESIM_NEIGHBOURS=1 $(PY) -m pytest tests/test_wheel.py
+	PAGESIM_ANSWERS=all $(PY) -m pytest tests/exercises/test_answers.py
+	PAGESIM_INSTALL=1 $(PY) -m pytest tests/test_wheel.py
 	PAGESIM_GRADE_ALL=1 $(PY) -m pytest tests/exercises/grading/test_exercises.py
 	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py tests/timeline/test_edition1.py
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py
 	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
 	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_machine_scheduler.py tests/v1/test_misuse.py
-	PAGESIM_V1_STREAMS=1000 $(PY) -m pytest tests/simulation/test_fast_forward_v1.py
+	PAGESIM_STREAMS=1000 $(PY) -m pytest tests/simulation
 	$(PY) -m tests.cache.byte_proof_v1 1000
 	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/generation tests/kernels/tiny_llm
 

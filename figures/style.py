@@ -222,7 +222,7 @@ def rectangle(
     dashed: bool = False,
 ) -> None:
     """One rectangle; without `edge` it has no outline, without `fill` it is transparent."""
-    axes.add_patch(
+    axes.add_artist(
         Rectangle(
             (box.x, box.y),
             box.w,
@@ -249,7 +249,7 @@ def path(
     """Any outline, as `rectangle` draws its own."""
     patch = PathPatch(outline, facecolor=fill or "none", edgecolor=edge or "none", linewidth=width)
     patch.set(hatch=hatch or None, clip_on=False)
-    axes.add_patch(patch)
+    axes.add_artist(patch)
 
 
 def write(
@@ -311,7 +311,7 @@ def frame(axes: Axes, box: Box) -> None:
 def triangle(axes: Axes, x: float, y: float, size: float = 4.0, *, color: str = INK) -> None:
     """A small arrowhead that points down and ends at (x, y)."""
     corners = [(x, y), (x - size * 0.75, y - size), (x + size * 0.75, y - size)]
-    axes.add_patch(Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5))
+    axes.add_artist(Polygon(corners, closed=True, facecolor=color, edgecolor=INK, linewidth=0.5))
 
 
 def level_arrow(axes: Axes, start: float, end: float, y: float) -> None:

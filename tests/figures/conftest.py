@@ -33,7 +33,7 @@ def cache_of(
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def cache() -> State:
     """A and B share blocks 3 and 7, C lies on the CPU, block 2 is held and in no table."""
     prompt = tuple(range(10, 18))

@@ -44,10 +44,9 @@ def test_colours_that_come_late_are_there(tmp_path: Path) -> None:
 def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
     story = run()
     story.save(tmp_path / "run.jsonl.gz")
-    one = figures.film(story, tmp_path / "one.gif", steps=[1, 2]).read_bytes()
+    one = figures.film(story, tmp_path / "one.gif", steps=[2]).read_bytes()
     assert (
-        figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[1, 2]).read_bytes()
-        == one
+        figures.film(tmp_path / "run.jsonl.gz", tmp_path / "b.gif", steps=[2]).read_bytes() == one
     )
 
 

@@ -88,11 +88,17 @@ def test_lane_0_is_followed_and_neighbours_differ(data: dict[str, Any], drawn: F
     assert fills(drawn, "warp", 0) == grey
 
 
-def test_a_lane_without_a_row_has_an_empty_cell(data: dict[str, Any]) -> None:
+def test_lanes_without_a_row_and_many_lines(data: dict[str, Any]) -> None:
+    """The first have an empty cell, the second are counted."""
     data["v"][7]["row"][30:] = [None, None]
+    lines = [{"line": line, "bytes": [8, 0, 0, 0]} for line in range(32)]
+    data["footprints"]["k_token_major"] = lines
     figure = thread_map(data)
     assert len(labelled(figure, "load 7")[0]) == 30
     assert fills(figure, "load 7", 0)[30:] == [style.PAPER] * 2
+    assert "+16" in shown(figure)
+    said = "K if it lay token after token: 32 lines, 32 sectors, 25% of the bytes used"
+    assert said in shown(figure)
 
 
 def test_sectors_are_filled_as_far_as_they_are_read(drawn: Figure) -> None:
@@ -108,41 +114,33 @@ def test_sectors_are_filled_as_far_as_they_are_read(drawn: Figure) -> None:
     assert heights == [12.0] * 8 + [6.0] * 16 + [12.0] * 16
 
 
-def test_many_lines_are_counted(data: dict[str, Any]) -> None:
-    lines = [{"line": line, "bytes": [8, 0, 0, 0]} for line in range(32)]
-    data["footprints"]["k_token_major"] = lines
-    words = shown(thread_map(data))
-    assert "+16" in words
-    assert "K if it lay token after token: 32 lines, 32 sectors, 25% of the bytes used" in words
-
-
-def wide(data: dict[str, Any]) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def wide() -> Figure:
     """A larger head: more vecs than fit, three digits everywhere."""
-    large = copy.deepcopy(data)
+    large = json.loads(DATA.read_text())
+    data = copy.deepcopy(large)
     large["offset_of_vec"] = [0, 1] * 64
     for number in range(16, 64):
         large["k"].append({**data["k"][0], "vec": [2 * number, 2 * number + 1] * 16})
     for number in range(8, 16):
         rows = [16 * number + lane // 2 for lane in range(32)]
         large["v"].append({**data["v"][0], "row": rows})
-    return large
+    return thread_map(large, title="A title")
 
 
-@pytest.mark.parametrize("change", [lambda data: data, wide], ids=["worked case", "wide"])
-def test_no_text_covers_another_or_leaves_the_sheet(data: dict[str, Any], change: Any) -> None:
-    figure = thread_map(change(data), title="A title")
-    assert overlapping(figure) == []
-    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
-    assert figure.get_figwidth() == 9
+def test_no_text_covers_another_or_leaves_the_sheet(drawn: Figure, wide: Figure) -> None:
+    for figure in (drawn, wide):
+        assert overlapping(figure) == []
+        assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
+        assert figure.get_figwidth() == 9
 
 
-def test_long_columns_are_cut_in_the_middle(data: dict[str, Any]) -> None:
-    figure = thread_map(wide(data))
-    words = shown(figure)
+def test_long_columns_are_cut_in_the_middle(wide: Figure) -> None:
+    words = shown(wide)
     assert "load 63" in words
     assert "load 15" in words
     assert "load 9" not in words
-    assert labelled(figure, "load 15")[0][0] == "240"
+    assert labelled(wide, "load 15")[0][0] == "240"
 
 
 def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
@@ -153,9 +151,11 @@ def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
         thread_map(data)
 
 
-def test_the_words(data: dict[str, Any]) -> None:
-    text = alt_text(thread_map(data))
-    assert text.startswith("head_size 128, block_size 16, 128 threads, elements of 2 bytes")
+def test_the_words(drawn: Figure) -> None:
+    text = alt_text(drawn)
+    assert text.startswith(
+        "A title. head_size 128, block_size 16, 128 threads, elements of 2 bytes"
+    )
     assert "Warp 0 takes blocks 0, 4, 8 of the sequence." in text
     assert "2 lanes share a key: lane 0 reads its vecs 0, 2, 4, …, 30, in 16 loads." in text
     assert "touches 2 lines of 128 bytes; with K token after token it would be 16." in text

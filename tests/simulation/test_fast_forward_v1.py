@@ -1,6 +1,6 @@
 """V1's fast-forward is exact: tables at every step, times, rows, preemptions, hits, who starves.
 
-`make test` plays a sample of the streams, `make nightly` all of them: PAGESIM_V1_STREAMS.
+`make test` plays a sample of the streams, `make nightly` all of them: PAGESIM_STREAMS.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.ch11
 
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24
-STREAMS = int(os.environ.get("PAGESIM_V1_STREAMS", "60"))
+STREAMS = int(os.environ.get("PAGESIM_STREAMS", "60"))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
 from itertools import islice
 
@@ -16,6 +17,8 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
+
+STREAMS = int(os.environ.get("PAGESIM_STREAMS", "175"))
 
 
 def run(engine: PagedServer, requests: list[Request], pool: int) -> tuple[WasteLog, Outcomes]:
@@ -92,7 +95,7 @@ def test_a_chunked_prompt_that_would_preempt_itself_for_ever_is_ignored() -> Non
 def test_any_setting_comes_to_an_end() -> None:
     """Every request is finished, ignored, or stuck for the one reason there is."""
     stuck = 0
-    for seed in range(500):
+    for seed in range(STREAMS):
         r = random.Random(seed)
         arrivals = sorted(r.choice([0, 0, 0.05, 2.0]) for _ in range(r.randint(1, 10)))
         requests = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from typing import Any
@@ -20,7 +21,7 @@ from tests.simulation.ledger import Clock, Ledger, Step
 pytestmark = pytest.mark.ch01
 
 LONGEST, PER_HASH = 48, 4
-CONFIGURATIONS = 1000
+CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "150"))
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,7 @@ def test_paged_engines_charge_what_a_ledger_finds() -> None:
             fast, _ = charged(FastForwardServer(scheduler, cache), requests, pool)
             assert fast == ledger.steps, seed
             seen["fast-forwarded"] += 1
-    assert min(seen.values()) > 50, seen  # or the cases would be too easy
+    assert min(seen.values()) > CONFIGURATIONS / 20, seen  # or the cases would be too easy
 
 
 def test_a_prefix_is_found_once_and_not_with_every_chunk() -> None:

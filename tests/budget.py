@@ -1,0 +1,90 @@
+"""What the tests may cost: CPU seconds of all and of each file, as `make test` runs them.
+
+Machines differ, so a second here is what ``for i in range(20_000_000): pass`` takes. Whoever goes
+beyond the budget makes the run fail, and what is slow is named: cut examples, or move the long part
+to `make nightly`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+TOTAL, FILE = 360, 10
+"""Seconds for all tests, and for one file of them."""
+
+
+def used() -> float:
+    """CPU seconds of this process and of those it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def second() -> float:
+    """CPU seconds here for one second of the budget."""
+    start = time.process_time()
+    exec("for i in range(20_000_000): pass", {})
+    return time.process_time() - start
+
+
+class Budget:
+    """Adds up what each file takes, over all workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.is_worker = hasattr(config, "workerinput")
+        self.files: Counter[str] = Counter()
+        self.second = 0.0 if self.is_worker else second()
+        self.all = 0.0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        start = used()
+        result = yield
+        self.files[item.nodeid.split("::")[0]] += used() - start  # type: ignore[assignment]
+        return result
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of pytest-xdist has ended."""
+        self.files.update(node.workeroutput["cpu"])
+        self.all += node.workeroutput["all"]
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        if self.is_worker:
+            self.config.workeroutput.update(cpu=dict(self.files), all=used())  # type: ignore[attr-defined]
+            return (yield)
+        result = yield
+        self.second = (self.second + second()) / 2
+        self.all += used()
+        if self.over() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return result
+
+    def over(self) -> list[str]:
+        """What is beyond the budget, in words."""
+        files = [(cost / self.second, name) for name, cost in self.files.items()]
+        slow = [f"{name}: {cost:.1f} s of {FILE}" for cost, name in sorted(files) if cost > FILE]
+        total = self.all / self.second
+        return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("budget")
+        total = f"{self.all / self.second:.0f} s of {TOTAL}"
+        terminalreporter.line(f"{total}, in CPU seconds of which one takes {self.second:.2f} here")
+        for line in self.over():
+            terminalreporter.line(f"beyond the budget: {line}", red=True)
+        if os.environ.get("PAGESIM_COSTS"):
+            for name, cost in self.files.most_common(120):
+                terminalreporter.line(f"{cost / self.second:6.1f} {name}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "PAGESIM_BUDGET" in os.environ:
+        config.pluginmanager.register(Budget(config))

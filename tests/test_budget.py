@@ -1,0 +1,50 @@
+"""A file of tests that takes too long is named, and makes a run fail in which all else passed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import budget
+
+ROOT = Path(__file__).parents[1]
+TESTS = """
+import time
+from tests import budget
+
+budget.FILE = 0.2
+
+def test_it():
+    end = time.process_time() + {seconds}
+    while time.process_time() < end:
+        pass
+"""
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(0.5, 1), (0, 0)])
+def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path, seconds: float, code: int) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS.format(seconds=seconds))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.budget", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "--rootdir", str(tmp_path), "-c", "/dev/null"],
+        cwd=ROOT,
+        env={"PAGESIM_BUDGET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("beyond the budget: test_it.py" in done.stdout) == bool(code)
+    assert "1 passed" in done.stdout
+
+
+def test_what_all_of_them_may_take() -> None:
+    spent = budget.Budget.__new__(budget.Budget)
+    spent.files, spent.second = budget.Counter(a=19.9, b=20.1), 2.0
+    spent.all = 2 * budget.TOTAL
+    assert [line.split(":")[0] for line in spent.over()] == ["b"]
+    spent.all += 1
+    assert [line.split(":")[0] for line in spent.over()] == ["b", "all tests"]
