@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from pagesim.journal.effects import Event, Scheduled
 from pagesim.journal.state import State
 from pagesim.timeline.captions_v1 import PARTS as V1
+from pagesim.timeline.events import Event, Scheduled
 from pagesim.timeline.told import Told, blocks, nulls, pick, say, tokens
 
 
@@ -272,7 +272,6 @@ _WITHOUT_SUBJECT = ("swap", "mark_blocks_as_computed", "schedule", "record")
 _REQUESTED = {
     "allocate_mutable_block": "an empty block is requested",
     "allocate_immutable_block": "a full block is requested",
-    "full_block": "a full block is requested",
     "allocate_immutable_blocks": "a chain of full blocks is requested",
     "allocate_or_get_null_block": "the null block is requested",
     "fork": "a chain of blocks is shared",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 
-from pagesim.journal.effects import Effect, Event, Name
+from pagesim.journal.effects import Name
 from pagesim.journal.state import State
+from pagesim.timeline.events import Effect, Event
 
 
 def say(name: Name) -> str:
