@@ -43,12 +43,12 @@ def film(state: State, reads: Iterable[Any], names: Sequence[Name] | None = None
         weights = dict(zip(map(int, read.slots), map(float, read.weights), strict=True))
         block = read.slots[-1] // state.block_size
         marks = [
-            (MARK, f"program ({at}), head {read.head}", "slots", tuple(weights.items())),
-            (MARK, "m", "blocks", ((block, float(read.m)),)),
-            (MARK, "\u2113", "blocks", ((block, float(read.l)),)),
-            (MARK, "|acc|", "blocks", ((block, float(read.acc)),)),
+            (MARK, f"program ({at}), head {read.head}", "slots", *weights.items()),
+            (MARK, "m", "blocks", (block, float(read.m))),
+            (MARK, "\u2113", "blocks", (block, float(read.l))),
+            (MARK, "|acc|", "blocks", (block, float(read.acc))),
         ]
-        log.entries.append(("read", rows[read.row], None, tuple(marks)))
+        log.entries.append(("read", rows[read.row], None, *marks))
     return log
 
 
@@ -61,7 +61,7 @@ def checked_mark(state: State, numbers: Mapping[int, float], what: str, on: str)
     for place, number in pairs:
         if not abs(number) < MAX_MARK:
             raise UsageError(f"the number of {on[:-1]} {place} must be finite, not {number}")
-    return MARK, check_text("what", what), on, pairs
+    return MARK, check_text("what", what), on, *pairs
 
 
 def _check_ids(state: State, on: str, ids: Iterable[int]) -> None:

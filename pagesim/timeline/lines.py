@@ -29,7 +29,7 @@ def as_json(value: Any) -> str:
 
 def line(entry: Entry, caption: str) -> str:
     """An event as the file has it; empty parts are omitted."""
-    kind, subject, step, rows = entry
+    kind, subject, step, *rows = entry
     parts: dict[str, list[Any]] = {key: [] for key in KEYS.values()}
     failed = {}
     for row in rows:
@@ -48,7 +48,11 @@ def _part(row: fx.Row) -> Any:
     if row[0] in (fx.LEAVE, fx.ENTER):
         return row if row[-1] is not None else row[:-1]
     if row[0] == fx.OPEN:
-        return row[1:] if row[3] != len(row[2]) else row[1:3]
+        _, name, num_slots, *tokens = row
+        return (name, tokens) if num_slots == len(tokens) else (name, tokens, num_slots)
+    if row[0] in (fx.PATCH, fx.TOKENS, fx.MARK):
+        _, name, at, *many = row
+        return name, at, many
     if row[0] == fx.CLOSE:
         return row[1]
-    return row[1:] if row[0] in KEYS else row
+    return row[1:] if row[0] == fx.SCHEDULED else row

@@ -2,13 +2,13 @@
 
 The rows of effects stand in `effects.EFFECTS`. The others are
 
-PATCH       table, entry, block ids            from this entry on it holds these blocks
-OPEN        table, tokens, written slots       it begins
+PATCH       table, entry, *block ids           from this entry on it holds these blocks
+OPEN        table, written slots, *tokens      it begins
 CLOSE       table
-TOKENS      table, first position, tokens      they became known
+TOKENS      table, first position, *tokens     they became known
 LEAVE ENTER queue, place, request, sequence    its first one, or None
 SCHEDULED   request, sequence or None, tokens, whether of its prompt
-MARK        name, "blocks" or "slots", pairs (id, number)
+MARK        name, "blocks" or "slots", *pairs (id, number)
 FAILED      called, error
 """
 
@@ -33,8 +33,8 @@ from pagesim.timeline.events import (
     Tokens,
 )
 
-Entry = tuple[str, Name | None, int | None, tuple[Row, ...]]
-"""An event: its kind, the table or sequence that it concerns, its step, and its rows."""
+Entry = tuple[Any, ...]
+"""An event: its kind, the table or sequence that it concerns, its step, and all its rows."""
 
 START = -1
 """Stands for the number of an event: what was there before all of them."""
@@ -55,8 +55,7 @@ class Log:
 
     def add(self, index: int, row: Row) -> None:
         """Add a row to an event that has been recorded."""
-        *event, rows = self.entries[index]
-        self.entries[index] = (*event, (*rows, row))  # type: ignore[assignment]
+        self.entries[index] += (row,)
 
     def rename(self, old: Name, new: Name, since: int) -> None:
         """Call a table by another name from this event on."""
@@ -66,9 +65,9 @@ class Log:
             requests = {key: new if name == old else name for key, name in requests.items()}
         self.start = replace(self.start, tables=tables, requests=requests)  # all is sought anew
         for index in range(max(since, 0), len(self)):
-            kind, subject, step, rows = self.entries[index]
-            rows = tuple(renamed(row, old, new) for row in rows)
-            self.entries[index] = kind, new if subject == old else subject, step, rows
+            kind, subject, step, *rows = self.entries[index]
+            rows = [renamed(row, old, new) for row in rows]
+            self.entries[index] = (kind, new if subject == old else subject, step, *rows)
 
     @property
     def nbytes(self) -> int:
@@ -96,7 +95,7 @@ def renamed(row: Row, old: Name, new: Name) -> Row:
 
 def event_of(entry: Entry) -> Event:
     """An event as an object, without its caption."""
-    kind, subject, step, rows = entry
+    kind, subject, step, *rows = entry
     parts: dict[str, Any] = {}
     for row in rows:
         if row[0] == fx.FAILED:
@@ -116,14 +115,17 @@ def _value(kind: str, *what: Any) -> tuple[str, Any]:
         return "moves", Move(kind == fx.ENTER, *what)
     if kind == fx.CLOSE:
         return "closed", what[0]
+    if kind == fx.SCHEDULED:
+        return "scheduled", Scheduled(*what)
+    name, at, *many = what
+    if kind == fx.OPEN:
+        return "opened", Opened(name, tuple(many), at)
     part, made = {
         fx.PATCH: ("tables", TableChange),
-        fx.OPEN: ("opened", Opened),
         fx.TOKENS: ("tokens", Tokens),
-        fx.SCHEDULED: ("scheduled", Scheduled),
         fx.MARK: ("marks", Mark),
     }[kind]
-    return part, made(*what)
+    return part, made(name, at, tuple(many))
 
 
 def _size(value: Any) -> int:

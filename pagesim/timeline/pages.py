@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,7 +61,7 @@ class Pages:
     num_slots: dict[Name, int]
     num_tokens: dict[Name, int]
     tokens: dict[Name, list[int]]
-    """The tokens of each table and, behind those known so far, maybe later ones: copies share it."""
+    """The tokens of each table, known or maybe later ones behind them: copies share it."""
     null_block: int | None
     queues: dict[str, list[tuple[Name, Name | None]]]
 
@@ -125,17 +125,17 @@ class Pages:
         if table is not None and end > self.num_slots[table]:
             self.num_slots[table] = end
 
-    def _patch(self, table: Name, entry: int, ids: Iterable[int]) -> None:
+    def _patch(self, table: Name, entry: int, *ids: int) -> None:
         self.tables[table][entry:] = ids
 
-    def _open(self, table: Name, tokens: Iterable[int], num_slots: int) -> None:
+    def _open(self, table: Name, num_slots: int, *tokens: int) -> None:
         self.tables[table], self.tokens[table] = [], list(tokens)
         self.num_slots[table], self.num_tokens[table] = num_slots, len(self.tokens[table])
 
     def _close(self, table: Name) -> None:
         del self.tables[table], self.num_slots[table], self.num_tokens[table], self.tokens[table]
 
-    def _know(self, table: Name, first: int, tokens: Sequence[int]) -> None:
+    def _know(self, table: Name, first: int, *tokens: int) -> None:
         end = self.num_tokens[table] = first + len(tokens)
         self.tokens[table][first:end] = tokens
 

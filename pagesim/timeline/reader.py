@@ -93,7 +93,7 @@ class Reader:
             self._rows.append((fx.FAILED, called, check.text(given["error"], "error")))
         step = check.integer(given["step"], "step") if "step" in given else None
         name = None if subject is None else check.name(subject)
-        log.entries.append((intern(kind), name, step, tuple(self._rows)))
+        log.entries.append((intern(kind), name, step, *self._rows))
 
     def _apply(self, *row: Any) -> None:
         self._rows.append(row)
@@ -145,8 +145,8 @@ class Reader:
                 raise check.error(f"{show(place)} is not one of the {total} {on}")
             if type(number) not in (int, float) or not abs(number) < MAX_MARK:
                 raise check.error(f"a mark must be a number, not {show(number)}")
-        numbers = tuple({place: float(number) for place, number in pairs}.items())
-        self._rows.append((fx.MARK, check.text(name, "a mark's name"), on, numbers))
+        numbers = {place: float(number) for place, number in pairs}
+        self._rows.append((fx.MARK, check.text(name, "a mark's name"), on, *numbers.items()))
 
     # -- tables ----------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Reader:
             raise check.error(f"table {show(name)} exists already")
         check.integers(tokens, "tokens")
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)
-        self._apply(fx.OPEN, name, tuple(tokens), num_slots)
+        self._apply(fx.OPEN, name, num_slots, *tokens)
 
     def _know(self, given: Any) -> None:
         check = self._check
@@ -166,7 +166,7 @@ class Reader:
         known = self._now.num_tokens[self._known(name)]
         if check.integer(first, "position") != known:
             raise check.error(f"table {show(name)} has {known} known tokens, not {first}")
-        self._apply(fx.TOKENS, name, known, tuple(check.integers(tokens, "tokens")))
+        self._apply(fx.TOKENS, name, known, *check.integers(tokens, "tokens"))
 
     def _change(self, given: Any) -> None:
         check = self._check
@@ -175,7 +175,7 @@ class Reader:
         check.count(len(ids))
         if check.integer(start, "entry") > len(entries):
             raise check.error(f"table {show(name)} has no entry {start} to start from")
-        self._apply(fx.PATCH, name, start, ids)
+        self._apply(fx.PATCH, name, start, *ids)
 
     def _close(self, name: Any) -> None:
         self._apply(fx.CLOSE, self._known(name))

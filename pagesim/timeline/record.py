@@ -104,7 +104,7 @@ class Recording:
         self.has_queues = bool(self._queues)
         self._step: int | None = None
         self._rows: list[Row] = []
-        self._writing: Table | None = None
+        self._writing: Name | None = None
         self._position = 0
         self._begin(state.tables)
 
@@ -154,17 +154,28 @@ class Recording:
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """Log one event. Blocks are written in the order of the tokens their table announced."""
-        self._rows, self._writing, self._position = [], None, 0
+        done: list[Row] = []
+        self._rows, self._writing, self._position = done, None, 0
         for row in rows:
-            if row[0] in self._named:
-                self._named[row[0]](self, *row[1:])
+            what = row[0]
+            if what == fx.WRITE:
+                done.append((what, row[1], self._writing, self._position, row[2]))
+                self._position += row[2] if self._writing is not None else 0
+            elif what == fx.APPEND:
+                _, table, self._position, tokens = row
+                history = self.tables[table]
+                self._writing = history.name
+                if tokens:
+                    history.tokens.fromlist(tokens)
+                    done.append((fx.TOKENS, history.name, self._position, *tokens))
+            elif what in self._named:
+                self._named[what](self, *row[1:])
             else:
-                self._rows.append(row)
+                done.append(row)
         if kind == fx.FAILED:
             why = (error or "").encode(errors="backslashreplace").decode()[: fx.MAX_NAME]
-            self._rows.append((fx.FAILED, called or "", why))
-        name = self._name(subject)
-        self.log.entries.append((kind, name, self._step, tuple(self._rows)))
+            done.append((fx.FAILED, called or "", why))
+        self.log.entries.append((kind, self._name(subject), self._step, *done))
 
     def _name(self, subject: Any) -> Name | None:
         if subject is None or isinstance(subject, int | str):
@@ -173,30 +184,22 @@ class Recording:
 
     # -- rows that concern tables ----------------------------------------------------------------
 
-    def _append(self, table: Any, position: int, tokens: list[int]) -> None:
-        self._writing, self._position = self.tables[table], position
-        if tokens:
-            self._writing.write(tokens)
-            self._rows.append((fx.TOKENS, self._writing.name, position, tuple(tokens)))
-
-    def _write(self, block: int, count: int) -> None:
-        name, first = (self._writing.name, self._position) if self._writing else (None, 0)
-        self._rows.append((fx.WRITE, block, name, first, count))
-        self._position += count
-
-    def _hit(self, block: int, count: int) -> None:  # of 0 tokens, it adds none to the table
-        name, first = (self._writing.name, self._position) if self._writing and count else (None, 0)
-        self._rows.append((fx.HIT, block, name, first, count))
-        self._position += count
+    def _hit(self, block: int, count: int) -> None:
+        if count and self._writing is not None:
+            self._rows.append((fx.HIT, block, self._writing, self._position, count))
+            self._position += count
+        else:  # of 0 tokens, it adds none to the table
+            self._rows.append((fx.HIT, block, None, 0, count))
 
     def _know(self, table: Any, tokens: Sequence[int], end: int) -> None:
-        known = len(self.tables[table].tokens)
-        if new := tuple(tokens[known:end]):
-            self.tables[table].write(new)
-            self._rows.append((fx.TOKENS, self.tables[table].name, known, new))
+        history = self.tables[table]
+        first = len(history.tokens)
+        if new := tokens[first:end]:
+            history.write(new)
+            self._rows.append((fx.TOKENS, history.name, first, *new))
 
     def _patch(self, table: Any, entry: int, block_ids: list[int]) -> None:
-        self._rows.append((fx.PATCH, self.tables[table].name, entry, tuple(block_ids)))
+        self._rows.append((fx.PATCH, self.tables[table].name, entry, *block_ids))
 
     def _null(self, block: int, table: Any, entry: int | None) -> None:
         name = None if table is None else self.tables[table].name
@@ -214,9 +217,9 @@ class Recording:
         if not isinstance(tokens, list):
             tokens = self.tables[tokens].tokens[:num_slots]
         new = self.tables[table] = Table(self.names.of(table, now), tokens)
-        self._rows.append((fx.OPEN, new.name, tuple(tokens), num_slots))
+        self._rows.append((fx.OPEN, new.name, num_slots, *tokens))
         if block_ids:
-            self._rows.append((fx.PATCH, new.name, 0, tuple(block_ids)))
+            self._rows.append((fx.PATCH, new.name, 0, *block_ids))
 
     def _close(self, table: Any) -> None:
         if table in self.tables:
@@ -230,7 +233,7 @@ class Recording:
 
     def _rename(self, old: Name, new: Name, since: int) -> None:
         self.log.rename(old, new, since)
-        self._rows = [renamed(row, old, new) for row in self._rows]
+        self._rows[:] = [renamed(row, old, new) for row in self._rows]
         for table in self.tables.values():
             table.name = new if table.name == old else table.name
 
@@ -278,8 +281,6 @@ class Recording:
         return request_name(request), self._name(sequence)
 
     _named: ClassVar[dict[str, Callable[..., None]]] = {
-        fx.APPEND: _append,
-        fx.WRITE: _write,
         fx.HIT: _hit,
         fx.KNOWN: _know,
         fx.PATCH: _patch,
@@ -291,4 +292,4 @@ class Recording:
         fx.ENTER: _enter,
         fx.QUEUE: _arrange,
     }
-    """How the rows are read that concern tables or queues; all others are kept as they are."""
+    """How the other rows are named that concern tables or queues; the rest is kept as it is."""

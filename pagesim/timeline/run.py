@@ -90,7 +90,7 @@ class Timeline:
         The order decides their colours, in the player as in the figures.
         """
         entries = self._log.entries[: self._start + len(self)]
-        began = (row[1] for entry in entries for row in entry[3] if row[0] == OPEN)
+        began = (row[1] for entry in entries for row in entry[3:] if row[0] == OPEN)
         return list(dict.fromkeys([*self.notes.sequences, *self._log.start.tables, *began]))
 
     def at(self, index: int) -> State:

@@ -13,12 +13,12 @@ Test = Callable[[Entry], bool]
 
 def of_block(block: int) -> Test:
     """Whether an event has an effect on a block."""
-    return lambda entry: any(block in _blocks(row) for row in entry[3])
+    return lambda entry: any(block in _blocks(row) for row in entry[3:])
 
 
 def of_sequence(name: Name) -> Test:
     """Whether an event concerns a table or sequence, or does something to it."""
-    return lambda entry: entry[1] == name or any(name in tables_of(row) for row in entry[3])
+    return lambda entry: entry[1] == name or any(name in tables_of(row) for row in entry[3:])
 
 
 def of_kind(kind: str, log: Log) -> Test:
@@ -29,7 +29,9 @@ def of_kind(kind: str, log: Log) -> Test:
         if kind not in known:
             raise UsageError(f"unknown kind {kind!r}: there are {', '.join(sorted(known))}")
     is_effect = kind in EFFECTS
-    return lambda entry: entry[0] == kind or (is_effect and any(row[0] == kind for row in entry[3]))
+    return lambda entry: (
+        entry[0] == kind or (is_effect and any(row[0] == kind for row in entry[3:]))
+    )
 
 
 def _blocks(row: Row) -> Row:
