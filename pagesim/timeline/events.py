@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from pagesim.journal.effects import Name
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import EFFECTS, Name
 
 ON = ("blocks", "slots")
 """What a mark can put numbers on."""
@@ -119,3 +121,38 @@ class Event:
     called: str | None = None
     error: str | None = None
     caption: str = ""
+
+
+def event_of(entry: tuple[Any, ...]) -> Event:
+    """An event as an object, without its caption."""
+    kind, subject, step, *rows = entry
+    parts: dict[str, Any] = {}
+    for row in rows:
+        if row[0] == fx.FAILED:
+            parts["called"], parts["error"] = row[1:]
+        else:
+            part, value = _value(*row)
+            parts[part] = (*parts.get(part, ()), value)
+    return Event(kind, subject, step=step, **parts)
+
+
+def _value(kind: str, *what: Any) -> tuple[str, Any]:
+    """The field of the event that a row belongs to, and its value."""
+    if kind in EFFECTS:
+        block, *more = what
+        return "effects", Effect(kind, block, **dict(zip(EFFECTS[kind].fields, more, strict=True)))
+    if kind in (fx.LEAVE, fx.ENTER):
+        return "moves", Move(kind == fx.ENTER, *what)
+    if kind == fx.CLOSE:
+        return "closed", what[0]
+    if kind == fx.SCHEDULED:
+        return "scheduled", Scheduled(*what)
+    name, at, *many = what
+    if kind == fx.OPEN:
+        return "opened", Opened(name, tuple(many), at)
+    part, made = {
+        fx.PATCH: ("tables", TableChange),
+        fx.TOKENS: ("tokens", Tokens),
+        fx.MARK: ("marks", Mark),
+    }[kind]
+    return part, made(name, at, tuple(many))

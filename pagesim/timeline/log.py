@@ -15,23 +15,14 @@ FAILED      called, error
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row
 from pagesim.journal.state import State
-from pagesim.timeline.events import (
-    Effect,
-    Event,
-    Mark,
-    Move,
-    Opened,
-    Scheduled,
-    TableChange,
-    Tokens,
-)
+from pagesim.timeline.events import Event, event_of
 
 Entry = tuple[Any, ...]
 """An event: its kind, the table or sequence that it concerns, its step, and all its rows."""
@@ -46,28 +37,48 @@ class Log:
     def __init__(self, start: State) -> None:
         self.start = start
         self.entries: list[Entry] = []
+        self._names: dict[Any, tuple[int, Name]] = {}
+        """What is called otherwise than in the rows, and from which event on."""
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def __iter__(self) -> Iterator[Event]:
-        return map(event_of, self.entries)
+        return map(event_of, self.between(0, len(self)))
 
     def add(self, index: int, row: Row) -> None:
         """Add a row to an event that has been recorded."""
         self.entries[index] += (row,)
 
-    def rename(self, old: Name, new: Name, since: int) -> None:
-        """Call a table by another name from this event on."""
-        tables, requests = self.start.tables, self.start.requests
+    def rename(self, key: Any, old: Name, new: Name, since: int) -> None:
+        """Call by another name what is ``key`` in the rows from event ``since`` on."""
+        self._names[key] = since, new
+        start = self.start
         if since == START:
-            tables = {new if name == old else name: table for name, table in tables.items()}
-            requests = {key: new if name == old else name for key, name in requests.items()}
-        self.start = replace(self.start, tables=tables, requests=requests)  # all is sought anew
-        for index in range(max(since, 0), len(self)):
-            kind, subject, step, *rows = self.entries[index]
-            rows = [renamed(row, old, new) for row in rows]
-            self.entries[index] = (kind, new if subject == old else subject, step, *rows)
+            tables = {new if name == old else name: table for name, table in start.tables.items()}
+            known = {it: new if name == old else name for it, name in start.requests.items()}
+            self.start = replace(start, tables=tables, requests=known)
+        else:
+            self.start = replace(start)  # what has been sought under the old name is sought anew
+
+    def between(self, first: int, last: int) -> Iterator[Entry]:
+        """The events ``first`` … ``last - 1``, with the names that everything has by now."""
+        return (
+            map(self.entry, range(first, last)) if self._names else iter(self.entries[first:last])
+        )
+
+    def entry(self, index: int) -> Entry:
+        """One event, with the names that everything has by now."""
+
+        def name(key: Any) -> Any:
+            since, name = self._names.get(key, (START, key))
+            return name if index >= since else key
+
+        entry = self.entries[index]
+        if not self._names:
+            return entry
+        kind, subject, step, *rows = entry
+        return (kind, name(subject), step, *(_named(row, name) for row in rows))
 
     @property
     def nbytes(self) -> int:
@@ -84,48 +95,11 @@ def tables_of(row: Row) -> Row:
     return row[2:3] if named else ()
 
 
-def renamed(row: Row, old: Name, new: Name) -> Row:
-    """A row with another name for a table, or for the sequence of a request."""
-    place = {fx.LEAVE: 4, fx.ENTER: 4, fx.SCHEDULED: 2, fx.MARK: len(row), fx.FAILED: len(row)}
-    at = place.get(row[0], 2 if row[0] in EFFECTS else 1)
-    if (row[0] in EFFECTS and not tables_of(row)) or row[at : at + 1] != (old,):
-        return row
-    return (*row[:at], new, *row[at + 1 :])
-
-
-def event_of(entry: Entry) -> Event:
-    """An event as an object, without its caption."""
-    kind, subject, step, *rows = entry
-    parts: dict[str, Any] = {}
-    for row in rows:
-        if row[0] == fx.FAILED:
-            parts["called"], parts["error"] = row[1:]
-        else:
-            part, value = _value(*row)
-            parts[part] = (*parts.get(part, ()), value)
-    return Event(kind, subject, step=step, **parts)
-
-
-def _value(kind: str, *what: Any) -> tuple[str, Any]:
-    """The field of the event that a row belongs to, and its value."""
-    if kind in EFFECTS:
-        block, *more = what
-        return "effects", Effect(kind, block, **dict(zip(EFFECTS[kind].fields, more, strict=True)))
-    if kind in (fx.LEAVE, fx.ENTER):
-        return "moves", Move(kind == fx.ENTER, *what)
-    if kind == fx.CLOSE:
-        return "closed", what[0]
-    if kind == fx.SCHEDULED:
-        return "scheduled", Scheduled(*what)
-    name, at, *many = what
-    if kind == fx.OPEN:
-        return "opened", Opened(name, tuple(many), at)
-    part, made = {
-        fx.PATCH: ("tables", TableChange),
-        fx.TOKENS: ("tokens", Tokens),
-        fx.MARK: ("marks", Mark),
-    }[kind]
-    return part, made(name, at, tuple(many))
+def _named(row: Row, name: Callable[[Any], Any]) -> Row:
+    """A row with the names of its table, or of the sequence of its request."""
+    places = {fx.LEAVE: 4, fx.ENTER: 4, fx.SCHEDULED: 2}
+    at = places.get(row[0], (1 + (row[0] in EFFECTS)) * bool(tables_of(row)))
+    return (*row[:at], name(row[at]), *row[at + 1 :]) if at else row
 
 
 def _size(value: Any) -> int:

@@ -13,7 +13,7 @@ from pagesim.journal import Journal
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import Name, Row, request_name
 from pagesim.journal.state import Queues, State, TableState
-from pagesim.timeline.log import START, Log, renamed
+from pagesim.timeline.log import START, Log
 from pagesim.timeline.names import Names
 from pagesim.timeline.run import Timeline
 
@@ -65,12 +65,12 @@ def record(subject: Recordable) -> Iterator[Timeline]:
 
 
 class Table:
-    """A table that exists: its name, and the tokens that are known."""
+    """A table that exists: what stands for it in rows, and the tokens that are known."""
 
-    __slots__ = ("name", "tokens")
+    __slots__ = ("key", "tokens")
 
-    def __init__(self, name: Name, tokens: Iterable[int]) -> None:
-        self.name = name
+    def __init__(self, key: Any, tokens: Iterable[int]) -> None:
+        self.key = key
         self.tokens: array[int] = array("q")
         self.write(tokens)
 
@@ -96,7 +96,7 @@ class Recording:
         self.journal, self.listeners, self.step = journal, 0, 0
         self.log = Log(state)
         self.tables: dict[Any, Table] = {}
-        self.names = Names(self.tables.__contains__, self._rename)
+        self.names = Names(self.tables.__contains__, self.log.rename)
         self._queues: dict[str, list[Request]] = {
             queue: [(request, state.requests.get(request)) for request in requests]
             for queue, requests in state.queues.items()
@@ -104,7 +104,7 @@ class Recording:
         self.has_queues = bool(self._queues)
         self._step: int | None = None
         self._rows: list[Row] = []
-        self._writing: Name | None = None
+        self._writing: Any = None
         self._position = 0
         self._begin(state.tables)
 
@@ -113,8 +113,8 @@ class Recording:
         known = self._live()
         for name, table in tables.items():
             self.names.free(name, len(self.log))
-            self.names.give(known[name], name, START)
-            self.tables[known[name]] = Table(name, table.token_ids)
+            key = self.names.give(known[name], name, START)
+            self.tables[known[name]] = Table(key, table.token_ids)
 
     def _live(self) -> dict[Name, Any]:
         return {name: table for table, name in self.journal.names.items()}
@@ -164,10 +164,10 @@ class Recording:
             elif what == fx.APPEND:
                 _, table, self._position, tokens = row
                 history = self.tables[table]
-                self._writing = history.name
+                self._writing = history.key
                 if tokens:
                     history.tokens.fromlist(tokens)
-                    done.append((fx.TOKENS, history.name, self._position, *tokens))
+                    done.append((fx.TOKENS, history.key, self._position, *tokens))
             elif what in self._named:
                 self._named[what](self, *row[1:])
             else:
@@ -175,11 +175,11 @@ class Recording:
         if kind == fx.FAILED:
             why = (error or "").encode(errors="backslashreplace").decode()[: fx.MAX_NAME]
             done.append((fx.FAILED, called or "", why))
-        self.log.entries.append((kind, self._name(subject), self._step, *done))
+        self.log.entries.append((kind, self._key(subject), self._step, *done))
 
-    def _name(self, subject: Any) -> Name | None:
+    def _key(self, subject: Any) -> Any:
         if subject is None or isinstance(subject, int | str):
-            return None if subject is None else self.names.called(subject)
+            return None if subject is None else self.names.key(subject)
         return self.names.of(subject, len(self.log))
 
     # -- rows that concern tables ----------------------------------------------------------------
@@ -196,13 +196,13 @@ class Recording:
         first = len(history.tokens)
         if new := tokens[first:end]:
             history.write(new)
-            self._rows.append((fx.TOKENS, history.name, first, *new))
+            self._rows.append((fx.TOKENS, history.key, first, *new))
 
     def _patch(self, table: Any, entry: int, block_ids: list[int]) -> None:
-        self._rows.append((fx.PATCH, self.tables[table].name, entry, *block_ids))
+        self._rows.append((fx.PATCH, self.tables[table].key, entry, *block_ids))
 
     def _null(self, block: int, table: Any, entry: int | None) -> None:
-        name = None if table is None else self.tables[table].name
+        name = None if table is None else self.tables[table].key
         self._rows.append((fx.NULL, block, name, entry))
 
     def _open(
@@ -217,25 +217,19 @@ class Recording:
         if not isinstance(tokens, list):
             tokens = self.tables[tokens].tokens[:num_slots]
         new = self.tables[table] = Table(self.names.of(table, now), tokens)
-        self._rows.append((fx.OPEN, new.name, num_slots, *tokens))
+        self._rows.append((fx.OPEN, new.key, num_slots, *tokens))
         if block_ids:
-            self._rows.append((fx.PATCH, new.name, 0, *block_ids))
+            self._rows.append((fx.PATCH, new.key, 0, *block_ids))
 
     def _close(self, table: Any) -> None:
         if table in self.tables:
-            self._rows.append((fx.CLOSE, self.tables.pop(table).name))
+            self._rows.append((fx.CLOSE, self.tables.pop(table).key))
 
     def label(self, table: Any, name: Name) -> None:
         """Name a table for the whole run. UsageError if another table has that name."""
         if table.journal is not self.journal:
             raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
         self.names.call(table, name, len(self.log))
-
-    def _rename(self, old: Name, new: Name, since: int) -> None:
-        self.log.rename(old, new, since)
-        self._rows[:] = [renamed(row, old, new) for row in self._rows]
-        for table in self.tables.values():
-            table.name = new if table.name == old else table.name
 
     # -- rows that concern queues ----------------------------------------------------------------
 
@@ -277,8 +271,8 @@ class Recording:
         for place, (request, sequence) in enumerate(now[first : len(now) - last], first):
             self._enter(queue, request, sequence, place)
 
-    def _waiter(self, request: Any, sequence: Name | None) -> tuple[Name, Name | None]:
-        return request_name(request), self._name(sequence)
+    def _waiter(self, request: Any, sequence: Name | None) -> tuple[Name, Any]:
+        return request_name(request), self._key(sequence)
 
     _named: ClassVar[dict[str, Callable[..., None]]] = {
         fx.HIT: _hit,

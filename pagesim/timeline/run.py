@@ -14,11 +14,11 @@ from pagesim.journal.state import State
 from pagesim.timeline import search
 from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
-from pagesim.timeline.events import Event
+from pagesim.timeline.events import Event, event_of
 from pagesim.timeline.file import save
 from pagesim.timeline.film import checked_mark, film
 from pagesim.timeline.lines import line
-from pagesim.timeline.log import Entry, Log, event_of
+from pagesim.timeline.log import Entry, Log
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
 from pagesim.timeline.seek import Seeker
@@ -74,14 +74,14 @@ class Timeline:
             )
             piece._seeker = self._seeker
             return piece
-        event = event_of(self._log.entries[self._start + range(len(self))[index]])
+        event = event_of(self._log.entry(self._start + range(len(self))[index]))
         return replace(event, caption=caption(event, self._log.start))
 
     def __iter__(self) -> Iterator[Event]:
         return (self[i] for i in range(len(self)))
 
-    def _entries(self) -> list[Entry]:
-        return self._log.entries[self._start : self._start + len(self)]
+    def _entries(self) -> Iterator[Entry]:
+        return self._log.between(self._start, self._start + len(self))
 
     @property
     def sequences(self) -> list[Name]:
@@ -89,7 +89,7 @@ class Timeline:
 
         The order decides their colours, in the player as in the figures.
         """
-        entries = self._log.entries[: self._start + len(self)]
+        entries = self._log.between(0, self._start + len(self))
         began = (row[1] for entry in entries for row in entry[3:] if row[0] == OPEN)
         return list(dict.fromkeys([*self.notes.sequences, *self._log.start.tables, *began]))
 

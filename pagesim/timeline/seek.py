@@ -67,7 +67,7 @@ class Seeker:
         while self._at < index:
             end = len(self._kept) * self._every  # where the next copy is due
             stop = min(index, end)
-            for _, _, _, *rows in self._log.entries[self._at : stop]:
+            for _, _, _, *rows in self._log.between(self._at, stop):
                 for row in rows:
                     self._here.apply(row)
             self._at = stop

@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.journal.effects import Move
 from pagesim.journal.state import Queues
-from pagesim.timeline import Question, Timeline, file, lines, log
+from pagesim.timeline import Move, Question, Timeline, file
 from pagesim.timeline.header import state_as_dict
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
-from tests.timeline.words import event_as_dict
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
 KINDS = ("free list", "evictor")
@@ -45,20 +43,6 @@ def test_there_and_back(kind: str, name: str, tmp_path: Path) -> None:
             assert_equal(part, loaded)
             loaded.save(tmp_path / f"again-{name}")
             assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_lines_from_columns_are_those_of_the_events(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the columns are read in several pieces, and when no text is kept for long."""
-    monkeypatch.setattr(log, "FLUSH", 7)
-    monkeypatch.setattr(lines, "REMEMBERED", 3)
-    for seed in range(6):
-        run = recorded(kind, seed, 60)
-        wanted = [lines.as_json(event_as_dict(event)) + "\n" for event in run]
-        assert list(run.lines()) == wanted
-        assert list(run[seed : 5 * seed].lines()) == wanted[seed : 5 * seed]
 
 
 def test_a_failed_call_with_a_write_keeps_its_error(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,6 @@ import pagesim
 from pagesim import Event, Timeline, record
 from pagesim.errors import UsageError
 from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
-from pagesim.timeline import search
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import new_story, new_table
 
@@ -51,26 +49,12 @@ def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
                 expected = [i for i, event in enumerate(events) if has_kind(event, word)]
                 assert run.find(kind=word) == expected
             for _ in range(20):
-                block, word = rng.randrange(total), rng.choice(EFFECTS)
+                block, word = rng.randrange(total), rng.choice([*EFFECTS])
                 name = rng.choice([*names, "nobody"])
                 assert run.find(block=block, sequence=name, kind=word) == sorted(
                     {*run.find(block=block)} & {*run.find(sequence=name)} & {*run.find(kind=word)}
                 )
             assert run.find() == list(range(len(run)))
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_without_numpy_the_same_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = recorded(kind, 3, 80)
-    for run in (whole, whole[9:-7]):
-        asked: list[dict[str, Any]] = [{"block": block} for block in range(-1, 24)]
-        asked += [{"sequence": name} for name in (*run.at(-1).tables, 1, "t0", "nobody")]
-        asked += [{"kind": word} for word in (*EFFECTS, *CALLS, *DECISIONS, "failed")]
-        expected = [run.find(**words) for words in asked]
-        monkeypatch.setattr(search, "with_numpy", lambda: None)
-        assert [run.find(**words) for words in asked] == expected
-        monkeypatch.undo()
-        assert sum(map(len, expected)) > 100
 
 
 def test_find_while_it_is_recorded() -> None:

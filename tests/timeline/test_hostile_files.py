@@ -151,7 +151,6 @@ EVENTS = {
     "no such block": one(["take", 6, "free"]),
     "a negative block": one(["take", -1, "free"]),
     "no such effect": one(["steal", 1]),
-    "an effect of edition 1": one(["return", 0]),
     "an effect without a block": one(["take"]),
     "an effect without a name": one([]),
     "an effect with too much": one(["take", 1, "free", 1]),

@@ -1,7 +1,7 @@
 // The controls: moving, searching, following.
 
 import { button, html } from "./html.js";
-import { TWO_BLOCKS, blocksOf } from "./effects.js";
+import { CHANGES, EXAMPLE, TWO_BLOCKS, blocksOf } from "./effects.js";
 import { Curve, shares } from "./occupancy.js";
 import { Predict } from "./predict.js";
 import { movesOf, wayOf } from "./queues.js";
@@ -10,7 +10,7 @@ import { save } from "./save.js";
 import { namesIn, search } from "./search.js";
 import { fromAddress, fullScreenButton, listenForSwipes, toAddress, unitsFor, watchWidth } from "./screen.js";
 import { dials, markText, shadesOf } from "./marks.js";
-import { CHANGES, describeBlock, nameText, plural, requestText, short } from "./text.js";
+import { describeBlock, nameText, plural, requestText, short } from "./text.js";
 import { follow, wayOf as wayOfWord, wordAt } from "./trace.js";
 import { Stage } from "./view.js";
 import { walk } from "./walk.js";
@@ -70,7 +70,7 @@ export class Player {
     this.slotsButton = button("slots", "Slots", "show slot numbers instead of words (s)",
       () => this.showSlots(!this.slots));
     this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
-      placeholder: "block 7, a name, evict \u2026", input: () => { this.found = null; },
+      placeholder: `block 7, a name, ${EXAMPLE} \u2026`, input: () => { this.found = null; },
       keydown: (event) => { if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1); } });
     this.message = html("span", { class: "ps-message", role: "status" });
     this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });

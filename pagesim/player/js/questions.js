@@ -1,18 +1,9 @@
 // Questions: which blocks a step is about to change, asked before it is made.
 
-import { blocksOf } from "./effects.js";
+import { ANSWERS, blocksOf } from "./effects.js";
 import { MANY, added, blocksText, reasonFor, sentence } from "./reasons.js";
 import { nameText, plural } from "./text.js";
 
-// What can be asked → the blocks of the event that answer it: pagesim/timeline/questions.py.
-const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
-const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
-const ANSWERS = new Map(Object.entries({
-  taken: from("take"), returned: from("free"), written: from("write"), shared: from("share"),
-  copied: from("copy"), "copied to": to("copy"), swapped: from("move"),
-  "swapped to": to("move"), found: from("hit"), evicted: from("evict"), cached: from("cache"),
-  unused: (event, s) => from("free")(event).filter((id) => s.fill[id] === 0),
-}));
 const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 // The player's own questions: which block a call takes, which ones a leaving sequence returns.
@@ -56,13 +47,19 @@ export function questionFor(run, s, i) {
 /** An author's question: a word and the event give its answer; a list of ids may replace the event. */
 function asAsked(run, question, event, s) {
   const word = question.answer, given = Array.isArray(word), touched = new Set(event.effects.flatMap(blocksOf));
-  const all = [...new Set(given ? word.filter((id) => touched.has(id)) : ANSWERS.get(word)?.(event, s) ?? [])];
+  const all = [...new Set(given ? word.filter((id) => touched.has(id)) : fitting(word, event, s))];
   const said = question.which ?? (given ? "any" : "all");
   const answers = said === "first" ? all.slice(0, 1) : said === "last" ? all.slice(-1) : all;
   const which = said === "in order" || said === "all" ? said : "any", own = String(question.why || "");
   const name = solution({ answers, which }), ask = String(question.ask).replaceAll("{count}", countWord(answers));
   const why = own.replaceAll(/(?:\bblocks? )?\{answer\}/g, name) || reasonFor(word, s, event, answers, all);
   return { ask, answers, which, none: false, why: sentence(run, why), told: own.includes("{answer}"), word, all };
+}
+
+/** The blocks that fit a word; without a token in them for "unused". */
+function fitting(word, event, s) {
+  if (word === "unused") return ANSWERS.get("returned")(event).filter((id) => s.fill[id] === 0);
+  return ANSWERS.get(word)?.(event) ?? [];
 }
 
 /** Whether a table grows and still has an empty slot afterwards. */

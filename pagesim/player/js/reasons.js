@@ -1,5 +1,6 @@
 // Reasons: why blocks answer a question, and why others do not, taken from the step itself.
 
+import { ANSWERS } from "./effects.js";
 import { isCount } from "./read.js";
 import { listWord, nameText, plural } from "./text.js";
 
@@ -67,7 +68,7 @@ function whyTaken(s, event, [b, ...rest]) {
   if (s.sorted[s.listNames.indexOf(list)] && takes > 1) {
     return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${added(event)} are written now.`;
   }
-  if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
+  if (ANSWERS.get("evicted")({ effects: earlier }).includes(b)) {
     const who = list === s.listNames[0] ? `Block ${b} is at ${at} of the ${word}: it`
       : `No block is free, so the ${word} gives up ${b} and`;
     return `${who} forgets what it held${rank === 1 ? "; it has waited longest" : ""}.`;
