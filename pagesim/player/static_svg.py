@@ -99,7 +99,7 @@ class Still:
         if h >= 16 and block in self.state["computed"]:
             sheet.corner(x + w, y + h, low=True)
 
-    def said(self, block: int) -> str:
+    def owners_text(self, block: int) -> str:
         """Who owns a block."""
         if block == self.state.get("null"):
             return "null"
@@ -184,7 +184,7 @@ class Still:
             sheet.fitted(x + i * slot, y + 14, word, slot - 2, HALO)
         used = shared or block in self.cached
         sheet.text(x - 6, y + 14, str(block), look=BOLD if used else QUIET, anchor="end")
-        names = self.said(block)
+        names = self.owners_text(block)
         names = names if len(names) <= 7 else f"\u00d7{shared}" if shared > 1 else short(names, 7)
         look = BOLD if shared > 1 else ""
         sheet.text(x + slot * self.size + OWNERS, y + 14, names, look=look, anchor="end")
@@ -261,7 +261,7 @@ class Still:
             return
         if shared > 1:
             self.sheet.text(x + w - 9, y + 13, f"\u00d7{shared}", look=HALO, anchor="end")
-        self.sheet.fitted(x, y + h - 6, self.said(block), w - 4, HALO)
+        self.sheet.fitted(x, y + h - 6, self.owners_text(block), w - 4, HALO)
 
     # -- lists, queues, legend -------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.journal.effects import MARK, Name, Row, show
 from pagesim.journal.state import State
+from pagesim.player.describe import name_text
 from pagesim.timeline.events import MAX_MARK, ON
 from pagesim.timeline.log import Log
 from pagesim.timeline.questions import check_text
-from pagesim.timeline.told import say
 
 
 class Read(Protocol):
@@ -36,7 +36,7 @@ def film(state: State, reads: Iterable[Any], names: Sequence[Name] | None = None
     for read in reads:
         if not 0 <= read.row < len(rows):
             raise UsageError(
-                f"row {read.row} has no name: the rows are {', '.join(map(say, rows))}"
+                f"row {read.row} has no name: the rows are {', '.join(map(name_text, rows))}"
             )
         _check_ids(state, "slots", read.slots)
         at = ", ".join(map(str, read.program))

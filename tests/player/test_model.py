@@ -64,7 +64,7 @@ def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "said"),
+    ("effect", "message"),
     [
         (["take", 99, GPU], "block 99 does not exist"),
         (["take", "0", GPU], 'block "0" does not exist'),
@@ -81,14 +81,14 @@ def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
         (["write", 0, None, -1, 2], "a position is not a number"),
     ],
 )
-def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
+def test_nonsense_is_named(node: Any, effect: list[Any], message: str) -> None:
     events = [samples.event("allocate", 1, effect)]
     text = samples.text_of(samples.header(2, 0, 2, events), events)
-    assert node("return (await begin(given.data)).problem;", text) == f"line 2: {said}"
+    assert node("return (await begin(given.data)).problem;", text) == f"line 2: {message}"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"format": "other/1"}, 'line 1: format is "other/1"'),
         ({"block_size": 0}, "line 1: block_size is 0"),
@@ -100,10 +100,10 @@ def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
         ({"state": None}, "line 1: no state"),
     ],
 )
-def test_a_bad_header_is_refused(node: Any, change: dict[str, Any], said: str) -> None:
+def test_a_bad_header_is_refused(node: Any, change: dict[str, Any], message: str) -> None:
     head, events = samples.sharing()
     tried = "try { await begin(given.data); return 'read'; } catch (e) { return e.message; }"
-    assert said in node(tried, samples.text_of(head | change, events))
+    assert message in node(tried, samples.text_of(head | change, events))
 
 
 def test_a_file_that_ends_early_plays_what_there_is(node: Any) -> None:
@@ -199,7 +199,7 @@ def test_blocks_of_one_slot_are_read(node: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "line 3 is not JSON"),
         ("[]", "line 3 is not a JSON object"),
@@ -208,12 +208,12 @@ def test_blocks_of_one_slot_are_read(node: Any) -> None:
         ('{"event": "free", "closed": {}}', 'line 3: "closed" is not a list'),
     ],
 )
-def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) -> None:
+def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, message: str) -> None:
     head, events = samples.sharing()
     lines = samples.text_of(head, events).split("\n")
     text = "\n".join([*lines[:2], line, *lines[3:]])
     run = "const run = await begin(given.data); return [run.steps, run.problem];"
-    assert node(run, text) == [1, said]
+    assert node(run, text) == [1, message]
 
 
 OPENING = "return (await begin(given.data)).opening;"

@@ -10,7 +10,7 @@ import pytest
 from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.timeline import Effect, Event, State, TableChange
 from pagesim.timeline.captions import caption
-from pagesim.timeline.told import blocks
+from pagesim.timeline.facts import blocks
 from tests.timeline.runs import SOURCES, recorded
 
 KINDS = [*CALLS, *DECISIONS, "failed", "something else"]

@@ -9,7 +9,7 @@ from pagesim.timeline import Timeline
 from tests.v1.scenes import Cache, Engine, text
 
 
-def told(run: Timeline, kind: str, *, nth: int = 0) -> str:
+def caption_of(run: Timeline, kind: str, *, nth: int = 0) -> str:
     return run[run.find(kind=kind)[nth]].caption
 
 
@@ -27,18 +27,18 @@ def run() -> Timeline:
 
 
 def test_full_blocks_are_found_before_they_are_computed(run: Timeline) -> None:
-    assert told(run, "admit") == (
+    assert caption_of(run, "admit") == (
         "a is admitted with 12 tokens, which need 3 blocks; blocks 1, 2 and 3 are taken from the "
         "front of the free queue; blocks 1, 2 and 3 can be found from now on, even before they are "
         "computed."
     )
-    assert told(run, "allocate_slots") == (
+    assert caption_of(run, "allocate_slots") == (
         "a takes block 4 from the front of the free queue, because its last block is full."
     )
 
 
 def test_blocks_are_freed_last_to_first(run: Timeline) -> None:
-    assert told(run, "finish") == (
+    assert caption_of(run, "finish") == (
         "a has finished and leaves; its blocks are freed last to first; block 4 goes to the front "
         "of the free queue, because nothing can be found in it; blocks 3, 2 and 1 are cached and "
         "go to the back, so that the earlier part, which others share most often, is forgotten "
@@ -48,7 +48,7 @@ def test_blocks_are_freed_last_to_first(run: Timeline) -> None:
 
 
 def test_a_hit_costs_nothing_and_the_last_block_is_computed_again(run: Timeline) -> None:
-    assert told(run, "admit", nth=1) == (
+    assert caption_of(run, "admit", nth=1) == (
         "b is admitted with 12 tokens, which need 3 blocks; blocks 1 and 2 hold the same tokens "
         "after the same prefix: a hit costs nothing, because these 8 tokens are not computed "
         "again; the last block of a prompt is computed again, cached or not, because the next "
@@ -58,7 +58,7 @@ def test_a_hit_costs_nothing_and_the_last_block_is_computed_again(run: Timeline)
 
 
 def test_what_was_cached_is_taken_last(run: Timeline) -> None:
-    assert told(run, "admit", nth=2).split("; ")[1:3] == [
+    assert caption_of(run, "admit", nth=2).split("; ")[1:3] == [
         "blocks 5, 6 and 7 are taken from the front of the free queue",
         "blocks 3, 4, 2 and 1 forget what they cached and are taken: no other cached block has "
         "waited longer",
@@ -66,7 +66,7 @@ def test_what_was_cached_is_taken_last(run: Timeline) -> None:
 
 
 def test_an_output_arrives(run: Timeline) -> None:
-    assert told(run, "update_from_output") == (
+    assert caption_of(run, "update_from_output") == (
         "The output of step 1 has arrived; a sampled token gets its slot in the next step."
     )
 
@@ -76,7 +76,7 @@ def test_without_caching_all_go_to_the_front() -> None:
     with pagesim.record(engine.scheduler) as run:
         engine.add("a", text(12), max_tokens=1)
         engine.step()
-    assert told(run, "finish") == (
+    assert caption_of(run, "finish") == (
         "a has finished and leaves; its blocks are freed last to first; blocks 3, 2 and 1 go to "
         "the front of the free queue, because nothing can be found in them."
     )
@@ -89,13 +89,13 @@ def test_the_preempted_come_back() -> None:
         engine.add("a", text(9), max_tokens=8)
         engine.add("b", text(7, first=50), max_tokens=6)
         engine.steps(12)
-    assert told(run, "preempt").startswith(
+    assert caption_of(run, "preempt").startswith(
         "b is preempted: it keeps its tokens, loses its blocks, and begins again later; its blocks "
         "are freed last to first; "
     )
-    assert told(run, "preempt").endswith("; what is still cached then costs nothing.")
-    assert told(run, "resume").startswith("b resumes with ")
-    assert "has nothing to move" not in told(run, "resume")
+    assert caption_of(run, "preempt").endswith("; what is still cached then costs nothing.")
+    assert caption_of(run, "resume").startswith("b resumes with ")
+    assert "has nothing to move" not in caption_of(run, "resume")
 
 
 def test_steps_in_flight() -> None:
@@ -103,10 +103,10 @@ def test_steps_in_flight() -> None:
     with pagesim.record(engine.scheduler) as run:
         engine.add("a", text(6), max_tokens=3)
         engine.steps(5)
-    assert told(run, "allocate_slots") == (
+    assert caption_of(run, "allocate_slots") == (
         "a has a slot for 1 token that is not known yet: the step that samples it is in flight."
     )
-    assert told(run, "update_from_output") == (
+    assert caption_of(run, "update_from_output") == (
         "The output of step 1 has arrived; 1 token is known now, after its slot was written."
     )
     full = "block 2 can be found now that all of its tokens are known"
@@ -118,7 +118,7 @@ def test_a_window_drops_blocks() -> None:
     with pagesim.record(engine.scheduler) as run:
         engine.add("a", text(8), max_tokens=4)
         engine.steps(2)
-    assert told(run, "allocate_slots").startswith(
+    assert caption_of(run, "allocate_slots").startswith(
         "entry 0 of a fell out of the sliding window: the null block 0 takes its place; block 1 "
         "returns to the free queue; a takes block 3 from the front of the free queue"
     )

@@ -257,8 +257,8 @@ def test_ids_that_are_no_names() -> None:
             e.scheduler.add_seq_group(pagesim.SequenceGroup(request_id, [seq]))  # type: ignore[arg-type]
     names = run.at(-1).queues.waiting
     assert names == ("0", "s1", "7", "None", r"'\ud800'", "('x',)", 4)
-    told = ["as request" in event.caption for event in run]
-    assert told == [False, False, True, True, True, True, True]
+    named = ["as request" in event.caption for event in run]
+    assert named == [False, False, True, True, True, True, True]
 
 
 # -- any run --------------------------------------------------------------------------------------
@@ -276,10 +276,10 @@ def test_every_decision_is_told_once_and_every_step_adds_up() -> None:
             plain()
             after = run.find(kind="schedule")
             if len(after) > len(before):
-                told = sum(s.num_tokens for s in run[after[-1]].scheduled)
+                computed = sum(s.num_tokens for s in run[after[-1]].scheduled)
                 tokens = [m.token_chunk_size if m.is_prompt else len(g.seqs)
                           for g, m in source.computing]  # fmt: skip
-                assert told == sum(tokens)
+                assert computed == sum(tokens)
 
         source.schedule = schedule  # type: ignore[method-assign]
         with record(scheduler) as run:

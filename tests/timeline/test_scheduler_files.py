@@ -72,10 +72,10 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_changes_that_cannot_be(case: str, tmp_path: Path) -> None:
-    change, said = BAD[case]
+    change, message = BAD[case]
     with pytest.raises(pagesim.TimelineError, match=r"x\.jsonl:2: ") as info:
         pagesim.load(write(tmp_path / "x.jsonl", moves(change)))  # type: ignore[arg-type]
-    assert said in str(info.value)
+    assert message in str(info.value)
 
 
 def test_any_value_replaced(tmp_path: Path) -> None:

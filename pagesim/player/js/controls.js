@@ -207,7 +207,7 @@ export class Player {
     this.redraw();
     this.curve.draw(step);
     this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}`;
-    this.tell(step ? run.events[step - 1] : null);
+    this.showEvent(step ? run.events[step - 1] : null);
     this.keep();
     this.drawMs = performance.now() - begun;
   }
@@ -223,7 +223,7 @@ export class Player {
     this.hover(this.hovered);
   }
 
-  tell(event) {
+  showEvent(event) {
     const first = isCount(this.run.header.first) ? this.run.header.first : 0;
     if (!event) {
       const what = first ? `The state before event ${first} of the run.` : "Start of the recording.";

@@ -17,9 +17,9 @@ const promised = (event) => (added(event) ? `, ${plural(added(event), "token")}`
 const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
 
 /**
- * The question before event i, in state s, or null: {ask, answers, which, none, why, told, word, all}. The
+ * The question before event i, in state s, or null: {ask, answers, which, none, why, inWhy, word, all}. The
  * answers are the blocks of the event that fit; `which` is all, in order, or any one of them; `none`: the
- * answer may be no block; `told`: `why` names the answer; `all`: what the word alone would fit.
+ * answer may be no block; `inWhy`: `why` names the answer; `all`: what the word alone would fit.
  * An author's questions are the only ones where there are some.
  */
 export function questionFor(run, s, i) {
@@ -30,17 +30,17 @@ export function questionFor(run, s, i) {
     return asked.find(({ answers }) => answers.length) ?? null;
   }
   const takes = ANSWERS.get("taken")(event), returns = ANSWERS.get("returned")(event);
-  const what = `${event.event}${ofWhom(event)}${promised(event)}.`, told = false, none = true;
+  const what = `${event.event}${ofWhom(event)}${promised(event)}.`, inWhy = false, none = true;
   if (takes.length || TAKES.includes(event.event)) {
     if (!takes.length && hasRoom(s, event)) return null; // what is obvious is not asked
     const answers = takes.slice(0, 1), why = takes.length ? reasonFor("taken", s, event, answers) : "";
-    return { ask: `${what} Which block is taken first, if any?`, answers, which: "any", none, why, told,
+    return { ask: `${what} Which block is taken first, if any?`, answers, which: "any", none, why, inWhy,
       word: "taken", all: takes };
   }
   if (!returns.length && !RETURNS.includes(event.event)) return null;
   const few = returns.length <= MANY;
   return { ask: `${what} ${few ? "Which blocks are returned, if any?" : "Name a block that is returned, if any."}`,
-    answers: returns, which: few ? "all" : "any", none, told, word: "returned", all: returns,
+    answers: returns, which: few ? "all" : "any", none, inWhy, word: "returned", all: returns,
     why: returns.length ? reasonFor("returned", s, event, returns) : "" };
 }
 
@@ -48,12 +48,12 @@ export function questionFor(run, s, i) {
 function asAsked(run, question, event, s) {
   const word = question.answer, given = Array.isArray(word), touched = new Set(event.effects.flatMap(blocksOf));
   const all = [...new Set(given ? word.filter((id) => touched.has(id)) : fitting(word, event, s))];
-  const said = question.which ?? (given ? "any" : "all");
-  const answers = said === "first" ? all.slice(0, 1) : said === "last" ? all.slice(-1) : all;
-  const which = said === "in order" || said === "all" ? said : "any", own = String(question.why || "");
+  const asked = question.which ?? (given ? "any" : "all");
+  const answers = asked === "first" ? all.slice(0, 1) : asked === "last" ? all.slice(-1) : all;
+  const which = asked === "in order" || asked === "all" ? asked : "any", own = String(question.why || "");
   const name = solution({ answers, which }), ask = String(question.ask).replaceAll("{count}", countWord(answers));
   const why = own.replaceAll(/(?:\bblocks? )?\{answer\}/g, name) || reasonFor(word, s, event, answers, all);
-  return { ask, answers, which, none: false, why: sentence(run, why), told: own.includes("{answer}"), word, all };
+  return { ask, answers, which, none: false, why: sentence(run, why), inWhy: own.includes("{answer}"), word, all };
 }
 
 /** The blocks that fit a word; without a token in them for "unused". */

@@ -19,8 +19,8 @@ export function blocksText(ids) {
 /** A reason as a sentence of its own; the name of a sequence is left as it is. */
 export function sentence(run, text) {
   const first = /^\p{L}+(?![\p{L}\d_])/u.exec(text)?.[0], begins = first && !run.places.has(first);
-  const said = begins ? first[0].toUpperCase() + text.slice(1) : text;
-  return said && !/[.!?\u2026]$/.test(said) ? `${said}.` : said;
+  const whole = begins ? first[0].toUpperCase() + text.slice(1) : text;
+  return whole && !/[.!?\u2026]$/.test(whole) ? `${whole}.` : whole;
 }
 
 /** Why the blocks answer a question with this word: `answers` of `all` that would fit. */

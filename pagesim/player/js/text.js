@@ -24,7 +24,7 @@ export function describeBlock(run, s, id, label) {
   const marks = [];
   if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
-  const said = marks.join(", "), tail = said && ` ${said[0].toUpperCase()}${said.slice(1)}.`;
+  const facts = marks.join(", "), tail = facts && ` ${facts[0].toUpperCase()}${facts.slice(1)}.`;
   if (id === s.nullBlock) {
     return `${where}: the null block: it is never handed out, and stands for blocks that left a sliding window.`;
   }
