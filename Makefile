@@ -47,6 +47,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
 	PAGESIM_ANSWERS=kernels $(PY) -m pytest tests/exercises/test_answers.py
+	PAGESIM_NEIGHBOURS=1 $(PY) -m pytest tests/test_wheel.py
 	PAGESIM_GRADE_ALL=1 $(PY) -m pytest tests/exercises/grading/test_exercises.py
 	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py
@@ -62,23 +63,23 @@ notebooks: $(STAMP) ## run every chapter, compare its text outputs with the comm
 	$(PY) -m pytest -n $(JOBS) -m course tests/notebooks
 
 gate: $(STAMP) ## compile every kernel for sm_80, sm_90 and gfx942; no GPU needed
-	$(PY) -m kernels.gate
+	$(PY) -m pagesim.kernels.gate
 
 figures: $(STAMP) ## render the gallery in figures/gallery (FIGURES_ARGS="--only sharing" passes flags on)
-	$(PY) -m figures $(FIGURES_ARGS)
+	$(PY) -m pagesim.figures $(FIGURES_ARGS)
 
 bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulation, a language model on pages and, with a GPU, the kernels
 	$(PY) tests/bench/block_manager.py
 	$(PY) tests/bench/v1.py
 	$(PY) tests/bench/timeline.py
 	$(PY) tests/bench/simulation.py
-	$(PY) -m kernels.bench --llm --check
-	$(PY) -m kernels.bench --if-gpu --out figures/data/roofline.json
+	$(PY) -m pagesim.kernels.bench --llm --check
+	$(PY) -m pagesim.kernels.bench --if-gpu --out figures/data/roofline.json
 
 lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems, and eslint if it is there
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m mypy
+	$(PY) -m tools.laid_out mypy
 	$(PY) -m codespell_lib
 	$(PY) tests/lint/resolve_constraints.py
 	@if [ -x node_modules/.bin/eslint ]; then \

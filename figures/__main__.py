@@ -1,4 +1,4 @@
-"""Render the gallery: ``python -m figures`` writes figures/gallery/, the same bytes each time."""
+"""Render figures/gallery: ``python -m pagesim.figures``, always the same bytes."""
 
 import argparse
 import os
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from figures import save
-from figures.pictures import PICTURES, names
+from pagesim.figures import save
+from pagesim.figures.pictures import PICTURES, names
 
 GALLERY = Path(__file__).parent / "gallery"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -48,7 +48,7 @@ def outdated(folder: Path, only: Iterable[str] = ()) -> list[str]:
 
 def main() -> None:
     """Render into the folder named on the command line, figures/gallery by default."""
-    parser = argparse.ArgumentParser(prog="python -m figures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m pagesim.figures", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=GALLERY)
     parser.add_argument("--only", nargs="+", choices=names(), default=[], metavar="NAME")
     parser.add_argument(
@@ -57,12 +57,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.check:
         if found := outdated(given.folder, given.only):
-            sys.exit(f"{given.folder} is out of date: {', '.join(found)}; run python -m figures")
+            sys.exit(
+                f"{given.folder} is out of date: {', '.join(found)}; run python -m pagesim.figures"
+            )
         print(f"{given.folder} is up to date")
         return
     for path in render(given.folder, given.only):
         print(f"wrote {os.path.relpath(path)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from figures import style
-from figures.sources import cannot, is_path, read
 from pagesim.errors import UsageError
+from pagesim.figures import style
+from pagesim.figures.sources import cannot, is_path, read
 from pagesim.journal.effects import Name
 from pagesim.journal.state import State, TableState
 from pagesim.player.colors import places

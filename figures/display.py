@@ -6,9 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from figures.charts import cache_words
-from figures.encode import KINDS, image_bytes, img_tag, words_of
 from pagesim.errors import UsageError
+from pagesim.figures.charts import cache_words
+from pagesim.figures.encode import KINDS, image_bytes, img_tag, words_of
 from pagesim.files import replacing
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from figures.palette import DARK, RC
 from pagesim.errors import UsageError
+from pagesim.figures.palette import DARK, RC
 
 _RULES = "\n".join(
     f'[style*="{name}: {light.lower()}"], [{name}="{light.lower()}"] '

@@ -9,11 +9,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from figures.charts.block_layout import block_layout
-from figures.encode import image_bytes
-from figures.sources import is_path, read
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.figures.charts.block_layout import block_layout
+from pagesim.figures.encode import image_bytes
+from pagesim.figures.sources import is_path, read
 from pagesim.files import replacing
 from pagesim.timeline import Timeline
 

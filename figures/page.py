@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from figures import style
-from figures.style import Box, Picture
+from pagesim.figures import style
+from pagesim.figures.style import Box, Picture
 
 WIDTH, MARGIN = 504.0, 12.0
 ROOM = WIDTH - 2 * MARGIN

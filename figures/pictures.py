@@ -7,9 +7,9 @@ this repository is read from figures/data.
 from collections.abc import Callable
 from pathlib import Path
 
-import figures
-from figures.scenes import NAMES, forked_and_swapped
-from figures.style import Picture
+from pagesim import figures
+from pagesim.figures.scenes import NAMES, forked_and_swapped
+from pagesim.figures.style import Picture
 from pagesim.simulation import PAPER_POOL, simulate
 from pagesim.sizing import PRESETS
 from pagesim.studies import paper
@@ -29,7 +29,7 @@ def _block_layout() -> Picture:
 
 
 def _thread_map() -> Picture:
-    # Figures do not import kernels: `python -m kernels.simt --json` wrote this.
+    # Figures do not import kernels: `python -m pagesim.kernels.simt --json` wrote this.
     title = "Which thread reads what in vLLM's attention kernel"
     return figures.thread_map(DATA / "thread_map.json", title=title)
 

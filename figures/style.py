@@ -27,9 +27,9 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
-from figures import palette
-from figures.encode import img_tag
 from pagesim.errors import UsageError
+from pagesim.figures import palette
+from pagesim.figures.encode import img_tag
 from pagesim.player import colors
 
 Theme = Literal["light", "dark"]

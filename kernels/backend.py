@@ -1,9 +1,9 @@
 """How kernels run on this machine, and whether they do.
 
-    from kernels import backend
+    from pagesim.kernels import backend
     backend.decide()      # Backend(mode="interpreted", reason="torch sees no …", device="cpu")
     backend.device()      # where to put tensors
-    python -m kernels.backend --json
+    python -m pagesim.kernels.backend --json
 
 The command runs a ten-line kernel and reports the result. `pagesim doctor` runs it as a child
 process, so that a crash in a driver does not end the doctor.
@@ -17,7 +17,14 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from kernels.runtime.mode import INSTALL, Backend, CannotRunError, decide, device, load_triton
+from pagesim.kernels.runtime.mode import (
+    INSTALL,
+    Backend,
+    CannotRunError,
+    decide,
+    device,
+    load_triton,
+)
 
 __all__ = ["Backend", "CannotRunError", "decide", "device", "load_triton", "or_say_why", "report"]
 
@@ -48,7 +55,7 @@ def report() -> dict[str, Any]:
         if result["torch"] is None:
             result["probe"] = f"not run: {INSTALL}"
         else:
-            result["probe"] = import_module("kernels.runtime.probe").run_probe()
+            result["probe"] = import_module("pagesim.kernels.runtime.probe").run_probe()
     except Exception as error:  # whatever a driver, a compiler or a broken wheel may raise
         result["probe"] = f"{type(error).__name__}: {error}".strip().splitlines()[0]
         result["reason"] = result["reason"] or "see probe"
@@ -58,7 +65,9 @@ def report() -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report; exit code 0 if kernels (or the reference) answer rightly, else 1."""
-    parser = argparse.ArgumentParser(prog="python -m kernels.backend", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m pagesim.kernels.backend", description=main.__doc__
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     options = parser.parse_args(arguments)
     found = report()

@@ -32,8 +32,8 @@ from collections.abc import Sequence
 
 import torch
 
-from kernels.runtime import fallback, mode
-from kernels.runtime.argument_checks import FLOATS, FP8, check_devices, check_tensor
+from pagesim.kernels.runtime import fallback, mode
+from pagesim.kernels.runtime.argument_checks import FLOATS, FP8, check_devices, check_tensor
 
 triton, tl = mode.load_triton()
 

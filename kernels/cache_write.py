@@ -36,10 +36,10 @@ from __future__ import annotations
 
 import torch
 
-from kernels.attention import numerics
-from kernels.runtime import checks, fallback, mode
-from kernels.runtime.argument_checks import FP8
-from kernels.runtime.inputs import Plan
+from pagesim.kernels.attention import numerics
+from pagesim.kernels.runtime import checks, fallback, mode
+from pagesim.kernels.runtime.argument_checks import FP8
+from pagesim.kernels.runtime.inputs import Plan
 
 triton, tl = mode.load_triton()
 

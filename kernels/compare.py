@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels import reference
-from kernels.runtime import checks, fallback
-from kernels.runtime.inputs import Options, PagedInputs
+from pagesim.kernels import reference
+from pagesim.kernels.runtime import checks, fallback
+from pagesim.kernels.runtime.inputs import Options, PagedInputs
 
 # A few times what was seen in the interpreter: 2e-7, 5e-4 and 2e-3.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import torch
 
-from kernels import backend
+from pagesim.kernels import backend
 
 
 class KVTensors(NamedTuple):

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import torch
 
-from kernels.attention import numerics
-from kernels.runtime import fallback, mode
-from kernels.runtime.argument_checks import FLOATS, check_devices, check_tensor
+from pagesim.kernels.attention import numerics
+from pagesim.kernels.runtime import fallback, mode
+from pagesim.kernels.runtime.argument_checks import FLOATS, check_devices, check_tensor
 
 triton, tl = mode.load_triton()
 

@@ -217,7 +217,7 @@ def test_check_stops_at_the_first_failure_and_says_where(checkout: Path) -> None
     done = make(checkout, "check")
     assert done.returncode != 0
     assert "make check: FAILED in notebooks" in done.stdout
-    assert "ran -m pytest" in done.stdout and "ran -m figures" not in done.stdout
+    assert "ran -m pytest" in done.stdout and "ran -m pagesim.figures" not in done.stdout
     fake.write_text('#!/bin/sh\necho "ran $*"\n')
     done = make(checkout, "check")
     assert done.returncode == 0

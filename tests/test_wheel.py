@@ -18,7 +18,8 @@ import pytest
 pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "figures", "kernels", "pagesim")
+FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
+SOURCES = (*FILES, "figures", "kernels", "pagesim")
 NO_INDEX = re.compile(
     r"NewConnectionError|NameResolutionError|ConnectTimeout|Max retries exceeded|ProxyError"
     r"|Network is unreachable|Connection refused"
@@ -82,16 +83,17 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     info = next(top for top in tops if top.endswith(".dist-info"))
-    assert tops == {"figures", "kernels", "pagesim", info}
+    assert tops == {"pagesim", info}
     assert "pagesim/py.typed" in names and f"{info}/licenses/NOTICE" in names
-    assert "kernels/tiny_llm/walk/model.safetensors" in names
+    assert "pagesim/kernels/tiny_llm/walk/model.safetensors" in names
+    assert "pagesim/figures/data/thread_map.json" in names
     assert not [name for name in names if "gallery" in name]
-    for package in ("figures", "kernels", "pagesim"):
-        ours = {str(p.relative_to(ROOT).as_posix()) for p in (ROOT / package).rglob("*.py")}
+    for folder, package in (("figures", "pagesim/"), ("kernels", "pagesim/"), ("pagesim", "")):
+        ours = {package + p.relative_to(ROOT).as_posix() for p in (ROOT / folder).rglob("*.py")}
         assert ours <= set(names), "a module is missing from the wheel"
 
 
@@ -121,3 +123,50 @@ def test_doctor_in_words(empty: Path, tmp_path: Path) -> None:
     done = run([empty / "pagesim", "doctor"], tmp_path)
     assert done.returncode == 1 and done.stderr == ""
     assert done.stdout.splitlines()[-1] == "The course cannot run yet: torch, jupyterlab."
+
+
+NEIGHBOURS = """
+import kernels, transformers
+from pagesim.kernels import reference
+assert callable(kernels.get_kernel) and transformers.GPT2Config().n_head == 12
+assert abs(reference.online_softmax([1.0, 1.0])[0] - 0.5) < 1e-9
+print("pagesim" in reference.__name__, "site-packages" in kernels.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def beside(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same environment with the distributions `kernels` and `transformers` of Hugging Face."""
+    if "PAGESIM_NEIGHBOURS" not in os.environ:
+        pytest.skip("installs transformers: make nightly asks for it by PAGESIM_NEIGHBOURS=1")
+    wanted = [empty / "python", "-m", "pip", "install", "-q", "kernels", "transformers"]
+    done = run(wanted, tmp_path_factory.mktemp("beside"))
+    assert done.returncode == 0, done.stderr
+    return empty
+
+
+@pytest.mark.parametrize("place", ["elsewhere", "in a clone"])
+def test_somebody_elses_kernels_work_beside_ours(beside: Path, tmp_path: Path, place: str) -> None:
+    """Also for whoever stands in a clone, where a folder has that name."""
+    done = run([beside / "python", "-c", NEIGHBOURS], ROOT if place == "in a clone" else tmp_path)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_a_folder_of_a_clone_hides_nobodys_package(tmp_path: Path) -> None:
+    """Without an installation: what Python finds first on its path is a clone."""
+    for name in ("kernels", "figures"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+    code = "import figures, kernels; print(figures.__file__, kernels.__file__)\n"
+    code += "from pagesim import figures, kernels; print(callable(figures.save), kernels.reference)"
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path.parent,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    theirs, ours = done.stdout.splitlines()
+    assert theirs.count(str(tmp_path)) == 2 and str(ROOT / "kernels") in ours, done.stdout

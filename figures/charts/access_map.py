@@ -12,10 +12,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import style
-from figures.sources import report
-from figures.style import MARGIN, Box, Picture
 from pagesim.errors import UsageError
+from pagesim.figures import style
+from pagesim.figures.sources import report
+from pagesim.figures.style import MARGIN, Box, Picture
 
 ROW, GAP, HEADER = 25.0, 4.0, 20.0
 WORDS = 12.0  # the upper part of a cell, for its number; the lower part shows the slots

@@ -8,11 +8,11 @@ too slow, and claims no bound.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from figures import page, style
-from figures.charts.compare import Panel, Row, draw_panels
-from figures.charts.memory_waste import POLICIES
-from figures.sources import means_of, note_of, runs, serve
-from figures.style import Picture
+from pagesim.figures import page, style
+from pagesim.figures.charts.compare import Panel, Row, draw_panels
+from pagesim.figures.charts.memory_waste import POLICIES
+from pagesim.figures.sources import means_of, note_of, runs, serve
+from pagesim.figures.style import Picture
 from pagesim.studies.paper import Comparison
 
 # Fractions of a published batch: the bounds for ShareGPT in tests/studies/test_paper.py.

@@ -10,13 +10,13 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import style
-from figures.cache_view import CacheView, cache_view
-from figures.charts.cache_words import words
-from figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
-from figures.charts.pool_map import draw_map
-from figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
-from figures.style import MARGIN, Box, Picture
+from pagesim.figures import style
+from pagesim.figures.cache_view import CacheView, cache_view
+from pagesim.figures.charts.cache_words import words
+from pagesim.figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
+from pagesim.figures.charts.pool_map import draw_map
+from pagesim.figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
+from pagesim.figures.style import MARGIN, Box, Picture
 
 MAX_SEQUENCES, MAX_BLOCKS, MAX_POOL = 6, 10, 64
 MAX_WIRES = 12

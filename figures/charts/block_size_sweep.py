@@ -9,12 +9,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import page, style
-from figures.charts.memory_waste import SEEN
-from figures.page import Scale
-from figures.sources import Means, Run, log_of, means_of, note_of, runs
-from figures.style import Box, Picture
 from pagesim.errors import UsageError
+from pagesim.figures import page, style
+from pagesim.figures.charts.memory_waste import SEEN
+from pagesim.figures.page import Scale
+from pagesim.figures.sources import Means, Run, log_of, means_of, note_of, runs
+from pagesim.figures.style import Box, Picture
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.waste import PARTS
 from pagesim.studies.paper import Comparison

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from figures.cache_view import CacheView, cache_view
+from pagesim.figures.cache_view import CacheView, cache_view
 
 MAX_NAMED = 8
 MAX_LISTED = 8

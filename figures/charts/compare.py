@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from figures import page, style
-from figures.page import Scale
-from figures.style import Box, Picture
+from pagesim.figures import page, style
+from pagesim.figures.page import Scale
+from pagesim.figures.style import Box, Picture
 
 NAME, NUMBER = 92.0, 54.0
 HEADING, ROW, BAR, LANE, AXIS, GAP = 18.0, 25.0, 10.0, 9.0, 16.0, 11.0

@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 from matplotlib.axes import Axes
 
-from figures import style
-from figures.cache_view import CacheView
-from figures.style import Box
+from pagesim.figures import style
+from pagesim.figures.cache_view import CacheView
+from pagesim.figures.style import Box
 
 CHIP_W, CHIP_H, CHIP_PITCH, CHIP_ROW = 19.0, 15.0, 20.0, 18.0
 LABEL = 84.0

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from figures import page, style
-from figures.page import Scale
-from figures.sources import cannot
-from figures.style import Picture
 from pagesim.errors import UsageError
+from pagesim.figures import page, style
+from pagesim.figures.page import Scale
+from pagesim.figures.sources import cannot
+from pagesim.figures.style import Picture
 
 PLOT, NAMES = 190.0, 112.0
 LEFT, RIGHT = page.MARGIN + 36.0, page.WIDTH - page.MARGIN - NAMES

@@ -10,10 +10,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import page, style
-from figures.sources import cannot, is_path
-from figures.style import Box, Picture
 from pagesim.errors import UsageError
+from pagesim.figures import page, style
+from pagesim.figures.sources import cannot, is_path
+from pagesim.figures.style import Box, Picture
 from pagesim.sizing import ModelSpec
 
 BAR, PITCH, LEGEND = 13.0, 19.0, 24.0

@@ -9,10 +9,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import page, style
-from figures.page import Scale
-from figures.sources import Means, means_of, note_of, parts_of, runs, serve
-from figures.style import Box, Picture
+from pagesim.figures import page, style
+from pagesim.figures.page import Scale
+from pagesim.figures.sources import Means, means_of, note_of, parts_of, runs, serve
+from pagesim.figures.style import Box, Picture
 from pagesim.simulation.waste import CACHED_PARTS, PARTS
 from pagesim.studies.paper import Comparison
 

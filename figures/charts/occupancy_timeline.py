@@ -13,11 +13,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from figures import page, style
-from figures.page import Scale
-from figures.sources import Run, log_of, note_of, parts_of, runs, serve
-from figures.style import Box, Picture
 from pagesim.errors import UsageError
+from pagesim.figures import page, style
+from pagesim.figures.page import Scale
+from pagesim.figures.sources import Run, log_of, note_of, parts_of, runs, serve
+from pagesim.figures.style import Box, Picture
 from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline
 

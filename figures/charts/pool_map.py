@@ -11,10 +11,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.path import Path
 
-from figures import style
-from figures.cache_view import CacheView, cache_view
-from figures.charts.cache_words import words
-from figures.style import MARGIN, Box, Picture
+from pagesim.figures import style
+from pagesim.figures.cache_view import CacheView, cache_view
+from pagesim.figures.charts.cache_words import words
+from pagesim.figures.style import MARGIN, Box, Picture
 
 RULER = 28.0  # room for the ids at the left of each row
 HEADING = 24.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from matplotlib.axes import Axes
 from matplotlib.path import Path
 
-from figures import style
-from figures.cache_view import CacheView
-from figures.style import Box
+from pagesim.figures import style
+from pagesim.figures.cache_view import CacheView
+from pagesim.figures.style import Box
 
 CELL_H, SPACE, POOL_GAP = 31.0, 3.0, 24.0
 PLAIN_GUTTER, WIRE_PITCH = 6.0, 2.6

@@ -10,10 +10,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import page, style
-from figures.page import Scale
-from figures.sources import is_path, read, report
-from figures.style import Picture
+from pagesim.figures import page, style
+from pagesim.figures.page import Scale
+from pagesim.figures.sources import is_path, read, report
+from pagesim.figures.style import Picture
 from pagesim.simulation import Simulation
 from pagesim.sizing import ModelSpec
 from pagesim.studies.prefix_hits import cache_hits, hit_curve, ids_seen_before

@@ -1,8 +1,8 @@
 """Decode kernels against the memory's speed: one bar a kernel, two ceilings measured with it.
 
-Drawn from the JSON that `python -m kernels.bench --out …` writes. A bar is useful bytes per second;
-the lines are a copy (read + written) and a read-only stream, on the same chip in the same run. A
-kernel that mostly reads can exceed the copy, but hardly the stream.
+Drawn from the JSON that `python -m pagesim.kernels.bench --out …` writes. A bar is useful bytes per
+second; the lines are a copy (read + written) and a read-only stream, on the same chip in the same
+run. A kernel that mostly reads can exceed the copy, but hardly the stream.
 """
 
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import style
-from figures.sources import report
-from figures.style import MARGIN, Box, Picture
 from pagesim.errors import UsageError
+from pagesim.figures import style
+from pagesim.figures.sources import report
+from pagesim.figures.style import MARGIN, Box, Picture
 
 BAR, PITCH, GAP = 11.0, 15.0, 12.0
 LABEL, VALUE = 170.0, 118.0
 COPY, READ = "copy", "read only"
-MADE_BY = "python -m kernels.bench --out report.json"
+MADE_BY = "python -m pagesim.kernels.bench --out report.json"
 
 
 @style.picture

@@ -7,11 +7,11 @@ there our bars rest on a model of our own, are drawn hatched, and do not reprodu
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from figures import style
-from figures.charts.compare import Panel, Row, draw_panels
-from figures.sources import Run, runs
-from figures.style import Picture
 from pagesim.errors import UsageError
+from pagesim.figures import style
+from pagesim.figures.charts.compare import Panel, Row, draw_panels
+from pagesim.figures.sources import Run, runs
+from pagesim.figures.style import Picture
 from pagesim.simulation import Simulation
 from pagesim.studies.paper import Comparison
 from pagesim.timeline import Timeline

@@ -10,9 +10,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from figures import style
-from figures.sources import report
-from figures.style import MARGIN, Box, Picture
+from pagesim.figures import style
+from pagesim.figures.sources import report
+from pagesim.figures.style import MARGIN, Box, Picture
 
 LABELS, CELL, ROW = 54.0, 18.0, 13.5
 LANES = 32

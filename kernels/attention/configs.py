@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from kernels.runtime import mode
-from kernels.runtime.inputs import PagedInputs
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.inputs import PagedInputs
 
 TILE_BYTES = 16 * 1024
 _SMALLEST, _LARGEST = 16, 128  # tl.dot needs at least 16 rows; beyond 128 registers spill

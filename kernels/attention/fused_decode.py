@@ -20,19 +20,20 @@ before the next step. Every sequence sees at least its new token, so none is emp
 An fp8 cache holds numbers divided by k_scale and v_scale; k_new and v_new have never been in it and
 are not divided. So the new value is kept apart until the cached ones have been scaled back.
 
-Tested in tests/kernels/attention; `python -m kernels.bench` times decoding from the cache only.
+Tested in tests/kernels/attention; `python -m pagesim.kernels.bench` times decoding from the
+cache only.
 """
 
 from __future__ import annotations
 
 import torch
 
-from kernels.attention import configs, numerics
-from kernels.attention import tile as tiles
-from kernels.runtime import mode
-from kernels.runtime.checks import checked
-from kernels.runtime.fallback import attend
-from kernels.runtime.inputs import Options, PagedInputs, Plan
+from pagesim.kernels.attention import configs, numerics
+from pagesim.kernels.attention import tile as tiles
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.checks import checked
+from pagesim.kernels.runtime.fallback import attend
+from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 

@@ -5,7 +5,7 @@ All are device functions: kernels call them, hosts do not.
 
 from __future__ import annotations
 
-from kernels.runtime import mode
+from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 

@@ -18,9 +18,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from kernels.attention import configs
-from kernels.runtime.argument_checks import describe
-from kernels.runtime.inputs import Numbers, PagedInputs, Plan
+from pagesim.kernels.attention import configs
+from pagesim.kernels.runtime.argument_checks import describe
+from pagesim.kernels.runtime.inputs import Numbers, PagedInputs, Plan
 
 # Programs that one multiprocessor holds at a time (each pipelines its loads through shared memory),
 # and what starting and merging one costs, in tokens that could be read in that time.

@@ -16,9 +16,9 @@ different sliding windows need a plan for each window.
 
 import torch
 
-from kernels.attention import partitions
-from kernels.runtime.checks import checked
-from kernels.runtime.inputs import Options, PagedInputs, Plan
+from pagesim.kernels.attention import partitions
+from pagesim.kernels.runtime.checks import checked
+from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 
 
 def plan_decode(

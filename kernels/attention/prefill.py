@@ -26,19 +26,19 @@ sliding window, where the window's old end does. All keys between them are seen 
     keys     | . window's edge . |   seen by every row   | . causal edge . |
              oldest              inner                    outer             stop
 
-Tested in tests/kernels/attention; `python -m kernels.bench` times decoding only.
+Tested in tests/kernels/attention; `python -m pagesim.kernels.bench` times decoding only.
 """
 
 from __future__ import annotations
 
 import torch
 
-from kernels.attention import configs, numerics
-from kernels.attention import tile as tiles
-from kernels.runtime import mode
-from kernels.runtime.checks import checked
-from kernels.runtime.fallback import attend
-from kernels.runtime.inputs import Options, PagedInputs, Plan
+from pagesim.kernels.attention import configs, numerics
+from pagesim.kernels.attention import tile as tiles
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.checks import checked
+from pagesim.kernels.runtime.fallback import attend
+from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 

@@ -23,8 +23,8 @@ digits in which they differ.
 
 from __future__ import annotations
 
-from kernels.attention import numerics
-from kernels.runtime import mode
+from pagesim.kernels.attention import numerics
+from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 

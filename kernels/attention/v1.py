@@ -28,18 +28,18 @@ maximum keeps exp from overflowing; a larger maximum only rescales what is there
 the programs of a group read the same keys, which is the first thing that a faster kernel avoids.
 All arithmetic is plain float32, whatever the dtype of the tensors: no tensor cores, no TF32.
 
-Tested in tests/kernels/attention, timed by `python -m kernels.bench`.
+Tested in tests/kernels/attention, timed by `python -m pagesim.kernels.bench`.
 """
 
 from __future__ import annotations
 
 import torch
 
-from kernels.attention import numerics
-from kernels.runtime import mode
-from kernels.runtime.checks import checked
-from kernels.runtime.fallback import attend
-from kernels.runtime.inputs import Options, PagedInputs, Plan
+from pagesim.kernels.attention import numerics
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.checks import checked
+from pagesim.kernels.runtime.fallback import attend
+from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 

@@ -26,20 +26,20 @@ Inside a partition a program takes all query heads of one KV head and tiles of m
 full; beyond that it only adds partial answers to write and merge: `kernels.attention.partitions`
 weighs the two.
 
-Tested in tests/kernels/attention, timed by `python -m kernels.bench`, its machine code bounded by
-`python -m kernels.gate`.
+Tested in tests/kernels/attention, timed by `python -m pagesim.kernels.bench`, its machine code
+bounded by `python -m pagesim.kernels.gate`.
 """
 
 from __future__ import annotations
 
 import torch
 
-from kernels.attention import configs, numerics, partitions
-from kernels.attention import tile as tiles
-from kernels.runtime import mode
-from kernels.runtime.checks import checked
-from kernels.runtime.fallback import attend
-from kernels.runtime.inputs import Options, PagedInputs, Plan
+from pagesim.kernels.attention import configs, numerics, partitions
+from pagesim.kernels.attention import tile as tiles
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.checks import checked
+from pagesim.kernels.runtime.fallback import attend
+from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 
 triton, tl = mode.load_triton()
 

@@ -1,1 +1,1 @@
-"""`python -m kernels.bench`: how close decoding comes to the memory's speed; needs a GPU."""
+"""`python -m pagesim.kernels.bench`: decoding against the memory's speed; needs a GPU."""

@@ -1,8 +1,8 @@
 """How close does decoding come to the memory's speed? A roofline table; needs a GPU.
 
-    python -m kernels.bench --out figures/data/roofline.json      (make bench where there is a GPU)
-    python -m kernels.bench --dry-run                            every code path, tiny, anywhere
-    python -m kernels.bench --llm                                a language model, also on a CPU
+    python -m pagesim.kernels.bench --out figures/data/roofline.json   (make bench)
+    python -m pagesim.kernels.bench --dry-run        every code path, tiny, anywhere
+    python -m pagesim.kernels.bench --llm            a language model, also on a CPU
 
 Decode attention reads every key and value once and computes little with it, so memory limits it.
 What counts is useful bytes per second (K and V once, q, out, the table) beside what the same chip
@@ -33,13 +33,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from kernels.runtime import mode
+from pagesim.kernels.runtime import mode
 
 if mode.has_torch():
     import torch
 
-    from kernels.bench import peers
-    from kernels.bench.cases import CASES, TINY, Inputs, make_inputs, read_stream
+    from pagesim.kernels.bench import peers
+    from pagesim.kernels.bench.cases import CASES, TINY, Inputs, make_inputs, read_stream
 
 REPEATS, WARMUPS = 20, 3
 GIB = 2**30
@@ -67,12 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if "--llm" in given:
         if not mode.has_torch():
-            print(f"kernels.bench: nothing to measure, {mode.decide().reason}")
+            print(f"pagesim.kernels.bench: nothing to measure, {mode.decide().reason}")
             return 1
-        from kernels.bench import llm
+        from pagesim.kernels.bench import llm
 
         return llm.main([each for each in given if each != "--llm"])
-    parser = argparse.ArgumentParser(prog="python -m kernels.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m pagesim.kernels.bench", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
     parser.add_argument("--case", action="append", help="measure cases with this name only")
@@ -81,10 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(given)
     backend = mode.decide()
     if backend.mode != "compiled" and not options.dry_run:
-        print(f"kernels.bench: nothing to measure, {backend.reason}; --dry-run tries the code")
+        print(
+            f"pagesim.kernels.bench: nothing to measure, {backend.reason}; --dry-run tries the code"
+        )
         return 0 if options.if_gpu else 1
     if backend.device is None:
-        print(f"kernels.bench: nothing can run, {backend.reason}", file=sys.stderr)
+        print(f"pagesim.kernels.bench: nothing can run, {backend.reason}", file=sys.stderr)
         return 1
     # A dry run uses its eager version.
     warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels import compare
-from kernels.runtime import mode
+from pagesim.kernels import compare
+from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 

@@ -1,8 +1,8 @@
 """How much faster do pages make a language model, and compared with what?
 
-    python -m kernels.bench --llm                       on a CPU about a minute
-    python -m kernels.bench --llm --size 0.08M,3M,19M   the three models measured before
-    python -m kernels.bench --llm --check               exit code 1 below the bounds of `BOUNDS`
+    python -m pagesim.kernels.bench --llm                     on a CPU about a minute
+    python -m pagesim.kernels.bench --llm --size 0.08M,3M,19M the three models measured before
+    python -m pagesim.kernels.bench --llm --check             exit code 1 below `BOUNDS`
 
 Two ratios are often mixed up:
 
@@ -28,12 +28,12 @@ from typing import Any
 
 import torch
 
-from kernels.bench import llm_report
-from kernels.bench.llm_graph import Graphed
-from kernels.bench.llm_meter import Clock, Meter
-from kernels.bench.llm_rows import Copied, Row, gathering, naive, no_cache, pages, static
-from kernels.bench.llm_serving import Limits
-from kernels.bench.llm_work import (
+from pagesim.kernels.bench import llm_report
+from pagesim.kernels.bench.llm_graph import Graphed
+from pagesim.kernels.bench.llm_meter import Clock, Meter
+from pagesim.kernels.bench.llm_rows import Copied, Row, gathering, naive, no_cache, pages, static
+from pagesim.kernels.bench.llm_serving import Limits
+from pagesim.kernels.bench.llm_work import (
     SIZES,
     Work,
     one_prompt,
@@ -42,9 +42,9 @@ from kernels.bench.llm_work import (
     requests,
     shortened,
 )
-from kernels.runtime import mode
-from kernels.tiny_llm.model import Model
-from kernels.tiny_llm.paged_attend import Fused, Torch, Triton
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.paged_attend import Fused, Torch, Triton
 
 NO_CACHE, STATIC = "no cache (4 requests)", "static batches of 16, padded"
 NAIVE, COPY = "naive: one by one, contiguous", "pages, copied block by block"
@@ -57,7 +57,9 @@ class WrongAnswerError(Exception):
 
 def main(arguments: Sequence[str]) -> int:
     """Measure and print; 0 = done, 1 = a row answers wrongly, or is too slow for --check."""
-    parser = argparse.ArgumentParser(prog="python -m kernels.bench --llm", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m pagesim.kernels.bench --llm", description=__doc__
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     gpu = mode.decide().mode == "compiled"
     sizes = "110M" if gpu else "3M"
@@ -87,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
                 sizes = options.rounds, options.dry_run, options.requests
                 reports.append(measure(name, model, *sizes))
         except WrongAnswerError as error:
-            print(f"kernels.bench: {error}")
+            print(f"pagesim.kernels.bench: {error}")
             return 1
         print(*llm_report.lines(reports[-1]), sep="\n")
     if options.out:

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernels.bench.llm_rows import Timed
-from kernels.tiny_llm.engine import Engine
-from kernels.tiny_llm.paged_attend import Torch, Triton
+from pagesim.kernels.bench.llm_rows import Timed
+from pagesim.kernels.tiny_llm.engine import Engine
+from pagesim.kernels.tiny_llm.paged_attend import Torch, Triton
 
 
 class Graphed(Timed):

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from kernels.bench.llm_meter import Meter
-from kernels.tiny_llm.model import Model
+from pagesim.kernels.bench.llm_meter import Meter
+from pagesim.kernels.tiny_llm.model import Model
 
 BOUNDS = {"total": 1.5, "decode": 2.5}
 """What --check asks of paged ÷ naive."""
@@ -81,7 +81,7 @@ def _driver() -> str:
 
 
 def _copy_speed() -> float:
-    from kernels.bench.__main__ import ceilings
+    from pagesim.kernels.bench.__main__ import ceilings
 
     return 1e3 * ceilings(dry_run=False)[0]
 

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from kernels.bench.llm_meter import Meter
-from kernels.bench.llm_serving import Limits, served
-from kernels.bench.llm_work import Work
-from kernels.tiny_llm.contiguous import Contiguous
-from kernels.tiny_llm.engine import Engine
-from kernels.tiny_llm.model import Model, causal
-from kernels.tiny_llm.paged_attend import Torch
-from kernels.tiny_llm.sampling import SamplingParams
+from pagesim.kernels.bench.llm_meter import Meter
+from pagesim.kernels.bench.llm_serving import Limits, served
+from pagesim.kernels.bench.llm_work import Work
+from pagesim.kernels.tiny_llm.contiguous import Contiguous
+from pagesim.kernels.tiny_llm.engine import Engine
+from pagesim.kernels.tiny_llm.model import Model, causal
+from pagesim.kernels.tiny_llm.paged_attend import Torch
+from pagesim.kernels.tiny_llm.sampling import SamplingParams
 
 Row = Callable[[Model, Sequence[Work], Meter], Any]
 

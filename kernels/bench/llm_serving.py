@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.model import Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from kernels.tiny_llm.config import Config, shapes
-from kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.config import Config, shapes
+from pagesim.kernels.tiny_llm.model import Model
 
 
 @dataclass(frozen=True, slots=True)

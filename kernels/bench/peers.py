@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels.attention.plan import plan_decode
-from kernels.attention.v1 import paged_attention_v1
-from kernels.attention.v2 import paged_attention_v2
-from kernels.bench.cases import Inputs
-from kernels.runtime import mode
+from pagesim.kernels.attention.plan import plan_decode
+from pagesim.kernels.attention.v1 import paged_attention_v1
+from pagesim.kernels.attention.v2 import paged_attention_v2
+from pagesim.kernels.bench.cases import Inputs
+from pagesim.kernels.runtime import mode
 
 _FLEX_PAGE = 128  # FlexAttention's own block: smaller pages are slow
 

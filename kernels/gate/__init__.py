@@ -1,1 +1,1 @@
-"""`python -m kernels.gate`: every kernel compiles, and well, for all supported GPUs."""
+"""`python -m pagesim.kernels.gate`: every kernel compiles, and well, for all supported GPUs."""

@@ -1,7 +1,7 @@
 """The gate: every kernel compiles, and well, for all supported GPUs; no GPU needed.
 
-    python -m kernels.gate                      all kernels, all targets (make gate)
-    python -m kernels.gate --target sm_90 --kernel paged_attention_v1 --json
+    python -m pagesim.kernels.gate                      all kernels, all targets (make gate)
+    python -m pagesim.kernels.gate --target sm_90 --kernel paged_attention_v1 --json
 
 Each line of CASES is a call of a launcher; it is compiled once a target, in the configuration that
 the launcher chooses for that chip. Then the machine code must satisfy the rules in `problems`:
@@ -25,12 +25,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kernels.gate.rules import REFUSAL, TARGETS, problems
-from kernels.runtime import mode
+from pagesim.kernels.gate.rules import REFUSAL, TARGETS, problems
+from pagesim.kernels.runtime import mode
 
 if mode.has_torch():
-    from kernels.gate import compile_only, machine_code
-    from kernels.gate.cases import CASES, Case
+    from pagesim.kernels.gate import compile_only, machine_code
+    from pagesim.kernels.gate.cases import CASES, Case
 
 
 def check(case: Case, name: str) -> list[dict[str, Any]]:
@@ -63,10 +63,13 @@ def check(case: Case, name: str) -> list[dict[str, Any]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the gate; 0 = all rules hold, 1 = one does not, 2 = it cannot run here."""
     if not mode.has_torch():
-        print(f"kernels.gate: nothing to compile with: {mode.decide().reason}", file=sys.stderr)
+        print(
+            f"pagesim.kernels.gate: nothing to compile with: {mode.decide().reason}",
+            file=sys.stderr,
+        )
         return 2
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argparse.ArgumentParser(prog="python -m kernels.gate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m pagesim.kernels.gate", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     names = sorted({case.kernel for case in CASES})
     parser.add_argument("--target", action="append", choices=TARGETS, help="this chip only")
@@ -91,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             rows = _in_processes_that_compile(given, targets)
         except RuntimeError as error:
-            print(f"kernels.gate: {error}", file=sys.stderr)
+            print(f"pagesim.kernels.gate: {error}", file=sys.stderr)
             return 2
     bad = sum(bool(row["problems"]) for row in rows)
     if options.json:
@@ -100,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"triton": version("triton"), "ok": bad == 0, "rows": rows}, indent=1))
     else:
         print(*table(rows), sep="\n")
-        print(f"kernels.gate: {len(rows)} kernels, {bad} with problems")
+        print(f"pagesim.kernels.gate: {len(rows)} kernels, {bad} with problems")
     return int(bad > 0 or not rows)
 
 
@@ -111,7 +114,7 @@ def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list
     """
     environment = {**os.environ, mode.COMPILE_ONLY: "1"}
     environment.pop("TRITON_INTERPRET", None)
-    command = [sys.executable, "-m", "kernels.gate", *arguments, "--json", "--only"]
+    command = [sys.executable, "-m", "pagesim.kernels.gate", *arguments, "--json", "--only"]
     pipe = subprocess.PIPE
     children = [
         subprocess.Popen([*command, name], env=environment, stdout=pipe, stderr=pipe, text=True)

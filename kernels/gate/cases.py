@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-import kernels
-from kernels.bench import cases as bench_cases
+from pagesim import kernels
+from pagesim.kernels.bench import cases as bench_cases
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ launch into a compilation. So what is compiled is what would run: its constants,
 stages, and what the launcher's tensors say about alignment.
 
 This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels` is imported:
-it cannot launch kernels (`python -m kernels.gate` starts one).
+it cannot launch kernels (`python -m pagesim.kernels.gate` starts one).
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from kernels.attention import configs
-from kernels.runtime import mode
+from pagesim.kernels.attention import configs
+from pagesim.kernels.runtime import mode
 
 
 class _Driver:
@@ -61,7 +61,7 @@ def compiled(
     if mode.decide().mode != "compiled" or mode.decide().device == "cuda":
         raise RuntimeError(
             f"this process does not only compile ({mode.decide().reason}): start Python with "
-            f"{mode.COMPILE_ONLY}=1, or use python -m kernels.gate"
+            f"{mode.COMPILE_ONLY}=1, or use python -m pagesim.kernels.gate"
         )
     _DRIVER.use(name, target)
     import_module("triton").runtime.driver.set_active(_DRIVER)

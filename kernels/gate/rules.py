@@ -8,7 +8,7 @@ there and converts it by ordinary arithmetic, without fp8 instructions.
 import re
 from dataclasses import dataclass
 
-from kernels.gate.machine_code import Facts
+from pagesim.kernels.gate.machine_code import Facts
 
 
 @dataclass(frozen=True, slots=True)

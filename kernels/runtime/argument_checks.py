@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels.runtime import mode
+from pagesim.kernels.runtime import mode
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 FP8 = torch.float8_e4m3fn

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels.runtime import mode
-from kernels.runtime.argument_checks import (
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.argument_checks import (
     FLOATS,
     FP8,
     check_devices,
@@ -29,8 +29,8 @@ from kernels.runtime.argument_checks import (
     finite,
     short,
 )
-from kernels.runtime.inputs import Numbers, Options, PagedInputs, Plan, require
-from kernels.runtime.table_checks import (
+from pagesim.kernels.runtime.inputs import Numbers, Options, PagedInputs, Plan, require
+from pagesim.kernels.runtime.table_checks import (
     check_groups,
     check_sequences,
     check_slots,

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels import reference
-from kernels.runtime import mode
-from kernels.runtime.argument_checks import FP8
-from kernels.runtime.inputs import PagedInputs
+from pagesim.kernels import reference
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.runtime.argument_checks import FP8
+from pagesim.kernels.runtime.inputs import PagedInputs
 
 
 def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:

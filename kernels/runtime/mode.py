@@ -21,7 +21,7 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
 
-from kernels.runtime import interpreter
+from pagesim.kernels.runtime import interpreter
 
 Mode = Literal["compiled", "interpreted", "reference"]
 
@@ -83,7 +83,7 @@ def device() -> str:
 
     Raises ImportError without torch, RuntimeError when this process only compiles.
     """
-    require_torch("kernels.backend.device")
+    require_torch("pagesim.kernels.backend.device")
     where = decide().device
     if where is None:
         raise RuntimeError(f"no kernel can run here: {decide().reason}")

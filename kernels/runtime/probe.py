@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import torch
 
-from kernels import reference
-from kernels.runtime import mode
+from pagesim.kernels import reference
+from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 

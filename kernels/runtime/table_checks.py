@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.runtime.inputs import NO_WINDOW, Numbers
+from pagesim.kernels.runtime.inputs import NO_WINDOW, Numbers
 
 
 def check_groups(num_heads: int, num_kv_heads: int) -> None:

@@ -3,7 +3,7 @@
 Every warp, lane, shuffle, word of shared memory and barrier of the attention kernel has its
 counterpart here, so you can ask any thread what it holds, and any load which bytes it reads:
 
-    from kernels import simt
+    from pagesim.kernels import simt
     print(simt.explain(simt.Config(head_size=128, block_size=16)))
     trace = simt.Trace()
     k, v = (cache.numpy() for cache in kernels.to_cuda_layout(k_cache, v_cache))
@@ -14,12 +14,17 @@ counterpart here, so you can ask any thread what it holds, and any load which by
 The stages in the order of the kernel: `scores`, `softmax`, `values`, and for v2 `reduce`.
 """
 
-from kernels.simt.config import Config
-from kernels.simt.explain import explain
-from kernels.simt.launch import Trace, choose_version, paged_attention_v1, paged_attention_v2
-from kernels.simt.machine import RaceError
-from kernels.simt.thread_map import thread_map
-from kernels.simt.warp_load import WarpLoad
+from pagesim.kernels.simt.config import Config
+from pagesim.kernels.simt.explain import explain
+from pagesim.kernels.simt.launch import (
+    Trace,
+    choose_version,
+    paged_attention_v1,
+    paged_attention_v2,
+)
+from pagesim.kernels.simt.machine import RaceError
+from pagesim.kernels.simt.thread_map import thread_map
+from pagesim.kernels.simt.warp_load import WarpLoad
 
 __all__ = [
     "Config",

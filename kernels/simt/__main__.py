@@ -1,7 +1,7 @@
 """Explain a configuration, or write its thread map for the figures.
 
-python -m kernels.simt --head-size 128 --block-size 16
-python -m kernels.simt --json figures/data/thread_map.json
+python -m pagesim.kernels.simt --head-size 128 --block-size 16
+python -m pagesim.kernels.simt --json figures/data/thread_map.json
 """
 
 import argparse
@@ -10,13 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernels.simt import Config, explain, thread_map
+from pagesim.kernels.simt import Config, explain, thread_map
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the constants, or write the map to a file; 2 for sizes that the kernel cannot serve."""
     parser = argparse.ArgumentParser(
-        prog="python -m kernels.simt",
+        prog="python -m pagesim.kernels.simt",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

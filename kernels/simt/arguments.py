@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kernels.runtime.inputs import PagedInputs
-from kernels.runtime.table_checks import check_groups, check_sequences, check_tables
-from kernels.simt.config import Config
-from kernels.simt.memory import Launch, Rounding
+from pagesim.kernels.runtime.inputs import PagedInputs
+from pagesim.kernels.runtime.table_checks import check_groups, check_sequences, check_tables
+from pagesim.kernels.simt.config import Config
+from pagesim.kernels.simt.memory import Launch, Rounding
 
 _SHAPES = {
     "q": "[num_seqs, num_heads, head_size]",

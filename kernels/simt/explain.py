@@ -1,6 +1,6 @@
 """The constants of one configuration, each with the formula that a reader would work out."""
 
-from kernels.simt.config import Config
+from pagesim.kernels.simt.config import Config
 
 
 def explain(config: Config) -> str:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.simt.config import WARP_SIZE, Config
+from pagesim.kernels.simt.config import WARP_SIZE, Config
 
 Ints: TypeAlias = NDArray[np.int64]
 

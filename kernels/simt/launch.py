@@ -13,15 +13,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernels.runtime.inputs import Options, PagedInputs
-from kernels.simt.arguments import make_launch
-from kernels.simt.memory import Launch, Rounding
-from kernels.simt.reduce import combine_partitions
-from kernels.simt.scores import load_q, score_keys
-from kernels.simt.softmax import reduce_max, softmax
-from kernels.simt.thread_block import ThreadBlock
-from kernels.simt.values import reduce_lanes, reduce_warps, weigh_values
-from kernels.simt.warp_load import Tensor, WarpLoad
+from pagesim.kernels.runtime.inputs import Options, PagedInputs
+from pagesim.kernels.simt.arguments import make_launch
+from pagesim.kernels.simt.memory import Launch, Rounding
+from pagesim.kernels.simt.reduce import combine_partitions
+from pagesim.kernels.simt.scores import load_q, score_keys
+from pagesim.kernels.simt.softmax import reduce_max, softmax
+from pagesim.kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt.values import reduce_lanes, reduce_warps, weigh_values
+from pagesim.kernels.simt.warp_load import Tensor, WarpLoad
 
 PARTITION_SIZE = 512
 # The order matters: each stage reads what the one before it wrote.

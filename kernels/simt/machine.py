@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.simt.config import WARP_SIZE
-from kernels.simt.indices import Ints
+from pagesim.kernels.simt.config import WARP_SIZE
+from pagesim.kernels.simt.indices import Ints
 
 Floats: TypeAlias = NDArray[np.float32]
 Flags: TypeAlias = NDArray[np.bool_]

@@ -6,11 +6,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.reference import from_fp8
-from kernels.simt.config import Config
-from kernels.simt.indices import Ints
-from kernels.simt.machine import Floats
-from kernels.simt.warp_load import Tensor
+from pagesim.kernels.reference import from_fp8
+from pagesim.kernels.simt.config import Config
+from pagesim.kernels.simt.indices import Ints
+from pagesim.kernels.simt.machine import Floats
+from pagesim.kernels.simt.warp_load import Tensor
 
 Rounding = Literal["exact", "as_kernel"]
 # The number that each byte of an fp8 cache stands for, float32 [256].

@@ -9,9 +9,9 @@ shuffles of `softmax`, and gives thread t the dimensions t, t + num_threads, …
 
 import numpy as np
 
-from kernels.simt.machine import Floats
-from kernels.simt.softmax import EPSILON
-from kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt.machine import Floats
+from pagesim.kernels.simt.softmax import EPSILON
+from pagesim.kernels.simt.thread_block import ThreadBlock
 
 
 def combine_partitions(parts: list[ThreadBlock], head_size: int) -> Floats:

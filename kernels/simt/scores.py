@@ -10,9 +10,9 @@ Each lane multiplies its own vecs; then shuffles add up the lanes of the group.
 
 import numpy as np
 
-from kernels.simt import indices
-from kernels.simt.machine import LOWEST, halving, xor_reduce
-from kernels.simt.thread_block import KeyStep, ThreadBlock
+from pagesim.kernels.simt import indices
+from pagesim.kernels.simt.machine import LOWEST, halving, xor_reduce
+from pagesim.kernels.simt.thread_block import KeyStep, ThreadBlock
 
 
 def load_q(block: ThreadBlock) -> None:

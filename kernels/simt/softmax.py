@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.simt.config import WARP_SIZE
-from kernels.simt.machine import LOWEST, Floats, halving, xor_reduce
-from kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt.config import WARP_SIZE
+from pagesim.kernels.simt.machine import LOWEST, Floats, halving, xor_reduce
+from pagesim.kernels.simt.thread_block import ThreadBlock
 
 # vLLM adds it to the sum before dividing; the sum is at least 1 wherever there is a token.
 EPSILON = np.float32(1e-6)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernels.simt.config import Config
-from kernels.simt.indices import Ints, Threads, threads
-from kernels.simt.machine import Flags, Floats, SharedMemory
-from kernels.simt.memory import Launch
-from kernels.simt.warp_load import Tensor, WarpLoad
+from pagesim.kernels.simt.config import Config
+from pagesim.kernels.simt.indices import Ints, Threads, threads
+from pagesim.kernels.simt.machine import Flags, Floats, SharedMemory
+from pagesim.kernels.simt.memory import Launch
+from pagesim.kernels.simt.warp_load import Tensor, WarpLoad
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from kernels.simt import indices
-from kernels.simt.config import Config
-from kernels.simt.indices import Ints
-from kernels.simt.warp_load import LINE_BYTES, SECTOR_BYTES, WarpLoad
+from pagesim.kernels.simt import indices
+from pagesim.kernels.simt.config import Config
+from pagesim.kernels.simt.indices import Ints
+from pagesim.kernels.simt.warp_load import LINE_BYTES, SECTOR_BYTES, WarpLoad
 
 _CONSTANTS = (
     "head_size", "block_size", "num_threads", "element_bytes", "cache_bytes", "num_warps",

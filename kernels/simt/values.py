@@ -15,10 +15,10 @@ lane, and those in the blocks of the other warps.
 
 import numpy as np
 
-from kernels.simt import indices
-from kernels.simt.machine import Floats, halving, xor_reduce
-from kernels.simt.memory import Launch
-from kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt import indices
+from pagesim.kernels.simt.machine import Floats, halving, xor_reduce
+from pagesim.kernels.simt.memory import Launch
+from pagesim.kernels.simt.thread_block import ThreadBlock
 
 
 def weigh_values(block: ThreadBlock) -> None:

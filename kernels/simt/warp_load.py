@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from kernels.simt.indices import Ints
+from pagesim.kernels.simt.indices import Ints
 
 SECTOR_BYTES = 32
 LINE_BYTES = 128

@@ -1,6 +1,6 @@
 """A language model whose keys and values can lie in pages: Llama, Qwen2, Qwen3, and two tiny ones.
 
-from kernels.tiny_llm import Engine, SamplingParams, by_hand, load, maps, walk
+from pagesim.kernels.tiny_llm import Engine, SamplingParams, by_hand, load, maps, walk
 model = by_hand()                        # set by a function, exact
 model = walk()                           # trained (train.py), 78,272 parameters
 engine = Engine(model, server, cache)    # over pages, continuously batched
@@ -8,21 +8,21 @@ engine = Engine(model, server, cache)    # over pages, continuously batched
 
 from pathlib import Path
 
-from kernels.runtime import mode
+from pagesim.kernels.runtime import mode
 
 if not mode.has_torch():
-    mode.require_torch("kernels.tiny_llm")
+    mode.require_torch("pagesim.kernels.tiny_llm")
 
 import torch
 
-from kernels.tiny_llm.answers import Answer
-from kernels.tiny_llm.by_hand import by_hand
-from kernels.tiny_llm.checkpoint import CheckpointError, load, save
-from kernels.tiny_llm.config import Config
-from kernels.tiny_llm.contiguous import Contiguous, generate
-from kernels.tiny_llm.engine import Engine
-from kernels.tiny_llm.model import Model, causal
-from kernels.tiny_llm.sampling import SamplingParams
+from pagesim.kernels.tiny_llm.answers import Answer
+from pagesim.kernels.tiny_llm.by_hand import by_hand
+from pagesim.kernels.tiny_llm.checkpoint import CheckpointError, load, save
+from pagesim.kernels.tiny_llm.config import Config
+from pagesim.kernels.tiny_llm.contiguous import Contiguous, generate
+from pagesim.kernels.tiny_llm.engine import Engine
+from pagesim.kernels.tiny_llm.model import Model, causal
+from pagesim.kernels.tiny_llm.sampling import SamplingParams
 
 __all__ = [
     "Answer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kernels.tiny_llm.sampling import SamplingParams
+from pagesim.kernels.tiny_llm.sampling import SamplingParams
 
 
 class Prompt(NamedTuple):

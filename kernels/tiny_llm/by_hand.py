@@ -41,9 +41,9 @@ from __future__ import annotations
 
 import torch
 
-from kernels.tiny_llm.config import Config, shapes
-from kernels.tiny_llm.maps import ARROW, NUM_TOKENS, STOP
-from kernels.tiny_llm.model import Model, frequencies
+from pagesim.kernels.tiny_llm.config import Config, shapes
+from pagesim.kernels.tiny_llm.maps import ARROW, NUM_TOKENS, STOP
+from pagesim.kernels.tiny_llm.model import Model, frequencies
 
 HEAD_DIM, BITS = 64, 7
 PAIRS = HEAD_DIM // 2

@@ -18,10 +18,16 @@ from typing import Any
 
 import torch
 
-from kernels.tiny_llm import safetensors
-from kernels.tiny_llm.config import LLAMA3, Config, check_shapes
-from kernels.tiny_llm.model import Model
-from kernels.tiny_llm.safetensors import CheckpointError, Entry, open_file, parse_json, quoted
+from pagesim.kernels.tiny_llm import safetensors
+from pagesim.kernels.tiny_llm.config import LLAMA3, Config, check_shapes
+from pagesim.kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.safetensors import (
+    CheckpointError,
+    Entry,
+    open_file,
+    parse_json,
+    quoted,
+)
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**24, 2**31, 4096

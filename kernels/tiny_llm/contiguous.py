@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from kernels.tiny_llm.answers import checked_prompt
-from kernels.tiny_llm.model import Model
-from kernels.tiny_llm.sampling import SamplingParams, draw, extend
+from pagesim.kernels.tiny_llm.answers import checked_prompt
+from pagesim.kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw, extend
 
 Watch = Callable[[int, Tensor], None]
 """Called with the number of the sample and the logits [vocab] of its next token."""

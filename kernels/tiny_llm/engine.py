@@ -25,10 +25,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.tiny_llm.answers import Answer, Prompt, Sequence, Token, checked_prompt
-from kernels.tiny_llm.model import Model
-from kernels.tiny_llm.paged_attend import BACKENDS, Backend
-from kernels.tiny_llm.sampling import SamplingParams, draw, extend
+from pagesim.kernels.tiny_llm.answers import Answer, Prompt, Sequence, Token, checked_prompt
+from pagesim.kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.paged_attend import BACKENDS, Backend
+from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw, extend
 
 
 class Engine:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from kernels.tiny_llm import maps
-from kernels.tiny_llm.model import Model, causal
+from pagesim.kernels.tiny_llm import maps
+from pagesim.kernels.tiny_llm.model import Model, causal
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, rms_norm, scaled_dot_product_attention, silu
 
-from kernels.tiny_llm.config import LLAMA3, Config, check_shapes
+from pagesim.kernels.tiny_llm.config import LLAMA3, Config, check_shapes
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.tiny_llm.paged_attend import Torch
+from pagesim.kernels.tiny_llm.paged_attend import Torch
 
 
 class Watching(Torch):

@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-import kernels
-from kernels import reference
-from kernels.tiny_llm.model import Attend
+from pagesim import kernels
+from pagesim.kernels import reference
+from pagesim.kernels.tiny_llm.model import Attend
 
 Backend = Callable[[Any, Any], Attend]
 """Makes a step's `attend` of a pool and its attention metadata."""

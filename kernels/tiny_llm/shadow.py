@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from kernels.tiny_llm.engine import Engine
+from pagesim.kernels.tiny_llm.engine import Engine
 
 
 class Misread(NamedTuple):

@@ -1,6 +1,6 @@
 """Trains the model in `walk/`: minutes on one thread of a CPU.
 
-    python -m kernels.tiny_llm.train --out FOLDER            (--small: half a minute, 26 places)
+    python -m pagesim.kernels.tiny_llm.train --out FOLDER    (--small: half a minute, 26 places)
 
 The task is only learnt from small to large. Maps of 62 facts teach nothing: there are 62 places to
 look at, and no reason yet to prefer one. With four or five facts a model soon finds that looking
@@ -26,11 +26,11 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from tqdm import tqdm
 
-from kernels.tiny_llm import maps
-from kernels.tiny_llm.checkpoint import save
-from kernels.tiny_llm.config import Config, shapes
-from kernels.tiny_llm.exam import examine, fresh_walks
-from kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm import maps
+from pagesim.kernels.tiny_llm.checkpoint import save
+from pagesim.kernels.tiny_llm.config import Config, shapes
+from pagesim.kernels.tiny_llm.exam import examine, fresh_walks
+from pagesim.kernels.tiny_llm.model import Model
 
 FEWEST, LEARNING_RATE, WARM_UP = 4, 3e-3, 50
 WIDEN_AT, FINISH_AT = 0.93, 0.98
@@ -182,7 +182,7 @@ def _loss(model: Model, ids: torch.Tensor, chances: torch.Tensor) -> tuple[torch
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, save in float16, and examine what was saved on fresh maps."""
     parser = argparse.ArgumentParser(
-        prog="python -m kernels.tiny_llm.train", description=main.__doc__
+        prog="python -m pagesim.kernels.tiny_llm.train", description=main.__doc__
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the model")
     parser.add_argument("--seed", type=int, default=0)

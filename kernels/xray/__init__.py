@@ -24,11 +24,11 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from kernels.xray import interpreter
-from kernels.xray.ownership import read_ownership
-from kernels.xray.reads import reads as reads
-from kernels.xray.recorder import Recorder
-from kernels.xray.trace import AccessTrace
+from pagesim.kernels.xray import interpreter
+from pagesim.kernels.xray.ownership import read_ownership
+from pagesim.kernels.xray.reads import reads as reads
+from pagesim.kernels.xray.recorder import Recorder
+from pagesim.kernels.xray.trace import AccessTrace
 
 
 def xray(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> AccessTrace:
@@ -38,7 +38,7 @@ def xray(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> AccessTrace:
     caches. Raises what the launcher raises, and RuntimeError, naming the way out, where kernels are
     not interpreted, or where the x-ray does not understand triton's interpreter.
     """
-    interpreter.require_interpreter("kernels.xray")
+    interpreter.require_interpreter("pagesim.kernels.xray")
     bound = inspect.signature(kernel).bind(*args, **kwargs)
     bound.apply_defaults()
     recorder = Recorder(bound.arguments)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.xray.interpreter import Addresses, Kind
-from kernels.xray.ownership import Slot
+from pagesim.kernels.xray.interpreter import Addresses, Kind
+from pagesim.kernels.xray.ownership import Slot
 
 SECTOR, LINE = 32, 128
 OUTSIDE = "outside"

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels.runtime import mode
+from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.xray.trace import AccessTrace
+from pagesim.kernels.xray.trace import AccessTrace
 
 
 class Read(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels.xray.accesses import Access, Program, Region
-from kernels.xray.interpreter import Addresses, Kind, Lanes
+from pagesim.kernels.xray.accesses import Access, Program, Region
+from pagesim.kernels.xray.interpreter import Addresses, Kind, Lanes
 
 
 class Recorder:

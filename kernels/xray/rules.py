@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.xray.accesses import Numbers, Program, Region
-from kernels.xray.ownership import Ownership
+from pagesim.kernels.xray.accesses import Numbers, Program, Region
+from pagesim.kernels.xray.ownership import Ownership
 
 Programs = Sequence[Program]
 Regions = Mapping[str, Region]

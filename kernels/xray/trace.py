@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kernels.xray import rules
-from kernels.xray.accesses import Access, Program, Region
-from kernels.xray.ownership import Ownership
+from pagesim.kernels.xray import rules
+from pagesim.kernels.xray.accesses import Access, Program, Region
+from pagesim.kernels.xray.ownership import Ownership
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 Status = Literal["ok", "note", "missing"]
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The folder that holds pagesim, and kernels beside it: a checkout or site-packages."""
+"""The folder that holds pagesim: a checkout or site-packages."""
 
 MINIMUM = {
     "numpy": (2, 0),
@@ -81,12 +81,9 @@ def examine(probe: Probe | None = None) -> Report:
         look_at_package("torch", extra="kernels"),
         look_at_triton(),
         look_at_package("jupyterlab", extra="lab"),
-        look_for_shadow(),
     ]
     answer = None
-    if any(finding.name == "kernels" and finding.status == "missing" for finding in findings):
-        pass  # the child would try another package of that name
-    elif any(finding.name == "torch" and finding.status == "missing" for finding in findings):
+    if any(finding.name == "torch" and finding.status == "missing" for finding in findings):
         findings.append(Finding("probe", "note", "not run: kernels need torch"))
     else:
         finding, answer = try_kernels(probe or start_probe)
@@ -136,29 +133,10 @@ def look_at_triton() -> Finding:
     return Finding("triton", "note", f"not offered for {platform.system()}; {instead}")
 
 
-def look_for_shadow() -> Finding:
-    """Would `import kernels` find this project's? The index has a distribution of that name."""
-    others = sorted(set(metadata.packages_distributions().get("kernels", ())) - {"pagesim"})
-    spec = find_spec("kernels")
-    places = list(spec.submodule_search_locations or [spec.origin or "?"]) if spec else []
-    if not places:
-        return Finding("kernels", "missing", "the package is not here", install_command("kernels"))
-    if Path(places[0]).resolve() != (ROOT / "kernels").resolve():
-        mend = f"pip uninstall {' '.join(others)}" if others else "move it, or correct PYTHONPATH"
-        return Finding("kernels", "missing", f"hidden by another package: {places[0]}", mend)
-    if others and not _in_checkout():
-        # Both were unpacked into one folder, and the later one has overwritten files.
-        mend = f"pip uninstall {' '.join(others)}; pip install --force-reinstall --no-deps pagesim"
-        return Finding("kernels", "missing", f"mixed with the files of {', '.join(others)}", mend)
-    if others:
-        return Finding("kernels", "note", f"found first, although {', '.join(others)} has one")
-    return Finding("kernels", "ok", "found")
-
-
 def start_probe() -> subprocess.CompletedProcess[str]:
     """Run the ten-line kernel in a child process. Raises TimeoutExpired, OSError."""
     return subprocess.run(
-        [sys.executable, "-m", "kernels.backend", "--json"],
+        [sys.executable, "-m", "pagesim.kernels.backend", "--json"],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -103,17 +103,17 @@ def generate(
     Exit code 0 when all prompts were answered, 1 when some were not, or wrongly (the output says
     why), 2 when MODEL, a prompt or an option cannot be used.
     """
-    from kernels.runtime.mode import require_torch
     from pagesim.generation import engine_on_pages, load_model, vocabulary
     from pagesim.generation.setup import folder_of
     from pagesim.generation.stream import Stream
+    from pagesim.kernels.runtime.mode import require_torch
 
     asked = list(_prompts(prompts, prompt_file))
     if not asked:
         raise BadInput("there is no prompt: give --prompt or --prompt-file")
     with _refusing():
         require_torch("pagesim generate")
-        from kernels.tiny_llm.shadow import ShadowedEngine
+        from pagesim.kernels.tiny_llm.shadow import ShadowedEngine
 
         network, longest = load_model(model, options["dtype"], options["device"])
         words = vocabulary(model, folder_of(model))
@@ -206,7 +206,7 @@ def _ids(text: str, words: Any) -> list[int]:
 
 
 def _sampling(options: dict[str, Any]) -> Any:
-    from kernels.tiny_llm import SamplingParams
+    from pagesim.kernels.tiny_llm import SamplingParams
 
     names = ("max_tokens", "temperature", "top_k", "top_p", "seed", "n", "beams")
     given = {name: options[name] for name in names}

@@ -59,7 +59,7 @@ def waste(
     value: dict[str, Any] = {"policies": policies, "source": source}
     lines = [*table(policies), *notes]
     if out is not None:
-        import figures
+        from pagesim import figures
 
         with blaming(out):
             drawn = figures.memory_waste(policies, published=published, title=title, notes=notes)

@@ -37,7 +37,7 @@ def decode_batch(
     """
     import torch
 
-    import kernels
+    from pagesim import kernels
     from pagesim.cache import pad_block_tables, slots_of
 
     device = kernels.backend.device()
@@ -70,7 +70,7 @@ def launched(launcher: Callable[..., Any], **arguments: Any) -> Any:
     Under the x-ray an access outside of the arguments is written down and not carried out, so that
     a wrong address does not end the process.
     """
-    import kernels
+    from pagesim import kernels
 
     with quiet():
         if kernels.backend.decide().mode == "interpreted":

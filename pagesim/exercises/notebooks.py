@@ -36,7 +36,9 @@ something to step through, the run of that case.
   your machine.
 
 ★ takes 5 to 10 minutes, ★★ 15 to 25, ★★★ 40 or more."""
-KERNELS = "import kernels  # first: it decides how Triton runs, with a GPU or without\n"
+KERNELS = (
+    "from pagesim import kernels  # first: it decides how Triton runs, with a GPU or without\n"
+)
 IMPORTS = """\
 import math
 from typing import Any

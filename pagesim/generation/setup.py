@@ -28,12 +28,12 @@ def load_model(
     the one where the kernels run. ImportError without torch, UsageError (a ValueError) if there is
     no such folder or device, or for what is wrong in it.
     """
-    from kernels.runtime import mode
+    from pagesim.kernels.runtime import mode
 
     mode.require_torch("a language model")
     import torch
 
-    from kernels import tiny_llm
+    from pagesim.kernels import tiny_llm
 
     try:
         where = torch.zeros(0, device=device or mode.device()).device
@@ -60,9 +60,9 @@ def folder_of(name: str) -> Path:
     """The folder of a model, that of the package's own included."""
     if name != "walk":
         return Path(name)
-    import kernels
+    from pagesim import kernels
 
-    return Path(kernels.__file__).parent / "tiny_llm" / "walk"
+    return Path(kernels.__path__[0]) / "tiny_llm" / "walk"
 
 
 def engine_on_pages(
@@ -82,8 +82,8 @@ def engine_on_pages(
     subclass of Engine. The pool has the model's device and dtype; the one for swapping is on the
     CPU and has the policy's ``num_cpu_blocks``.
     """
-    import kernels
-    from kernels.tiny_llm import Engine, Model
+    from pagesim import kernels
+    from pagesim.kernels.tiny_llm import Engine, Model
 
     policy, limits = policy or Paged(), limits or Limits()
     for name, value, kinds in (

@@ -61,7 +61,7 @@ class Letters:
 
     def encode(self, text: str) -> list[int]:
         """See `Vocabulary`."""
-        from kernels.tiny_llm import maps
+        from pagesim.kernels.tiny_llm import maps
 
         try:
             return maps.encode(text)
@@ -70,7 +70,7 @@ class Letters:
 
     def decode(self, tokens: Sequence[int]) -> str:
         """See `Vocabulary`."""
-        from kernels.tiny_llm import maps
+        from pagesim.kernels.tiny_llm import maps
 
         return maps.decode(tokens)
 
@@ -174,7 +174,7 @@ def vocabulary(name: str, folder: Path) -> Vocabulary:
 
 def _is_ours(folder: Path) -> bool:
     """Whether a folder is the package's `walk`, or one that its training wrote."""
-    from kernels.tiny_llm import maps
+    from pagesim.kernels.tiny_llm import maps
 
     config = json.loads((folder / "config.json").read_bytes())
     is_maps = config.get("vocab_size") == maps.NUM_TOKENS

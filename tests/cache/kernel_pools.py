@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels import backend, copy_blocks, swap_blocks
 from pagesim.cache import CacheEngine, KVPool
+from pagesim.kernels import backend, copy_blocks, swap_blocks
 from tests.cache.contents import Bytes, noise
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import webbrowser
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -37,7 +35,6 @@ def answering(answer: object, before: str = "") -> doctor.Probe:
 def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which everything is installed, whatever this one has."""
     monkeypatch.setattr(doctor, "installed_version", lambda name: "99.0")
-    monkeypatch.setattr(doctor.metadata, "packages_distributions", lambda: {"kernels": ["pagesim"]})
 
 
 def finding(report: doctor.Report, name: str) -> doctor.Finding:
@@ -133,7 +130,7 @@ def test_doctor_imports_neither_torch_nor_triton() -> None:
         "import subprocess, sys\n"
         "from pagesim.commands.findings import examine\n"
         "examine(lambda: subprocess.CompletedProcess([], 1, '', ''))\n"
-        "print(sorted({'torch', 'triton', 'kernels'} & set(sys.modules)))\n"
+        "print(sorted({'torch', 'triton', 'pagesim.kernels'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -145,9 +142,8 @@ def test_doctor_imports_neither_torch_nor_triton() -> None:
 
 
 def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> doctor.Finding:
-    package = tmp_path / "kernels"
-    package.mkdir()
-    (package / "__init__.py").touch()
+    package = tmp_path / "pagesim" / "kernels"
+    package.mkdir(parents=True)
     (package / "backend.py").write_text(code)
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
     found, _ = doctor.try_kernels(doctor.start_probe)
@@ -198,59 +194,3 @@ def test_a_failed_test_kernel_is_missing_and_says_why() -> None:
 def test_ok_must_be_true_not_merely_there() -> None:
     found, _ = doctor.try_kernels(answering({**GOOD, "ok": "false"}))
     assert found.status == "missing"
-
-
-# --- somebody else's `kernels` ----------------------------------------------------------------
-
-
-def test_a_kernels_package_in_front_of_ours_is_named(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs" / "kernels"
-    theirs.mkdir(parents=True)
-    (theirs / "__init__.py").touch()
-    info = tmp_path / "theirs" / "kernels-0.12.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kernels\nVersion: 0.12.0\n")
-    (info / "top_level.txt").write_text("kernels\n")
-    path = os.pathsep.join([str(theirs.parent), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-m", "pagesim.cli", "doctor", "--json"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
-    found = {item["name"]: item for item in json.loads(done.stdout)["findings"]}
-    assert found["kernels"]["status"] == "missing"
-    assert str(theirs) in found["kernels"]["detail"]
-    assert found["kernels"]["remedy"] == "pip uninstall kernels"
-    assert "probe" not in found, "the child would have tried somebody else's package"
-
-
-def test_a_stray_folder_in_front_of_ours_is_named(
-    complete: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    spec = ModuleSpec("kernels", None, is_package=True)
-    spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(doctor, "find_spec", lambda name: spec)
-    found = doctor.look_for_shadow()
-    assert (
-        found.status == "missing" and str(tmp_path) in found.detail and "PYTHONPATH" in str(found)
-    )
-
-
-def test_theirs_behind_ours_is_a_note_in_a_checkout_and_mixed_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    owners = {"kernels": ["pagesim", "kernels"]}
-    monkeypatch.setattr(doctor.metadata, "packages_distributions", lambda: owners)
-    assert doctor.look_for_shadow().status == "note"
-    monkeypatch.setattr(doctor, "_in_checkout", lambda: False)
-    found = doctor.look_for_shadow()
-    assert found.status == "missing" and "--force-reinstall" in str(found.remedy)
-
-
-def test_no_kernels_at_all(complete: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
-    assert doctor.look_for_shadow().status == "missing"

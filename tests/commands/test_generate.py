@@ -12,10 +12,10 @@ import pytest
 import torch
 
 import pagesim
-from kernels import tiny_llm
-from kernels.tiny_llm import by_hand, maps, save
 from pagesim import cli
 from pagesim.generation import engine_on_pages
+from pagesim.kernels import tiny_llm
+from pagesim.kernels.tiny_llm import by_hand, maps, save
 from pagesim.simulation import Static
 from tests.kernels.tiny_llm.serving import walks
 

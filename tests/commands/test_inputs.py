@@ -180,12 +180,12 @@ def test_the_package_s_own_model_is_an_input(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    import kernels
+    from pagesim import kernels
 
-    own = Path(kernels.__file__).parent
+    own = Path(kernels.__path__[0])
     out = tmp_path / "tiny_llm" / "walk" / name
     shutil.copytree(own / "tiny_llm" / "walk", out.parent)
-    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(kernels, "__path__", [str(tmp_path)])
     before = seen(out.parent)
     with pytest.raises(SystemExit) as left:
         cli.main(["generate", "walk", "--prompt", "k>c;?k", "--record", str(out)])

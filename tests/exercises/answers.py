@@ -23,8 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import kernels  # noqa: F401  before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # noqa: F401  before triton: it decides how triton is imported
+)
 from pagesim.exercises import source
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.verdict import Verdict

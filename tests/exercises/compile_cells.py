@@ -8,10 +8,12 @@ from __future__ import annotations
 import random
 from functools import partial
 
-import kernels  # before triton: it decides how triton is imported
-from kernels.gate import compile_only
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises.source import Cell
+from pagesim.kernels.gate import compile_only
 
 # isort: split
 

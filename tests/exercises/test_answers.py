@@ -10,8 +10,10 @@ import os
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from tests.exercises.answers import FOLDER, Written, verdicts, written
 
 KERNELS = os.environ.get("PAGESIM_ANSWERS") == "kernels"

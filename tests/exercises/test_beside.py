@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
 import pagesim
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises.beside import parted
 from pagesim.exercises.ch11.project_run import recorded
 from pagesim.exercises.exercise import Exercise

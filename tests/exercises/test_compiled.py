@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises.source import Cell
 from tests.kernels.children import python
 

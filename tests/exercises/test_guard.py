@@ -189,7 +189,7 @@ def test_an_exception_that_cannot_be_printed_is_named() -> None:
 )
 def test_what_tritons_compiler_says_on_a_gpu(line: str, problem: str) -> None:
     """An interpreter's kernel raises like any function; a compiled one cannot even be compiled."""
-    import kernels  # noqa: F401 (before triton)
+    from pagesim import kernels  # noqa: F401 (before triton)
 
     errors = pytest.importorskip("triton.compiler.errors")
     source = f"def kernel(out):\n    {line}\n"

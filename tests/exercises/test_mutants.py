@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.verdict import Verdict
 from tests.exercises.mutants import Mutant, mutants

@@ -10,8 +10,10 @@ from typing import Any
 import nbformat
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import cli
+from pagesim import (
+    cli,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.errors import UsageError
 from pagesim.exercises import all as every
 from pagesim.exercises import notebooks

@@ -7,8 +7,10 @@ import re
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises.exercise import Exercise
 
 ALL = exercises.all()

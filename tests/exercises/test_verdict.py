@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises import source
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise

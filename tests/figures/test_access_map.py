@@ -10,9 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from figures import alt_text, style
-from figures.charts.access_map import DOT, MAX_ROWS, access_map, owners_of, rows_of
-from figures.display import image_bytes
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.access_map import DOT, MAX_ROWS, access_map, owners_of, rows_of
+from pagesim.figures.display import image_bytes
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 

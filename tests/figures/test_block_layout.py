@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from figures import block_layout, style
-from figures.cache_view import cache_view
-from figures.display import image_bytes
+from pagesim.figures import block_layout, style
+from pagesim.figures.cache_view import cache_view
+from pagesim.figures.display import image_bytes
 from pagesim.journal.state import State
 from pagesim.v1 import BlockPool
 from tests.figures.conftest import cache_of

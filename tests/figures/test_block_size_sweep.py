@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from figures import alt_text, style
-from figures.charts.block_size_sweep import (
+from pagesim.errors import UsageError
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.block_size_sweep import (
     COLUMNS,
     block_size_sweep,
     half_a_block_each,
 )
-from pagesim.errors import UsageError
 from pagesim.simulation import simulate
 from pagesim.workload import Request
 from tests.figures.charts import diamonds, fill, rectangles, shown

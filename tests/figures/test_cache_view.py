@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import figures
 import pagesim
-from figures.cache_view import cache_view
-from figures.scenes import NAMES, forked_and_swapped
+from pagesim import figures
+from pagesim.figures.cache_view import cache_view
+from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.journal.state import State, TableState
 from pagesim.workload import Request
 from tests.figures.charts import shown

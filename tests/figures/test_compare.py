@@ -5,12 +5,12 @@ from __future__ import annotations
 import matplotlib as mpl
 import pytest
 
-from figures import alt_text, style
-from figures.charts.batch_size import batch_size
-from figures.charts.compare import BAR, LEFT, RIGHT, Row
-from figures.charts.sharing import BEAM, PARALLEL, WITHIN, sharing
-from figures.display import image_bytes
 from pagesim.errors import UsageError
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.batch_size import batch_size
+from pagesim.figures.charts.compare import BAR, LEFT, RIGHT, Row
+from pagesim.figures.charts.sharing import BEAM, PARALLEL, WITHIN, sharing
+from pagesim.figures.display import image_bytes
 from tests.figures.charts import comparison, diamonds, fill, rectangles, shown
 from tests.figures.test_block_layout import overlapping
 from tests.studies import test_paper

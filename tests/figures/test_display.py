@@ -15,16 +15,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-import figures
-from figures import __main__ as gallery
-from figures import block_layout, kv_size, style
-from figures.__main__ import GALLERY, main, words
-from figures.display import image_bytes, img_tag
+from pagesim import figures
 from pagesim.errors import UsageError
+from pagesim.figures import __main__ as gallery
+from pagesim.figures import block_layout, kv_size, style
+from pagesim.figures.__main__ import GALLERY, main, words
+from pagesim.figures.display import image_bytes, img_tag
 from pagesim.journal.state import State
 
 ROOT = Path(__file__).resolve().parents[2]
-# Simulating these takes some seconds: `python -m figures --check` looks at them with the others.
+# Simulating these takes some seconds: `make figures` looks at them with the others.
 SLOW = {"memory_waste", "batch_size", "sharing"}
 QUICK = [
     *("block_layout", "thread_map", "kv_size", "occupancy_timeline", "block_size_sweep"),
@@ -173,7 +173,7 @@ def files_of(names: Iterable[str]) -> set[str]:
 
 
 def render(folder: Path, seed: str, names: Iterable[str]) -> dict[str, bytes]:
-    command = [sys.executable, "-m", "figures", str(folder), "--only", *names]
+    command = [sys.executable, "-m", "pagesim.figures", str(folder), "--only", *names]
     env = os.environ | {"PYTHONHASHSEED": seed}
     done = subprocess.run(
         command, cwd=ROOT, env=env, check=True, capture_output=True, text=True, timeout=120
@@ -202,7 +202,7 @@ def test_the_gallery_has_the_same_bytes_in_every_process(fresh: Path, tmp_path: 
 
 def test_the_committed_gallery_is_the_one_that_is_drawn(fresh: Path) -> None:
     there = {path.name for path in GALLERY.iterdir()} - BY_BROWSER
-    assert there == files_of(gallery.names()), "python -m figures writes the gallery"
+    assert there == files_of(gallery.names()), "python -m pagesim.figures writes the gallery"
     assert set(gallery.names()) - {"roofline"} == {*QUICK, *SLOW}
     for path in fresh.iterdir():
         assert words(GALLERY / path.name) == words(path)
@@ -232,5 +232,7 @@ def test_check_finds_what_is_out_of_date(
     assert "is up to date" in capsys.readouterr().out
     svg = tmp_path / "kv_size.svg"
     svg.write_text(svg.read_text("utf-8").replace(">28 KiB<", ">29 KiB<"), "utf-8")
-    with pytest.raises(SystemExit, match=r"out of date: kv_size\.svg; run python -m figures"):
+    with pytest.raises(
+        SystemExit, match=r"out of date: kv_size\.svg; run python -m pagesim.figures"
+    ):
         draw("--check")

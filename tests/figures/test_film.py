@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-import figures
 import pagesim
-from figures.style import OKABE_ITO
+from pagesim import figures
+from pagesim.figures.style import OKABE_ITO
 
 
 def run() -> pagesim.Timeline:

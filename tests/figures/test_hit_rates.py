@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from figures import alt_text, hit_rates, style
-from figures.charts.hit_rates import PLOT
 from pagesim.errors import UsageError
+from pagesim.figures import alt_text, hit_rates, style
+from pagesim.figures.charts.hit_rates import PLOT
 from tests.figures.charts import shown
 from tests.figures.test_block_layout import overlapping
 

@@ -7,10 +7,10 @@ import itertools
 import pytest
 from matplotlib.patches import Rectangle
 
-from figures import alt_text, page, style
-from figures.charts.kv_size import KEPT, KINDS, NAME, VALUE, kv_size
-from figures.display import image_bytes
 from pagesim.errors import UsageError
+from pagesim.figures import alt_text, page, style
+from pagesim.figures.charts.kv_size import KEPT, KINDS, NAME, VALUE, kv_size
+from pagesim.figures.display import image_bytes
 from pagesim.sizing import PRESETS, ModelSpec
 
 pytestmark = pytest.mark.ch10

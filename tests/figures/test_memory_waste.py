@@ -9,10 +9,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from figures import alt_text, page, style
-from figures.charts.memory_waste import BAR, LEFT, OURS, PUBLISHED, memory_waste
-from figures.display import image_bytes
 from pagesim.errors import UsageError
+from pagesim.figures import alt_text, page, style
+from pagesim.figures.charts.memory_waste import BAR, LEFT, OURS, PUBLISHED, memory_waste
+from pagesim.figures.display import image_bytes
 from pagesim.simulation import POLICIES, simulate, waste
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request

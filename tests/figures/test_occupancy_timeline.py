@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.patches import Polygon
 
-from figures import alt_text, style
-from figures.charts.occupancy_timeline import (
+from pagesim.errors import UsageError
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.occupancy_timeline import (
     LEFT,
     PANEL,
     RIGHT,
@@ -15,7 +16,6 @@ from figures.charts.occupancy_timeline import (
     cut,
     occupancy_timeline,
 )
-from pagesim.errors import UsageError
 from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog
 from tests.figures.charts import fill, shown
 from tests.figures.test_block_layout import overlapping

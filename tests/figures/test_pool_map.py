@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 from matplotlib.patches import PathPatch
 
-from figures import block_layout, pool_map, style
-from figures.cache_view import cache_view
-from figures.charts.block_layout import fits
-from figures.display import image_bytes
+from pagesim.figures import block_layout, pool_map, style
+from pagesim.figures.cache_view import cache_view
+from pagesim.figures.charts.block_layout import fits
+from pagesim.figures.display import image_bytes
 from pagesim.journal.state import State
 from tests.figures.conftest import cache_of
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from figures import alt_text, style
-from figures.charts.prefix_hits import PLOT, measure, prefix_hits
-from figures.pictures import DATA
 from pagesim.errors import UsageError
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.prefix_hits import PLOT, measure, prefix_hits
+from pagesim.figures.pictures import DATA
 from pagesim.sizing import PRESETS
 from pagesim.workload import load
 from tests.figures.charts import shown

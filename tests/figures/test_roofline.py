@@ -9,10 +9,10 @@ import matplotlib as mpl
 import pytest
 from matplotlib.patches import Rectangle
 
-from figures import alt_text, style
-from figures.charts.roofline import LABEL, MARGIN, VALUE, roofline
-from figures.display import image_bytes
 from pagesim.errors import UsageError
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.roofline import LABEL, MARGIN, VALUE, roofline
+from pagesim.figures.display import image_bytes
 
 pytestmark = pytest.mark.ch03
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-import figures
-from figures import sources
-from figures.scenes import forked_and_swapped
-from pagesim import Sequence, Simulation, UsageError, record
+from pagesim import Sequence, Simulation, UsageError, figures, record
+from pagesim.figures import sources
+from pagesim.figures.scenes import forked_and_swapped
 from pagesim.simulation import PARTS, WasteLog, simulate
 from pagesim.studies.paper import block_sizes
 from pagesim.workload import Request, Workload, load
@@ -194,7 +193,7 @@ def test_a_trace_with_hashes_is_measured() -> None:
 
 
 def test_reports_come_as_data_as_objects_and_as_files(tmp_path: Path) -> None:
-    data = Path(figures.__file__).parent / "data" / "thread_map.json"
+    data = Path(figures.__path__[0]) / "data" / "thread_map.json"
     plain = json.loads(data.read_text("utf-8"))
     assert figures.alt_text(figures.thread_map(data)) == figures.alt_text(figures.thread_map(plain))
     assert figures.alt_text(figures.kv_size("opt-13b")).startswith("Bytes per token")
@@ -221,7 +220,7 @@ def test_reports_come_as_data_as_objects_and_as_files(tmp_path: Path) -> None:
             WasteLog(3),
             r"give what figures\..*measure\(workload\)",
         ),
-        (figures.roofline, WasteLog(3), r"give what python -m kernels\.bench"),
+        (figures.roofline, WasteLog(3), r"give what python -m pagesim\.kernels\.bench"),
         (figures.thread_map, [1], r"give what kernels\.simt\.thread_map\(config\) makes"),
         (figures.access_map, WasteLog(3), r"give what kernels\.xray\(…\) makes, or its JSON file"),
     ],

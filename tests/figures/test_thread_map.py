@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from figures import alt_text, style
-from figures.charts.thread_map import FOLLOWED, LEFT, thread_map
-from figures.display import image_bytes
-from figures.encode import img_tag
+from pagesim.figures import alt_text, style
+from pagesim.figures.charts.thread_map import FOLLOWED, LEFT, thread_map
+from pagesim.figures.display import image_bytes
+from pagesim.figures.encode import img_tag
 from tests.figures.test_block_layout import overlapping
 
 DATA = Path(__file__).parents[2] / "figures" / "data" / "thread_map.json"

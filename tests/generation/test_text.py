@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import pagesim
-from kernels import tiny_llm
 from pagesim.generation import stream, vocabulary
 from pagesim.generation.stream import Stream
+from pagesim.kernels import tiny_llm
 from pagesim.progress import Progress
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-import kernels
-from kernels import assert_matches_reference, backend
+from pagesim import kernels
+from pagesim.kernels import assert_matches_reference, backend
 from tests.kernels.pages import Pages
 
 NAN = float("nan")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,9 @@ def block_import(folder: Path, *names: str) -> Path:
         message = f"No module named {name!r}"
         (folder / f"{name}.py").write_text(f"raise ModuleNotFoundError({message!r}, name={name!r})")
     return folder
+
+
+def copy_package(folder: Path) -> None:
+    """pagesim with its kernels, to be changed: put the folder first on the path."""
+    for name in ("pagesim", "kernels"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__py*", "js"))

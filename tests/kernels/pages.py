@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 import pagesim
-from kernels import backend
+from pagesim.kernels import backend
 from pagesim.story import Writer
 
 # What fills a table after its sequence's last page. A kernel that reads it reads outside the cache.

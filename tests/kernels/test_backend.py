@@ -9,14 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernels import backend
-from kernels.runtime import mode
+from pagesim.kernels import backend
+from pagesim.kernels.runtime import mode
 from tests.kernels.children import block_import, python
 
 pytestmark = [pytest.mark.ch00, pytest.mark.ch03]
 
 USE = """
-import torch, kernels
+import torch
+from pagesim import kernels
 where = kernels.backend.device()
 cache = torch.arange(16.0, device=where).reshape(2, 2, 1, 4)
 table, lens = (torch.tensor(x, dtype=torch.int32, device=where) for x in ([[1]], [1]))
@@ -30,7 +31,7 @@ for dtype in (torch.float32, torch.bfloat16):
     print(out.flatten().tolist(), out.dtype)
 """
 USED = "[9.0, 9.0, 9.0, 9.0] torch.float32\n[9.0, 9.0, 9.0, 9.0] torch.bfloat16\n"
-REPORT = "\nfrom kernels import backend\nprint(backend.main(['--json']))\n"
+REPORT = "\nfrom pagesim.kernels import backend\nprint(backend.main(['--json']))\n"
 KEYS = {"mode", "reason", "device", "torch", "triton", "probe", "ok"}
 
 
@@ -39,7 +40,7 @@ def has_gpu() -> bool:
 
 
 def test_json_is_one_object_and_agrees_with_this_process() -> None:
-    child = python("-m", "kernels.backend", "--json")
+    child = python("-m", "pagesim.kernels.backend", "--json")
     assert (child.returncode, child.stderr) == (0, "")
     found = json.loads(child.stdout)
     assert set(found) == KEYS
@@ -73,14 +74,18 @@ def test_with_triton_nothing_is_said_and_nothing_of_ours_is_imported() -> None:
     """`import kernels` first is enough: a user's own `import triton` finds the mode decided."""
     if mode.decide().mode == "reference":
         pytest.skip(f"no triton to run: {mode.decide().reason}")
-    names = "[name for name in sys.modules if name.split('.')[0] in ('pagesim', 'figures')]"
-    child = python("-c", f"import sys, kernels, triton{USE}\nprint({names})")
-    assert (child.stdout, child.stderr) == (f"{USED}[]\n", "")
+    names = (
+        "{name.split('.')[1] for name in set(sys.modules) - core if name.startswith('pagesim.')}"
+    )
+    core = "import sys, pagesim; core = set(sys.modules)\n"
+    code = f"{core}from pagesim import kernels; import triton{USE}\nprint({names})"
+    child = python("-c", code)
+    assert (child.stdout, child.stderr) == (f"{USED}{{'folders', 'kernels'}}\n", "")
 
 
 def test_without_torch_importing_works_and_calling_names_the_extra(tmp_path: Path) -> None:
     code = """
-import kernels
+from pagesim import kernels
 print(kernels.reference.online_softmax([0.0, 0.0]))
 for use in ("paged_attention_v1", "reshape_and_cache", "assert_matches_reference"):
     try:
@@ -99,7 +104,7 @@ except ImportError as error:
     assert first == "[0.5 0.5]"
     assert len(messages) == 4
     assert all('pip install "pagesim[kernels]"' in message for message in messages)
-    child = python("-m", "kernels.backend", "--json", path=folder)
+    child = python("-m", "pagesim.kernels.backend", "--json", path=folder)
     found = json.loads(child.stdout)
     assert (found["mode"], found["torch"], found["ok"]) == ("reference", None, False)
     assert 'pip install "pagesim[kernels]"' in found["probe"]
@@ -116,14 +121,14 @@ import os
 os.environ["TRITON_INTERPRET"] = "{wrong}"
 import triton
 os.environ["TRITON_INTERPRET"] = "0"
-import kernels
+from pagesim import kernels
 print(kernels.reference.online_softmax([1.0]))
 for use in (lambda: kernels.paged_attention_v1, lambda: kernels.backend.device()):
     try:
         use()
     except RuntimeError as error:
         print(error)
-from kernels import backend
+from pagesim.kernels import backend
 print(backend.report()["probe"])
 """
     child = python("-c", code)

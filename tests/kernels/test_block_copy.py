@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pagesim
-from kernels import backend, copy_blocks, swap_blocks
-from kernels.block_copy import batches
+from pagesim.kernels import backend, copy_blocks, swap_blocks
+from pagesim.kernels.block_copy import batches
 from tests.kernels.test_cache_write import bits, random_bits
 
 pytestmark = pytest.mark.ch02

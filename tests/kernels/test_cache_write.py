@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import backend, cache_write, reshape_and_cache, xray
+from pagesim.kernels import backend, cache_write, reshape_and_cache, xray
 from tests.kernels import pages
 
 pytestmark = pytest.mark.ch02

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels import assert_matches_reference
-from kernels.compare import TOLERANCE
+from pagesim.kernels import assert_matches_reference
+from pagesim.kernels.compare import TOLERANCE
 from tests.kernels import pages
 from tests.kernels.cases import make_case
 

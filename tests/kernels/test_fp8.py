@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from kernels import backend, reference, reshape_and_cache
+from pagesim.kernels import backend, reference, reshape_and_cache
 from tests.kernels.cases import FP8
 from tests.kernels.test_cache_write import slot_tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels import from_cuda_layout, to_cuda_layout
+from pagesim.kernels import from_cuda_layout, to_cuda_layout
 from tests.kernels.test_cache_write import bits, random_bits
 
 pytestmark = pytest.mark.ch03

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from kernels import backend, kv_pool
 from pagesim.cache import CacheEngine, KVPool
+from pagesim.kernels import backend, kv_pool
 
 pytestmark = pytest.mark.ch06
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import reference
+from pagesim.kernels import reference
 from tests.kernels import pages
 
 pytestmark = pytest.mark.ch03

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-import kernels
+from pagesim import kernels
 
 
 def test_rows_stand_under_each_other() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels import backend, online_softmax, softmax
-from kernels.compare import TOLERANCE
+from pagesim.kernels import backend, online_softmax, softmax
+from pagesim.kernels.compare import TOLERANCE
 
 pytestmark = pytest.mark.ch03
 

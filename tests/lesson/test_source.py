@@ -7,14 +7,14 @@ from types import ModuleType
 
 import pytest
 
-import kernels.attention.v1
-import kernels.softmax
+from pagesim.kernels import softmax
+from pagesim.kernels.attention import v1
 from pagesim.lesson import drawing, source
 
-V1 = kernels.attention.v1.paged_attention_v1_kernel
+V1 = v1.paged_attention_v1_kernel
 
 
-@pytest.mark.parametrize("module", [kernels.softmax, kernels.attention.v1])
+@pytest.mark.parametrize("module", [softmax, v1])
 def test_a_drawing_is_the_docstring_without_its_last_line(module: ModuleType) -> None:
     shown = drawing(module)
     assert "**The problem.**" in repr(shown) and "Tested in" not in repr(shown)
@@ -28,7 +28,7 @@ def test_a_drawing_is_the_docstring_without_its_last_line(module: ModuleType) ->
 
 
 def test_what_is_drawn_stays_in_its_columns() -> None:
-    (drawn, *_) = re.findall(r"<pre>(.*?)</pre>", drawing(kernels.attention.v1)._repr_html_(), re.S)
+    (drawn, *_) = re.findall(r"<pre>(.*?)</pre>", drawing(v1)._repr_html_(), re.S)
     lines = drawn.splitlines()
     assert lines[0].startswith("block_size = 4") and lines[2].startswith("block_tables[b]")
     columns = {line.index("|") for line in lines if "|" in line}

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from kernels.softmax import online_softmax_kernel
+from pagesim.kernels.softmax import online_softmax_kernel
 from tests.notebooks.chapters import chapter
 
 pytestmark = pytest.mark.ch03

@@ -10,8 +10,8 @@ import matplotlib as mpl
 import pytest
 
 import pagesim
-from figures import block_layout, style
-from figures.cache_view import cache_view
+from pagesim.figures import block_layout, style
+from pagesim.figures.cache_view import cache_view
 from pagesim.player import colors, sheet, static_svg
 from pagesim.timeline import display, file
 from tests.e2e import scenes

@@ -71,7 +71,7 @@ def _outcome(
     """What the kernel makes of these tables, the cache being filled through the right ones."""
     import torch
 
-    import kernels
+    from pagesim import kernels
     from pagesim.cache import pad_block_tables
     from pagesim.exercises.launching import decode_batch, quiet
 

@@ -38,7 +38,7 @@ def call(function: Callable[..., Any], case: Case) -> Any:
     """Launch the student's kernel, and say what is where afterwards."""
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     slots, num_slots, n = case.args
     if FAR in slots and kernels.backend.decide().mode != "interpreted":
@@ -92,7 +92,7 @@ def expected(slots: list[int], num_slots: int, n: int) -> Any:
     """The same scatter by `kernels.reference`."""
     import numpy as np
 
-    from kernels import reference
+    from pagesim.kernels import reference
 
     if slots == [FAR]:
         return {"k_cache": {FAR: ALL}, "v_cache": {FAR: ALL}}

@@ -33,7 +33,7 @@ def answer(kernel: Any, case_args: tuple[Any, ...], *more: Any) -> dict[str, Any
     """
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     tables, lengths, block_size, window = case_args
     far = FAR // block_size in tables[0]
@@ -83,7 +83,7 @@ def _far_reads(trace: Any, batch: Any, length: int) -> str:
 
 def right(tables: Any, lengths: Any, block_size: int, window: int) -> dict[str, Any]:
     """The same by `kernels.reference`, page by page in float64."""
-    from kernels.reference import online_softmax_attention
+    from pagesim.kernels.reference import online_softmax_attention
 
     if FAR // block_size in tables[0]:
         return {"answers": [], "reads": FINE}

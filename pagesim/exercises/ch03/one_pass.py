@@ -74,7 +74,7 @@ def expected(scores: list[float], values: list[list[float]]) -> Any:
     """`kernels.reference`, which takes the maximum first: these scores are its query times keys."""
     import numpy as np
 
-    from kernels.reference import gather_attention
+    from pagesim.kernels.reference import gather_attention
 
     n, d = np.shape(values)
     keys = np.zeros((n, d))

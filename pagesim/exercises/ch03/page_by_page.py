@@ -99,7 +99,7 @@ def expected(table: list[int], length: int, block_size: int, scale: int, old: bo
     """`kernels.reference`: first all keys and values in one piece, then the textbook softmax."""
     import numpy as np
 
-    from kernels.reference import gather_attention
+    from pagesim.kernels.reference import gather_attention
 
     q, k, v = _caches(table, length, block_size, scale, old)
     k, v = k[:, :, None], v[:, :, None]

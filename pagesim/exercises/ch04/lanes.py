@@ -67,8 +67,8 @@ def expected(
     head_size: int, block_size: int, query_bytes: int, cache_bytes: int, number: int
 ) -> Any:
     """What the emulated kernel has: `simt.Config` and `v_rows`."""
-    from kernels import simt
-    from kernels.simt.indices import v_rows
+    from pagesim.kernels import simt
+    from pagesim.kernels.simt.indices import v_rows
 
     config = simt.Config(
         head_size, block_size, element_bytes=query_bytes, quantized=cache_bytes < query_bytes

@@ -68,7 +68,7 @@ def _checked(axes: Any) -> tuple[str, ...]:
 
 
 def _true(head_size: int, block_size: int) -> tuple[int, int]:
-    from kernels import simt
+    from pagesim.kernels import simt
 
     found = simt.thread_map(simt.Config(head_size, block_size))["footprints"]
     return _sectors(found["k"]), _sectors(found["k_token_major"])
@@ -82,9 +82,9 @@ def counted(head_size: int, block_size: int, axes: tuple[str, ...]) -> int:
     """The sectors of all numbers that warp 0 reads first, if a block's axes are in this order."""
     import numpy as np
 
-    from kernels import simt
-    from kernels.simt import indices
-    from kernels.simt.warp_load import WarpLoad
+    from pagesim.kernels import simt
+    from pagesim.kernels.simt import indices
+    from pagesim.kernels.simt.warp_load import WarpLoad
 
     config = simt.Config(head_size, block_size)
     element = np.arange(config.vec_size)

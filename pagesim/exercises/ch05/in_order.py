@@ -110,7 +110,7 @@ def expected(pairs: Pairs) -> Goal:
 
 def in_turn(pairs: Pairs) -> dict[str, Any]:
     """One pair after the other, and the launches of `kernels.copy_blocks`."""
-    from kernels.block_copy import batches
+    from pagesim.kernels.block_copy import batches
 
     holds = list(range(1 + max(max(pair) for pair in pairs)))
     for source, target in pairs:

@@ -62,7 +62,7 @@ def expected(num_blocks: int, shape: tuple[int, ...], table: list[int]) -> Any:
     """The reference's gather, token by token, with the guard behind it."""
     import numpy as np
 
-    from kernels import reference
+    from pagesim.kernels import reference
 
     if table == [FAR]:
         return {"buffer": [], "accesses": ALL}
@@ -76,7 +76,7 @@ def call(gather_blocks: Callable[..., Any], case: Case) -> Any:
     """The buffer after a launch, guard included, as one list, and what was touched outside."""
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     num_blocks, shape, table = case.args
     far = table == [FAR]

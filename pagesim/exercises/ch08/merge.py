@@ -55,7 +55,7 @@ def expected(first: Any, second: Any) -> tuple[float, float, Any]:
     """The state after all keys, one score after the other, as the reference keeps it."""
     import numpy as np
 
-    from kernels import reference
+    from pagesim.kernels import reference
 
     scores, values = first[0] + second[0], first[1] + second[1]
     m, ell = -np.inf, 0.0

@@ -49,7 +49,7 @@ def _parts(lengths: list[list[int]], head_dim: int, sharpness: float, seed: int)
     """Outputs and lse of all partitions, and of the whole sequences, by the float64 reference."""
     import numpy as np
 
-    from kernels import reference
+    from pagesim.kernels import reference
 
     rng = np.random.default_rng(seed)
     shape = len(lengths), len(lengths[0])
@@ -78,7 +78,7 @@ def expected(*args: Any) -> Any:
 def call(merge_partitions: Callable[..., Any], case: Case) -> Any:
     import torch
 
-    import kernels
+    from pagesim import kernels
 
     device = kernels.backend.device()
     partial, lse, whole = (torch.from_numpy(x).float().to(device) for x in _parts(*case.args))

@@ -58,7 +58,7 @@ def _batch(tables: list[list[int]], lengths: list[int], new: list[int], block: i
 
 def expected(*args: Any) -> Any:
     """The float64 reference: each new token as if it decoded."""
-    from kernels import reference
+    from pagesim.kernels import reference
 
     q, k_cache, v_cache, tables, lengths, start = arrays(_batch(*args))
     rows = reference.one_row_per_query(start, tables, lengths)

@@ -66,7 +66,7 @@ def _asked(
 ) -> tuple[str, ...]:
     import torch
 
-    from kernels.tiny_llm import Contiguous, maps
+    from pagesim.kernels.tiny_llm import Contiguous, maps
 
     model, way = _model(), dict(facts)
     read = Contiguous(model, 4 * len(facts) + len(facts) + 2)
@@ -88,7 +88,7 @@ def _asked(
 
 @cache
 def _model() -> Any:
-    from kernels.tiny_llm import by_hand
+    from pagesim.kernels.tiny_llm import by_hand
 
     return by_hand()
 

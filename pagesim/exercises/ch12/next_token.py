@@ -63,7 +63,7 @@ def expected(logits: list[float], temperature: float, top_k: int, top_p: float, 
     """What the engine of chapter 12 draws."""
     import torch
 
-    from kernels.tiny_llm.sampling import SamplingParams, draw
+    from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw
 
     seed, sample, position = key
     params = SamplingParams(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)

@@ -58,7 +58,7 @@ def _attention(
 ) -> bool:
     import numpy as np
 
-    from kernels import reference
+    from pagesim.kernels import reference
 
     rng = np.random.default_rng(0)
     q = rng.normal(size=(1, 1, 8))

@@ -23,7 +23,7 @@ _LOOKS = ("backend", "compare", "exercises", "explore", "predict", "record", "sc
 _HARMLESS = frozenset(
     (*_LOOKS, "errors", "NoFreeBlocksError", "UsageError", "simulate", "simulation", "workload")
 )
-"""What of `pagesim` and `kernels` answers no exercise by itself."""
+"""What of `pagesim` and `pagesim.kernels` answers no exercise by itself."""
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 _SHORT = 5
 """Statements that two people who know the answer may well write alike."""
@@ -87,8 +87,9 @@ def _dotted(node: ast.AST, known: Mapping[str, str]) -> str:
 
 
 def _is_library(name: str) -> bool:
-    package, _, rest = name.partition(".")
-    return package in ("pagesim", "kernels") and rest.split(".")[0] not in {"", *_HARMLESS}
+    package, *rest = name.split(".")
+    rest = rest[1:] if rest[:1] == ["kernels"] else rest
+    return package == "pagesim" and bool(rest) and rest[0] not in _HARMLESS
 
 
 def _suspect(tree: ast.AST) -> set[str]:

@@ -33,7 +33,7 @@ def in_order(pairs):
 
 # %% right: as kernels.copy_blocks does
 def in_order(pairs):
-    from kernels.block_copy import batches
+    from pagesim.kernels.block_copy import batches
 
     return [[(a, b) for b, a in batch.items()] for batch in batches(pairs)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import kernels
+from pagesim import kernels
 from pagesim.exercises.ch03 import paged_decode, window
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.launching import decode_batch

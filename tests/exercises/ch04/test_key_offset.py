@@ -13,7 +13,7 @@ pytestmark = pytest.mark.ch04
 
 
 def test_the_oracle_of_4_2_is_the_layout_that_the_kernels_convert_to() -> None:
-    from kernels import to_cuda_layout
+    from pagesim.kernels import to_cuda_layout
 
     natural = torch.arange(3 * 4 * 2 * 16, dtype=torch.float32).reshape(3, 4, 2, 16)
     keys, _ = to_cuda_layout(natural, natural)
@@ -27,7 +27,7 @@ def test_the_oracle_of_4_2_is_the_layout_that_the_kernels_convert_to() -> None:
 def test_the_oracle_of_4_3_counts_what_the_emulated_kernel_loads(block_size: int) -> None:
     import numpy as np
 
-    from kernels import simt
+    from pagesim.kernels import simt
 
     shape = (1, 1, 128 // 8, block_size, 8), (1, 1, 128, block_size)
     k_cache, v_cache = (np.zeros(one, dtype=np.float16) for one in shape)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-import kernels
+from pagesim import kernels
 from pagesim.exercises.ch05 import in_order
 
 torch = pytest.importorskip("torch")

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-import kernels  # before triton: it decides how triton is imported
-from pagesim import exercises
+from pagesim import (
+    exercises,
+    kernels,  # before triton: it decides how triton is imported
+)
 from pagesim.exercises.case import Case
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.goal import Goal

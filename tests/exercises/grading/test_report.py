@@ -149,8 +149,8 @@ EVICT = "def evict(cached):\n    evictor = {}()\n    return evictor.evict()[0]\n
         ("from pagesim.cache import slots_of\nslots = slots_of", "calls pagesim.cache.slots_of"),
         ("from pagesim.cache import slots_of as slots", "calls pagesim.cache.slots_of"),
         (
-            "import kernels\nclass One:\n    f = kernels.reference.gather_attention",
-            "calls kernels.reference.gather_attention",
+            "from pagesim import kernels\nclass One:\n    f = kernels.reference.gather_attention",
+            "calls pagesim.kernels.reference.gather_attention",
         ),
     ],
 )

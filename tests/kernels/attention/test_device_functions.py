@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels import backend
-from kernels.attention import numerics
-from kernels.runtime import mode
+from pagesim.kernels import backend
+from pagesim.kernels.attention import numerics
+from pagesim.kernels.runtime import mode
 
 pytestmark = pytest.mark.ch03
 

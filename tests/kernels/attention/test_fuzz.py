@@ -12,7 +12,7 @@ import torch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from kernels import backend
+from pagesim.kernels import backend
 from tests.kernels import pages
 from tests.kernels.cases import FP8, KERNELS, make_case
 

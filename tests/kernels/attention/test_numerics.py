@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels import assert_matches_reference, backend
-from kernels.reference import gather_attention
-from kernels.runtime.fallback import to_numpy
+from pagesim.kernels import assert_matches_reference, backend
+from pagesim.kernels.reference import gather_attention
+from pagesim.kernels.runtime.fallback import to_numpy
 from tests.kernels import pages
 from tests.kernels.cases import Case, make_case
 

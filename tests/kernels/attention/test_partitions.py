@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.attention import configs
-from kernels.attention.partitions import wave_span
+from pagesim.kernels.attention import configs
+from pagesim.kernels.attention.partitions import wave_span
 
 pytestmark = pytest.mark.ch03
 

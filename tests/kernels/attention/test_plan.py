@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-import kernels
-from kernels import backend, cache_write
-from kernels.attention import fused_decode, prefill, v1, v2
-from kernels.runtime.inputs import require
+from pagesim import kernels
+from pagesim.kernels import backend, cache_write
+from pagesim.kernels.attention import fused_decode, prefill, v1, v2
+from pagesim.kernels.runtime.inputs import require
 from tests.kernels import pages
 from tests.kernels.cases import FP8, Case, make_case
 from tests.kernels.test_cache_write import slot_tensor

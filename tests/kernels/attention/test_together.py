@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from kernels import (
+from pagesim.kernels import (
     backend,
     fused_decode,
     paged_attention_v1,

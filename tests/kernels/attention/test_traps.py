@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-import kernels
-from kernels import backend
-from kernels.reference import gather_attention
-from kernels.runtime.fallback import to_numpy
+from pagesim import kernels
+from pagesim.kernels import backend
+from pagesim.kernels.reference import gather_attention
+from pagesim.kernels.runtime.fallback import to_numpy
 from tests.kernels import pages
 from tests.kernels.cases import FP8, KERNELS, NAN, Case, make_case
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from kernels import backend, kv_pool, paged_prefill, reshape_and_cache
 from pagesim.cache import AttentionMetadata, build_v1_metadata
+from pagesim.kernels import backend, kv_pool, paged_prefill, reshape_and_cache
 from tests.v1.scenes import SIZE, Engine, text
 
 pytestmark = pytest.mark.ch11

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import backend, paged_attention_v1
+from pagesim.kernels import backend, paged_attention_v1
 from tests.kernels import pages
 from tests.kernels.cases import NAN, make_case
 

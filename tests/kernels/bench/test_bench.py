@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from kernels import backend
-from kernels.bench import __main__ as bench
-from kernels.bench import peers
-from kernels.bench.cases import CASES, TINY, BenchCase, make_inputs
+from pagesim.kernels import backend
+from pagesim.kernels.bench import __main__ as bench
+from pagesim.kernels.bench import peers
+from pagesim.kernels.bench.cases import CASES, TINY, BenchCase, make_inputs
 
 pytestmark = pytest.mark.ch03
 
@@ -33,7 +33,7 @@ def test_without_a_gpu_one_line_says_that_there_is_nothing_to_measure(
         pytest.skip(f"there is something to measure: {backend.decide().reason}")
     assert bench.main([]) == 1
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("kernels.bench: nothing to measure, ")
+    assert line.startswith("pagesim.kernels.bench: nothing to measure, ")
     assert bench.main(["--if-gpu"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
 

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 import torch
 
-from kernels.bench import __main__ as bench
-from kernels.bench import llm, llm_report
-from kernels.bench.llm_graph import Graphed
-from kernels.bench.llm_meter import Clock, Meter
-from kernels.bench.llm_rows import Copied, Row, Timed, naive, no_cache, pages, static
-from kernels.bench.llm_serving import Limits
-from kernels.bench.llm_work import SIZES, Work, one_prompt, poisson, random_model, requests
-from kernels.tiny_llm.model import Model
-from kernels.tiny_llm.paged_attend import Fused, Torch, Triton
+from pagesim.kernels.bench import __main__ as bench
+from pagesim.kernels.bench import llm, llm_report
+from pagesim.kernels.bench.llm_graph import Graphed
+from pagesim.kernels.bench.llm_meter import Clock, Meter
+from pagesim.kernels.bench.llm_rows import Copied, Row, Timed, naive, no_cache, pages, static
+from pagesim.kernels.bench.llm_serving import Limits
+from pagesim.kernels.bench.llm_work import SIZES, Work, one_prompt, poisson, random_model, requests
+from pagesim.kernels.tiny_llm.model import Model
+from pagesim.kernels.tiny_llm.paged_attend import Fused, Torch, Triton
 
 pytestmark = pytest.mark.ch12
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from kernels.runtime import mode
-from tests.kernels.children import ROOT, python
+from pagesim.kernels.runtime import mode
+from tests.kernels.children import copy_package, python
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
@@ -62,7 +61,7 @@ def step_widths(kernel, constants):
 
 answer = {}
 for module, (kernel, constants) in json.loads(sys.argv[1]).items():
-    found = importlib.import_module(f"kernels.{module}")
+    found = importlib.import_module(f"pagesim.kernels.{module}")
     answer[module] = step_widths(getattr(found, kernel), constants)
 print(json.dumps(answer))
 """
@@ -117,7 +116,7 @@ def test_steps_into_the_caches_are_64_bits_wide() -> None:
 
 def test_a_mutant_with_32_bits_is_caught(tmp_path: Path) -> None:
     need_triton()
-    shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__py*"))
+    copy_package(tmp_path)
     for source in (tmp_path / "kernels").rglob("*.py"):
         text = source.read_text()
         mutant = text.replace("tl.int64", "tl.int32")
@@ -132,7 +131,8 @@ def test_a_mutant_with_32_bits_is_caught(tmp_path: Path) -> None:
 
 # Only touched pages of an untouched allocation exist on a CPU, so this costs little there.
 LARGE = """
-import torch, kernels
+import torch
+from pagesim import kernels
 where = kernels.backend.device()
 blocks = 2**31 // (16 * 64) + 8
 try:

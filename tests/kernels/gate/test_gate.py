@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from kernels.gate.__main__ import main, table
-from kernels.gate.cases import CASES
-from kernels.gate.machine_code import Facts, longest_loop, step_widths
-from kernels.gate.rules import TARGETS, problems
-from kernels.runtime import mode
-from tests.kernels.children import ROOT, block_import, python
+from pagesim.kernels.gate.__main__ import main, table
+from pagesim.kernels.gate.cases import CASES
+from pagesim.kernels.gate.machine_code import Facts, longest_loop, step_widths
+from pagesim.kernels.gate.rules import TARGETS, problems
+from pagesim.kernels.runtime import mode
+from tests.kernels.children import ROOT, block_import, copy_package, python
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
-# `-m kernels.gate` would take the checkout's kernels; a mutant's folder goes before it.
+# `-m` would take the checkout's kernels; a mutant's folder goes before it.
 RUN = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from kernels.gate.__main__ import main
+from pagesim.kernels.gate.__main__ import main
 raise SystemExit(main(sys.argv[2:]))
 """
 
@@ -44,7 +43,7 @@ def test_what_passes_and_what_is_refused() -> None:
     """As a user starts it, in a shell set to interpret: it starts processes that compile."""
     need_triton()
     child = python(
-        *("-m", "kernels.gate", "--json", "--kernel", "paged_attention_v1"),
+        *("-m", "pagesim.kernels.gate", "--json", "--kernel", "paged_attention_v1"),
         *("--case", "D128", "--case", "D128 fp8"),
         TRITON_INTERPRET="1",
     )
@@ -101,7 +100,7 @@ MUTANTS = {
 def test_mutants_fail(tmp_path: Path) -> None:
     """32-bit addresses in three kernels, spilled registers, and what does not compile at all."""
     need_triton()
-    shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__py*"))
+    copy_package(tmp_path)
     for file, ((old, new), _, _) in MUTANTS.items():
         path = tmp_path / "kernels" / file
         source = path.read_text()
@@ -158,7 +157,7 @@ def test_without_triton_it_says_so(
     folders = [str(block_import(tmp_path, "triton")), str(ROOT)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     assert main(["--target", "sm_80"]) == 2
-    message = "kernels.gate: sm_80: nothing to compile with: triton cannot be imported"
+    message = "pagesim.kernels.gate: sm_80: nothing to compile with: triton cannot be imported"
     assert capsys.readouterr().err.startswith(message)
 
 
@@ -193,7 +192,7 @@ def test_v2_takes_few_instructions_for_a_token() -> None:
     """8.3 with signed positions, 16.9 in the Triton kernel of vLLM 0.33; the gate allows 8."""
     need_triton()
     child = python(
-        *("-m", "kernels.gate", "--json", "--kernel", "paged_attention_v2"),
+        *("-m", "pagesim.kernels.gate", "--json", "--kernel", "paged_attention_v2"),
         *("--case", "D128", "--target", "sm_90"),
         PAGESIM_COMPILE_ONLY="1",  # in this process, and in none of its own
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernels import assert_matches_reference, backend, paged_attention_v1, reshape_and_cache
+from pagesim.kernels import assert_matches_reference, backend, paged_attention_v1, reshape_and_cache
 
 pytestmark = pytest.mark.ch03
 

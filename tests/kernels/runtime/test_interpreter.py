@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernels import backend
+from pagesim.kernels import backend
 
 triton, tl = backend.load_triton()
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kernels import simt
-from kernels.simt.memory import VALUES
-from kernels.simt.reduce import combine_partitions
+from pagesim.kernels import simt
+from pagesim.kernels.simt.memory import VALUES
+from pagesim.kernels.simt.reduce import combine_partitions
 from tests.kernels.simt.worlds import World, make_world
 
 EXACT, AS_KERNEL = 1e-5, 2e-3

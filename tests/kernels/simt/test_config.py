@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.simt import Config, explain
+from pagesim.kernels.simt import Config, explain
 
 WORKED = Config(head_size=128, block_size=16, num_threads=128, element_bytes=2)
 

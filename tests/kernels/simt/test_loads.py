@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kernels import simt
-from kernels.simt.thread_block import ThreadBlock
-from kernels.simt.warp_load import WarpLoad
+from pagesim.kernels import simt
+from pagesim.kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt.warp_load import WarpLoad
 from tests.kernels.simt.worlds import World, make_world
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.simt import RaceError
-from kernels.simt.machine import SharedMemory, halving, shuffle_xor, xor_reduce
-from kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt import RaceError
+from pagesim.kernels.simt.machine import SharedMemory, halving, shuffle_xor, xor_reduce
+from pagesim.kernels.simt.thread_block import ThreadBlock
 from tests.kernels.simt.worlds import make_world
 
 LANES = np.arange(64).reshape(2, 32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.simt import Trace, indices
-from kernels.simt.thread_block import ThreadBlock
+from pagesim.kernels.simt import Trace, indices
+from pagesim.kernels.simt.thread_block import ThreadBlock
 from tests.kernels.simt.worlds import World, make_world
 
 HEAD = 3

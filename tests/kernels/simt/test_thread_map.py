@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels.simt import Config, thread_map
-from kernels.simt.__main__ import main
+from pagesim.kernels.simt import Config, thread_map
+from pagesim.kernels.simt.__main__ import main
 from tests.kernels.children import ROOT
 
 COMMITTED = ROOT / "figures" / "data" / "thread_map.json"
@@ -57,7 +57,7 @@ def test_the_committed_map_is_the_one_that_is_made(tmp_path: Path) -> None:
     target = tmp_path / "map.json"
     assert main(["--json", str(target)]) == 0
     assert target.read_text() == COMMITTED.read_text(), (
-        "python -m kernels.simt --json figures/data/thread_map.json"
+        "python -m pagesim.kernels.simt --json figures/data/thread_map.json"
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels import reference, simt, to_cuda_layout
-from kernels.simt.memory import VALUES
+from pagesim.kernels import reference, simt, to_cuda_layout
+from pagesim.kernels.simt.memory import VALUES
 from tests.kernels import pages
 
 NAN_CODE = 0x7F  # e4m3 for NaN

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from kernels.tiny_llm import Model
-from kernels.tiny_llm.exam import logits_of
+from pagesim.kernels.tiny_llm import Model
+from pagesim.kernels.tiny_llm.exam import logits_of
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "tiny_llm"
 FOLDERS = ("llama3", "qwen2", "qwen3", "sharded")

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import torch
 
-import kernels
-from kernels.tiny_llm import Config, Model, by_hand, maps
-from kernels.tiny_llm.answers import Answer
-from kernels.tiny_llm.config import shapes
-from kernels.tiny_llm.contiguous import generate
-from kernels.tiny_llm.sampling import SamplingParams
-from kernels.tiny_llm.shadow import ShadowedEngine
+from pagesim import kernels
 from pagesim.cache import AttentionMetadata, CacheEngine, KVPool, build_attention_metadata
+from pagesim.kernels.tiny_llm import Config, Model, by_hand, maps
+from pagesim.kernels.tiny_llm.answers import Answer
+from pagesim.kernels.tiny_llm.config import shapes
+from pagesim.kernels.tiny_llm.contiguous import generate
+from pagesim.kernels.tiny_llm.sampling import SamplingParams
+from pagesim.kernels.tiny_llm.shadow import ShadowedEngine
 from pagesim.simulation import PagedServing
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.paged_v1 import PagedV1Server

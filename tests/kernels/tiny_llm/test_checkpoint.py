@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tiny_llm import (
+from pagesim.kernels.tiny_llm import (
     CheckpointError,
     Config,
     Model,
@@ -25,8 +25,8 @@ from kernels.tiny_llm import (
     safetensors,
     save,
 )
-from kernels.tiny_llm.checkpoint import CONFIG, INDEX, WEIGHTS, parse_config
-from kernels.tiny_llm.config import shapes
+from pagesim.kernels.tiny_llm.checkpoint import CONFIG, INDEX, WEIGHTS, parse_config
+from pagesim.kernels.tiny_llm.config import shapes
 
 pytestmark = pytest.mark.ch12
 

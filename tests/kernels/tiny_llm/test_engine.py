@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.tiny_llm import Contiguous, Model, generate, maps, walk
-from kernels.tiny_llm.sampling import SamplingParams
+from pagesim.kernels.tiny_llm import Contiguous, Model, generate, maps, walk
+from pagesim.kernels.tiny_llm.sampling import SamplingParams
 from pagesim.simulation import PagedServing
 from pagesim.simulation.serving import Step
 from tests.kernels.tiny_llm.serving import (

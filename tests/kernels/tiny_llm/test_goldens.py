@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
-from kernels.tiny_llm import CheckpointError, Model, exam, load, model
-from kernels.tiny_llm.config import shapes
+from pagesim.kernels.tiny_llm import CheckpointError, Model, exam, load, model
+from pagesim.kernels.tiny_llm.config import shapes
 from tests.kernels.tiny_llm.goldens import DATA, FOLDERS, TOLERANCE, golden_error
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]

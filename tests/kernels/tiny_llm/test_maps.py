@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tiny_llm import maps
+from pagesim.kernels.tiny_llm import maps
 
 pytestmark = pytest.mark.ch12
 

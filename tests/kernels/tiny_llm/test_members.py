@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from kernels.tiny_llm import Model, SamplingParams, maps
+from pagesim.kernels.tiny_llm import Model, SamplingParams, maps
 from tests.kernels.tiny_llm.serving import Asked, Setting, engine_on, hand, questions, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")

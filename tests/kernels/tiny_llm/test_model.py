@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.tiny_llm import Config, Model, causal
-from kernels.tiny_llm.config import shapes
-from kernels.tiny_llm.exam import logits_of
+from pagesim.kernels.tiny_llm import Config, Model, causal
+from pagesim.kernels.tiny_llm.config import shapes
+from pagesim.kernels.tiny_llm.exam import logits_of
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 

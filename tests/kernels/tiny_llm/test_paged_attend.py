@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.tiny_llm import causal
-from kernels.tiny_llm.paged_attend import BACKENDS
 from pagesim.cache import AttentionMetadata, KVPool
+from pagesim.kernels.tiny_llm import causal
+from pagesim.kernels.tiny_llm.paged_attend import BACKENDS
 from tests.kernels.tiny_llm.serving import batch_of, pools, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.tiny_llm import Model, maps, walk
-from kernels.tiny_llm.contiguous import Contiguous
-from kernels.tiny_llm.page_weights import Watching
-from kernels.tiny_llm.paged_attend import Torch
 from pagesim.cache import KVPool
+from pagesim.kernels.tiny_llm import Model, maps, walk
+from pagesim.kernels.tiny_llm.contiguous import Contiguous
+from pagesim.kernels.tiny_llm.page_weights import Watching
+from pagesim.kernels.tiny_llm.paged_attend import Torch
 from tests.kernels.tiny_llm.serving import batch_of, hand, pools, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tiny_llm.safetensors import CheckpointError, read_header, read_tensors, write
+from pagesim.kernels.tiny_llm.safetensors import CheckpointError, read_header, read_tensors, write
 
 pytestmark = pytest.mark.ch12
 

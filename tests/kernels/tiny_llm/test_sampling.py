@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from kernels.tiny_llm.sampling import SamplingParams, draw, extend
+from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw, extend
 
 SHARES = torch.tensor([0.1, 0.5, 0.25, 0.15])
 LOGITS = SHARES.log()

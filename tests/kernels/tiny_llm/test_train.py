@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.tiny_llm import load, maps, train, walk
-from kernels.tiny_llm.exam import examine, fresh_walks, logits_of
+from pagesim.kernels.tiny_llm import load, maps, train, walk
+from pagesim.kernels.tiny_llm.exam import examine, fresh_walks, logits_of
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from kernels.tiny_llm import by_hand, load, safetensors, save, walk
+from pagesim.kernels.tiny_llm import by_hand, load, safetensors, save, walk
 from tests.kernels.tiny_llm.goldens import DATA, FOLDERS, TOLERANCE, error
 from tests.kernels.tiny_llm.make_goldens import LLAMA3, logits_of, random_model
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.tiny_llm import maps
+from pagesim.kernels.tiny_llm import maps
 from tests.kernels.tiny_llm.serving import Setting, engine_on, walks
 
 pytestmark = pytest.mark.usefixtures("one_thread")

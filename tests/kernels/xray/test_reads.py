@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-import kernels
 import pagesim
+from pagesim import kernels
 
 
 def batch() -> tuple[pagesim.Story, dict[str, torch.Tensor]]:

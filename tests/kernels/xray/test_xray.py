@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 import torch
 
-import kernels
-from kernels import backend
-from kernels.runtime import mode
-from kernels.xray import interpreter as memory
-from kernels.xray.accesses import Access, Region
-from kernels.xray.ownership import read_ownership
+from pagesim import kernels
+from pagesim.kernels import backend
+from pagesim.kernels.runtime import mode
+from pagesim.kernels.xray import interpreter as memory
+from pagesim.kernels.xray.accesses import Access, Region
+from pagesim.kernels.xray.ownership import read_ownership
 from tests.kernels import pages
 from tests.kernels.cases import Case, make_case
 from tests.kernels.children import ROOT, block_import, python
@@ -153,12 +153,13 @@ def test_prefill_reads_what_its_queries_see(window: int) -> None:
 
 def test_the_room_is_called_like_the_function(tmp_path: Path) -> None:
     """Whichever is imported first; and without torch the missing extra is named."""
-    code = (
-        "import kernels.xray.accesses, kernels; print(callable(kernels.xray), kernels.xray.trace)"
-    )
+    code = "from pagesim import kernels; import pagesim.kernels.xray.accesses; "
+    code += "print(callable(kernels.xray), kernels.xray.trace)"
     child = python("-c", code)
-    assert child.stdout.startswith("True <module 'kernels.xray.trace'"), child.stderr
-    child = python("-c", "import kernels; kernels.xray", path=block_import(tmp_path, "torch"))
+    assert child.stdout.startswith("True <module 'pagesim.kernels.xray.trace'"), child.stderr
+    child = python(
+        "-c", "from pagesim import kernels; kernels.xray", path=block_import(tmp_path, "torch")
+    )
     assert 'pip install "pagesim[kernels]"' in child.stderr.splitlines()[-1]
 
 

@@ -1,4 +1,4 @@
-import kernels  # first: it turns on Triton's interpreter where there is no GPU
+from pagesim import kernels  # first: it turns on Triton's interpreter where there is no GPU
 
 import triton
 import triton.language as tl

@@ -10,27 +10,31 @@ import contextlib
 from importlib import import_module
 from typing import Any
 
-from kernels.runtime import mode
+from pagesim import folders
+
+__path__ = folders.beside(__file__)
+
+from pagesim.kernels.runtime import mode
 
 # Where each exported name lives. Modules load on first use: they need torch, this package does not.
 _HOMES = {
-    "assert_matches_reference": "kernels.compare",
-    "copy_blocks": "kernels.block_copy",
-    "from_cuda_layout": "kernels.layouts",
-    "fused_decode": "kernels.attention.fused_decode",
-    "kv_pool": "kernels.pool",
-    "online_softmax": "kernels.softmax",
-    "paged_attention_v1": "kernels.attention.v1",
-    "paged_attention_v2": "kernels.attention.v2",
-    "paged_prefill": "kernels.attention.prefill",
-    "plan_decode": "kernels.attention.plan",
-    "plan_fused_decode": "kernels.attention.plan",
-    "plan_prefill": "kernels.attention.plan",
-    "plan_write": "kernels.cache_write",
-    "reshape_and_cache": "kernels.cache_write",
-    "side_by_side": "kernels.rows",
-    "swap_blocks": "kernels.block_copy",
-    "to_cuda_layout": "kernels.layouts",
+    "assert_matches_reference": "pagesim.kernels.compare",
+    "copy_blocks": "pagesim.kernels.block_copy",
+    "from_cuda_layout": "pagesim.kernels.layouts",
+    "fused_decode": "pagesim.kernels.attention.fused_decode",
+    "kv_pool": "pagesim.kernels.pool",
+    "online_softmax": "pagesim.kernels.softmax",
+    "paged_attention_v1": "pagesim.kernels.attention.v1",
+    "paged_attention_v2": "pagesim.kernels.attention.v2",
+    "paged_prefill": "pagesim.kernels.attention.prefill",
+    "plan_decode": "pagesim.kernels.attention.plan",
+    "plan_fused_decode": "pagesim.kernels.attention.plan",
+    "plan_prefill": "pagesim.kernels.attention.plan",
+    "plan_write": "pagesim.kernels.cache_write",
+    "reshape_and_cache": "pagesim.kernels.cache_write",
+    "side_by_side": "pagesim.kernels.rows",
+    "swap_blocks": "pagesim.kernels.block_copy",
+    "to_cuda_layout": "pagesim.kernels.layouts",
 }
 _WITHOUT_TORCH = ("backend", "reference", "simt")
 
@@ -45,11 +49,11 @@ with contextlib.suppress(RuntimeError):
 def __getattr__(name: str) -> Any:
     """Load an exported name on first use; see `_HOMES`."""
     if name not in __all__:
-        raise AttributeError(f"module 'kernels' has no attribute {name!r}; it has {__all__}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {__all__}")
     if name not in _WITHOUT_TORCH:
         mode.require_torch(name)
     if name not in _HOMES:
-        return import_module(f"kernels.{name}")
+        return import_module(f"pagesim.kernels.{name}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

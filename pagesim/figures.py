@@ -1,0 +1,59 @@
+"""The course's pictures, a function each: give them a run, or a file, and show or save the figure.
+
+    from pagesim import figures
+    figures.save(figures.memory_waste("trace.csv"), "waste.pdf")
+
+They take runs: a `pagesim.Simulation`, its WasteLog or the means in percent, a `pagesim.Timeline`,
+a Comparison of `studies.paper`, the path of a file (a timeline, or what ``--json`` printed), or
+several of them in a list or by name; or a trace of requests (Workload or file), which is simulated
+under ``policies`` with ``options`` of `simulate`, all requests waiting from the start. What cannot
+be drawn is a TypeError or UsageError. Each takes ``title=``, ``notes=`` to print below it, and
+``theme="dark"`` (or "light"; by default an SVG follows its page).
+"""
+
+from pagesim import folders
+
+__path__ = folders.beside(__file__)
+
+from pagesim.figures.charts.access_map import access_map
+from pagesim.figures.charts.batch_size import batch_size
+from pagesim.figures.charts.block_layout import block_layout
+from pagesim.figures.charts.block_size_sweep import block_size_sweep
+from pagesim.figures.charts.hit_rates import hit_rates
+from pagesim.figures.charts.kv_size import kv_size
+from pagesim.figures.charts.memory_waste import memory_waste
+from pagesim.figures.charts.occupancy_timeline import occupancy_timeline
+from pagesim.figures.charts.pool_map import pool_map
+from pagesim.figures.charts.prefix_hits import prefix_hits
+from pagesim.figures.charts.roofline import roofline
+from pagesim.figures.charts.sharing import sharing
+from pagesim.figures.charts.thread_map import thread_map
+from pagesim.figures.display import alt_text, save, show
+from pagesim.figures.film import film
+from pagesim.figures.style import Picture
+
+__all__ = [
+    "Picture",
+    "access_map",
+    "alt_text",
+    "batch_size",
+    "block_layout",
+    "block_size_sweep",
+    "film",
+    "hit_rates",
+    "kv_size",
+    "memory_waste",
+    "occupancy_timeline",
+    "pool_map",
+    "prefix_hits",
+    "roofline",
+    "save",
+    "sharing",
+    "show",
+    "thread_map",
+]
+
+if __name__ == "__main__":  # python -m pagesim.figures
+    from pagesim.figures.__main__ import main
+
+    main()
