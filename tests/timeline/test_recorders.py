@@ -119,19 +119,6 @@ def test_two_managers_at_once(first_out: int) -> None:
     assert list(run) == list(runs[0])
 
 
-def test_a_manager_that_nobody_records_works_and_is_in_no_run() -> None:
-    expected, _ = watched(ManagerRun(3, True), 60)
-    recorded, other, plain = ManagerRun(3, True), ManagerRun(4, True), ManagerRun(4, True)
-    for _ in range(60):
-        plain.step()
-    with record(recorded.manager) as run:
-        for _ in range(60):
-            recorded.step()
-            other.step()
-    assert list(run) == list(expected)
-    assert other.live() == plain.live()
-
-
 @pytest.mark.parametrize("kind", SOURCES)
 def test_recording_changes_nothing(kind: str) -> None:
     for seed in range(5):
@@ -151,20 +138,6 @@ def test_leaving_by_an_exception_keeps_what_was_recorded() -> None:
     assert [event.kind for event in run] == ["allocate"]
     story.arrive([1], 2)
     assert len(run) == 1 and list(run.at(1).tables) == [1]
-
-
-def test_an_exception_inside_of_two() -> None:
-    story, other = new_story(), new_story()
-    with record(story.manager) as outer:
-        with (
-            pytest.raises(KeyboardInterrupt),
-            record(story.manager) as inner,
-            record(other.manager),
-        ):
-            story.arrive([1], 1)
-            raise KeyboardInterrupt
-        story.arrive([1], 2)
-    assert (len(inner), len(outer)) == (1, 2)
 
 
 def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,19 +163,6 @@ def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -
 
 def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def test_again_later_on_the_same_manager() -> None:
-    story = new_story()
-    with record(story.manager) as first:
-        seq = story.arrive([1], 1)
-    seq.write([2])
-    with record(story.manager) as second:
-        seq.write([3])
-    assert (len(first), len(second)) == (1, 1)
-    assert second.at(0).tables[1].token_ids == (1, 2)
-    assert second.at(1).tables[1].token_ids == (1, 2, 3)
-    assert first.at(1).tables[1].token_ids == (1,)
 
 
 def test_a_run_holds_no_live_object_when_it_is_over() -> None:

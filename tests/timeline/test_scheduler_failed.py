@@ -10,7 +10,6 @@ import pytest
 
 from pagesim import Timeline, UsageError, record
 from pagesim.journal import Journal
-from tests.timeline.runs import SchedulerRun
 from tests.timeline.scenes import in_queues
 from tests.v0.scheduling.engine import Engine
 
@@ -119,26 +118,6 @@ def test_what_is_undone_was_more_than_a_little(monkeypatch: pytest.MonkeyPatch) 
         e.scheduler.schedule()
     assert seen[:2] == ["preempt", "append_slots"]
     assert [event.kind for event in run] == ["failed"]
-
-
-def test_states_that_were_asked_for_before_stay_right() -> None:
-    """The seeker's own place and its kept copies are not behind what was forgotten."""
-    for seed in range(40):
-        source = SchedulerRun(seed)
-        with record(source.subject) as run:
-            states = [source.live()]
-            for _ in range(90):
-                before = len(run)
-                source.step()
-                run.at(-1)
-                states += [states[-1]] * (len(run) - before - 1)
-                if len(run) > before:
-                    states.append(source.live())
-                    assert run.at(-1) == states[-1]
-        failed = [i for i in run.find(kind="failed")]
-        for i in failed:
-            assert_only_failed(run, i)
-            assert run.at(i + 1) == states[i + 1]
 
 
 @pytest.mark.parametrize(

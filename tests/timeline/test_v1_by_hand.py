@@ -79,21 +79,6 @@ def test_one_pool_and_a_null_block(run: Timeline) -> None:
     assert run.at(window + 1).tables["c"].fill == (0, 2, 2, 2)
 
 
-def test_captions_do_not_speak_of_v0(run: Timeline) -> None:
-    text = " ".join(event.caption for event in run)
-    assert not any(word in text for word in ("evictor", "CPU", "no block was free", "swap"))
-    assert run[the(run, "admit", "d")].caption == (
-        "d is admitted with 5 tokens, which need 3 blocks; blocks 5 and 7 are taken from the front "
-        "of the free queue; block 4 forgets what it cached and is taken: no other cached block has "
-        "waited longer; blocks 5 and 7 can be found from now on, even before they are computed."
-    )
-    assert run[run.find(kind="update_from_output")[0]].caption == (
-        "The output of step 1 has arrived; 2 tokens are known now, after their slots were "
-        "written; blocks 1 and 2 are computed; "
-        "attention: most of it, 0.75, on block 1."
-    )
-
-
 def test_marks(run: Timeline) -> None:
     marks = [mark for event in run for mark in event.marks]
     assert marks == [
