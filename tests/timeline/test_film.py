@@ -88,15 +88,6 @@ def test_numbers_on_slots_of_a_step(tmp_path: Path) -> None:
     assert list(loaded) == list(run) and loaded.at(-1) == run.at(-1)
 
 
-def test_an_event_that_only_writes_can_be_marked(tmp_path: Path) -> None:
-    found = story()
-    found.writers[0].write("to")
-    run = found.run.mark(2, {3: 1.0}, "attention")
-    run.save(tmp_path / "run.jsonl")
-    assert [len(event.marks) for event in pagesim.load(tmp_path / "run.jsonl")] == [0, 1]
-    assert run[1:][0].marks == run[1].marks, "a piece has the marks of its steps"
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -134,14 +134,6 @@ def test_a_label_holds_from_the_beginning() -> None:
     assert run.find(sequence="a") == run.find(sequence="t0") == []
 
 
-def test_a_label_before_the_first_event() -> None:
-    table = new_table()
-    with record(table._allocator) as run:
-        run.label(table, "early")
-        table.allocate([1])
-    assert subjects(run) == ["early"]
-
-
 def test_a_label_is_unique_among_the_living() -> None:
     one = new_table()
     two = pagesim.BlockTable(4, one._allocator)

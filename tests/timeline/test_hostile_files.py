@@ -287,14 +287,6 @@ def test_whatever_is_kept_is_counted(
     assert try_to_load(path).endswith(":3: more than 1 events")
 
 
-def test_markup_is_text(tmp_path: Path) -> None:
-    name = "<img src=x onerror=alert(1)></script>"
-    event = {"event": "append_slots", "of": name, "opened": [[name, []]]}
-    path = write(tmp_path / "x.jsonl", small(event, title=name))
-    assert try_to_load(path) == ""
-    assert pagesim.load(path)[0].subject == name
-
-
 def test_the_error_is_a_value_error(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{}")
     with pytest.raises(

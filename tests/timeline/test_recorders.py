@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import Device, Timeline, record
+from pagesim import Timeline, record
 from pagesim.journal import Journal
 from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
 from tests.timeline.scenes import new_story
@@ -199,21 +199,6 @@ def test_many_short_lives_take_no_longer_each() -> None:
             story.arrive([1], seq_id).leave()
     assert len(run) == 40_000
     assert run.at(-1) == run.at(0)
-
-
-def test_swaps_of_bare_handles_and_all_else_in_one_run() -> None:
-    story = new_story(num_gpu=6)
-    manager = story.manager
-    with record(manager) as run:
-        group = story.arrive([1, 2, 3], 1)
-        handle = manager.block_allocator.allocate_mutable_block(None, Device.CPU)
-        group.swap_out()
-        manager.block_allocator.swap([handle], Device.CPU, Device.GPU)
-        group.swap_in()
-    assert [(event.kind, event.subject) for event in run] == [
-        *(("allocate", 1), ("allocate_mutable_block", None), ("swap_out", 1)),
-        *(("swap", None), ("swap_in", 1)),
-    ]
 
 
 def test_recording_one_device_of_a_pair_records_both() -> None:
