@@ -102,10 +102,8 @@ FRONT, BACK = 0, -1
 
 # -- the effects on blocks -------------------------------------------------------------------------
 
-TAKE, FREE, WRITE, SHARE, UNSHARE = "take", "free", "write", "share", "unshare"
-COPY, MOVE, HIT, EVICT, CACHE, COMPUTED, NULL = (
-    *("copy", "move", "hit", "evict", "cache", "computed", "null"),
-)
+TAKE, FREE, WRITE, SHARE, UNSHARE, COPY = "take", "free", "write", "share", "unshare", "copy"
+MOVE, HIT, EVICT, CACHE, COMPUTED, NULL = "move", "hit", "evict", "cache", "computed", "null"
 
 
 class ImpossibleError(ValueError):
