@@ -66,12 +66,12 @@ def image_bytes(figure: Figure, kind: str, alt: str | None = None, dpi: int = 15
 def _described(figure: Figure, svg: bytes, title: str, words: str) -> bytes:
     head, body = svg.split(b"<svg ", 1)
     attributes, body = body.split(b">", 1)
-    said = "".join(
+    tags = "".join(
         f"\n <{tag}>{html.escape(text, quote=False)}</{tag}>"
         for tag, text in (("title", title), ("desc", words))
         if text
     )
-    body = b"<svg " + attributes + b' role="img">' + said.encode() + body
+    body = b"<svg " + attributes + b' role="img">' + tags.encode() + body
     if getattr(figure, "theme", None) is None:
         body = body.replace(b"</style>", f"\n{DARK_STYLE}</style>".encode(), 1)
     return head + body

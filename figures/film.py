@@ -51,16 +51,14 @@ def film(
     for image in images:
         sheets.append(Image.new("RGB", size, image.getpixel((0, 0))))
         sheets[-1].paste(image, (0, 0))
-    small = [
-        sheet.resize((size[0] // 3, size[1] // 3), Image.Resampling.NEAREST) for sheet in sheets
-    ]
+    third = size[0] // 3, size[1] // 3
+    small = [sheet.resize(third, Image.Resampling.NEAREST) for sheet in sheets]
     colors = Image.new("RGB", (small[0].width, sum(sheet.height for sheet in small)))
     for index, sheet in enumerate(small):
         colors.paste(sheet, (0, index * sheet.height))
     palette = colors.quantize(256)  # one for all frames: a colour that comes late is in it
     first, *rest = [sheet.quantize(palette=palette, dither=Image.Dither.NONE) for sheet in sheets]
-    lasting = [round(1000 * seconds)] * (len(sheets) - 1) + [round(3000 * seconds)]
-    out = BytesIO()
+    lasting, out = [round(1000 * seconds)] * len(rest) + [round(3000 * seconds)], BytesIO()
     first.save(out, "GIF", save_all=True, append_images=rest, duration=lasting, loop=0)
     with replacing(target) as file:
         file.write(out.getvalue())

@@ -161,3 +161,10 @@ def line(
         clip_on=False,
         zorder=0.5 if behind else 2,
     )
+
+
+def left_axis(axes: Axes, x: float, up: Scale, values: Iterable[float], unit: str = "") -> None:
+    """Numbers beside an axis at ``x``, each with a short line."""
+    for value in values:
+        style.write(axes, x - 6, up(value), f"{value:g}{unit}", ha="right")
+        line(axes, [x - 3, x], [up(value)] * 2)

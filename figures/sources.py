@@ -13,7 +13,7 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import numbered_objects
 from pagesim.simulation import Simulation, simulate
-from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog
+from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog, usage
 from pagesim.studies.paper import Comparison
 from pagesim.timeline import Timeline, load
 from pagesim.workload import Workload
@@ -207,6 +207,7 @@ def _log_of_pages(run: Timeline) -> WasteLog:
     is_v1 = start.null_block is not None  # from the start: V0 makes one where it needs it
     pool = set(range(next(iter(start.pools.values())))) - {start.null_block}
     log = WasteLog(len(pool) * start.block_size, CACHED_PARTS if is_v1 else PARTS)
+    size = start.block_size
     for step, event in enumerate(steps, 1):
         state = run.at(event + 1)
         filled: dict[int, int] = {}
@@ -215,9 +216,10 @@ def _log_of_pages(run: Timeline) -> WasteLog:
                 if block in pool:
                     filled[block] = max(fill, filled.get(block, 0))
         unowned = [block for ids in state.lists.values() for block in ids if block in pool]
-        token, held = sum(filled.values()), len(filled) * start.block_size
-        rest = (len(pool) - len(filled) - len(unowned)) * start.block_size
-        cached = len(state.cached.intersection(unowned)) * start.block_size if is_v1 else 0
+        held = len(filled) * size
+        lost = (len(pool) - len(filled) - len(unowned)) * size
+        cached = len(state.cached.intersection(unowned)) * size if is_v1 else 0
         batch = len(state.queues["running"]) if "running" in state.queues else len(state.tables)
-        log.add(step, token, 0, held - token, rest, batch, cached)
+        slots = usage(held, 0, False, empty=held - sum(filled.values()), beyond=lost)
+        log.add(step, *slots, batch, cached)
     return log

@@ -31,6 +31,7 @@ from pagesim.errors import UsageError
 from pagesim.figures import palette
 from pagesim.figures.encode import img_tag
 from pagesim.player import colors
+from pagesim.player.cache_view import CacheView
 
 Theme = Literal["light", "dark"]
 
@@ -92,6 +93,11 @@ PARTS = {
 def pattern_of(index: int) -> str:
     """The hatch that tells sequences of one colour apart: none for the first seven."""
     return 3 * colors.pattern_of(index)
+
+
+def hatch_of(cache: CacheView, block_id: int) -> str:
+    """The hatch of a block outside the first pool, in which the model computes."""
+    return CPU_HATCH if cache.is_away(block_id) else ""
 
 
 def luminance(color: str) -> float:

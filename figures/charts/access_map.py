@@ -16,6 +16,7 @@ from pagesim.errors import UsageError
 from pagesim.figures import style
 from pagesim.figures.sources import report
 from pagesim.figures.style import MARGIN, Box, Picture
+from pagesim.player.describe import counted
 
 ROW, GAP, HEADER = 25.0, 4.0, 20.0
 WORDS = 12.0  # the upper part of a cell, for its number; the lower part shows the slots
@@ -119,7 +120,7 @@ def _words(
         if row.sequences:
             subject += f" for {' and '.join(called[seq] for seq in row.sequences)}"
         verb = ("write" if row.writes else "read") + ("" if many > 1 else "s")
-        slots = "1 slot" if len(row.slots) == 1 else f"{len(row.slots)} slots"
+        slots = counted(len(row.slots), "slot")
         where = f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
         sentences.append(f"{subject} {verb} {slots} in {where}.")
     if len(rows) > MAX_ROWS:
@@ -163,30 +164,40 @@ def _draw(
     place = {block: MARGIN + LABEL + number * pitch for number, block in enumerate(blocks)}
     width, size = pitch - SPACE, trace["block_size"]
 
-    style.write(axes, MARGIN, top - 8, "Physical block", ha="left", bold=True)
-    for block, x in place.items():
-        style.write(axes, x + width / 2, top - 8, str(block), color=style.MUTED)
-    style.write(axes, style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
-    if owners:
-        style.write(axes, MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
-        for block, x in place.items():
-            _owner_cell(axes, Box(x, top, width, ROW), block, size, owners, names)
+    cells = {block: Box(x, top, width, ROW) for block, x in place.items()}
+    _heads(axes, cells, size, owners, names)
     for number, row in enumerate(shown):
         y = below + number * (ROW + GAP)
         _label(axes, row, names, y)
         _touched(axes, row, {b: Box(x, y, width, ROW) for b, x in place.items()}, size, owners)
         text = f"{len(row.slots)}, {_bytes(row.num_bytes)}"
         style.write(axes, style.WIDTH - MARGIN, y + ROW / 2, text, ha="right")
-    left_out = [
-        f"{count} more {what}"
-        for count, what in (
-            (len(rows) - len(shown), "rows"),
-            (len(touched - set(blocks)), "blocks that are touched"),
-        )
-        if count > 0
-    ]
+    omitted = {
+        "rows": len(rows) - len(shown),
+        "blocks that are touched": len(touched - set(blocks)),
+    }
+    left_out = [f"{count} more {what}" for what, count in omitted.items() if count > 0]
     _legend(axes, height - 30.0, rows, owners, left_out)
     return figure
+
+
+def _heads(
+    axes: Axes,
+    cells: Mapping[int, Box],
+    size: int,
+    owners: Mapping[Slot, list[int]],
+    names: Sequence[str],
+) -> None:
+    """The ids of the blocks, and below them whose tokens they hold."""
+    top = next(iter(cells.values())).y
+    style.write(axes, MARGIN, top - 8, "Physical block", ha="left", bold=True)
+    for block, box in cells.items():
+        style.write(axes, box.center[0], top - 8, str(block), color=style.MUTED)
+    style.write(axes, style.WIDTH - MARGIN, top - 8, "slots, bytes", ha="right", color=style.MUTED)
+    if owners:
+        style.write(axes, MARGIN, top + ROW / 2, "Whose tokens", ha="left", bold=True)
+        for block, box in cells.items():
+            _owner_cell(axes, box, block, size, owners, names)
 
 
 def _owner_cell(

@@ -11,12 +11,14 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.cache_view import CacheView, cache_view
+from pagesim.figures.cache_view import cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
 from pagesim.figures.charts.pool_map import draw_map
 from pagesim.figures.charts.pools import Plug, draw_pools, draw_wires, place_pools
 from pagesim.figures.style import MARGIN, Box, Picture
+from pagesim.player.cache_view import CacheView
+from pagesim.player.describe import counted
 
 MAX_SEQUENCES, MAX_BLOCKS, MAX_POOL = 6, 10, 64
 MAX_WIRES = 12
@@ -57,7 +59,7 @@ def block_layout(
     TypeError for what holds no pages, UsageError for a highlighted id outside the pools.
     """
     cache = cache_view(source, **reading)
-    framed = cache.checked(highlight or ())
+    framed = framed_blocks(cache, highlight)
     if not fits(cache):
         return draw_map(cache, framed, title), words(cache)
     entries = sum(len(table.block_ids) for table in cache.tables.values())
@@ -109,53 +111,47 @@ def _draw_sequences(
     right: float,
 ) -> list[Plug]:
     """Draw the two left columns; return where the wires begin, one plug a table entry."""
-    slots_x = MARGIN + 16
+    slots_x, size = MARGIN + 16, cache.block_size
     widest = max((style.text_width(label) + 5 for label in labels.values()), default=0.0)
-    room = (right - ID_COLUMN - FILLED_COLUMN - ARROW - slots_x) / cache.block_size
-    named = widest <= room
-    slot = min(max(widest, 28.0), room)
-    spare = (room - slot) * cache.block_size
-    table_x = slots_x + slot * cache.block_size + ARROW + spare / 3
+    room = (right - ID_COLUMN - FILLED_COLUMN - ARROW - slots_x) / size
+    named, slot = widest <= room, min(max(widest, 28.0), room)
+    table_x = slots_x + slot * size + ARROW + (room - slot) * size / 3
     for x, heading in ((MARGIN, "Logical blocks"), (table_x, "Block table")):
         style.write(axes, x, top - 12, heading, size=style.HEADING, ha="left", bold=True)
 
-    plugs: list[Plug] = []
-    y = top
+    plugs, y = list[Plug](), top
     for name, table in cache.tables.items():
         _name(axes, cache, name, y)
-        if table.block_ids:
-            columns = (("block", ID_COLUMN / 2), ("filled", ID_COLUMN + FILLED_COLUMN / 2))
-            for word, offset in columns:
-                style.write(axes, table_x + offset, y + 12, word, color=style.MUTED)
-        else:
+        if not table.block_ids:
             style.write(axes, slots_x, y + 27, "no blocks", ha="left", color=style.MUTED)
+            y += NAME_ROW + GAP + ROW
+            continue
+        for word, at in (("block", ID_COLUMN / 2), ("filled", ID_COLUMN + FILLED_COLUMN / 2)):
+            style.write(axes, table_x + at, y + 12, word, color=style.MUTED)
         y += NAME_ROW
+        color = cache.color(name)
         for index, block_id in enumerate(table.block_ids):
-            color, hatch = cache.color(name), cache.hatch(block_id)
+            hatch, fill = style.hatch_of(cache, block_id), table.fill[index]
             style.write(axes, MARGIN + 5, y + ROW / 2, str(index), color=style.MUTED)
-            row = Box(slots_x, y, slot * cache.block_size, ROW)
-            words_of = [labels[token] if named else "" for token in cache.tokens(name, index)]
-            fill = table.fill[index]
-            _logical(axes, row, fill, cache.block_size, words_of, color, hatch)
+            row = Box(slots_x, y, slot * size, ROW)
+            texts = [labels[token] if named else "" for token in cache.tokens(name, index)]
+            _logical(axes, row, fill, size, texts, color, hatch)
             style.level_arrow(axes, row.x + row.w + 4, table_x - 3, y + ROW / 2)
             entry = Box(table_x, y, ID_COLUMN + FILLED_COLUMN, ROW)
-            _entry(axes, entry, block_id, fill, color, hatch)
-            if block_id in framed:
-                style.frame(axes, entry)
+            _entry(axes, entry, block_id, fill, color, hatch, block_id in framed)
             plugs.append(Plug(name, block_id, entry.x + entry.w, y + ROW / 2))
             y += ROW
-        y += GAP if table.block_ids else GAP + ROW
+        y += GAP
     return plugs
 
 
 def _name(axes: Axes, cache: CacheView, name: str, y: float) -> None:
     """The heading of a sequence: its colour, its label, and how many tokens it has where."""
     table = cache.tables[name]
-    away = [block_id for block_id in table.block_ids if cache.hatch(block_id)]
+    away = [block_id for block_id in table.block_ids if cache.is_away(block_id)]
     swatch = Box(MARGIN, y + 5.5, 11, 10)
     style.rectangle(axes, swatch, fill=cache.color(name), hatch=style.CPU_HATCH if away else "")
-    count = table.num_tokens
-    text = f"{name}: {count} token{'' if count == 1 else 's'}{', on the CPU' if away else ''}"
+    text = f"{name}: {counted(table.num_tokens, 'token')}{', on the CPU' if away else ''}"
     style.write(axes, MARGIN + 16, y + 11, text, size=9, ha="left", bold=True)
 
 
@@ -180,7 +176,9 @@ def _logical(
     style.rectangle(axes, row, fill=None, width=1.6)
 
 
-def _entry(axes: Axes, box: Box, block_id: int, fill: int, color: str, hatch: str) -> None:
+def _entry(
+    axes: Axes, box: Box, block_id: int, fill: int, color: str, hatch: str, framed: bool
+) -> None:
     """One row of a block table: the physical id in the sequence's colour, the filled slots."""
     first = Box(box.x, box.y, ID_COLUMN, box.h)
     second = Box(box.x + ID_COLUMN, box.y, FILLED_COLUMN, box.h)
@@ -189,3 +187,5 @@ def _entry(axes: Axes, box: Box, block_id: int, fill: int, color: str, hatch: st
     ink = style.INK if hatch else style.ink_on(color)
     style.write(axes, *first.center, str(block_id), bold=True, color=ink, pill=bool(hatch))
     style.write(axes, *second.center, str(fill))
+    if framed:
+        style.frame(axes, box)

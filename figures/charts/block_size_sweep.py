@@ -91,12 +91,12 @@ def _size_of(name: str, run: Run) -> int:
 
 def _words(rows: Mapping[int, Means], notes: Iterable[str]) -> str:
     """Per block size the token share, internal, and the batch."""
-    said = [
+    texts = [
         f"{size}: token {row['token']:.1f}, internal {row['internal']:.1f}, "
         f"{row['batch']:.1f} requests at once"
         for size, row in rows.items()
     ]
-    return " ".join([f"Percent of the cache's slots by block size. {'; '.join(said)}.", *notes])
+    return " ".join([f"Percent of the cache's slots by block size. {'; '.join(texts)}.", *notes])
 
 
 def _draw(
@@ -107,23 +107,20 @@ def _draw(
     notes: Iterable[str],
 ) -> Picture:
     table = {
-        "token": [f"{row['token']:.1f}" for row in rows.values()],
-        "internal": [f"{row['internal']:.1f}" for row in rows.values()],
-        HALF: [f"{half_a_block_each(size, rows[size]['batch'], slots):.1f}" for size in rows],
-        "requests at once": [f"{row['batch']:.1f}" for row in rows.values()],
+        "token": [row["token"] for row in rows.values()],
+        "internal": [row["internal"] for row in rows.values()],
+        HALF: [half_a_block_each(size, row["batch"], slots) for size, row in rows.items()],
+        "requests at once": [row["batch"] for row in rows.values()],
     }
     marked = [f"Diamond: the published share of tokens ({_list(published)})."] if published else []
     body = 18.0 + COLUMNS + 20 + ROW * len(table)
     figure, axes, y = page.sheet(
         title, f"Percent of the cache's {slots:,} slots on average", body, [RULE, *marked, *notes]
     )
-    seen = [name for name in PARTS if any(row[name] >= SEEN for row in rows.values())]
-    page.legend(axes, LEFT, y, seen)
+    page.legend(axes, LEFT, y, [p for p in PARTS if any(r[p] >= SEEN for r in rows.values())])
     y += 18
     up = Scale(0, 100, y + COLUMNS, y)
-    for percent in page.ticks(100):
-        style.write(axes, LEFT - 6, up(percent), f"{percent:g}", ha="right")
-        page.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)
+    page.left_axis(axes, LEFT, up, page.ticks(100))
     pitch = (page.WIDTH - page.MARGIN - LEFT) / len(rows)
     middles = [LEFT + (place + 0.5) * pitch for place in range(len(rows))]
     y += COLUMNS + 10
@@ -138,8 +135,8 @@ def _draw(
         y += ROW
         color = style.MUTED if name == HALF else style.INK
         style.write(axes, LEFT - 6, y, name, ha="right", color=color)
-        for x, text in zip(middles, numbers, strict=True):
-            style.write(axes, x, y, text, color=color)
+        for x, number in zip(middles, numbers, strict=True):
+            style.write(axes, x, y, f"{number:.1f}", color=color)
     return figure
 
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from pagesim.figures.cache_view import CacheView, cache_view
-
-MAX_NAMED = 8
-MAX_LISTED = 8
+from pagesim.figures.cache_view import cache_view
+from pagesim.player.cache_view import CacheView
+from pagesim.player.describe import MAX_NAMED, counted, listed
 
 
 def words(source: Any, **reading: Any) -> str:
@@ -16,23 +15,21 @@ def words(source: Any, **reading: Any) -> str:
     cache = cache_view(source, **reading)
     pools = " and ".join(f"{len(ids)} {name}" for name, ids in cache.pools.items())
     blocks = "block" if cache.state.num_blocks == 1 else "blocks"
-    slots = "slot" if cache.block_size == 1 else "slots"
-    sentences = [f"A cache of {pools} {blocks} with {cache.block_size} {slots} each."]
+    slots = counted(cache.block_size, "slot")
+    sentences = [f"A cache of {pools} {blocks} with {slots} each."]
     names = list(cache.tables)
     if not names:
         sentences.append("No sequence holds a block.")
     elif len(names) <= MAX_NAMED:
         sentences += [_sequence(cache, name) for name in names]
     else:
-        held = len(cache.owners)
-        sentences.append(
-            f"{len(names)} sequences, {names[0]} to {names[-1]}, hold {held} blocks between them."
-        )
+        many = f"{len(names)} sequences, {names[0]} to {names[-1]}"
+        sentences.append(f"{many}, hold {len(cache.owners)} blocks between them.")
     shared = cache.shared()
     if len(shared) == 1:
         sentences.append(f"Block {shared[0]} is shared.")
     elif shared:
-        sentences.append(f"Blocks {_list(shared)} are shared.")
+        sentences.append(f"Blocks {listed(shared)} are shared.")
     sentences += [_list_of(name, ids) for name, ids in cache.state.lists.items()]
     return " ".join(sentences)
 
@@ -42,19 +39,12 @@ def _sequence(cache: CacheView, name: str) -> str:
     ids = list(table.block_ids)
     if not ids:
         return f"{name} holds no blocks."
-    count = table.num_tokens
     (where, *_) = (pool for pool, blocks in cache.pools.items() if ids[0] in blocks)
-    blocks = f"block {ids[0]}" if len(ids) == 1 else f"blocks {_list(ids)}"
-    return f"{name} keeps {count} token{'' if count == 1 else 's'} in {blocks} on the {where}."
+    blocks = f"block {ids[0]}" if len(ids) == 1 else f"blocks {listed(ids)}"
+    return f"{name} keeps {counted(table.num_tokens, 'token')} in {blocks} on the {where}."
 
 
 def _list_of(name: str, ids: tuple[int, ...]) -> str:
     if len(ids) < 2:
         return f"The {name} is empty." if not ids else f"One block is in the {name}: {ids[0]}."
     return f"{len(ids)} blocks are in the {name}; the first is {ids[0]}."
-
-
-def _list(ids: list[int]) -> str:
-    if len(ids) > MAX_LISTED:
-        return f"{', '.join(map(str, ids[:MAX_LISTED]))} and {len(ids) - MAX_LISTED} more"
-    return ", ".join(map(str, ids))

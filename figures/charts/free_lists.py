@@ -5,8 +5,8 @@ from collections.abc import Collection
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.cache_view import CacheView
 from pagesim.figures.style import Box
+from pagesim.player.cache_view import CacheView
 
 CHIP_W, CHIP_H, CHIP_PITCH, CHIP_ROW = 19.0, 15.0, 20.0, 18.0
 LABEL = 84.0

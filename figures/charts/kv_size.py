@@ -42,8 +42,8 @@ def kv_size(
     rows = [_model(model) for model in models]
     if not rows:
         raise UsageError(f"there is no model to draw: give {MODELS}")
-    said = [f"{model.name} {_kib(model)}: {_kept(model)}" for model in rows]
-    bars = f"Bytes per token in all layers, one bar a model. {'. '.join(said)}."
+    texts = [f"{model.name} {_kib(model)}: {_kept(model)}" for model in rows]
+    bars = f"Bytes per token in all layers, one bar a model. {'. '.join(texts)}."
     figure = _draw(rows, title or "What one token takes in the KV cache", notes)
     return figure, " ".join([bars, *notes])
 

@@ -62,13 +62,13 @@ def _words(rows: Mapping[str, Means], published: Mapping[str, Means], notes: Ite
     """Each policy's parts in percent and its batch, then the published ones."""
     sentences = ["Where the slots of the cache are, in percent, one stacked bar a policy."]
     for policy, row in rows.items():
-        said = f"{page.policy_name(policy)}: {_said(row)}"
-        theirs = _said(published.get(policy, {}))
-        sentences.append(f"{said}; published {theirs}." if theirs else f"{said}.")
+        text = f"{page.policy_name(policy)}: {_row_text(row)}"
+        theirs = _row_text(published.get(policy, {}))
+        sentences.append(f"{text}; published {theirs}." if theirs else f"{text}.")
     return " ".join([*sentences, *notes])
 
 
-def _said(row: Means) -> str:
+def _row_text(row: Means) -> str:
     parts = [f"{name} {row[name]:.1f}" for name in CACHED_PARTS if row.get(name, 0) >= SEEN]
     batch = [f"{row['batch']:.1f} requests at once"] if "batch" in row else []
     return ", ".join(parts + batch)
@@ -104,8 +104,8 @@ def _draw(
                 style.write(axes, right, y + 8, batch, ha="right", color=style.MUTED)
             y += PUBLISHED
         if thin[policy]:
-            said = f"simulated: {thin[policy]}" if theirs else thin[policy]
-            style.write(axes, LEFT + BAR, y + 7, said, ha="right", color=style.MUTED)
+            text = f"simulated: {thin[policy]}" if theirs else thin[policy]
+            style.write(axes, LEFT + BAR, y + 7, text, ha="right", color=style.MUTED)
             y += THIN_LINE
         y += GAP
     return figure

@@ -148,9 +148,9 @@ def _panel(
 ) -> None:
     up = Scale(0, 100, y + PANEL, y)
     style.write(axes, LEFT, y - 7, name, size=9, ha="left", bold=True)
-    said = f"{slices.mean('batch'):.1f} {BATCH} on average, done after {slices.end:,.0f} {by}"
+    summary = f"{slices.mean('batch'):.1f} {BATCH} on average, done after {slices.end:,.0f} {by}"
     start = LEFT + style.text_width(name, 9) * page.BOLD + 12
-    style.write(axes, start, y - 7, said, ha="left")
+    style.write(axes, start, y - 7, summary, ha="left")
     style.write(axes, page.WIDTH - page.MARGIN, y - 7, "requests", ha="right", color=style.MUTED)
     for percent in (0, 50, 100):
         page.line(axes, [LEFT - 3, LEFT], [up(percent)] * 2)

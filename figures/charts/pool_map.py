@@ -12,9 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.path import Path
 
 from pagesim.figures import style
-from pagesim.figures.cache_view import CacheView, cache_view
+from pagesim.figures.cache_view import cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.style import MARGIN, Box, Picture
+from pagesim.player.cache_view import CacheView
+from pagesim.player.describe import counted
 
 RULER = 28.0  # room for the ids at the left of each row
 HEADING = 24.0
@@ -33,7 +35,7 @@ def pool_map(
     colour apart.
     """
     cache = cache_view(source, **reading)
-    return draw_map(cache, cache.checked(highlight or ()), title), words(cache)
+    return draw_map(cache, framed_blocks(cache, highlight), title), words(cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def draw_map(cache: CacheView, framed: Collection[int], title: str | None) -> Pi
 
 
 def _draw_grid(axes: Axes, cache: CacheView, grid: Grid, framed: Collection[int]) -> None:
-    hatch = cache.hatch(grid.ids.start)
+    hatch = style.hatch_of(cache, grid.ids.start)
     free = len(cache.waiting.intersection(grid.ids))
     text = f"{grid.name} pool: {len(grid.ids)} blocks, {len(grid.ids) - free} in use, {free} free"
     style.write(axes, MARGIN, grid.y - 11, text, size=style.HEADING, ha="left", bold=True)
@@ -181,8 +183,7 @@ def _area(
 
 
 def _count(cache: CacheView, name: str) -> str:
-    count = len(cache.tables[name].block_ids)
-    return f"{name}: {count} block{'' if count == 1 else 's'}"
+    return f"{name}: {counted(len(cache.tables[name].block_ids), 'block')}"
 
 
 def _legend_columns(cache: CacheView) -> int:
@@ -191,13 +192,13 @@ def _legend_columns(cache: CacheView) -> int:
 
 
 def _draw_legend(axes: Axes, cache: CacheView, y: float, labelled: bool, framed: bool) -> None:
-    said = ["fill height: slots with tokens", "blank: free"]
+    entries = ["fill height: slots with tokens", "blank: free"]
     other = list(cache.pools)[1:]
-    said += [f"hatched: {', '.join(other)}"] if other else []
-    said += ["thick edge: shared"] if cache.shared() else []
-    said += ["grey: held, but in no table"] if cache.held() else []
-    said += ["dashed frame: look here"] if framed else []
-    style.write(axes, MARGIN, y + 10, " · ".join(said), ha="left", color=style.MUTED)
+    entries += [f"hatched: {', '.join(other)}"] if other else []
+    entries += ["thick edge: shared"] if cache.shared() else []
+    entries += ["grey: held, but in no table"] if cache.held() else []
+    entries += ["dashed frame: look here"] if framed else []
+    style.write(axes, MARGIN, y + 10, " · ".join(entries), ha="left", color=style.MUTED)
     names = list(cache.tables)
     columns = _legend_columns(cache)
     places = columns * LEGEND_ROWS

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.path import Path
 
 from pagesim.figures import style
-from pagesim.figures.cache_view import CacheView
 from pagesim.figures.style import Box
+from pagesim.player.cache_view import CacheView
 
 CELL_H, SPACE, POOL_GAP = 31.0, 3.0, 24.0
 PLAIN_GUTTER, WIRE_PITCH = 6.0, 2.6
@@ -96,13 +96,13 @@ def draw_pools(
             style.rectangle(axes, box, fill=style.HELD if held else style.PAPER, edge=None)
             full = cache.fill.get(block_id, 0) / cache.block_size
             colors = [cache.color(name) for name in names]
-            style.fill_from_below(axes, box, full, colors, cache.hatch(block_id))
+            style.fill_from_below(axes, box, full, colors, style.hatch_of(cache, block_id))
             references = cache.state.ref_counts.get(block_id, 0)
             style.rectangle(
                 axes, box, fill=None, width=style.THICK if references > 1 else style.THIN
             )
-            said = ["null" if block_id == cache.state.null_block else "held"] if held else names
-            _words(axes, box, block_id, said, references)
+            labels = ["null" if block_id == cache.state.null_block else "held"] if held else names
+            _words(axes, box, block_id, labels, references)
             if block_id in framed:
                 style.frame(axes, box)
 

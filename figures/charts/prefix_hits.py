@@ -128,9 +128,7 @@ def _draw(
     high = 1.18 * max(limits)
     up = Scale(0, high, y + PLOT, y)
     across = Scale(sizes[0], sizes[-1] * 1.0001, LEFT + 16, RIGHT - 4, log=True)
-    for value in page.ticks(high):
-        style.write(axes, LEFT - 6, up(value), f"{value:g} %", ha="right")
-        page.line(axes, [LEFT - 3, LEFT], [up(value)] * 2)
+    page.left_axis(axes, LEFT, up, page.ticks(high), " %")
     page.line(axes, [LEFT, LEFT, RIGHT], [y, y + PLOT, y + PLOT])
     _limits(axes, limits, [_limit(measured), _ids(measured)], up)
     places = [(across(point["num_blocks"]), up(_rate(point))) for point in curve]

@@ -96,8 +96,8 @@ def _bar(axes: Axes, row: Mapping[str, Any], box: Box, color: str) -> None:
     y = box.y + box.h / 2
     style.write(axes, box.x - 6, y, row["name"], ha="right")
     if row["error"]:
-        said = row["error"] if len(row["error"]) < 60 else f"{row['error'][:57]}…"
-        style.write(axes, box.x + 4, y, f"not measured: {said}", ha="left", color=style.MUTED)
+        reason = row["error"] if len(row["error"]) < 60 else f"{row['error'][:57]}…"
+        style.write(axes, box.x + 4, y, f"not measured: {reason}", ha="left", color=style.MUTED)
         return
     style.rectangle(axes, box, fill=color)
     text = f"{row['tb_s']:.2f} TB/s, {row['of_copy']:.0%} of the copy"

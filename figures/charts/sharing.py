@@ -81,15 +81,14 @@ def _saved(name: str, run: Run) -> float:
 def _panels(figures: Mapping[str, Comparison]) -> list[Panel]:
     """Samples first, on one scale for all data sets; then the beam searches, on another."""
     panels = []
-    for kind, said in ((PARALLEL, PARALLEL), (BEAM, f"{BEAM}: reported only")):
+    for kind, note in ((PARALLEL, ""), (BEAM, ": reported only")):
         rows = {dataset: _rows(dataset, kind, found) for dataset, found in figures.items()}
         high = 1.1 * max(
             max(row.ours, row.published or 0) for some in rows.values() for row in some
         )
-        panels += [
-            Panel(f"{NAMES.get(dataset, dataset)}, {said}", some, high, style.SAVED, kind == BEAM)
-            for dataset, some in rows.items()
-        ]
+        for dataset, some in rows.items():
+            heading = f"{NAMES.get(dataset, dataset)}, {kind}{note}"
+            panels.append(Panel(heading, some, high, style.SAVED, kind == BEAM))
     return panels
 
 

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from pagesim.figures import style
 from pagesim.figures.sources import report
 from pagesim.figures.style import MARGIN, Box, Picture
+from pagesim.player.describe import counted
 
 LABELS, CELL, ROW = 54.0, 18.0, 13.5
 LANES = 32
@@ -53,7 +54,7 @@ def _words(data: Mapping[str, Any]) -> str:
         f"{_lanes(group)} a key: lane 0 reads its vecs {_some(_column(data['k'], 'vec'))}, "
         f"in {len(data['k'])} loads. {_lanes(per_row)} a row of V: lane 0 reads rows "
         f"{_some(_column(data['v'], 'row'))}, in {len(data['v'])} loads. The first load of K "
-        f"touches {_count(lines[0], 'line')} of 128 bytes; with K token after token it would be "
+        f"touches {counted(lines[0], 'line')} of 128 bytes; with K token after token it would be "
         f"{lines[1]}."
     )
 
@@ -92,12 +93,12 @@ def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
         height = 2 * HEADER + len(rows) * ROW
         for lane in range(LANES):
             box = Box(LEFT + lane * CELL, y + SECTION, CELL, height)
-            figure.spots.append((box, _told(lane, loads, what)))
+            figure.spots.append((box, _lane_text(lane, loads, what)))
     return figure
 
 
-def _told(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
-    """What is said of a lane that is pointed at: all of its loads."""
+def _lane_text(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
+    """What stands beside a lane that is pointed at: all of its loads."""
     read = [(load[what][lane], load["token"][lane]) for load in loads]
     read = [(value, token) for value, token in read if value is not None]
     if not read:
@@ -105,7 +106,7 @@ def _told(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
     numbers, tokens = [value for value, _ in read], sorted({token for _, token in read})
     whose = "key" if what == "vec" else "value"
     return (
-        f"Lane {lane}, {_count(len(read), 'load')}: {what}{'s' * (len(numbers) > 1)} "
+        f"Lane {lane}, {counted(len(read), 'load')}: {what}{'s' * (len(numbers) > 1)} "
         f"{_some(numbers)}; {whose}{'s' * (len(tokens) > 1)} of "
         f"token{'s' * (len(tokens) > 1)} {_some(tokens)}."
     )
@@ -116,7 +117,7 @@ def _subtitle(c: Mapping[str, int]) -> str:
     return (
         f"head_size {c['head_size']}, block_size {c['block_size']}, {c['num_threads']} threads, "
         f"elements of {c['element_bytes']} bytes{cache}: a vec of q and K has "
-        f"{_count(c['vec_size'], 'element')}, a vec of V {c['v_vec_size']}."
+        f"{counted(c['vec_size'], 'element')}, a vec of V {c['v_vec_size']}."
     )
 
 
@@ -150,7 +151,7 @@ def _draw_blocks(axes: Axes, warps: Sequence[int], y: float) -> None:
 
 def _draw_vecs(axes: Axes, offsets: Sequence[int], vec_size: int, y: float) -> None:
     """The vecs of q, and of any key, and the lane of a thread group that takes each."""
-    elements = _count(vec_size, "element")
+    elements = counted(vec_size, "element")
     _heading(
         axes, y, f"q and every key, in vecs of {elements}: which lane of a thread group takes which"
     )
@@ -213,7 +214,7 @@ def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Mapping[str, An
     parts = [count for line in lines for count in line["bytes"] if count]
     used = sum(parts) / (SECTOR_BYTES * len(parts))
     text = (
-        f"{name}: {_count(len(lines), 'line')}, {_count(len(parts), 'sector')}, "
+        f"{name}: {counted(len(lines), 'line')}, {counted(len(parts), 'sector')}, "
         f"{used:.0%} of the bytes used"
     )
     style.write(axes, LEFT, y + 5, text, ha="left")
@@ -271,7 +272,3 @@ def _some(numbers: Sequence[int]) -> str:
 
 def _lanes(count: int) -> str:
     return "One lane takes" if count == 1 else f"{count} lanes share"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

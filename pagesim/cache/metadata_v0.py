@@ -5,42 +5,16 @@ Source: vLLM 0.6.4.post1, ``ModelInputForGPUBuilder`` in ``vllm/worker/model_run
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable
 
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.v0.sequence import SequenceData
-
-
-class ScheduledGroup(Protocol):
-    """The part of a group's ``SequenceGroupMetadata`` that is read here."""
-
-    @property
-    def request_id(self) -> str: ...
-
-    @property
-    def is_prompt(self) -> bool: ...
-
-    @property
-    def seq_data(self) -> Mapping[int, SequenceData]: ...
-
-    @property
-    def block_tables(self) -> Mapping[int, Sequence[int]]: ...
-
-    @property
-    def do_sample(self) -> bool: ...
-
-    @property
-    def token_chunk_size(self) -> int: ...
-
-    @property
-    def computed_block_nums(self) -> Sequence[int]: ...
+from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 
 
 def build_attention_metadata(
-    groups: Iterable[ScheduledGroup], block_size: int, sliding_window: int | None = None
+    groups: Iterable[SequenceGroupMetadata], block_size: int, sliding_window: int | None = None
 ) -> AttentionMetadata:
     """The batch of a step, from the first value returned by ``Scheduler.schedule()``.
 
@@ -65,7 +39,7 @@ def build_attention_metadata(
     return assemble(spans, block_size, sliding_window)
 
 
-def _span(group: ScheduledGroup, seq_id: int, cached: int, block_size: int) -> Span:
+def _span(group: SequenceGroupMetadata, seq_id: int, cached: int, block_size: int) -> Span:
     data, table = group.seq_data[seq_id], group.block_tables.get(seq_id, ())
     context_len = data.get_num_computed_tokens()
     seq_len = min(data.get_len(), context_len + group.token_chunk_size)

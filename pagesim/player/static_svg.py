@@ -7,17 +7,19 @@ and a count = shared, corners = cached and computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import groupby
+from collections.abc import Mapping, Sequence
+from itertools import groupby, islice
 from textwrap import wrap
 from typing import Any
 
-from pagesim.player.colors import color_of, names_in, pattern_of, places
-from pagesim.player.describe import describe, name_text, request_text
+from pagesim.player.cache_view import CacheView
+from pagesim.player.colors import color_of, pattern_of
+from pagesim.player.describe import name_text, request_text, words_of
 from pagesim.player.sheet import BOLD, HALO, HATCH, HELD, INK, QUIET, Look, Sheet, short
 
 WIDTH, MARGIN, TOP = 880, 12, 86
 ROW, NAME, GAP, SLOT = 18, 21, 10, 46  # a table drawn in full
+TABLE = MARGIN + 18 + 4 * SLOT + 16
 STRIP, BEFORE, OWNERS, BEHIND = 25, 30, 56, 78  # a block as a row of slots, its id, its owners
 LINE, MAX_LINES, MAX_CHIPS = 24, 16, 8  # a table drawn in a line
 LEFT, MAX_HEIGHT = 372, 430
@@ -28,43 +30,23 @@ CELLS = ((52, 38, 6, True), (28, 20, 3, True), (14, 12, 2, False), (7, 7, 1, Fal
 class Still:
     """A state, and the sheet on which it is drawn."""
 
-    def __init__(self, header: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-        self.header, self.state, self.sheet = header, state, Sheet()
-        self.size: int = header["block_size"]
-        (first, gpu), *others = header["pools"] or [["", 0]]
-        self.pools = [(first, gpu), (", ".join(n for n, _ in others), sum(s for _, s in others))]
-        self.gpu: int = gpu
-        self.tables = state["tables"]
-        self.refs, self.cached = dict(state["refs"]), set(state["cached"])
-        found = places(names_in(header, state))
+    def __init__(self, cache: CacheView) -> None:
+        self.cache, self.state, self.sheet = cache, cache.state, Sheet()
+        self.size = cache.block_size
+        (first, self.gpu), *others = self.state.pools.items() or [("", 0)]
+        names, sizes = [name for name, _ in others], [size for _, size in others]
+        self.pools = [(first, self.gpu), (", ".join(names), sum(sizes))]
+        self.refs, self.cached = self.state.ref_counts, self.state.cached
         self.looks: dict[Any, Look] = {
-            name: (color_of(place), pattern_of(place)) for name, place in found.items()
+            name: (color_of(place), pattern_of(place)) for name, place in cache.places.items()
         }
-        self.rows = [order for _, order in header["lists"][:1]] == ["sorted"]
-        self.owners: dict[int, list[Any]] = {}
-        self.words: dict[int, list[str]] = {}
-        self.fill = dict.fromkeys(self.cached, self.size)
-        for name, ids, tokens, *written in self.tables:
-            self._know(name, ids, tokens, written[0] if written else len(tokens))
-        if (null := state.get("null")) is not None:
-            self.fill[null], self.owners[null], self.words[null] = 0, [], []
-
-    def _know(self, name: Any, ids: list[int], tokens: list[int], written: int) -> None:
-        labels = self.header.get("tokens", {})
-        for k, block in enumerate(ids):
-            here = max(0, min(written - k * self.size, self.size))
-            known = tokens[k * self.size : k * self.size + here]
-            words = [str(labels.get(str(token), token)) for token in known]
-            if here >= self.fill.get(block, 0) or block not in self.words:
-                self.words[block] = words + ["?"] * (here - len(known))
-            self.fill[block] = max(self.fill.get(block, 0), here)
-            if name not in self.owners.setdefault(block, []):
-                self.owners[block].append(name)
+        self.rows = next(iter(self.state.lists), None) in self.state.sorted_lists
 
     @property
     def in_full(self) -> bool:
         """Whether the tables and the blocks have room for their words."""
-        rows = sum(max(len(ids), 1) * ROW + NAME + GAP for _, ids, *_ in self.tables)
+        tables = self.cache.tables.values()
+        rows = sum(max(len(table.block_ids), 1) * ROW + NAME + GAP for table in tables)
         return not self.rows and self.size <= 8 and rows <= MAX_HEIGHT and sum(self.columns) <= 2
 
     @property
@@ -76,8 +58,9 @@ class Still:
 
     def box(self, block: int, x: float, y: float, w: float, h: float, *, across: bool) -> None:
         """A block, filled from the left or from below, with its signs."""
-        sheet, part = self.sheet, self.fill.get(block, 0) / self.size
-        owners = [self.looks[name] for name in self.owners.get(block, [])[:6]] or [(HELD, "")]
+        sheet, names = self.sheet, self.cache.owners.get(block, [])
+        part = 1.0 if block in self.cached else self.cache.fill.get(block, 0) / self.size
+        owners = [self.looks[name] for name in names[:6]] or [(HELD, "")]
         for place, look in enumerate(owners if part else []):
             if across:
                 each = h / len(owners)  # names stand beside it: no patterns under the words
@@ -89,21 +72,21 @@ class Still:
             high = round(h * part, 1)
             sheet.rect(x, y if across else y + h - high, w * part if across else w,
                        h if across else high, HATCH)  # fmt: skip
-        if self.rows and self.owners.get(block) and part < 1:
+        if self.rows and names and part < 1:
             sheet.rect(x + w * part, y, w * (1 - part), h, HATCH)
-        if block == self.state.get("null"):
+        if block == self.state.null_block:
             sheet.path(f"M{x:g} {y:g}l{w:g} {h:g}m0 {-h:g}l{-w:g} {h:g}", f'stroke="{INK}"')
         sheet.rect(x, y, w, h, edge=2.4 if self.refs.get(block, 0) > 1 else 0.9)
         if h >= 16 and block in self.cached:
             sheet.corner(x + w, y, low=False)
-        if h >= 16 and block in self.state["computed"]:
+        if h >= 16 and block in self.state.computed:
             sheet.corner(x + w, y + h, low=True)
 
-    def owners_text(self, block: int) -> str:
+    def owner_text(self, block: int) -> str:
         """Who owns a block."""
-        if block == self.state.get("null"):
+        if block == self.state.null_block:
             return "null"
-        names = " ".join(name_text(name) for name in self.owners.get(block, []))
+        names = " ".join(name_text(name) for name in self.cache.owners.get(block, []))
         return names or ("held" if block in self.refs else "unused" if block in self.cached else "")
 
     # -- tables and pools in full ----------------------------------------------------------------
@@ -111,31 +94,29 @@ class Still:
     def draw_tables(self) -> float:
         """Logical blocks with their words, and the block table; returns where they end."""
         sheet, slot = self.sheet, min(SLOT, 4 * SLOT / self.size)
-        table = MARGIN + 18 + 4 * SLOT + 16
         sheet.text(MARGIN, TOP - 30, "Logical blocks", look=BOLD)
-        sheet.text(table, TOP - 30, "Block table", look=BOLD)
-        sheet.text(table + 17, TOP - 13, "block", look=QUIET, anchor="middle")
-        sheet.text(table + 52, TOP - 13, "filled", look=QUIET, anchor="middle")
+        sheet.text(TABLE, TOP - 30, "Block table", look=BOLD)
+        sheet.text(TABLE + 17, TOP - 13, "block", look=QUIET, anchor="middle")
+        sheet.text(TABLE + 52, TOP - 13, "filled", look=QUIET, anchor="middle")
         y = TOP - 8.0
-        for name, ids, tokens, *written in self.tables:
-            count = written[0] if written else len(tokens)
+        for name, table in self.cache.tables.items():
             sheet.paint(MARGIN, y + 4, 11, 11, self.looks[name])
             sheet.rect(MARGIN, y + 4, 11, 11, edge=0.9)
             sheet.text(MARGIN + 17, y + 14, short(name_text(name), 16), look=BOLD)
-            sheet.text(MARGIN + 200, y + 14, f"{count} tokens", look=QUIET, anchor="end")
+            sheet.text(MARGIN + 200, y + 14, f"{table.num_slots} tokens", look=QUIET, anchor="end")
             y += NAME
-            for k, block in enumerate(ids):
-                here = max(0, min(count - k * self.size, self.size))
+            for k, block in enumerate(table.block_ids):
+                here = max(0, min(table.num_slots - k * self.size, self.size))
                 self._row(self.looks[name][0], block, k, y, slot, here)
                 y += ROW
-            y += GAP if ids else GAP + ROW
-        if not self.tables:
+            y += GAP if table.block_ids else GAP + ROW
+        if not self.cache.tables:
             sheet.text(MARGIN, TOP + 14, "no sequence holds any blocks", look=QUIET)
         return y
 
     def _row(self, color: str, block: int, k: int, y: float, slot: float, here: int) -> None:
         """A logical block, and its entry of the table."""
-        sheet, x, table = self.sheet, MARGIN + 18, MARGIN + 18 + 4 * SLOT + 16
+        sheet, x, table = self.sheet, MARGIN + 18, TABLE
         sheet.text(x - 5, y + 13, str(k), look=QUIET, anchor="end")
         for fill in (color, HATCH)[: 1 + (block >= self.gpu)]:
             sheet.rect(x, y, slot * here, ROW, fill)
@@ -143,7 +124,7 @@ class Still:
         for i in range(self.size):
             sheet.rect(x + i * slot, y, slot, ROW, edge=0.5)
         sheet.rect(x, y, slot * self.size, ROW, edge=1.6)
-        for i, word in enumerate(self.words.get(block, [])[:here]):
+        for i, word in enumerate(self.cache.words.get(block, [])[:here]):
             sheet.fitted(x + i * slot, y + 13, word, slot - 2, HALO)
         sheet.path(f"M{x + slot * self.size + 2:g} {y + ROW / 2:g}H{table - 2:g}",
                    f'stroke="{HELD}"')  # fmt: skip
@@ -155,7 +136,7 @@ class Still:
     def draw_strips(self) -> float:
         """Blocks as rows of slots with their words; returns where they end."""
         sheet, all_columns = self.sheet, max(sum(self.columns), 1)
-        left = MARGIN + 18 + 4 * SLOT + 16 + 70 + 24.0
+        left = TABLE + 70 + 24.0
         pitch = (WIDTH - MARGIN - left) / all_columns
         slot = min(60, (pitch - BEFORE - BEHIND) / self.size)
         first, bottom, w = 0, float(TOP), slot * self.size
@@ -180,11 +161,11 @@ class Still:
         self.box(block, x, y, slot * self.size, STRIP - 5, across=True)
         for i in range(1, self.size):
             sheet.path(f"M{x + i * slot:g} {y:g}v{STRIP - 5}", f'stroke="{INK}" stroke-width="0.4"')
-        for i, word in enumerate(self.words.get(block, [])):
+        for i, word in enumerate(self.cache.words.get(block, [])):
             sheet.fitted(x + i * slot, y + 14, word, slot - 2, HALO)
         used = shared or block in self.cached
         sheet.text(x - 6, y + 14, str(block), look=BOLD if used else QUIET, anchor="end")
-        names = self.owners_text(block)
+        names = self.owner_text(block)
         names = names if len(names) <= 7 else f"\u00d7{shared}" if shared > 1 else short(names, 7)
         look = BOLD if shared > 1 else ""
         sheet.text(x + slot * self.size + OWNERS, y + 14, names, look=look, anchor="end")
@@ -198,12 +179,12 @@ class Still:
         sheet.text(MARGIN + 108, TOP - 12, "tokens", look=QUIET, anchor="end")
         column = "row of slots" if self.rows else "block table"
         sheet.text(MARGIN + 114, TOP - 12, column, look=QUIET)
-        for name, ids, tokens, *written in self.tables[:MAX_LINES]:
+        for name, table in islice(self.cache.tables.items(), MAX_LINES):
+            ids = table.block_ids
             sheet.paint(MARGIN, y, 11, 13, self.looks[name])
             sheet.rect(MARGIN, y, 11, 13, edge=0.9)
             sheet.text(MARGIN + 16, y + 11, short(name_text(name), 8), look=BOLD)
-            count = written[0] if written else len(tokens)
-            sheet.text(MARGIN + 108, y + 11, str(count), look=QUIET, anchor="end")
+            sheet.text(MARGIN + 108, y + 11, str(table.num_slots), look=QUIET, anchor="end")
             if self.rows and ids:
                 last = (ids[-1] + 1) * self.size - 1
                 sheet.text(MARGIN + 114, y + 11, f"{ids[0] * self.size}\u2013{last}")
@@ -214,9 +195,8 @@ class Still:
             if len(ids) > MAX_CHIPS and not self.rows:
                 sheet.text(MARGIN + 116 + MAX_CHIPS * 26, y + 11, f"+{len(ids) - MAX_CHIPS}")
             y += LINE
-        if len(self.tables) > MAX_LINES:
-            more = f"and {len(self.tables) - MAX_LINES} more"
-            sheet.text(MARGIN, y + 11, more, look=QUIET)
+        if (more := len(self.cache.tables) - MAX_LINES) > 0:
+            sheet.text(MARGIN, y + 11, f"and {more} more", look=QUIET)
             y += LINE
         return y
 
@@ -261,17 +241,15 @@ class Still:
             return
         if shared > 1:
             self.sheet.text(x + w - 9, y + 13, f"\u00d7{shared}", look=HALO, anchor="end")
-        self.sheet.fitted(x, y + h - 6, self.owners_text(block), w - 4, HALO)
+        self.sheet.fitted(x, y + h - 6, self.owner_text(block), w - 4, HALO)
 
     # -- lists, queues, legend -------------------------------------------------------------------
 
     def draw_lists(self, y: float) -> float:
         """Lists and queues as rows of chips; returns where they end."""
-        for place, ((name, order), ids) in enumerate(
-            zip(self.header["lists"], self.state["lists"], strict=True)
-        ):
+        for place, (name, ids) in enumerate(self.state.lists.items()):
             if ids or not place:
-                is_sorted = order == "sorted"
+                is_sorted = name in self.state.sorted_lists
                 chips = _ranges(ids) if is_sorted else [str(block) for block in ids]
                 if ids and not is_sorted:
                     front = "front" if place else "next"
@@ -279,9 +257,8 @@ class Still:
                 grey = set() if is_sorted else {str(block) for block in self.cached}
                 self._chips(y, name, [(text, HELD if text in grey else "none") for text in chips])
                 y += 34
-        queues = zip(self.header["queues"], self.state["queues"], strict=True)
-        first_of = dict(self.state.get("requests", ()))
-        for queue, requests in queues if any(self.state["queues"]) else ():
+        first_of, queues = self.state.requests, self.state.queues
+        for queue, requests in queues.items() if any(queues.values()) else ():
             looks = [self.looks.get(first_of.get(one, one), (HELD, ""))[0] for one in requests]
             words = [short(request_text(one, self.state), 18) for one in requests]
             self._chips(y, queue, list(zip(words, looks, strict=True)), swatch=11)
@@ -309,10 +286,10 @@ class Still:
         entries = ["fill: slots with tokens"]
         entries += ["hatched: reserved"] if self.rows else ["thick: shared"]
         entries += [f"hatched: {self.pools[1][0]}"] if self.pools[1][1] else []
-        if self.header["caching"]:
+        if self.state.caching:
             entries += ["upper corner: cached", "grey: cached, unused"]
-        entries += ["lower corner: computed"] if self.state["computed"] else []
-        entries += ["crossed: null block"] if self.state.get("null") is not None else []
+        entries += ["lower corner: computed"] if self.state.computed else []
+        entries += ["crossed: null block"] if self.state.null_block is not None else []
         for text in entries:
             wide = 22 + len(text) * 6.4 + 12
             if x + wide > WIDTH - MARGIN:
@@ -344,7 +321,8 @@ def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str
     ``header`` gives the sizes and the tokens' labels. A large cache is shown without words: at most
     16 sequences with 8 blocks each, the rest is counted.
     """
-    still = Still(header, state)
+    cache = CacheView.of(header, state)
+    still = Still(cache)
     for place, line in enumerate(wrap(caption, 112, max_lines=2, placeholder=" \u2026")):
         still.sheet.text(MARGIN, MARGIN + 12 + place * 16, line, look=BOLD)
     if still.in_full:
@@ -352,12 +330,11 @@ def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str
     else:
         bottom = max(still.draw_lines(), still.draw_boxes())
     height = still.draw_legend(still.draw_lists(bottom + 22) + 6) + MARGIN
-    words = describe(header, state)
-    return still.sheet.svg(WIDTH, height, words, still.looks.values())
+    return still.sheet.svg(WIDTH, height, words_of(cache), still.looks.values())
 
 
-def _ranges(ids: list[int]) -> list[str]:
-    """Ids in ascending order: neighbours are told by the first and the last of them."""
+def _ranges(ids: Sequence[int]) -> list[str]:
+    """Ids in ascending order: of neighbours the first and the last."""
     runs = groupby(enumerate(ids), lambda pair: pair[1] - pair[0])
     groups = [[block for _, block in run] for _, run in runs]
     return ["\u2013".join(map(str, (run[0], run[-1])[: len(run)])) for run in groups]

@@ -13,24 +13,21 @@ from typing import TYPE_CHECKING
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines.policy import MemoryPolicy
-from pagesim.simulation.serving import Step, too_long
-from pagesim.simulation.waste import PARTS
+from pagesim.simulation.serving import Server, Step, too_long
 from pagesim.workload.request import Request
 
 if TYPE_CHECKING:
     from pagesim.timeline import Timeline
 
 
-class BaselineServer:
+class BaselineServer(Server):
     """Serves requests out of a memory policy; see :class:`pagesim.simulation.Server`.
 
     At most ``max_num_seqs`` requests run at once, and at most ``max_num_batched_tokens`` tokens are
     prefilled in one iteration. A request is ignored if prompt and output are longer than
     ``max_model_len``, its prompt is longer than the budget, or the pool could never hold it.
-    ``told`` returns the timeline of the memory at the end.
+    ``timeline`` returns that of the memory at the end.
     """
-
-    blocked, parts, cached, null_slots = False, PARTS, 0, 0
 
     def __init__(
         self,
@@ -38,10 +35,10 @@ class BaselineServer:
         max_model_len: int,
         max_num_seqs: int,
         max_num_batched_tokens: int,
-        told: Callable[[], Timeline] | None = None,
+        timeline: Callable[[], Timeline] | None = None,
     ) -> None:
         self.policy, self.pool = policy, policy.pool
-        self._told = told
+        self._timeline = timeline
         self._max_model_len = check_int("max_model_len", max_model_len, 1)
         self._max_num_seqs = check_int("max_num_seqs", max_num_seqs, 1)
         self._budget = check_int("max_num_batched_tokens", max_num_batched_tokens, 1)
@@ -52,7 +49,6 @@ class BaselineServer:
         self._why_not: dict[int, str] = {}
 
     def add(self, row: int, request: Request) -> bool:
-        """See :meth:`pagesim.simulation.Server.add`."""
         if request.total_tokens > self._max_model_len:
             self._why_not[row] = too_long(request, self._max_model_len)
         elif request.prompt_tokens > self._budget:
@@ -66,7 +62,7 @@ class BaselineServer:
         return row not in self._why_not
 
     def schedule(self, clock: float) -> Step | None:
-        """See :meth:`pagesim.simulation.Server.schedule`. UsageError if the policy never admits."""
+        """UsageError if the policy never admits the head of the queue."""
         policy, waiting, decoding = self.policy, self._waiting, self._batch
         if not (waiting or decoding):
             return None
@@ -92,7 +88,6 @@ class BaselineServer:
         return Step(self._batch, usage, prefilled, decoding, read, scheduled=self._admitted)
 
     def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.Server.commit`."""
         leaving = self._leaving.pop(self._iteration, ())
         for _, request in leaving:
             self.policy.release(request)
@@ -101,13 +96,7 @@ class BaselineServer:
         return self._admitted, [row for row, _ in leaving]
 
     def why_not(self, row: int) -> str:
-        """See :meth:`pagesim.simulation.Server.why_not`: no request is ever stuck."""
-        return self._why_not[row]
-
-    def tables(self) -> dict[int, list[int]]:
-        """See :meth:`pagesim.simulation.Server.tables`: there are none."""
-        return {}
+        return self._why_not[row]  # no request is ever stuck
 
     def finish(self) -> Timeline | None:
-        """See :meth:`pagesim.simulation.Server.finish`."""
-        return None if self._told is None else self._told()
+        return None if self._timeline is None else self._timeline()

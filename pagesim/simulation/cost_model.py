@@ -34,7 +34,7 @@ class CostModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Roofline:
+class Roofline(CostModel):
     """The larger of reading the weights and computing the tokens, plus reading the cache.
 
     The defaults are OPT-13B in 16 bit on an A100-40GB, as in the paper's experiments:
@@ -80,7 +80,6 @@ class Roofline:
     def seconds(
         self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
     ) -> float:
-        """See :meth:`CostModel.seconds`."""
         weights = self.weight_bytes / self.bytes_per_second
         compute = (prefill_tokens + decode_batch) * self.flops_per_token / self.flops_per_second
         cache = kv_tokens * self.kv_bytes_per_token / self.bytes_per_second

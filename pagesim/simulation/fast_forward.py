@@ -1,54 +1,103 @@
 """The paged policy without stepping every token: the same run, from its events alone.
 
 In a decoding step every running sequence grows by one token, and nothing has to be done for it
-unless it needs a block or finishes: see `decoders`. Two numbers, the free blocks and how many are
-needed, tell whether a sequence must be preempted; a step with a preemption is run sequence by
-sequence, in the scheduler's order.
+unless it needs a block or finishes: see `decoders`. What a fast-forward of either engine assumes
+beyond that is in `ASSUMED`: whatever changes more between two events must be stepped.
 
-Block ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
+In V0 two numbers, the free blocks and how many are needed, tell whether a sequence must be
+preempted; a step with a preemption is run sequence by sequence, in the scheduler's order. Block
+ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.simulation.decoders import Decoders
 from pagesim.simulation.paged_requests import why_never
-from pagesim.simulation.serving import Step
-from pagesim.simulation.waste import PARTS
+from pagesim.simulation.serving import Server, Step
+from pagesim.simulation.waste import usage
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
 
+IN_ORDER = "the next request is known only under first come, first served"
 
-def why_not(scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> str | None:
-    """Why a run cannot be fast-forwarded, in words; None if it can."""
-    if cache_config.enable_prefix_caching:
-        return "with prefix caching any block may turn out to be cached"
-    if cache_config.sliding_window is not None:
-        return "with a sliding window blocks are dropped between the events"
-    if scheduler_config.enable_chunked_prefill:
-        return "with chunked prefill each step computes a different number of tokens"
-    if scheduler_config.policy != "fcfs" or scheduler_config.delay_factor > 0:
-        return "the next request is known only under first come, first served, without a delay"
-    if scheduler_config.num_lookahead_slots:
-        return "with lookahead slots blocks are reserved before they are needed"
+ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
+    "v0": {
+        "enable_prefix_caching": (False, "with prefix caching any block may turn out to be cached"),
+        "sliding_window": (None, "with a sliding window blocks are dropped between the events"),
+        "enable_chunked_prefill": (
+            False,
+            "with chunked prefill each step computes a different number of tokens",
+        ),
+        "policy": ("fcfs", f"{IN_ORDER}, without a delay"),
+        "delay_factor": (0, f"{IN_ORDER}, without a delay"),
+        "num_lookahead_slots": (
+            0,
+            "with lookahead slots blocks are reserved before they are needed",
+        ),
+    },
+    "v1": {
+        "async_scheduling": (
+            False,
+            "asynchronously a step is decided before the last one is known",
+        ),
+        "sliding_window": (None, "with a sliding window blocks are dropped between the events"),
+        "policy": ("fcfs", IN_ORDER),
+        "long_prefill_token_threshold": (
+            0,
+            "with long_prefill_token_threshold several prompts are half computed at once",
+        ),
+        "scheduler_reserve_full_isl": (
+            True,
+            "without scheduler_reserve_full_isl a prompt may be computed over and over",
+        ),
+    },
+}
+"""By engine: the fields of its configurations, the value that each must have, and why."""
+
+
+def why_not(
+    scheduler_config: Any, cache_config: Any, requests: Iterable[Request] = ()
+) -> str | None:
+    """Why a run cannot be fast-forwarded, in words; None if it can.
+
+    V1 may cache prefixes, as far as their contents need not be compared token by token.
+    """
+    is_v0 = isinstance(scheduler_config, SchedulerConfig)
+    given = asdict(scheduler_config) | asdict(cache_config)
+    for name, (value, reason) in ASSUMED["v0" if is_v0 else "v1"].items():
+        if given[name] != value:
+            return reason
+    compared = map(why_compared, requests if cache_config.enable_prefix_caching else ())
+    return next(filter(None, compared), None)
+
+
+def why_compared(request: Request) -> str | None:
+    """Why a request's tokens would have to be compared where prefixes are cached, in words."""
+    if request.token_ids:
+        return f"request {request.request_id!r} has token_ids, which would be compared"
+    if request.hash_ids and min(request.hash_ids) < 0:
+        return f"request {request.request_id!r} has a hash id below 0"
     return None
 
 
-class FastForwardServer:
-    """Decides as the scheduler would; see :class:`pagesim.simulation.Server`.
+def refuse(reason: str | None) -> None:
+    """UsageError unless there is no ``reason`` against a fast-forward."""
+    if reason is not None:
+        raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
 
-    UsageError gives the reason why a configuration must be stepped: see :func:`why_not`.
-    """
 
-    blocked, parts, cached, null_slots = False, PARTS, 0, 0
+class FastForwardServer(Server):
+    """Decides as the scheduler would. UsageError for what must be stepped: see :func:`why_not`."""
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
-        if (reason := why_not(scheduler_config, cache_config)) is not None:
-            raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
+        refuse(why_not(scheduler_config, cache_config))
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         self.pool = cache_config.num_gpu_blocks * cache_config.block_size
@@ -72,7 +121,6 @@ class FastForwardServer:
         self._why_not: dict[int, str] = {}
 
     def add(self, row: int, request: Request) -> bool:
-        """See :meth:`pagesim.simulation.Server.add`."""
         reason = why_never(request, self.scheduler_config, self.cache_config)
         if reason is not None:
             self._why_not[row] = reason
@@ -82,8 +130,7 @@ class FastForwardServer:
         return True
 
     def schedule(self, clock: float) -> Step | None:
-        """See :meth:`pagesim.simulation.Server.schedule`."""
-        block_size, free, running = self.cache_config.block_size, self._free, self._running
+        free, running = self._free, self._running
         waiting, swapped = self._waiting, self._swapped
         if not (waiting or len(running) or swapped):
             return None
@@ -112,17 +159,14 @@ class FastForwardServer:
                     raise RuntimeError(f"row {(swapped or waiting)[0]} can never continue")
                 return Step(preempted=preempted)
             read = self._cached if batch else 0
-        num_free, external = len(free), 0
-        seats = self.scheduler_config.max_num_seqs
-        if batch < seats and (waiting or swapped) and self._head_waits(num_free):
-            external = num_free * block_size
-        internal = (self.cache_config.num_gpu_blocks - num_free) * block_size - self._cached
-        usage = self._cached, 0, internal, external
-        rows = [row for row, _ in admitted]
-        return Step(batch, usage, prompts, decodes, read, moved * block_size, rows, preempted)
+        block_size, rows = self.cache_config.block_size, [row for row, _ in admitted]
+        queue, has_seat = swapped or waiting, batch < self.scheduler_config.max_num_seqs
+        head_waits = has_seat and bool(queue) and not self._fits(queue[0])
+        held = self.pool - len(free) * block_size
+        slots = usage(held, self.pool - held, head_waits, held - self._cached)
+        return Step(batch, slots, prompts, decodes, read, moved * block_size, rows, preempted)
 
     def commit(self, tokens: Mapping[int, int] | None = None) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.Server.commit`; sampled tokens make no difference here."""
         goal, answered = self._goal, []
         if self._admitted:
             leavers = []
@@ -139,28 +183,22 @@ class FastForwardServer:
         return answered, leavers
 
     def why_not(self, row: int) -> str:
-        """See :meth:`pagesim.simulation.Server.why_not`: no request is ever stuck."""
-        return self._why_not[row]
+        return self._why_not[row]  # no request is ever stuck
 
     def tables(self) -> dict[int, list[int]]:
-        """See :meth:`pagesim.simulation.Server.tables`; a sequence's id is its row."""
         return {row: ids.copy() for row, ids in self._tables.items()}
-
-    def finish(self) -> None:
-        """See :meth:`pagesim.simulation.Server.finish`: nothing is recorded."""
 
     # -- requests come and go --------------------------------------------------------------------
 
     def _admit(self) -> list[tuple[int, int]]:
         """Allocate for the head of the queue as long as it fits; returns rows and lengths."""
-        config, block_size = self.scheduler_config, self.cache_config.block_size
-        free, waiting = self._free, self._waiting
+        config, waiting, free = self.scheduler_config, self._waiting, self._free
         admitted: list[tuple[int, int]] = []
         seats, budget = config.max_num_seqs - len(self._running), config.max_num_batched_tokens
         while waiting and len(admitted) < seats:
             row = waiting[0]
             length = self._length[row]
-            num_blocks = -(-length // block_size)
+            num_blocks = self._blocks(length)
             if len(free) - num_blocks < self._watermark or length > budget:
                 break
             waiting.popleft()
@@ -210,7 +248,7 @@ class FastForwardServer:
             self._free.returned += ids
             return 0
         # As in can_swap_out(), the token that is not yet written also counts.
-        if len(self._free_cpu) < -(-length // self.cache_config.block_size):
+        if len(self._free_cpu) < self._blocks(length):
             raise RuntimeError(
                 f"no CPU swap space for the request in row {row}: {len(self._free_cpu)} CPU blocks "
                 f"are free. Raise num_cpu_blocks, or set preemption_mode='recompute'"
@@ -224,24 +262,25 @@ class FastForwardServer:
 
         These requests take part in this step.
         """
-        block_size, free, moved = self.cache_config.block_size, self._free, 0
+        moved = 0
         while self._swapped and len(self._running) < self.scheduler_config.max_num_seqs:
             row = self._swapped[0]
-            length = self._length[row]
-            if len(free) - -(-length // block_size) < self._watermark:
+            if not self._fits(row):
                 break
             self._swapped.popleft()
-            del self._length[row]
+            length = self._length.pop(row)
             ids = self._tables[row]
             self._free_cpu.returned += ids
             moved += len(ids)
-            self._tables[row] = free.take(-(-length // block_size))
+            self._tables[row] = self._free.take(self._blocks(length))
             self._cached += length - 1
             self._running.join(row, length, self._goal[row])
         return moved
 
-    def _head_waits(self, num_free: int) -> bool:
-        """Whether the head of the queue finds too few blocks; swapped requests come first."""
-        row = (self._swapped or self._waiting)[0]
+    def _blocks(self, length: int) -> int:
+        return -(-length // self.cache_config.block_size)
+
+    def _fits(self, row: int) -> bool:
+        """Whether there are enough free blocks for a request that waits or is swapped out."""
         blocks = -(-self._length[row] // self.cache_config.block_size)
-        return num_free - blocks < self._watermark
+        return len(self._free) - blocks >= self._watermark

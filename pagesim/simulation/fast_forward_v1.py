@@ -14,40 +14,18 @@ Block ids, their order, tables, times and counts are those of `pagesim.simulatio
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from pagesim.errors import UsageError
 from pagesim.simulation.cached_block_ids import CachedBlockIds
 from pagesim.simulation.decoders import Decoders
-from pagesim.simulation.serving import Step, too_long
-from pagesim.simulation.waste import CACHED_PARTS
+from pagesim.simulation.fast_forward import refuse, why_compared, why_not
+from pagesim.simulation.serving import Server, Step, too_long
+from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
 from pagesim.v1.config import CacheConfig, SchedulerConfig
 from pagesim.v1.starvation import what_it_lacks
 from pagesim.workload.request import HASH_BLOCK_TOKENS, Request
-
-
-def why_not(
-    scheduler_config: SchedulerConfig, cache_config: CacheConfig, requests: Sequence[Request] = ()
-) -> str | None:
-    """Why a run of V1 cannot be fast-forwarded, in words; None if it can."""
-    if scheduler_config.async_scheduling:
-        return "asynchronously a step is decided before the last one is known"
-    if cache_config.sliding_window is not None:
-        return "with a sliding window blocks are dropped between the events"
-    if scheduler_config.policy != "fcfs":
-        return "the next request is known only under first come, first served"
-    if scheduler_config.long_prefill_token_threshold:
-        return "with long_prefill_token_threshold several prompts are half computed at once"
-    if not scheduler_config.scheduler_reserve_full_isl:
-        return "without scheduler_reserve_full_isl a prompt may be computed over and over"
-    if cache_config.enable_prefix_caching:
-        for request in requests:
-            if request.token_ids:
-                return f"request {request.request_id!r} has token_ids, which would be compared"
-            if request.hash_ids and min(request.hash_ids) < 0:
-                return f"request {request.request_id!r} has a hash id below 0"
-    return None
 
 
 @dataclass(slots=True)
@@ -69,37 +47,25 @@ class Asked:
         return self.request.total_tokens
 
 
-@dataclass(slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A part of a prompt, or of what a victim had, that a step computes."""
 
     asked: Asked
     start: int
     end: int
-
-    @property
-    def is_last(self) -> bool:
-        """Whether a token is sampled after it."""
-        return self.end == self.asked.length
-
-    @property
-    def decodes(self) -> bool:
-        """Whether it is but the token that was sampled last: see `paged_v1.Part`."""
-        is_next = self.end - self.start == 1 and self.start >= self.asked.request.prompt_tokens
-        return self.is_last and is_next
+    is_last: bool
+    """Whether a token is sampled after it."""
+    decodes: bool
+    """Whether it is but the token that was sampled last: see `paged_v1.Part`."""
 
 
-class FastForwardV1Server:
-    """Decides as V1's scheduler would; see :class:`pagesim.simulation.Server`.
-
-    UsageError gives the reason why a configuration must be stepped: see :func:`why_not`.
-    """
+class FastForwardV1Server(Server):
+    """Decides as V1's scheduler would. UsageError for what must be stepped: see :func:`why_not`."""
 
     parts = CACHED_PARTS
 
     def __init__(self, scheduler_config: SchedulerConfig, cache_config: CacheConfig) -> None:
-        if (reason := why_not(scheduler_config, cache_config)) is not None:
-            raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
+        refuse(why_not(scheduler_config, cache_config))
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         self._block_size = cache_config.block_size
@@ -132,22 +98,18 @@ class FastForwardV1Server:
 
     @property
     def cached(self) -> int:
-        """See :class:`pagesim.simulation.Server`."""
         return len(self._free.cached) * self._block_size
 
     @property
     def blocked(self) -> bool:
-        """See :class:`pagesim.simulation.Server`: no request passes the head of the queue."""
         return bool(self._waiting)
 
     def add(self, row: int, request: Request) -> bool:
-        """See :meth:`pagesim.simulation.Server.add`."""
         longest = self.scheduler_config.max_model_len
         if request.total_tokens > longest:
             self._too_long[row] = too_long(request, longest)
             return False
-        if (reason := why_not(self.scheduler_config, self.cache_config, [request])) is not None:
-            raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
+        refuse(why_compared(request) if self._caches else None)
         asked = self._asked[row] = Asked(row, request, request.prompt_tokens)
         prefix = -1
         for hash_id in request.hash_ids if self._caches else ():
@@ -157,7 +119,6 @@ class FastForwardV1Server:
         return True
 
     def why_not(self, row: int) -> str:
-        """See :meth:`pagesim.simulation.Server.why_not`."""
         if row in self._too_long:
             return self._too_long[row]
         if not self._starving:
@@ -169,7 +130,6 @@ class FastForwardV1Server:
         return f"it waits behind request {first!r}, which waits forever"
 
     def schedule(self, clock: float) -> Step | None:
-        """See :meth:`pagesim.simulation.Server.schedule`."""
         decoders, config = self._decoders, self.scheduler_config
         if not (decoders.rows or self._waiting or self._half):
             return None
@@ -186,24 +146,22 @@ class FastForwardV1Server:
         if not num_decoding and not self._chunks:
             return Step(preempted=preempted) if preempted else None
         decoders.steps += 1
-        decodes, prompts, read, rows = num_decoding, 0, self._cached, []
-        for chunk in self._chunks:
-            if chunk.decodes:
+        prompts, decodes, read, rows = 0, num_decoding, self._cached, []
+        for asked, start, end, _, is_decode in self._chunks:  # as `costs`, in a single pass
+            if is_decode:
                 decodes += 1
-                read += chunk.end
+                read += end
             else:
-                prompts += chunk.end - chunk.start
-                read += chunk.start
-                rows.append(chunk.asked.row)
+                prompts += end - start
+                read += start
+                rows.append(asked.row)
         batch, found = self._num_running(), self._found
-        return Step(
-            batch, self._usage(batch), prompts, decodes, read, 0, rows, preempted, found=found
-        )
+        slots = self._usage(batch)
+        return Step(batch, slots, prompts, decodes, read, 0, rows, preempted, found=found)
 
     def commit(
         self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
     ) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.Server.commit`; sampled tokens make no difference here."""
         finished = []
         for row in self._decoders.finished():
             asked = self._asked[row]
@@ -228,11 +186,7 @@ class FastForwardV1Server:
         return answered, finished
 
     def tables(self) -> dict[int, list[int]]:
-        """See :meth:`pagesim.simulation.Server.tables`."""
         return {row: asked.table.copy() for row, asked in self._asked.items() if asked.table}
-
-    def finish(self) -> None:
-        """See :meth:`pagesim.simulation.Server.finish`: nothing is recorded."""
 
     # -- those that run --------------------------------------------------------------------------
 
@@ -317,11 +271,12 @@ class FastForwardV1Server:
 
     def _compute(self, asked: Asked, start: int, end: int) -> None:
         """A chunk of a request is computed; other prompts may begin with its blocks at once."""
-        chunk = Chunk(asked, start, end)
-        self._chunks.append(chunk)
+        is_last = end == asked.length
+        decodes = is_last and end - start == 1 and start >= asked.request.prompt_tokens
+        self._chunks.append(Chunk(asked, start, end, is_last, decodes))
         asked.computed = end
-        self._half = None if chunk.is_last else asked
-        self._num_complete += chunk.is_last
+        self._half = None if is_last else asked
+        self._num_complete += is_last
         if asked.prefixes:
             self._remember(asked)
 
@@ -369,13 +324,11 @@ class FastForwardV1Server:
         """Decoders, the request that is half computed, and those that this step completes."""
         return len(self._decoders) + (self._half is not None) + self._num_complete
 
-    def _usage(self, num_running: int) -> tuple[int, int, int, int]:
-        """The token, reserved, internal and external slots while this step runs."""
+    def _usage(self, batch: int) -> Slots:
+        """The slots while this step runs."""
         block_size, free = self._block_size, len(self._free) * self._block_size
-        internal = self._empty + sum([-chunk.end % block_size for chunk in self._chunks])
-        external = 0
-        if self._waiting and num_running < self.scheduler_config.max_num_seqs:
-            head = self._waiting[0]
-            if self._is_short_of_blocks(head, self._find(head)):
-                external = free - self.cached
-        return self.pool - free - internal, 0, internal, external
+        empty = self._empty + sum([-chunk.end % block_size for chunk in self._chunks])
+        has_seat = batch < self.scheduler_config.max_num_seqs
+        head = self._waiting[0] if has_seat and self._waiting else None
+        head_waits = head is not None and self._is_short_of_blocks(head, self._find(head))
+        return usage(self.pool - free, free - self.cached, head_waits, empty)

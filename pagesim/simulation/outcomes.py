@@ -5,6 +5,7 @@ Servers write the columns; ``requests[i]`` is row ``i`` of each.
 
 from __future__ import annotations
 
+import math
 import os
 from array import array
 from collections.abc import Iterator, Sequence
@@ -42,20 +43,6 @@ class Outcomes:
 
     What has not happened is NaN: a request that is ignored never starts.
     """
-
-    __slots__ = (
-        "arrival",
-        "decodes",
-        "finished",
-        "first_scheduled",
-        "first_token",
-        "hits",
-        "ignored",
-        "preemptions",
-        "refound",
-        "requests",
-        "why",
-    )
 
     def __init__(self, requests: Sequence[Request]) -> None:
         n = len(requests)
@@ -155,24 +142,25 @@ class Outcomes:
         "inter_token" (ITL) has every single gap, not one number per request, of the requests that
         were never preempted.
         """
+        if name not in LATENCIES:
+            raise UsageError(f"no such latency: {name!r}; there are {', '.join(LATENCIES)}")
         if name == "inter_token":
             return self._gaps()
-        arrival, finished = np.array(self.arrival), np.array(self.finished)
-        if name == "queueing":
-            values = np.array(self.first_scheduled) - arrival
-        elif name == "time_to_first_token":
-            values = np.array(self.first_token) - arrival
-        elif name == "time_per_output_token":
-            more = np.array([request.output_tokens - 1 for request in self.requests])
-            finished[more == 0] = NAN
-            values = (finished - np.array(self.first_token)) / np.maximum(more, 1)
-        elif name == "end_to_end":
-            values = finished - arrival
-        elif name == "normalized":
-            values = (finished - arrival) / [request.output_tokens for request in self.requests]
-        else:
-            raise UsageError(f"no such latency: {name!r}; there are {', '.join(LATENCIES)}")
-        return np.asarray(values[np.isfinite(finished)], dtype=np.float64)
+        values = self.times()[name]
+        return np.asarray(values[np.isfinite(self.finished) & np.isfinite(values)])
+
+    def times(self) -> dict[str, NDArray[np.float64]]:
+        """Each latency but "inter_token" of every request, NaN where it is not known: ``[n]``."""
+        arrival, first, last = map(np.array, (self.arrival, self.first_token, self.finished))
+        outputs = np.array([request.output_tokens for request in self.requests])
+        gaps = (last - first) / np.maximum(outputs - 1, 1)
+        return {
+            "queueing": np.array(self.first_scheduled) - arrival,
+            "time_to_first_token": first - arrival,
+            "time_per_output_token": np.where(outputs > 1, gaps, NAN),
+            "normalized": (last - arrival) / outputs,
+            "end_to_end": last - arrival,
+        }
 
     def _gaps(self) -> NDArray[np.float64]:
         """Seconds from a token to the next one, over all requests that were never preempted.
@@ -214,19 +202,15 @@ class Outcomes:
 
 def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
     """A row of COLUMNS for every request, in the order of the workload."""
-    for i, request in enumerate(outcomes.requests):
-        first, last = outcomes.first_token[i], outcomes.finished[i]
-        state = "ignored" if outcomes.ignored[i] else "finished" if last == last else "stuck"
-        more = request.output_tokens - 1
-        times = (
-            outcomes.first_scheduled[i] - request.arrival_s,
-            first - request.arrival_s,
-            (last - first) / more if more else NAN,
-            last - request.arrival_s,
-        )
+    found = outcomes.times()
+    shown = ("queueing", "time_to_first_token", "time_per_output_token", "end_to_end")
+    times = zip(*(found[name].tolist() for name in shown), strict=True)
+    for i, (request, known) in enumerate(zip(outcomes.requests, times, strict=True)):
+        is_finished = not math.isnan(outcomes.finished[i])
+        state = "ignored" if outcomes.ignored[i] else "finished" if is_finished else "stuck"
         yield (
             *(request.request_id, request.arrival_s, request.prompt_tokens, request.output_tokens),
             *(state, outcomes.preemptions[i]),
-            *(None if value != value else value for value in times),
+            *(None if math.isnan(value) else value for value in known),
             *(outcomes.hits[i], outcomes.refound[i], outcomes.why.get(i)),
         )

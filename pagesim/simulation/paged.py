@@ -6,7 +6,6 @@ tokens that a model has sampled, or would have, and free what is finished.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
@@ -21,12 +20,10 @@ from pagesim.simulation.paged_requests import (
     why_never,
     why_stuck,
 )
-from pagesim.simulation.serving import Step
-from pagesim.simulation.waste import PARTS
+from pagesim.simulation.paged_slots import PagedSlots, computed_by
+from pagesim.simulation.serving import PagedServing, Step, costs
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
-from pagesim.v0.block.common import cdiv
-from pagesim.v0.block_manager import AllocStatus
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
@@ -37,7 +34,7 @@ STOPPED = SequenceStatus.FINISHED_STOPPED
 CAPPED = SequenceStatus.FINISHED_LENGTH_CAPPED
 
 
-class PagedServer:
+class PagedServer(PagedServing):
     """`pagesim.Scheduler` with its block manager; see :class:`pagesim.simulation.PagedServing`.
 
     ``samples`` of each request run in one group and share what the prompt fills, as vLLM's groups
@@ -53,7 +50,6 @@ class PagedServer:
     """
 
     can_fork = True
-    parts, cached, null_slots = PARTS, 0, 0
 
     def __init__(
         self,
@@ -73,21 +69,14 @@ class PagedServer:
         self._now: tuple[list[SequenceGroupMetadata], SchedulerOutputs]
         self._why_not: dict[int, str] = {}
         """By row: why a request was ignored."""
-        caching, window = cache_config.enable_prefix_caching, cache_config.sliding_window
-        self._shares = samples > 1 or caching or window is not None
-        """Whether a block may be in more than one table."""
-        self._found: list[tuple[int, int]] = []
-        """In this step: rows, and the tokens that the prefix cache spares them."""
-        self._cached: dict[int, int] = {}
-        """By row: how many tokens of a chunked prompt are cached."""
+        self._slots = PagedSlots(self.scheduler, samples > 1)
 
     @property
     def blocked(self) -> bool:
-        """See :class:`pagesim.simulation.Server`: no request passes the head of the queue."""
         return bool(self.scheduler.waiting)
 
     def add(self, row: int, request: Request, samples: int | None = None) -> bool:
-        """See :meth:`pagesim.simulation.Server.add`; it may :meth:`fork` into ``samples``.
+        """Queue a request, which may :meth:`fork` into ``samples``.
 
         UsageError for samples that could be preempted and never recomputed.
         """
@@ -96,13 +85,12 @@ class PagedServer:
         if (reason := why_never(request, config, cache, samples)) is not None:
             self._why_not[row] = reason
             return False
-        self._shares = self._shares or samples > 1
+        self._slots.shares |= samples > 1
         tag = RequestTag(row, request.total_tokens, -1 - row, samples)
         self._arrived.append((tag, request))
         return True
 
     def why_not(self, row: int) -> str:
-        """See :meth:`pagesim.simulation.PagedServing.why_not`."""
         if row in self._why_not:
             return self._why_not[row]
         swapped, config = self.scheduler.swapped, self.scheduler.scheduler_config
@@ -115,7 +103,6 @@ class PagedServer:
         raise UsageError(f"request {row} is neither ignored nor stuck")
 
     def schedule(self, clock: float) -> Step | None:
-        """See :meth:`pagesim.simulation.Server.schedule`."""
         scheduler, self._clock = self.scheduler, clock
         self._queue()
         if not scheduler.has_unfinished_seqs():
@@ -127,23 +114,25 @@ class PagedServer:
         if out.is_empty():
             return Step(preempted=preempted, ignored=ignored) if preempted or ignored else None
         prefills = islice(out.scheduled_seq_groups, out.num_prefill_groups)
+        cache = scheduler.cache_config
+        parts, found = computed_by(metadata, cache.block_size)
+        moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
         return Step(
             len(scheduler.running),
-            self._usage(metadata),
-            *self._costs(metadata, out),
+            self._slots.usage(metadata),
+            *costs(parts, cache.sliding_window),
+            moved * cache.block_size,
             [scheduled.seq_group.sampling_params.row for scheduled in prefills],
             preempted,
             ignored,
-            self._found,
+            found,
         )
 
     def batch(self) -> AttentionMetadata:
-        """See :meth:`pagesim.simulation.PagedServing.batch`."""
         return build_attention_metadata(self._now[0], self.scheduler.cache_config.block_size)
 
     @property
     def moves(self) -> SchedulerOutputs:
-        """See :attr:`pagesim.simulation.PagedServing.moves`."""
         return self._now[1]
 
     def fork(self, parent_id: int, child_id: int) -> None:
@@ -176,7 +165,6 @@ class PagedServer:
     def commit(
         self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
     ) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.PagedServing.commit`."""
         metadata, out = self._now
         if tokens is not None or ended:
             self._check_sampled(tokens, ended)
@@ -208,12 +196,10 @@ class PagedServer:
         return answered, finished
 
     def tables(self) -> dict[int, list[int]]:
-        """See :meth:`pagesim.simulation.Server.tables`; with one sample an id is a row."""
         tables = self.scheduler.block_manager.block_tables
         return {row: table.physical_block_ids.copy() for row, table in tables.items()}
 
     def finish(self) -> Timeline | None:
-        """See :meth:`pagesim.simulation.Server.finish`."""
         if self._recorder is not None:
             self._recorder.__exit__(None, None, None)
         return self._timeline
@@ -293,99 +279,3 @@ class PagedServer:
             swapped = self.scheduler.swapped
             return islice(swapped, len(swapped) - out.preempted, None)
         return islice(self.scheduler.waiting, out.preempted)
-
-    # -- where the slots are, and what a step costs ----------------------------------------------
-
-    def _usage(self, metadata: list[SequenceGroupMetadata]) -> tuple[int, int, int, int]:
-        """The token, reserved, internal and external slots while this step runs."""
-        manager = self.scheduler.block_manager
-        block_size, free = manager.block_size, manager.get_num_free_gpu_blocks()
-        used = (manager.num_total_gpu_blocks - free) * block_size
-        reserved, internal = self._later_chunks(metadata), self._empty_slots(used)
-        external = free * block_size if self._head_waits() else 0
-        return used - reserved - internal, reserved, internal, external
-
-    def _later_chunks(self, metadata: list[SequenceGroupMetadata]) -> int:
-        """Slots that later chunks of prompts fill, unless another sequence has filled them."""
-        config, cache = self.scheduler.scheduler_config, self.scheduler.cache_config
-        if not config.enable_chunked_prefill:
-            return 0
-        block_size, tables = cache.block_size, self.scheduler.block_manager.block_tables
-        for meta in metadata:
-            if meta.is_prompt:
-                tag, (data,) = meta.sampling_params, meta.seq_data.values()
-                found = len(meta.computed_block_nums) * block_size
-                self._cached[tag.row] = max(found, data.num_computed_tokens + meta.token_chunk_size)
-        left: dict[int, int] = {}
-        complete: list[list[int]] = []
-        for group in self.scheduler.running:
-            table = tables[group.first_seq.seq_id]
-            ids, end = table.physical_block_ids, table.num_full_slots
-            cached = self._cached[group.sampling_params.row] if group.is_prefill() else end
-            for index in range(cached // block_size, cdiv(end, block_size)):
-                start = index * block_size
-                missing = min(start + block_size, end) - max(start, cached)
-                left[ids[index]] = missing  # a shared block is missing as a whole
-            complete.append(ids[: cached // block_size])
-        if cache.enable_prefix_caching:
-            for ids in complete:
-                for block_id in left.keys() & ids:
-                    del left[block_id]
-        return sum(left.values())
-
-    def _empty_slots(self, used: int) -> int:
-        """Slots without a token: in last blocks, which may be shared, and in the null block."""
-        manager, empty = self.scheduler.block_manager, {}
-        block_size, tables = manager.block_size, manager.block_tables
-        if not self._shares:
-            running = self.scheduler.running
-            return used - sum([tables[g.seqs[0].seq_id].num_full_slots for g in running])
-        if (null_block_id := manager.block_allocator.null_block_id) is not None:
-            empty[null_block_id] = block_size
-        for group in self.scheduler.running:
-            for seq in group.seqs:
-                table = tables[seq.seq_id]
-                ids = table.physical_block_ids
-                empty[ids[-1]] = len(ids) * block_size - table.num_full_slots
-        return sum(empty.values())
-
-    def _head_waits(self) -> bool:
-        """Whether a request waits for lack of blocks rather than seats."""
-        scheduler = self.scheduler
-        if len(scheduler.running) >= scheduler.scheduler_config.max_num_seqs:
-            return False
-        if scheduler.swapped:
-            status = scheduler.block_manager.can_swap_in(scheduler.swapped[0], 0)
-        elif scheduler.waiting:
-            status = scheduler.block_manager.can_allocate(scheduler.waiting[0])
-        else:
-            return False
-        return status is not AllocStatus.OK
-
-    def _costs(
-        self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs
-    ) -> tuple[int, int, int, int]:
-        """Prompt tokens and decodes that the step computes, tokens it reads, slots it moves.
-
-        Of a chunk, only tokens that are neither computed nor in the prefix cache are computed; if
-        none are left, its last token, as in vLLM.
-        """
-        cache = self.scheduler.cache_config
-        window = cache.sliding_window or sys.maxsize
-        prompts = decodes = read = 0
-        self._found = []
-        for meta in metadata:
-            for data in meta.seq_data.values():
-                end = data.num_computed_tokens + meta.token_chunk_size
-                if meta.is_prompt:
-                    found = len(meta.computed_block_nums) * cache.block_size
-                    start = min(max(data.num_computed_tokens, found), end - 1)
-                    if spared := start - data.num_computed_tokens:
-                        self._found.append((meta.sampling_params.row, spared))
-                    prompts += end - start
-                    read += min(start, window - 1)
-                else:
-                    decodes += 1
-                    read += end if end < window else window
-        moved = len(out.blocks_to_swap_in) + len(out.blocks_to_swap_out)
-        return prompts, decodes, read, moved * cache.block_size

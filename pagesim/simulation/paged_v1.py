@@ -6,7 +6,6 @@ the tokens of the present one are known, so a request that has just arrived wait
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Collection, Mapping
 from itertools import chain, islice
@@ -16,8 +15,8 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.errors import UsageError
 from pagesim.journal.effects import MAX_BLOCKS
 from pagesim.simulation.paged_requests import check_sampled, prompt_of
-from pagesim.simulation.serving import Step, too_long
-from pagesim.simulation.waste import CACHED_PARTS
+from pagesim.simulation.serving import PagedServing, Step, costs, too_long
+from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
 from pagesim.timeline import Timeline
 from pagesim.timeline import record as recorded
 from pagesim.v1.config import CacheConfig, SchedulerConfig
@@ -37,12 +36,8 @@ class Part(NamedTuple):
     end: int
     samples: bool
     """Whether its last token is followed by a new one."""
-
-    @property
-    def decodes(self) -> bool:
-        """Whether its only token is the one that was sampled last."""
-        is_next = self.end - self.start == 1 and self.start >= self.request.num_prompt_tokens
-        return self.samples and is_next
+    decodes: bool
+    """Whether its only token is the one that was sampled last."""
 
 
 class NoMoves:
@@ -53,7 +48,7 @@ class NoMoves:
     blocks_to_copy: tuple[tuple[int, int], ...] = ()
 
 
-class PagedV1Server:
+class PagedV1Server(PagedServing):
     """`pagesim.v1.Scheduler` with its manager; see :class:`pagesim.simulation.PagedServing`.
 
     The null block is not part of ``pool``. What exceeds ``max_model_len`` is refused, as V1's
@@ -99,17 +94,14 @@ class PagedV1Server:
 
     @property
     def cached(self) -> int:
-        """See :class:`pagesim.simulation.Server`."""
         pool = self.scheduler.kv_cache_manager.block_pool
         return pool.num_cached_free_blocks * pool.hash_block_size
 
     @property
     def blocked(self) -> bool:
-        """See :class:`pagesim.simulation.Server`: no request passes the head of the queue."""
         return bool(self.scheduler.waiting) and not self._spins
 
     def add(self, row: int, request: Request) -> bool:
-        """See :meth:`pagesim.simulation.Server.add`: only the model's length is asked for."""
         longest = self.scheduler.scheduler_config.max_model_len
         if request.total_tokens > longest:
             self._too_long[row] = too_long(request, longest)
@@ -119,7 +111,6 @@ class PagedV1Server:
         return True
 
     def why_not(self, row: int) -> str:
-        """See :meth:`pagesim.simulation.Server.why_not`."""
         if row in self._too_long:
             return self._too_long[row]
         if row not in self._names:
@@ -132,10 +123,7 @@ class PagedV1Server:
         return f"it waits behind request {first!r}, which waits forever"
 
     def schedule(self, clock: float) -> Step | None:
-        """See :meth:`pagesim.simulation.Server.schedule`.
-
-        None also if all that runs is computed and preempted over and over, without a new token.
-        """
+        """As a server's: None also if all is preempted over and over, without a new token."""
         self._starving = None
         self._queue()
         decided, self._ahead = self._ahead, None
@@ -149,17 +137,16 @@ class PagedV1Server:
         parts = decided[1]
         prefills = [part.row for part in parts if not part.decodes]
         batch = max(len(self.scheduler.running), len(parts))
-        usage, costs = self._usage(), self._costs(parts)
-        return Step(batch, usage, *costs, 0, prefills, preempted, found=found)
+        window = self.scheduler.cache_config.sliding_window
+        cost = costs([(p.start, p.end, p.decodes) for p in parts], window)
+        return Step(batch, self._usage(), *cost, 0, prefills, preempted, found=found)
 
     def batch(self) -> AttentionMetadata:
-        """See :meth:`pagesim.simulation.PagedServing.batch`; its prefills come first."""
         return build_v1_metadata(self._now[0], self.scheduler)
 
     def commit(
         self, tokens: Mapping[int, int] | None = None, ended: Collection[int] = ()
     ) -> tuple[list[int], list[int]]:
-        """See :meth:`pagesim.simulation.PagedServing.commit`."""
         output, parts = self._now
         new = [part for part in parts if part.samples and part.row in self.scheduler.requests]
         if tokens is not None or ended:
@@ -181,12 +168,11 @@ class PagedV1Server:
         return answered, finished
 
     def tables(self) -> dict[int, list[int]]:
-        """See :meth:`pagesim.simulation.Server.tables`."""
         tables: Any = self.scheduler.kv_cache_manager.single_type_manager.req_to_blocks
         return {row: [block.block_id for block in table] for row, table in tables.items()}
 
     def finish(self) -> Timeline | None:
-        """See :meth:`pagesim.simulation.Server.finish`; its last events say what waits forever."""
+        """The timeline, whose last events say what waits forever."""
         if self._recorder is not None:
             for row, why in self._find_starving().items():
                 error = UsageError(f"{why}, so it waits forever")
@@ -237,7 +223,9 @@ class PagedV1Server:
         for row, count in output.num_scheduled_tokens.items():
             request = requests[row]
             end = request.num_computed_tokens
-            parts.append(Part(row, request, end - count, end, not request.is_prefill_chunk))
+            samples = not request.is_prefill_chunk
+            decodes = samples and count == 1 and end > request.num_prompt_tokens
+            parts.append(Part(row, request, end - count, end, samples, decodes))
         return (output, parts) if parts else None
 
     def _look_whether_it_spins(self) -> None:
@@ -278,19 +266,15 @@ class PagedV1Server:
             why[row] = what_it_lacks(request.prompt_tokens, 0, find, *configs, most)
         return {row: f"it {words}" for row, words in why.items() if words}
 
-    # -- where the slots are, and what a step costs ----------------------------------------------
+    def _usage(self) -> Slots:
+        """The slots while this step runs.
 
-    def _usage(self) -> tuple[int, int, int, int]:
-        """The token, reserved, internal and external slots while this step runs.
-
-        Full blocks alone are shared, so each request has empty slots only in a last block of its
-        own.
+        Full blocks alone are shared, so a request has empty slots only in a last block of its own.
         """
         scheduler, block_size = self.scheduler, self.scheduler.cache_config.block_size
         free = scheduler.kv_cache_manager.block_pool.get_num_free_blocks() * block_size
-        internal = sum([-r.num_computed_tokens % block_size for r in scheduler.running])
-        external = free - self.cached if self._head_waits() else 0
-        return self.pool - free - internal, 0, internal, external
+        empty = sum([-r.num_computed_tokens % block_size for r in scheduler.running])
+        return usage(self.pool - free, free - self.cached, self._head_waits(), empty=empty)
 
     def _head_waits(self) -> bool:
         """Whether the head of the queue waits for lack of blocks rather than seats or budget."""
@@ -308,16 +292,3 @@ class PagedV1Server:
         )
         kept_free = manager.watermark_blocks if running else 0
         return needed + kept_free > manager.block_pool.get_num_free_blocks()
-
-    def _costs(self, parts: list[Part]) -> tuple[int, int, int]:
-        """Prompt tokens and decodes that the step computes, and the tokens that it reads."""
-        window = self.scheduler.cache_config.sliding_window or sys.maxsize
-        prompts = decodes = read = 0
-        for part in parts:
-            if part.decodes:
-                decodes += 1
-                read += min(part.end, window)
-            else:
-                prompts += part.end - part.start
-                read += min(part.start, window - 1)
-        return prompts, decodes, read

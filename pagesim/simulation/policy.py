@@ -8,15 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pagesim.checks import check_bool, check_int
 from pagesim.errors import UsageError
-from pagesim.simulation import fast_forward, fast_forward_v1
 from pagesim.simulation.baseline import BaselineServer
 from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.baselines.contiguous import SIZINGS
-from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.fast_forward import FastForwardServer, refuse, why_not
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.limits import CHUNK, Limits, option
 from pagesim.simulation.paged import PagedServer
@@ -27,6 +26,9 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v1.config import CacheConfig as CacheConfigV1
 from pagesim.v1.config import SchedulerConfig as SchedulerConfigV1
 from pagesim.workload.request import Request
+
+S = TypeVar("S")
+C = TypeVar("C")
 
 
 @runtime_checkable
@@ -76,9 +78,9 @@ class Paged:
     def server(
         self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
     ) -> Server:
-        """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
+        """UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
-        reason = fast_forward.why_not(scheduler, cache)
+        reason = why_not(scheduler, cache)
         if self.samples != 1:
             reason = "samples that share blocks copy them when they write"
         if _forwards(self.fast_forward, reason, record):
@@ -89,31 +91,27 @@ class Paged:
         swaps = self.samples != 1 and self.preemption_mode is None
         if self.enable_chunked_prefill and limits.max_num_batched_tokens is None:
             limits = replace(limits, max_num_batched_tokens=CHUNK)
-        scheduler = SchedulerConfig(
-            limits.budget,
-            limits.max_num_seqs,
-            limits.max_model_len,
-            enable_chunked_prefill=self.enable_chunked_prefill,
-            preemption_mode="swap" if swaps else self.preemption_mode,
-        )
-        cache = CacheConfig(
-            self.block_size,
-            _num_blocks(slots, self.block_size),
-            self.num_cpu_blocks,
-            enable_prefix_caching=self.enable_prefix_caching,
-            watermark=self.watermark,
-        )
-        return scheduler, cache
+        chosen = replace(self, preemption_mode="swap") if swaps else self
+        return _configs(chosen, limits, slots, SchedulerConfig, CacheConfig)
 
 
-def _num_blocks(slots: int, block_size: int) -> int:
-    """The blocks of a pool; UsageError if it has none."""
-    if slots < block_size:
+def _configs(
+    policy: Paged | PagedV1, limits: Limits, slots: int, scheduler: type[S], cache: type[C]
+) -> tuple[S, C]:
+    """An engine's configurations: the policy's fields of the same names. UsageError if no block."""
+    steps = {"max_num_seqs": limits.max_num_seqs, "max_model_len": limits.max_model_len}
+    scheduling = _config(scheduler, policy, max_num_batched_tokens=limits.budget, **steps)
+    if slots < policy.block_size:
         raise UsageError(
-            f"a pool of {slots} slots has no block of {block_size}: use smaller blocks, or "
+            f"a pool of {slots} slots has no block of {policy.block_size}: use smaller blocks, or "
             f"a larger pool"
         )
-    return slots // block_size
+    return scheduling, _config(cache, policy, num_gpu_blocks=slots // policy.block_size)
+
+
+def _config(kind: Any, policy: Paged | PagedV1, **given: int) -> Any:
+    names = [one.name for one in fields(kind) if hasattr(policy, one.name)]
+    return kind(**{name: getattr(policy, name) for name in names}, **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,42 +155,24 @@ class PagedV1:
     def server(
         self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
     ) -> Server:
-        """See :class:`Policy`. UsageError if ``fast_forward`` is True and not possible."""
+        """UsageError if ``fast_forward`` is True and not possible."""
         scheduler, cache = self._configs(slots, limits)
-        reason = fast_forward_v1.why_not(scheduler, cache, requests)
+        reason = why_not(scheduler, cache, requests)
         if _forwards(self.fast_forward, reason, record):
             return FastForwardV1Server(scheduler, cache)
         return PagedV1Server(scheduler, cache, record)
 
     def _configs(self, slots: int, limits: Limits) -> tuple[SchedulerConfigV1, CacheConfigV1]:
         limits = Limits.of_server(chunked=self.enable_chunked_prefill, **asdict(limits))
-        scheduler = SchedulerConfigV1(
-            limits.budget,
-            limits.max_num_seqs,
-            limits.max_model_len,
-            enable_chunked_prefill=self.enable_chunked_prefill,
-            long_prefill_token_threshold=self.long_prefill_token_threshold,
-            long_prefill_token_threshold_adaptive=self.long_prefill_token_threshold_adaptive,
-            watermark=self.watermark,
-            scheduler_reserve_full_isl=self.scheduler_reserve_full_isl,
-            async_scheduling=self.async_scheduling,
-        )
-        cache = CacheConfigV1(
-            self.block_size,
-            _num_blocks(slots, self.block_size),
-            enable_prefix_caching=self.enable_prefix_caching,
-            sliding_window=self.sliding_window,
-            retention_interval=self.retention_interval,
-        )
-        return scheduler, cache
+        return _configs(self, limits, slots, SchedulerConfigV1, CacheConfigV1)
 
 
 def _forwards(wanted: bool | None, reason: str | None, record: bool) -> bool:
     """Whether to fast-forward; UsageError if that is wanted and there is a reason against it."""
     if record:
         reason = "record=True records every step"
-    if wanted and reason is not None:
-        raise UsageError(f"fast_forward=True is not possible here: {reason}. Omit it")
+    if wanted:
+        refuse(reason)
     return reason is None and wanted is not False
 
 
@@ -204,7 +184,7 @@ class _Unpaged:
     def server(
         self, slots: int, limits: Limits, requests: Sequence[Request] = (), record: bool = False
     ) -> Server:
-        """See :class:`Policy`. UsageError if the memory cannot be recorded."""
+        """UsageError if the memory cannot be recorded."""
         longest, seats = limits.max_model_len, limits.max_num_seqs
         memory = self.memory(slots, longest)
         if not record:
@@ -229,11 +209,9 @@ class Contiguous(_Unpaged):
 
     @property
     def name(self) -> str:
-        """See :class:`Policy`."""
         return self.sizing
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        """See :class:`ContiguousPolicy`."""
         return ContiguousPolicy(slots, max_model_len, self.sizing)
 
 
@@ -244,7 +222,6 @@ class Static(_Unpaged):
     name: ClassVar[str] = "static"
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        """See :class:`StaticPolicy`."""
         return StaticPolicy(slots, max_model_len)
 
 
@@ -255,7 +232,6 @@ class Token(_Unpaged):
     name: ClassVar[str] = "token"
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:
-        """See :class:`TokenPolicy`."""
         return TokenPolicy(slots)
 
 
@@ -267,7 +243,6 @@ class Own(_Unpaged):
 
     @property
     def name(self) -> str:
-        """See :class:`Policy`."""
         return type(self.given).__name__
 
     def memory(self, slots: int, max_model_len: int) -> MemoryPolicy:

@@ -18,6 +18,7 @@ from pagesim.journal.effects import BACK, FREE, MAX_BLOCKS, PATCH, SCHEDULED, TA
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.simulation.baselines.policy import MemoryPolicy
 from pagesim.simulation.paged_requests import prompt_of
+from pagesim.simulation.waste import Slots
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 from pagesim.workload.request import Request
@@ -139,7 +140,7 @@ class RecordedMemory:
         self._computed[row] = request.prompt_tokens, True
         return True
 
-    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
+    def usage(self, head_waits: bool) -> Slots:
         """Called once per step, when it is settled which requests compute."""
         self._schedule()
         return self.policy.usage(head_waits)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.simulation.baselines.buddy import Allocator
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
 from pagesim.simulation.recorded import RecordedMemory
 from pagesim.simulation.simulate import Simulation, simulate
@@ -35,7 +36,7 @@ def record_max(
     return replace(simulation, policy="max", timeline=memory.finish())
 
 
-class RowAllocator:
+class RowAllocator(Allocator):
     """Rows of ``size`` slots, the one freed last first; what is left of the pool stays unused.
 
     Only whole rows are ever requested.
@@ -47,9 +48,7 @@ class RowAllocator:
         self.largest = size if self._free else 0
 
     def allocate(self, size: int) -> tuple[int, int] | None:
-        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.allocate`: a row is granted."""
         return (self._free.popleft(), self._size) if self._free else None
 
     def free(self, start: int) -> None:
-        """See :meth:`pagesim.simulation.baselines.buddy.Allocator.free`."""
         self._free.appendleft(start)

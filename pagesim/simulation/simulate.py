@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from operator import index
@@ -18,7 +18,7 @@ from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
-from pagesim.simulation.outcomes import COLUMNS, LATENCIES, Outcomes, request_rows
+from pagesim.simulation.outcomes import LATENCIES, Outcomes
 from pagesim.simulation.policy import Own, Policy, policy_of
 from pagesim.simulation.report import Comparison, compare
 from pagesim.simulation.serving import serve
@@ -73,39 +73,29 @@ class Simulation:
         ``waste_in_time`` the mean second; latencies are in seconds; ``output_tokens_per_s`` counts
         finished requests, over the whole run.
         """
-        tokens = sum(
-            request.output_tokens
-            for request, finished in zip(self.workload, self.requests.finished, strict=True)
-            if finished == finished
-        )
-        none_ran = self.iterations == 0
+        done, none_ran = self.requests, self.iterations == 0
+        ends = zip(self.workload, done.finished, strict=True)
+        tokens = sum(request.output_tokens for request, end in ends if not math.isnan(end))
         return {
             "policy": self.policy,
             "workload": self.workload.name,
             "source": self.workload.source,
             "pool": self.pool.slots,
             "block_size": self.block_size,
-            "requests": len(self.requests),
-            "finished": self.requests.num_finished,
-            "ignored": self.requests.num_ignored,
-            "stuck": self.requests.num_stuck,
-            "waits_forever": self.requests.waits_forever,
+            "requests": len(done),
+            "finished": done.num_finished,
+            "ignored": done.num_ignored,
+            "stuck": done.num_stuck,
+            "waits_forever": done.waits_forever,
             "preemptions": self.preemptions,
-            "hit_tokens": sum(self.requests.hits),
-            "refound_tokens": sum(self.requests.refound),
+            "hit_tokens": sum(done.hits),
+            "refound_tokens": sum(done.refound),
             "iterations": self.iterations,
             "seconds": self.seconds,
             "output_tokens_per_s": tokens / self.seconds if self.seconds else 0.0,
             "waste": None if none_ran else self.waste.mean(),
             "waste_in_time": None if none_ran else self.waste.time_mean(),
-            "latency": {
-                name: {
-                    key: value if math.isfinite(value) else None
-                    for key, value in self.requests.percentiles(name).items()
-                }
-                for name in LATENCIES
-                if name != "queueing"
-            },
+            "latency": {name: _finite(done.percentiles(name)) for name in LATENCIES[1:]},
         }
 
     def goodput(self, *, ttft: float | None = None, tpot: float | None = None) -> float:
@@ -114,19 +104,16 @@ class Simulation:
         It covers the whole run. A request of one output token has no TPOT to exceed. Source of the
         term: DistServe, arXiv 2401.09670, section 1. UsageError unless a limit is given, above 0.
         """
-        limits = {"ttft": ttft, "tpot": tpot}
         if ttft is None and tpot is None:
             raise UsageError("goodput needs a limit in seconds: ttft=0.5, tpot=0.05, or both")
-        for name, limit in limits.items():
-            if limit is not None and not check_time(name, limit) > 0:
-                raise UsageError(f"{name} must be a number of seconds above 0, not {limit}")
-        good = 0
-        for row in request_rows(self.requests):
-            said = dict(zip(COLUMNS, row, strict=True))
-            times = [(said[f"{name}_s"], limit) for name, limit in limits.items()]
-            within = all(None in pair or pair[0] <= pair[1] for pair in times)
-            good += said["state"] == "finished" and within
-        return good / self.seconds if self.seconds else 0.0
+        times, good = self.requests.times(), np.isfinite(self.requests.finished)
+        limits = {"time_to_first_token": ("ttft", ttft), "time_per_output_token": ("tpot", tpot)}
+        for latency, (name, limit) in limits.items():
+            if limit is not None:
+                if not check_time(name, limit) > 0:
+                    raise UsageError(f"{name} must be a number of seconds above 0, not {limit}")
+                good &= ~(times[latency] > limit)
+        return float(good.sum() / self.seconds) if self.seconds else 0.0
 
     def compare(self, other: Simulation) -> Comparison:
         """This run and another one as a table: print it, or show it in a notebook.
@@ -175,11 +162,40 @@ def simulate(
     requests is done until the last one enters memory. ``cost_model`` is the clock. ``record``
     gives a timeline of every step; without pages each of its blocks is one slot. ``progress``: True
     draws a bar, None does so on a terminal, and a function is called with the number of requests
-    done and the total.
-
-    UsageError or TypeError names a bad argument and its value; a file fails as in
-    :func:`pagesim.workload.load`.
+    done and the total. UsageError or TypeError names a bad argument; files fail as in `load`.
     """
+    _check(saturated, record, progress, warmup)
+    clock = _clock(cost_model)
+    of_limits = {one.name: options.pop(one.name) for one in fields(Limits) if one.name in options}
+    limits = replace(_limits(limits), **of_limits)
+    chosen = policy_of(policy, **options)
+    stream = _stream(workload, saturated)
+    return _run(chosen, stream, _pool(pool, chosen), limits, clock, warmup, record, progress)
+
+
+def _run(
+    policy: Policy,
+    workload: Workload,
+    pool: Pool,
+    limits: Limits,
+    clock: CostModel,
+    warmup: float,
+    record: bool,
+    progress: bool | ProgressCallback | None,
+) -> Simulation:
+    requests = workload.requests
+    server = policy.server(pool.slots, limits, requests, record)
+    divided = pool.slots - server.null_slots or pool.slots  # or there is the null block alone
+    log, outcomes = WasteLog(divided, server.parts), Outcomes(requests)
+    with closing(Progress(progress, len(requests), " requests", title=policy.name)) as report:
+        serve(server, requests, log, outcomes, clock, report)
+    log.check()
+    log.steady(*_steady(outcomes, warmup))
+    block_size = getattr(policy, "block_size", None)
+    return Simulation(policy.name, workload, pool, block_size, log, outcomes, server.finish())
+
+
+def _check(saturated: Any, record: Any, progress: Any, warmup: Any) -> None:
     check_bool("saturated", saturated)
     check_bool("record", record)
     if not callable(progress):
@@ -190,32 +206,12 @@ def simulate(
         raise UsageError(
             f"warmup must be a fraction of the requests, from 0 to below 1, not {warmup}"
         )
-    if cost_model is None:
-        cost_model = Roofline()
-    elif isinstance(cost_model, type) or not isinstance(cost_model, CostModel):
-        raise TypeError(f"cost_model must have the method seconds(…), not be {cost_model!r}")
-    of_limits = {one.name: options.pop(one.name) for one in fields(Limits) if one.name in options}
-    limits = replace(_limits(limits), **of_limits)
-    chosen = policy_of(policy, **options)
-    stream, pool = _stream(workload, saturated), _pool(pool)
-    if isinstance(chosen, Own) and chosen.given.pool != pool.slots:
-        pool = Pool(chosen.given.pool)
-    server = chosen.server(pool.slots, limits, stream.requests, record)
-    divided = pool.slots - server.null_slots or pool.slots  # or there is the null block alone
-    log, outcomes = WasteLog(divided, server.parts), Outcomes(stream.requests)
-    with closing(Progress(progress, len(stream), " requests", title=chosen.name)) as told:
-        serve(server, stream.requests, log, outcomes, cost_model, told)
-    log.check()
-    log.steady(*_steady(outcomes, warmup))
-    return Simulation(
-        policy=chosen.name,
-        workload=stream,
-        pool=pool,
-        block_size=getattr(chosen, "block_size", None),
-        waste=log,
-        requests=outcomes,
-        timeline=server.finish(),
-    )
+
+
+def _clock(given: CostModel | None) -> CostModel:
+    if isinstance(given, type) or not isinstance(given, CostModel | None):
+        raise TypeError(f"cost_model must have the method seconds(…), not be {given!r}")
+    return Roofline() if given is None else given
 
 
 def _limits(given: Limits | None) -> Limits:
@@ -236,21 +232,25 @@ def _stream(
     return workload.saturated() if saturated else workload
 
 
-def _pool(pool: Pool | SupportsIndex) -> Pool:
-    if isinstance(pool, Pool):
-        return pool
-    if isinstance(pool, bool) or not isinstance(pool, SupportsIndex):
+def _pool(pool: Pool | SupportsIndex, policy: Policy) -> Pool:
+    """A pool of this size; a policy of the caller has its own."""
+    if isinstance(pool, bool) or not isinstance(pool, Pool | SupportsIndex):
         raise TypeError(f"pool must be a Pool or a number of slots, not {pool!r}")
-    return Pool(index(pool))
+    pool = pool if isinstance(pool, Pool) else Pool(index(pool))
+    if isinstance(policy, Own) and policy.given.pool != pool.slots:
+        return Pool(policy.given.pool)
+    return pool
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {key: value if math.isfinite(value) else None for key, value in values.items()}
 
 
 def _steady(outcomes: Outcomes, warmup: float) -> tuple[float, float]:
     """From when the fraction ``warmup`` is done until the last request enters memory."""
-    finished = np.sort(np.array(outcomes.finished))
-    entered = np.array(outcomes.first_scheduled)
-    entered = entered[np.isfinite(entered)]
-    finished = finished[np.isfinite(finished)]
-    if not len(finished):
+    finished, entered = np.sort(outcomes.finished), np.array(outcomes.first_scheduled)
+    num_finished = outcomes.num_finished
+    if not num_finished:
         return 0.0, 0.0
-    first = math.ceil(warmup * len(finished))
-    return float(finished[first - 1]) if first else 0.0, float(entered.max())
+    first = math.ceil(warmup * num_finished)
+    return float(finished[first - 1]) if first else 0.0, float(np.nanmax(entered))

@@ -13,8 +13,8 @@ PagedAttention" (SOSP '23), section 3.1 and Figure 2, where free space is part o
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
+from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,26 @@ CACHED_PARTS: tuple[str, ...] = (*PARTS[:4], "cached", "free")
 MEASURES = (*CACHED_PARTS, "batch")
 """What can be read from a log."""
 
-COLUMNS = ("token", "reserved", "internal", "external", "cached", "batch")
-"""What a row of a log stores in addition to its time; free is the rest of the pool."""
+ROW = np.dtype([("seconds", "=f8")] + [(name, "=i8") for name in (*CACHED_PARTS[:5], "batch")])
+"""A row of a log: when it ended, and its slots; free is the rest of the pool."""
+
+_PACKED = Struct("=d6q")
+
+Slots = tuple[int, int, int, int]
+"""Slots that are token, reserved, internal and external; the rest is cached or free."""
+
+
+def usage(
+    held: int, free: int, head_waits: bool, empty: int = 0, reserved: int = 0, beyond: int = 0
+) -> Slots:
+    """Where the slots are, from what a server or a memory policy knows of them.
+
+    Requests hold ``held``: ``reserved`` of them will get a token, ``empty`` ones never. They were
+    granted ``beyond`` on top of what they asked. ``free`` ones are of no use while the head of the
+    queue waits because it does not fit.
+    """
+    token = held - reserved - empty
+    return token, reserved, empty, beyond + free if head_waits else beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +77,12 @@ class WasteLog:
     The means count all rows unless :meth:`steady` selects some of them.
     """
 
-    __slots__ = ("_end", "_rows", "_seconds", "_start", "parts", "pool")
+    __slots__ = ("_end", "_packed", "_start", "parts", "pool")
 
     def __init__(self, pool: int, parts: tuple[str, ...] = PARTS) -> None:
         self.pool = check_int("pool", pool, 1)
         self.parts = parts
-        self._seconds = array("d")
-        self._rows = array("q")
+        self._packed = bytearray()
         self._start = 0.0
         self._end = float("inf")
 
@@ -85,24 +102,21 @@ class WasteLog:
 
         Nothing is checked here, in every iteration: :meth:`check` examines all rows.
         """
-        self._seconds.append(seconds)
-        self._rows.extend((token, reserved, internal, external, cached, batch))
+        self._packed += _PACKED.pack(seconds, token, reserved, internal, external, cached, batch)
 
     def check(self) -> None:
         """UsageError names the first row with a negative part, or with a time before the last."""
         parts = np.column_stack([self.column(name) for name in MEASURES])
         if (parts < 0).any():
             row, kind = (int(n) for n in np.argwhere(parts < 0)[0])
-            name = MEASURES[kind]
             raise UsageError(
-                f"row {row}: {name} is {parts[row, kind]}; the {self.pool} slots of the pool "
-                f"must be divided into parts of at least 0: {self.at(row)}"
+                f"row {row}: {MEASURES[kind]} is {parts[row, kind]}; the {self.pool} slots of the "
+                f"pool must be divided into parts of at least 0: {self.at(row)}"
             )
         late = np.flatnonzero(~(np.diff(self.seconds, prepend=0.0) >= 0))
         if late.size:
-            raise UsageError(
-                f"row {late[0]}: the time {self._seconds[late[0]]} is before that of the row above"
-            )
+            time = self.at(late[0]).seconds
+            raise UsageError(f"row {late[0]}: the time {time} is before that of the row above")
 
     def steady(self, start: float, end: float) -> None:
         """Take the means from ``start`` to ``end``, in seconds.
@@ -116,54 +130,50 @@ class WasteLog:
     # -- read ------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._seconds)
+        return len(self._packed) // ROW.itemsize
+
+    @property
+    def rows(self) -> NDArray[np.void]:
+        """All rows, ``[n]`` of `ROW`: a copy."""
+        return np.frombuffer(bytes(self._packed), ROW)
 
     @property
     def seconds(self) -> NDArray[np.float64]:
         """When each row ended, ``[n]``, as a new array."""
-        return np.array(self._seconds)
+        return np.array(self.rows["seconds"])
 
     @property
     def iterations(self) -> int:
         """How many rows are iterations rather than waiting."""
-        return int((self.column("batch") > 0).sum())
+        return int((self.rows["batch"] > 0).sum())
 
     def column(self, name: str) -> NDArray[np.int64]:
         """The slots of one kind, or "batch", in every row: ``[n]``, as a new array."""
-        rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
-        if name == "free":
-            return np.asarray(self.pool - rows[:, :-1].sum(axis=1))
-        if name not in COLUMNS:
+        if name not in MEASURES:
             raise UsageError(f"no such column: {name!r}; there are {', '.join(MEASURES)}")
-        return rows[:, COLUMNS.index(name)].copy()
+        rows = self.rows
+        if name == "free":
+            return np.asarray(self.pool - sum(rows[part] for part in CACHED_PARTS[:5]))
+        return np.array(rows[name])
 
     def at(self, row: int) -> Usage:
         """How the pool was used in a row; negative rows count from the end, as in a list."""
-        seconds = self._seconds[row]
-        start = row % len(self) * len(COLUMNS)
-        *used, batch = self._rows[start : start + len(COLUMNS)]
+        start = range(len(self))[row] * ROW.itemsize
+        seconds, *used, batch = _PACKED.unpack_from(self._packed, start)
         token, reserved, internal, external, cached = used
         free = self.pool - sum(used)
         return Usage(seconds, token, reserved, internal, external, free, batch, cached)
 
-    def mean(self, warmup: float | None = None) -> dict[str, float]:
+    def mean(self, warmup: float | None = None, *, by_time: bool = False) -> dict[str, float]:
         """The mean iteration: percent of the pool for each part (they sum to 100), and "batch".
 
         ``warmup`` in seconds leaves out only what came before; None means the steady state set by
-        :meth:`steady`. UsageError if no iteration is left.
+        :meth:`steady`. ``by_time`` weights every row by how long it lasted, waiting included.
+        UsageError if no iteration is left.
         """
-        return self._mean(warmup, by_time=False)
-
-    def time_mean(self, warmup: float | None = None) -> dict[str, float]:
-        """:meth:`mean` with every row weighted by how long it lasted, waiting included."""
-        return self._mean(warmup, by_time=True)
-
-    def _mean(self, warmup: float | None, *, by_time: bool) -> dict[str, float]:
         start, end = (self._start, self._end) if warmup is None else (warmup, float("inf"))
-        seconds, rows = self.seconds, np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
-        counted = (seconds > start) & (seconds <= end)
-        if not by_time:
-            counted &= rows[:, -1] > 0
+        seconds, batch = self.seconds, self.column("batch")
+        counted = (seconds > start) & (seconds <= end) & (by_time | (batch > 0))
         weights = np.diff(seconds, prepend=0.0)[counted] if by_time else np.ones(counted.sum())
         total = float(weights.sum())
         if not total > 0:
@@ -171,7 +181,12 @@ class WasteLog:
                 f"no iteration lies after {start} s and up to {end} s: the log has {len(self)} "
                 f"rows up to {seconds[-1] if len(self) else 0.0} s; ask for a smaller warmup"
             )
-        *used, batch = (weights @ rows[counted] / total).tolist()
-        percent = [100 * slots / self.pool for slots in (*used, max(self.pool - sum(used), 0.0))]
-        means = dict(zip(MEASURES, (*percent, batch), strict=True))
+        slots = np.column_stack([self.column(name) for name in (*CACHED_PARTS[:5], "batch")])
+        *used, mean_batch = (weights @ slots[counted] / total).tolist()
+        percent = [100 * part / self.pool for part in (*used, max(self.pool - sum(used), 0.0))]
+        means = dict(zip(MEASURES, (*percent, mean_batch), strict=True))
         return {name: means[name] for name in (*self.parts, "batch")}
+
+    def time_mean(self, warmup: float | None = None) -> dict[str, float]:
+        """:meth:`mean` with every row weighted by how long it lasted, waiting included."""
+        return self.mean(warmup, by_time=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
@@ -47,10 +47,17 @@ def load(
     lines = numbered_lines(name, WorkloadError)
     if format is None:
         format, lines = _format_of(name, lines)
-    rows = FORMATS[format](name, lines)
+    requests = _kept(islice(FORMATS[format](name, lines), limit))
+    if not requests:
+        raise WorkloadError(f"{name}: the file has no requests")
+    title = Path(name).name.encode(errors="replace").decode()  # a file's name may not be text
+    return Workload(title, title, tuple(requests))
+
+
+def _kept(rows: Iterable[tuple[Row, Request]]) -> list[Request]:
     requests: list[Request] = []
     ids = 0
-    for row, request in islice(rows, limit):
+    for row, request in rows:
         ids += len(request.hash_ids) + len(request.token_ids)
         if len(requests) == MAX_REQUESTS or ids > MAX_HASH_IDS:
             raise WorkloadError(
@@ -58,18 +65,14 @@ def load(
                 "or token ids: read fewer with load(path, first=n)"
             )
         requests.append(request)
-    if not requests:
-        raise WorkloadError(f"{name}: the file has no requests")
-    title = Path(name).name.encode(errors="replace").decode()  # a file's name may not be text
-    return Workload(title, title, tuple(requests))
+    return requests
 
 
 def _csv(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     before = 0.0
     for i, row in enumerate(_rows(name, lines, ("arrival_s", "prompt_tokens", "output_tokens"))):
-        arrival = row.seconds("arrival_s")
-        _check_arrival(row, "arrival_s", arrival, before)
-        before, prompt = arrival, row.tokens("prompt_tokens")
+        before = arrival = _arrival(row, "arrival_s", row.seconds("arrival_s"), before)
+        prompt = row.tokens("prompt_tokens")
         listed = Row(
             row.place,
             {
@@ -86,9 +89,8 @@ def _jsonl(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     before = 0.0
     for i, (line, columns) in enumerate(objects(lines, name, WorkloadError)):
         row = Row(f"{name}:{line}", columns)
-        arrival = row.seconds("arrival_s")
-        _check_arrival(row, "arrival_s", arrival, before)
-        before, prompt = arrival, None
+        before = arrival = _arrival(row, "arrival_s", row.seconds("arrival_s"), before)
+        prompt = None
         if "prompt_tokens" in columns or "token_ids" not in columns:
             prompt = row.tokens("prompt_tokens")
         hashes, tokens = _ids(row, prompt)
@@ -112,9 +114,9 @@ def _azure(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     for i, row in enumerate(_rows(name, lines, ("TIMESTAMP", "ContextTokens", "GeneratedTokens"))):
         moment = row.timestamp("TIMESTAMP")
         start = start or moment
-        arrival = (moment - start).total_seconds()
-        _check_arrival(row, "TIMESTAMP", arrival, before)
-        before, prompt = arrival, row.tokens("ContextTokens")
+        since = (moment - start).total_seconds()
+        before = arrival = _arrival(row, "TIMESTAMP", since, before)
+        prompt = row.tokens("ContextTokens")
         yield row, Request(str(i), arrival, prompt, row.tokens("GeneratedTokens"))
 
 
@@ -122,9 +124,9 @@ def _mooncake(name: str, lines: Lines) -> Iterator[tuple[Row, Request]]:
     before = 0.0
     for i, (line, columns) in enumerate(objects(lines, name, WorkloadError)):
         row = Row(f"{name}:{line}", columns)
-        arrival = row.seconds("timestamp", per_second=1000)
-        _check_arrival(row, "timestamp", arrival, before)
-        before, prompt = arrival, row.tokens("input_length")
+        since = row.seconds("timestamp", per_second=1000)
+        before = arrival = _arrival(row, "timestamp", since, before)
+        prompt = row.tokens("input_length")
         ids = row.hash_ids("hash_ids", prompt)
         yield row, Request(str(i), arrival, prompt, row.tokens("output_length"), ids)
 
@@ -137,13 +139,14 @@ FORMATS: dict[str, Callable[[str, Lines], Iterator[tuple[Row, Request]]]] = {
 }
 
 
-def _check_arrival(row: Row, column: str, arrival: float, before: float) -> None:
+def _arrival(row: Row, column: str, arrival: float, before: float) -> float:
     if arrival < before:
         expected = f"no earlier than the row above ({before} s from the start)"
         raise row.wrong(column, expected, row.value(column))
     if arrival > MAX_ARRIVAL_S:
         expected = f"within {MAX_ARRIVAL_S:,.0f} s of the first row"
         raise row.wrong(column, expected, row.value(column))
+    return arrival
 
 
 def _format_of(name: str, lines: Lines) -> tuple[str, Lines]:

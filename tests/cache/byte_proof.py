@@ -10,19 +10,15 @@ tokens' keys and values at their slots, then read every position that attention 
 
 from __future__ import annotations
 
-import random
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pagesim.cache import PAD_SLOT_ID, build_attention_metadata, slots_of
+from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.scheduler_outputs import SchedulerOutputs, SequenceGroupMetadata
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
-from tests.cache.contents import LAYERS, Bytes, Contents
+from tests.cache.contents import Bytes, Proof, print_counts
 
 BLOCK_SIZE = 4
 MAX_LEN = 48
@@ -74,13 +70,12 @@ SCENES = {
 }
 
 
-class Run:
+class Run(Proof):
     """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
 
     def __init__(self, scene: Scene, seed: int = 0, pools: type[Bytes] = Bytes) -> None:
-        self.scene = scene
-        self.random = random.Random(seed)
-        self.counts = Counts()
+        memory = pools(BLOCK_SIZE, scene.gpu_blocks, scene.cpu_blocks)
+        super().__init__(scene, seed, Counts(), memory, BLOCK_SIZE)
         cache = CacheConfig(
             BLOCK_SIZE,
             scene.gpu_blocks,
@@ -97,17 +92,7 @@ class Run:
             preemption_mode=scene.mode,
         )
         self.scheduler = Scheduler(budget, cache, clock=lambda: float(self.counts.steps))
-        self.bytes = pools(BLOCK_SIZE, scene.gpu_blocks, scene.cpu_blocks)
-        self.contents = Contents()
-        self.openings = [self._words(BLOCK_SIZE * n) for n in (1, 3, 5)]
         self._next_id = 0
-        self._idle = 0
-
-    def steps(self, count: int) -> Counts:
-        """Step on; returns what happened so far."""
-        for _ in range(count):
-            self.step()
-        return self.counts
 
     def step(self) -> None:
         """One step of the engine, and what the world does before the next."""
@@ -160,27 +145,9 @@ class Run:
             skipped = context - data[seq_id].get_num_computed_tokens()
             self.counts.prefix_hit_blocks += skipped // BLOCK_SIZE
         for seq_id, context, contents in read:
-            self._compare(seq_id, tables[seq_id], context, contents)
-
-    def _compare(
-        self, seq_id: int, table: list[int], context: int, contents: NDArray[np.int64]
-    ) -> None:
-        window = self.scene.window
-        oldest = 0 if window is None else max(0, context - window + 1)
-        slots = slots_of(table, range(oldest, contents.shape[1]), BLOCK_SIZE)
-        differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0)
-        self.counts.reads += slots.size * 2 * LAYERS
-        if differs.any():
-            places = [oldest + int(i) for i in np.flatnonzero(differs)]
-            self.counts.wrong.append(
-                f"step {self.counts.steps}: sequence {seq_id}, {contents.shape[1]} tokens in "
-                f"blocks {table}, reads wrong bytes at positions {places}"
-            )
+            self._compare(f"sequence {seq_id}", tables[seq_id], context, contents)
 
     # -- the world ---------------------------------------------------------------------------------
-
-    def _words(self, count: int) -> list[int]:
-        return [self.random.randrange(self.scene.vocabulary) for _ in range(count)]
 
     def _new_id(self) -> int:
         self._next_id += 1
@@ -232,14 +199,5 @@ class Run:
             self.counts.aborts += 1
 
 
-def main() -> None:
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    for name, scene in SCENES.items():
-        counts = asdict(Run(scene).steps(steps))
-        wrong = counts.pop("wrong")
-        print(f"{name}\n    " + ", ".join(f"{v} {k.replace('_', ' ')}" for k, v in counts.items()))
-        print(f"    wrong: {len(wrong)}", *wrong[:3], sep="\n        ")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(print_counts(SCENES, Run, int(sys.argv[1]) if len(sys.argv) > 1 else 2000))

@@ -11,7 +11,6 @@ has ended is computed once more: that writes noise here.
 
 from __future__ import annotations
 
-import random
 import sys
 from collections import deque
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from pagesim.v1 import (
     SchedulerOutput,
     why_it_waits_forever,
 )
-from tests.cache.contents import LAYERS, SALTS, Bytes, Contents
+from tests.cache.contents import LAYERS, SALTS, Bytes, Proof, print_counts
 
 BLOCK_SIZE = 4
 MAX_LEN = 48
@@ -117,11 +116,11 @@ class Step(NamedTuple):
     wasted: list[NDArray[np.int64]]
 
 
-class Run:
+class Run(Proof):
     """A scene that is stepped: traffic, scheduler, bytes and the comparison."""
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
-        self.scene, self.random, self.counts = scene, random.Random(seed), Counts()
+        super().__init__(scene, seed, Counts(), Bytes(BLOCK_SIZE, scene.blocks), BLOCK_SIZE)
         self.scheduler = Scheduler(
             SchedulerConfig(scene.budget, 8, MAX_LEN, **scene.steps),
             CacheConfig(
@@ -132,20 +131,10 @@ class Run:
                 retention_interval=scene.retention,
             ),
         )
-        self.bytes = Bytes(BLOCK_SIZE, scene.blocks)
-        self.contents = Contents()
         self.tables: dict[Any, list[int]] = {}
         """As a worker has them: it is not told what falls out of a window."""
-        self.openings = [self._words(BLOCK_SIZE * n) for n in (1, 3, 5)]
         self._ended: list[list[int]] = []
         self._in_flight: deque[Step] = deque()
-        self._idle = 0
-
-    def steps(self, count: int) -> Counts:
-        """Step on; returns what happened so far."""
-        for _ in range(count):
-            self.step()
-        return self.counts
 
     def step(self) -> None:
         """One step of the engine, and what the world does before the next."""
@@ -224,7 +213,8 @@ class Run:
             noise = [[self.random.getrandbits(63) for _ in slots] for _ in range(2 * LAYERS)]
             self.bytes.write(slots, np.array(noise, dtype=np.int64))
         for row, name in enumerate(batch.seq_ids):
-            self._compare(batch, row, self.contents.of(name, tokens[name]))
+            table, context = batch.block_tables[row].tolist(), int(batch.context_lens[row])
+            self._compare(f"request {name}", table, context, self.contents.of(name, tokens[name]))
         sampled = {name: [self._sample(name, tokens[name])] for name in batch.sample_ids}
         present = [request for request in step.requests.values() if not request.is_finished()]
         self.scheduler.update_from_output(step.output, sampled)
@@ -232,29 +222,12 @@ class Run:
         self._ended += [request.all_token_ids for request in ended]
         self.counts.finished += len(ended)
 
-    def _compare(self, batch: AttentionMetadata, row: int, contents: NDArray[np.int64]) -> None:
-        window, context = self.scene.window, int(batch.context_lens[row])
-        oldest = 0 if window is None else max(0, context - window + 1)
-        table = batch.block_tables[row].tolist()
-        slots = slots_of(table, range(oldest, contents.shape[1]), BLOCK_SIZE)
-        differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0) | (slots < 0)
-        self.counts.reads += slots.size * 2 * LAYERS
-        if differs.any():
-            places = [oldest + int(i) for i in np.flatnonzero(differs)]
-            self.counts.wrong.append(
-                f"step {self.counts.steps}: request {batch.seq_ids[row]}, {contents.shape[1]} "
-                f"tokens in blocks {table}, reads wrong bytes at positions {places}"
-            )
-
     def _sample(self, name: Any, tokens: list[int]) -> int:
         """The same history goes on in the same way, as greedy sampling does."""
         number = int(self.contents.of(name, tokens)[0, -1] ^ SALTS[0, 0].astype(np.int64))
         return STOP if number % 31 == 0 else number // 31 % self.scene.vocabulary
 
     # -- the world ---------------------------------------------------------------------------------
-
-    def _words(self, count: int) -> list[int]:
-        return [self.random.randrange(self.scene.vocabulary) for _ in range(count)]
 
     def _arrive(self) -> None:
         while len(self.scheduler.waiting) < 2 and self.random.random() < 0.5:
@@ -294,19 +267,5 @@ class Run:
         self.counts.aborts += 1
 
 
-def main() -> int:
-    """Print a line a scene; 1 if a byte was wrong."""
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    names = [name for name in Counts.__slots__ if name != "wrong"]
-    print("scene".ljust(36), *(name.replace("_", " ").rjust(12) for name in names), "wrong")
-    total = 0
-    for name, scene in SCENES.items():
-        counts = Run(scene).steps(steps)
-        total += len(counts.wrong)
-        columns = [str(getattr(counts, name)).rjust(12) for name in names]
-        print(name.ljust(36), *columns, len(counts.wrong), *counts.wrong[:2])
-    return 1 if total else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(print_counts(SCENES, Run, int(sys.argv[1]) if len(sys.argv) > 1 else 1000))

@@ -5,10 +5,14 @@ The key at a position is a hash of all tokens up to there, and so is the value, 
 
 from __future__ import annotations
 
+import random
+from abc import abstractmethod
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from pagesim.cache import CacheEngine, KVPool
+from pagesim.cache import CacheEngine, KVPool, slots_of
 from pagesim.journal.effects import Name
 
 LAYERS = 2
@@ -61,3 +65,53 @@ class Bytes:
     def read(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """What the GPU pool holds at T slots, [2 · layers, T]."""
         return self._words[:, slots]
+
+
+class Proof:
+    """A scene that is stepped: what both engines' proofs share, the words and the comparison."""
+
+    def __init__(self, scene: Any, seed: int, counts: Any, memory: Bytes, block_size: int) -> None:
+        self.scene, self.random, self.counts = scene, random.Random(seed), counts
+        self.bytes, self.contents, self._block_size = memory, Contents(), block_size
+        self.openings = [self._words(block_size * n) for n in (1, 3, 5)]
+        self._idle = 0
+
+    @abstractmethod
+    def step(self) -> None:
+        """One step of the engine, and what the world does before the next."""
+
+    def steps(self, count: int) -> Any:
+        """Step on; returns what happened so far."""
+        for _ in range(count):
+            self.step()
+        return self.counts
+
+    def _words(self, count: int) -> list[int]:
+        return [self.random.randrange(self.scene.vocabulary) for _ in range(count)]
+
+    def _compare(
+        self, name: Any, table: list[int], context: int, contents: NDArray[np.int64]
+    ) -> None:
+        """Read every position that attention would read; a slot below 0 is wrong."""
+        window = self.scene.window
+        oldest = 0 if window is None else max(0, context - window + 1)
+        slots = slots_of(table, range(oldest, contents.shape[1]), self._block_size)
+        differs = (self.bytes.read(slots) != contents[:, oldest:]).any(axis=0) | (slots < 0)
+        self.counts.reads += slots.size * 2 * LAYERS
+        if differs.any():
+            places = [oldest + int(i) for i in np.flatnonzero(differs)]
+            self.counts.wrong.append(
+                f"step {self.counts.steps}: {name}, {contents.shape[1]} tokens in blocks {table}, "
+                f"reads wrong bytes at positions {places}"
+            )
+
+
+def print_counts(scenes: dict[str, Any], run: Any, steps: int) -> int:
+    """A line a scene; 1 if a byte was wrong."""
+    total = 0
+    for name, scene in scenes.items():
+        counts = run(scene).steps(steps)
+        total += len(counts.wrong)
+        rest = [f"{getattr(counts, n)} {n}" for n in counts.__slots__ if n != "wrong"]
+        print(f"{name}\n    {', '.join(rest)}, {len(counts.wrong)} wrong", *counts.wrong[:2])
+    return 1 if total else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
@@ -33,3 +34,16 @@ def comparison(
 ) -> Comparison:
     """A figure of a paper that nobody wrote."""
     return Comparison("made up", "%", ours, published, "by hand", "nothing was calibrated")
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of texts that print over each other, and texts that leave the sheet."""
+    figure.draw_without_rendering()
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    words, sheet = [text.get_text() for text in texts], figure.bbox
+    boxes = [text.get_window_extent().extents for text in texts]
+    x0, y0, x1, y1 = np.array(boxes).reshape(-1, 4).T
+    leaves = (x0 < 0) | (y0 < 0) | (x1 > sheet.width) | (y1 > sheet.height)
+    meet = (x0[:, None] <= x1) & (x0 <= x1[:, None]) & (y0[:, None] <= y1) & (y0 <= y1[:, None])
+    outside = [(words[i], "outside") for i in np.flatnonzero(leaves)]
+    return outside + [(words[a], words[b]) for a, b in np.argwhere(np.triu(meet, 1))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -14,6 +13,7 @@ from pagesim.figures.cache_view import cache_view
 from pagesim.figures.display import image_bytes
 from pagesim.journal.state import State
 from pagesim.v1 import BlockPool
+from tests.figures.charts import overlapping, rectangles
 from tests.figures.conftest import cache_of
 
 pytestmark = pytest.mark.ch02
@@ -26,10 +26,6 @@ def texts(figure: Figure) -> list[Text]:
 def the_text(figure: Figure, content: str) -> Text:
     (found,) = [text for text in texts(figure) if text.get_text() == content]
     return found
-
-
-def rectangles(figure: Figure) -> list[Rectangle]:
-    return [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
 
 
 def cell_of(figure: Figure, block_id: int) -> Rectangle:
@@ -172,21 +168,6 @@ def test_wires_are_drawn_while_there_are_few(cache: State, make_cache) -> None:
 def test_any_block_size_can_be_drawn(make_cache, block_size: int) -> None:
     figure = block_layout(make_cache(2, 3, 16, 4, block_size=block_size), title="t")
     assert overlapping(figure) == []
-
-
-def overlapping(figure: Figure) -> list[tuple[str, str]]:
-    """Pairs of texts that print over each other, and texts that leave the sheet."""
-    figure.draw_without_rendering()
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
-    sheet = figure.bbox
-    outside = [
-        (word, "outside")
-        for word, box in boxes
-        if box.x0 < 0 or box.y0 < 0 or box.x1 > sheet.width or box.y1 > sheet.height
-    ]
-    x0, y0, x1, y1 = np.array([box.extents for _, box in boxes]).reshape(-1, 4).T
-    meet = (x0[:, None] <= x1) & (x0 <= x1[:, None]) & (y0[:, None] <= y1) & (y0 <= y1[:, None])
-    return outside + [(boxes[a][0], boxes[b][0]) for a, b in np.argwhere(np.triu(meet, 1))]
 
 
 @pytest.mark.parametrize("sequences", [1, 3, 6])

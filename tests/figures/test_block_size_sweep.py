@@ -13,8 +13,7 @@ from pagesim.figures.charts.block_size_sweep import (
 )
 from pagesim.simulation import simulate
 from pagesim.workload import Request
-from tests.figures.charts import diamonds, fill, rectangles, shown
-from tests.figures.test_block_layout import overlapping
+from tests.figures.charts import diamonds, fill, overlapping, rectangles, shown
 
 pytestmark = pytest.mark.ch01
 

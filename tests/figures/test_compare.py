@@ -11,8 +11,7 @@ from pagesim.figures.charts.batch_size import batch_size
 from pagesim.figures.charts.compare import BAR, LEFT, RIGHT, Row
 from pagesim.figures.charts.sharing import BEAM, PARALLEL, WITHIN, sharing
 from pagesim.figures.display import image_bytes
-from tests.figures.charts import comparison, diamonds, fill, rectangles, shown
-from tests.figures.test_block_layout import overlapping
+from tests.figures.charts import comparison, diamonds, fill, overlapping, rectangles, shown
 from tests.studies import test_paper
 
 pytestmark = pytest.mark.ch01

@@ -7,8 +7,7 @@ import pytest
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, hit_rates, style
 from pagesim.figures.charts.hit_rates import PLOT
-from tests.figures.charts import shown
-from tests.figures.test_block_layout import overlapping
+from tests.figures.charts import overlapping, shown
 
 pytestmark = pytest.mark.ch11
 

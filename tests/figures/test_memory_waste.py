@@ -16,8 +16,7 @@ from pagesim.figures.display import image_bytes
 from pagesim.simulation import POLICIES, simulate, waste
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
-from tests.figures.charts import fill, rectangles, shown
-from tests.figures.test_block_layout import overlapping
+from tests.figures.charts import fill, overlapping, rectangles, shown
 
 pytestmark = pytest.mark.ch01
 

@@ -17,8 +17,7 @@ from pagesim.figures.charts.occupancy_timeline import (
     occupancy_timeline,
 )
 from pagesim.simulation.waste import CACHED_PARTS, PARTS, WasteLog
-from tests.figures.charts import fill, shown
-from tests.figures.test_block_layout import overlapping
+from tests.figures.charts import fill, overlapping, shown
 
 pytestmark = pytest.mark.ch01
 

@@ -14,8 +14,7 @@ from pagesim.figures.charts.prefix_hits import PLOT, measure, prefix_hits
 from pagesim.figures.pictures import DATA
 from pagesim.sizing import PRESETS
 from pagesim.workload import load
-from tests.figures.charts import shown
-from tests.figures.test_block_layout import overlapping
+from tests.figures.charts import overlapping, shown
 from tests.studies.test_prefix_hits import CURVE, EXTRACT
 
 pytestmark = pytest.mark.ch09

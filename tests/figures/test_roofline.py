@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import matplotlib as mpl
 import pytest
-from matplotlib.patches import Rectangle
 
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, style
 from pagesim.figures.charts.roofline import LABEL, MARGIN, VALUE, roofline
 from pagesim.figures.display import image_bytes
+from tests.figures.charts import overlapping, rectangles, shown
 
 pytestmark = pytest.mark.ch03
 
@@ -45,23 +44,19 @@ def report(**changes: Any) -> dict[str, Any]:
     return {**made_up, **changes}
 
 
-def bars(figure: Any) -> list[Rectangle]:
-    return [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
-
-
 def test_bars_and_ceilings_share_one_scale() -> None:
     figure = roofline(report())
     room = style.WIDTH - 2 * MARGIN - LABEL - VALUE
-    widths = [bar.get_width() for bar in bars(figure)]
+    widths = [bar.get_width() for bar in rectangles(figure)]
     assert widths == pytest.approx([room * rate / 4.4 for rate in (3.6, 1.0, 3.0)])
     lines = [line.get_xdata()[0] for line in figure.axes[0].lines]
     assert lines == pytest.approx([MARGIN + LABEL + room * rate / 4.4 for rate in (4.0, 4.4)])
-    fills = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in bars(figure)]
+    fills = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in rectangles(figure)]
     assert fills[0] == fills[2] != fills[1]
 
 
 def test_the_numbers_stand_beside_the_bars_and_a_missing_one_says_why() -> None:
-    words = [text.get_text() for text in roofline(report()).axes[0].texts]
+    words = shown(roofline(report()))
     assert "3.60 TB/s, 90% of the copy" in words
     assert "not measured: ModuleNotFoundError: No module named 'slow'" in words
     assert "2001-02-03, torch 0.0, triton 0.0" in words
@@ -72,11 +67,7 @@ def test_texts_do_not_cover_each_other() -> None:
     figure = roofline(
         report(rows=[row(f"case {n}", name, 1 + n) for n in range(3) for name in "ab"])
     )
-    figure.draw_without_rendering()
-    boxes = [(t.get_text(), t.get_window_extent()) for t in figure.axes[0].texts]
-    pairs = itertools.combinations(boxes, 2)
-    assert [(a, b) for (a, one), (b, other) in pairs if one.overlaps(other)] == []
-    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for _, box in boxes)
+    assert overlapping(figure) == []
 
 
 def test_what_is_no_measurement_is_not_drawn() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pagesim import Sequence, Simulation, UsageError, figures, record
+from pagesim import Device, Sequence, Simulation, UsageError, figures, record
 from pagesim.figures import sources
 from pagesim.figures.scenes import forked_and_swapped
 from pagesim.simulation import PARTS, WasteLog, simulate
@@ -65,6 +65,9 @@ def test_shared_and_swapped_blocks_count_once_and_not_at_all() -> None:
         manager.free(Sequence(1, [1], 4))
     usage = sources.log_of(run).at(-1)
     assert (usage.token, usage.internal, usage.external, usage.free) == (10, 2, 0, 4 * (12 - 3))
+    with record(manager) as run:
+        manager.block_allocator.allocate_mutable_block(None, Device.GPU)
+    assert sources.log_of(run).at(-1).external == 4, "on no table and on no list"
 
 
 @pytest.mark.parametrize("draw", RUNS)

@@ -13,6 +13,7 @@ import pagesim
 from pagesim.figures import block_layout, style
 from pagesim.figures.cache_view import cache_view
 from pagesim.player import colors, sheet, static_svg
+from pagesim.player.cache_view import CacheView
 from pagesim.timeline import display, file
 from tests.e2e import scenes
 
@@ -47,7 +48,7 @@ def test_player_still_picture_and_figures_agree(node: Any) -> None:
 
     state = file.state_as_dict(run.at(-1))
     head = file.header(run) | {"sequences": run.sequences}
-    still = static_svg.Still(head, state).looks
+    still = static_svg.Still(CacheView.of(head, state)).looks
     assert still == {name: (color, "") for name, (color, _) in played.items()}
 
     view = cache_view(manager, order=run.sequences)

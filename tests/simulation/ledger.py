@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pagesim.simulation import Outcomes
 from pagesim.simulation.paged import PagedServer
-from pagesim.workload import Request
 
 Step = tuple[int, int, int, int]
 """Prompt tokens computed, sequences decoded, cached tokens read, tokens moved."""
@@ -138,19 +136,3 @@ class Ledger:
     @property
     def _block_size(self) -> int:
         return self._scheduler.cache_config.block_size
-
-
-def baseline_steps(requests: list[Request], outcomes: Outcomes, seconds: list[float]) -> list[Step]:
-    """The same of a baseline, from when each request began and ended; a step lasts a second."""
-    steps: list[Step] = []
-    rows = list(zip(requests, outcomes.first_scheduled, outcomes.finished, strict=True))
-    for end in seconds:
-        now = end - 1
-        new = [request for request, start, _ in rows if start == now]
-        old = [(request, now - start) for request, start, last in rows if start < now < last]
-        if new or old:
-            prefill = sum(request.prompt_tokens for request in new)
-            # Each old one has stored its prompt and a token a step, that of this one included.
-            read = sum(request.prompt_tokens + int(age) for request, age in old)
-            steps.append((prefill, len(old), read, 0))
-    return steps

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pagesim.simulation import CostModel, Outcomes
-from pagesim.simulation.serving import Told, untold
+from pagesim.simulation.serving import DoneCallback
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
 
@@ -54,7 +54,7 @@ class PlainPagedEngine:
         log: WasteLog,
         outcomes: Outcomes,
         cost_model: CostModel,
-        progress: Told = untold,
+        progress: DoneCallback | None = None,
     ) -> None:
         clock, arrived = 0.0, 0
         while arrived < len(requests) or self.waiting or self.running:
@@ -97,7 +97,8 @@ class PlainPagedEngine:
                     self.free += runner.blocks
                     outcomes.finish(runner.row, clock)
                     self.running.remove(runner)
-        progress(len(requests))
+        if progress is not None:
+            progress(len(requests))
 
     def blocks_for(self, tokens: int) -> int:
         return -(-tokens // self.block_size)

@@ -15,29 +15,17 @@ from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticP
 from pagesim.simulation.serving import serve
 from pagesim.simulation.waste import WasteLog
 from pagesim.workload import Request
+from tests.simulation.ledger import Clock, Step
 
 pytestmark = pytest.mark.ch01
 
 POOL, LONGEST = 80, 32
 
 
-class Seconds:
-    """A clock on which every iteration takes a second, and which keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[int, int, int]] = []
-
-    def seconds(
-        self, prefill_tokens: int, decode_batch: int, kv_tokens: int, swapped_tokens: int = 0
-    ) -> float:
-        self.asked.append((prefill_tokens, decode_batch, kv_tokens))
-        return 1.0
-
-
 def run(
     policy: MemoryPolicy, requests: list[Request], seats: int = 9, budget: int = 64
-) -> tuple[WasteLog, Outcomes, Seconds]:
-    log, outcomes, clock = WasteLog(policy.pool), Outcomes(requests), Seconds()
+) -> tuple[WasteLog, Outcomes, Clock]:
+    log, outcomes, clock = WasteLog(policy.pool), Outcomes(requests), Clock()
     serve(BaselineServer(policy, LONGEST, seats, budget), requests, log, outcomes, clock)
     log.check()
     return log, outcomes, clock
@@ -51,7 +39,7 @@ def test_a_request_runs_as_many_iterations_as_it_has_output() -> None:
     policy = ContiguousPolicy(POOL, LONGEST, "oracle")
     log, outcomes, clock = run(policy, requests((0, 10, 3)))
     assert [(log.at(i).token, log.at(i).reserved) for i in range(3)] == [(10, 3), (11, 2), (12, 1)]
-    assert clock.asked == [(10, 0, 0), (0, 1, 11), (0, 1, 12)]
+    assert clock.asked == [(10, 0, 0, 0), (0, 1, 11, 0), (0, 1, 12, 0)]
     assert (outcomes.first_scheduled[0], outcomes.first_token[0]) == (0, 1)
     assert outcomes.finished[0] == 3
 
@@ -61,7 +49,7 @@ def test_whoever_is_done_leaves_and_the_next_one_starts_at_once() -> None:
     _, outcomes, clock = run(policy, requests((0, 5, 2), (0, 5, 4), (0, 7, 1)))
     assert list(outcomes.first_scheduled) == [0, 0, 2]
     assert list(outcomes.finished) == [2, 4, 3]
-    assert clock.asked[2] == (7, 1, 7)
+    assert clock.asked[2] == (7, 1, 7, 0)
 
 
 def test_nobody_overtakes_the_head_of_the_queue() -> None:
@@ -126,12 +114,12 @@ def test_the_end_is_reached_when_all_are_ignored() -> None:
 
 
 def test_progress_counts_the_ignored_and_the_finished() -> None:
-    told: list[int] = []
+    done: list[int] = []
     stream = requests((0, 30, 30), (0, 4, 1), (0, 4, 2))
     policy = ContiguousPolicy(64, LONGEST, "oracle")
     server = BaselineServer(policy, LONGEST, 9, 64)
-    serve(server, stream, WasteLog(64), Outcomes(stream), Seconds(), told.append)
-    assert told == [1, 2, 3]
+    serve(server, stream, WasteLog(64), Outcomes(stream), Clock(), done.append)
+    assert done == [1, 2, 3]
 
 
 def test_a_policy_that_refuses_for_ever_is_an_error_and_no_endless_loop() -> None:
@@ -146,7 +134,13 @@ def test_a_policy_that_refuses_for_ever_is_an_error_and_no_endless_loop() -> Non
 # -- against sums that are taken afresh ----------------------------------------------------------
 
 
-def recount(name: str, log: WasteLog, outcomes: Outcomes, asked: Callable[[Request], int]) -> None:
+def recount(
+    name: str,
+    log: WasteLog,
+    outcomes: Outcomes,
+    charged: list[Step],
+    asked: Callable[[Request], int],
+) -> None:
     """Every row again, from the start and end of each request alone (an iteration is a second)."""
     for i, second in enumerate(log.seconds):
         now = second - 1
@@ -162,6 +156,9 @@ def recount(name: str, log: WasteLog, outcomes: Outcomes, asked: Callable[[Reque
             assert not running
             continue
         held = [request.prompt_tokens + steps for request, steps in running]
+        prefill = sum(request.prompt_tokens for request, steps in running if not steps)
+        decodes = sum(steps > 0 for _, steps in running)
+        assert charged.pop(0) == (prefill, decodes, sum(held) - prefill, 0)
         assert row.batch == len(running)
         assert row.token == sum(held)
         if name == "token":
@@ -198,10 +195,11 @@ def test_running_sums_are_what_a_recount_gives(
         "token": lambda: TokenPolicy(POOL),
     }
     policy = policies.get(name, lambda: ContiguousPolicy(POOL, LONGEST, name))()
-    log, outcomes, _ = run(policy, requests(*sorted(stream)), seats, budget=20)
+    log, outcomes, clock = run(policy, requests(*sorted(stream)), seats, budget=20)
     assert outcomes.num_finished == len(stream)
     assert policy.usage(head_waits=False) == (0, 0, 0, 0)
-    recount(name, log, outcomes, ASKED[name])
+    recount(name, log, outcomes, clock.asked, ASKED[name])
+    assert not clock.asked
     starts = list(outcomes.first_scheduled)
     assert starts == sorted(starts)
     for request, start, end in zip(outcomes.requests, starts, outcomes.finished, strict=True):

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from pagesim import v1
 from pagesim.errors import UsageError
 from pagesim.simulation import Roofline
 from pagesim.simulation.fast_forward import FastForwardServer
+from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import serve
 from pagesim.v0.config import CacheConfig, SchedulerConfig
@@ -66,20 +68,32 @@ def test_no_room_on_the_cpu_is_an_error_in_both(make: Any) -> None:
         serve(side.engine, requests, side.log, side.outcomes, Roofline())
 
 
+V0 = (FastForwardServer, SchedulerConfig, CacheConfig)
+V1 = (FastForwardV1Server, v1.SchedulerConfig, v1.CacheConfig)
+
+
 @pytest.mark.parametrize(
-    ("scheduler", "cache", "reason"),
+    ("engine", "scheduler", "cache", "reason"),
     [
-        ({}, {"enable_prefix_caching": True}, "prefix caching"),
-        ({}, {"sliding_window": 8}, "sliding window"),
-        ({"enable_chunked_prefill": True}, {}, "chunked prefill"),
-        ({"num_lookahead_slots": 1}, {}, "lookahead"),
+        (V0, {}, {"enable_prefix_caching": True}, "prefix caching"),
+        (V0, {}, {"sliding_window": 8}, "sliding window"),
+        (V0, {"enable_chunked_prefill": True}, {}, "chunked prefill"),
+        (V0, {"num_lookahead_slots": 1}, {}, "lookahead"),
+        (V0, {"policy": "priority"}, {}, "first come, first served, without a delay"),
+        (V0, {"delay_factor": 0.5}, {}, "first come, first served, without a delay"),
+        (V1, {"async_scheduling": True}, {}, "asynchronously"),
+        (V1, {}, {"sliding_window": 8}, "sliding window"),
+        (V1, {"policy": "priority"}, {}, "first come, first served"),
+        (V1, {"long_prefill_token_threshold": 8}, {}, "long_prefill_token_threshold"),
+        (V1, {"scheduler_reserve_full_isl": False}, {}, "scheduler_reserve_full_isl"),
     ],
 )
 def test_what_must_be_stepped_says_why(
-    scheduler: dict[str, Any], cache: dict[str, Any], reason: str
+    engine: Any, scheduler: dict[str, Any], cache: dict[str, Any], reason: str
 ) -> None:
-    with pytest.raises(UsageError, match=reason):
-        FastForwardServer(SchedulerConfig(64, 8, 64, **scheduler), CacheConfig(4, 12, **cache))
+    server, scheduling, caching = engine
+    with pytest.raises(UsageError, match=f"fast_forward=True is not possible here: .*{reason}"):
+        server(scheduling(64, 8, 64, **scheduler), caching(4, 12, **cache))
 
 
 @pytest.mark.parametrize("make", [PagedServer, FastForwardServer])

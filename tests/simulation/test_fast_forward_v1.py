@@ -13,28 +13,22 @@ import pytest
 
 from pagesim.errors import UsageError
 from pagesim.simulation import (
-    CACHED_PARTS,
-    Outcomes,
     PagedV1,
-    Roofline,
     fast_forward_v1,
     paged_requests,
     simulate,
 )
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged_v1 import PagedV1Server
-from pagesim.simulation.waste import WasteLog
 from pagesim.v1 import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, gamma, request
-from tests.simulation.plain_v1 import PlainV1Engine
-from tests.simulation.two_servers import COLUMNS, Side, play_both
+from tests.simulation.two_servers import play_both
 
 pytestmark = pytest.mark.ch11
 
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24
 STREAMS = int(os.environ.get("PAGESIM_V1_STREAMS", "60"))
-PLAIN = STREAMS // 2
 
 
 @pytest.fixture
@@ -93,41 +87,6 @@ def test_the_same_run_step_by_step() -> None:
         seen["ignored"] += outcomes.num_ignored
     assert seen.pop("ignored") >= 0
     assert min(seen.values()) > 20, seen  # or the cases would be too easy
-
-
-@pytest.mark.usefixtures("short_hashes")
-def test_plain_words_give_what_both_servers_give() -> None:
-    """A third account of the same run, which knows no ids: see `plain_v1`."""
-    seen = {"preempted": 0, "hits": 0, "refound": 0, "finished": 0, "external": 0}
-    for seed in range(PLAIN):
-        (scheduler, cache), requests, pool = random_case(-1 - seed)
-        log, outcomes = WasteLog(pool, CACHED_PARTS), Outcomes(requests)
-        plain = PlainV1Engine(
-            cache.num_gpu_blocks,
-            cache.block_size,
-            scheduler.max_num_batched_tokens,
-            scheduler.max_num_seqs,
-            scheduler.max_model_len,
-            caching=cache.enable_prefix_caching,
-            chunked=scheduler.enable_chunked_prefill,
-            watermark=scheduler.watermark,
-        )
-        plain.run(requests, log, outcomes, Roofline())
-        rows = [log.at(i) for i in range(len(log))]
-        for make in BOTH:
-            side = Side(make, (scheduler, cache), requests, pool)
-            for _ in side.steps:
-                pass
-            assert [side.log.at(i) for i in range(len(side.log))] == rows, seed
-            for column in COLUMNS:
-                found, expected = getattr(side.outcomes, column), getattr(outcomes, column)
-                assert bytes(found) == bytes(expected), (seed, column, make)
-        seen["preempted"] += outcomes.num_preemptions
-        seen["hits"] += sum(outcomes.hits)
-        seen["refound"] += sum(outcomes.refound)
-        seen["finished"] += outcomes.num_finished
-        seen["external"] += sum(row.external > 100 for row in rows)
-    assert min(seen.values()) > 20, seen
 
 
 def test_several_victims_in_one_step_come_back_in_their_order() -> None:
@@ -196,23 +155,6 @@ def test_victims_are_computed_again_with_a_token_or_two_a_step() -> None:
         outcomes, _ = play_both(BOTH, configs, requests, pool, seed)
         chunks += sum(outcomes.refound) > 0
     assert chunks > 5
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "cache", "reason"),
-    [
-        ({"async_scheduling": True}, {}, "asynchronously"),
-        ({}, {"sliding_window": 8}, "sliding window"),
-        ({"policy": "priority"}, {}, "first come, first served"),
-        ({"long_prefill_token_threshold": 8}, {}, "long_prefill_token_threshold"),
-        ({"scheduler_reserve_full_isl": False}, {}, "scheduler_reserve_full_isl"),
-    ],
-)
-def test_what_must_be_stepped_says_why(
-    scheduler: dict[str, Any], cache: dict[str, Any], reason: str
-) -> None:
-    with pytest.raises(UsageError, match=f"fast_forward=True is not possible here: .*{reason}"):
-        FastForwardV1Server(SchedulerConfig(64, 8, 64, **scheduler), CacheConfig(4, 12, **cache))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from itertools import islice
 import pytest
 
 from pagesim.simulation import Outcomes, Roofline
-from pagesim.simulation.collector import collector_paused
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
@@ -152,26 +151,22 @@ def test_no_more_wait_in_the_scheduler_than_a_step_can_admit() -> None:
     assert outcomes.num_finished == 50
 
 
-def test_the_collector_rests_during_a_run() -> None:
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_collector_rests_during_a_run_and_goes_on(was_on: bool) -> None:
     class Watching(Roofline):
         def seconds(self, *counts: int) -> float:
-            seen.add(gc.isenabled())
+            seen.append(gc.isenabled())
+            if len(seen) == 3:
+                raise KeyError
             return super().seconds(*counts)
 
-    seen: set[bool] = set()
+    seen: list[bool] = []
     requests = [Request("a", 0.0, 4, 4)]
     engine = PagedServer(SchedulerConfig(64, 3, 64), CacheConfig(4, 8))
-    serve(engine, requests, WasteLog(32), Outcomes(requests), Watching())
-    assert seen == {False}
-    assert gc.isenabled()
-
-
-def test_the_collector_pauses_and_goes_on() -> None:
-    assert gc.isenabled()
-    with pytest.raises(KeyError), collector_paused():
-        assert not gc.isenabled()
-        with collector_paused():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
-        raise KeyError
-    assert gc.isenabled()
+    try:
+        _ = gc.enable() if was_on else gc.disable()
+        with pytest.raises(KeyError):
+            serve(engine, requests, WasteLog(32), Outcomes(requests), Watching())
+        assert (seen, gc.isenabled()) == ([False] * 3, was_on)
+    finally:
+        gc.enable()

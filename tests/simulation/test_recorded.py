@@ -13,7 +13,7 @@ import pagesim
 from pagesim.errors import UsageError
 from pagesim.simulation import Simulation, simulate
 from pagesim.simulation.rows import record_max
-from pagesim.simulation.waste import COLUMNS
+from pagesim.simulation.waste import MEASURES
 from pagesim.timeline import Event, State, Timeline
 from pagesim.workload import Request
 
@@ -86,7 +86,7 @@ def test_it_is_the_run_of_the_policy_max(lengths: list[tuple[int, int]], rows: i
         saturated=True,
         progress=False,
     )
-    for name in COLUMNS:
+    for name in MEASURES:
         assert recorded.waste.column(name).tolist() == plain.waste.column(name).tolist()
     assert list(recorded.requests.finished) == pytest.approx(
         list(plain.requests.finished), nan_ok=True
@@ -226,7 +226,7 @@ def test_every_policy_is_recorded_and_decides_the_same(
     options = {"policy": policy, "pool": 88, "max_model_len": 40, "saturated": saturated}
     plain = simulate(requests(lengths), **options, progress=False)
     recorded = simulate(requests(lengths), **options, record=True, progress=False)
-    for name in COLUMNS:
+    for name in MEASURES:
         assert recorded.waste.column(name).tolist() == plain.waste.column(name).tolist()
     run = timeline_of(recorded)
     states = list(iterations(run))

@@ -111,22 +111,6 @@ def _twins(output: int) -> list[Request]:
     return [Request(name, 0.0, 512, output, (7,)) for name in ("a", "b", "c")]
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_progress_is_told_when_it_has_grown(fast: bool) -> None:
-    told: list[int] = []
-    lengths = [(0, 90, 30), (0, 4, 9), (0, 4, 2), (9, 4, 1), (9, 4, 7), (99, 4, 1)]
-    pagesim.simulate(
-        [Request(str(i), *row) for i, row in enumerate(lengths)],
-        pool=100,
-        block_size=4,
-        max_model_len=64,
-        fast_forward=fast,
-        progress=lambda done, total: told.append(done),
-    )
-    assert told == sorted(set(told))
-    assert told[-1] == 6
-
-
 @pytest.mark.parametrize(("output", "served_"), [(1, 1), (2, 0)])
 def test_more_samples_than_a_step_has_tokens_are_served_if_none_decodes(
     output: int, served_: int

@@ -183,21 +183,6 @@ def test_the_watermark_leaves_room() -> None:
     assert high.waste.at(0).batch == 5
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Paged(block_size=0), "block_size must be at least 1, not 0"),
-        (lambda: Paged(preemption_mode="swop"), "preemption_mode must be 'swap'.*not 'swop'"),
-        (lambda: Paged(watermark=2.0), "watermark must be between 0 and 1, not 2.0"),
-        (lambda: Contiguous("long"), "sizing must be one of max, pow2, oracle, not 'long'"),
-        (lambda: Limits(max_num_seqs=0), "max_num_seqs must be at least 1, not 0"),
-    ],
-)
-def test_a_bad_policy_cannot_be_made(make: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        make()
-
-
 def test_a_slower_machine_takes_longer() -> None:
     fast = small("oracle", saturated=True)
     slow = small("oracle", saturated=True, cost_model=Roofline(bytes_per_second=0.7e12))
@@ -205,11 +190,10 @@ def test_a_slower_machine_takes_longer() -> None:
     assert slow.iterations == fast.iterations
 
 
-def test_progress_is_told_to_a_function() -> None:
-    told: list[tuple[int, int]] = []
-    small("oracle", progress=lambda done, total: told.append((done, total)))
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1] == (60, 60)
+def test_progress_goes_to_a_function() -> None:
+    calls: list[tuple[int, int]] = []
+    small("oracle", progress=lambda done, total: calls.append((done, total)))
+    assert calls == sorted(set(calls)) and calls[-1] == (60, 60)
 
 
 def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,10 +210,7 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
     ("keywords", "message"),
     [
         ({"policy": "best"}, "one of max, pow2, oracle, static, token, paged, v1, not 'best'"),
-        ({"warmup": 1.0}, "from 0 to below 1, not 1.0"),
-        ({"warmup": math.nan}, "from 0 to below 1, not nan"),
-        ({"pool": 0}, "slots must be at least 1, not 0"),
-        ({"max_num_seqs": 0}, "max_num_seqs must be at least 1, not 0"),
+        ({"policy": "max", "sizing": "long"}, "sizing must be one of max, pow2, oracle, not 'lo"),
         (
             {"fast_forward": True},
             "fast_forward=True does not apply to Contiguous.*: it takes sizing",
@@ -242,7 +223,6 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
             {"policy": "paged", "block": 4},
             "block=4 does not apply to Paged.* takes block_size, enab",
         ),
-        ({"policy": "paged", "block_size": 0}, "block_size must be at least 1, not 0"),
         (
             {"policy": "paged", "record": True, "fast_forward": True},
             "record=True records every",

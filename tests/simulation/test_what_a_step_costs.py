@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 
 from pagesim.simulation import Outcomes, Roofline, paged_requests
-from pagesim.simulation.baseline import BaselineServer
-from pagesim.simulation.baselines import ContiguousPolicy, MemoryPolicy, StaticPolicy, TokenPolicy
 from pagesim.simulation.fast_forward import FastForwardServer, why_not
 from pagesim.simulation.paged import PagedServer
 from pagesim.simulation.serving import serve, steps
 from pagesim.simulation.waste import WasteLog
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, request
-from tests.simulation.ledger import Clock, Ledger, Step, baseline_steps
+from tests.simulation.ledger import Clock, Ledger, Step
 
 pytestmark = pytest.mark.ch01
 
@@ -96,27 +94,6 @@ def test_paged_engines_charge_what_a_ledger_finds() -> None:
             assert fast == ledger.steps, seed
             seen["fast-forwarded"] += 1
     assert min(seen.values()) > 50, seen  # or the cases would be too easy
-
-
-@pytest.mark.parametrize("name", ["max", "pow2", "oracle", "static", "token"])
-def test_baselines_charge_what_a_ledger_finds(name: str) -> None:
-    decoded = 0
-    for seed in range(60):
-        r = random.Random(seed)
-        pool, requests = r.randint(LONGEST, 200), some_requests(r, 27)
-        policy: MemoryPolicy
-        if name == "token":
-            policy = TokenPolicy(pool)
-        elif name == "static":
-            policy = StaticPolicy(pool, LONGEST)
-        else:
-            policy = ContiguousPolicy(pool, LONGEST, name)
-        clock, log, outcomes = Clock(), WasteLog(pool), Outcomes(requests)
-        engine = BaselineServer(policy, LONGEST, r.choice([1, 3, 8]), r.choice([27, 64]))
-        serve(engine, requests, log, outcomes, clock)
-        assert clock.asked == baseline_steps(requests, outcomes, log.seconds.tolist()), seed
-        decoded += sum(step[1] for step in clock.asked)
-    assert decoded > 500
 
 
 def test_a_prefix_is_found_once_and_not_with_every_chunk() -> None:

@@ -32,7 +32,7 @@ class Allocator(Protocol):
         """Take back the stretch that begins at ``start``."""
 
 
-class BuddyAllocator:
+class BuddyAllocator(Allocator):
     """Stretches of powers of two, the largest ``root`` slots.
 
     If the pool is not a multiple of ``root``, it ends in smaller roots: 15,728 slots are seven
@@ -57,7 +57,7 @@ class BuddyAllocator:
         self.largest = min(root, 1 << pool.bit_length() - 1)
 
     def allocate(self, size: int) -> tuple[int, int] | None:
-        """See :meth:`Allocator.allocate`; the granted size is the next power of two."""
+        """The granted size is the next power of two."""
         wanted = found = power_of_two_from(check_int("size", size, 1))
         while not self._free.get(found):
             if found < self._root:
@@ -76,7 +76,7 @@ class BuddyAllocator:
         return start, wanted
 
     def free(self, start: int) -> None:
-        """See :meth:`Allocator.free`; free buddies are merged up to their root."""
+        """Free buddies are merged up to their root."""
         if start not in self._given:
             raise UsageError(f"no granted stretch begins at slot {start}")
         size = self._given.pop(start)
@@ -93,7 +93,7 @@ class BuddyAllocator:
         return sorted(free + [(start, self._root) for start in self._fresh])
 
 
-class FirstFitAllocator:
+class FirstFitAllocator(Allocator):
     """Stretches of exactly the size asked for, at the lowest address where they fit."""
 
     def __init__(self, pool: int) -> None:
@@ -102,7 +102,7 @@ class FirstFitAllocator:
         self._given: dict[int, int] = {}
 
     def allocate(self, size: int) -> tuple[int, int] | None:
-        """See :meth:`Allocator.allocate`; the granted size is ``size``."""
+        """The granted size is ``size``."""
         check_int("size", size, 1)
         for i, (start, hole) in enumerate(self._holes):
             if hole >= size:
@@ -112,7 +112,7 @@ class FirstFitAllocator:
         return None
 
     def free(self, start: int) -> None:
-        """See :meth:`Allocator.free`; the hole merges with the holes beside it."""
+        """The hole merges with the holes beside it."""
         if start not in self._given:
             raise UsageError(f"no granted stretch begins at slot {start}")
         end = start + self._given.pop(start)

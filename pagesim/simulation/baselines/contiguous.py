@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines.buddy import Allocator, BuddyAllocator, power_of_two_from
+from pagesim.simulation.waste import Slots, usage
 from pagesim.workload.request import Request
 
 Sizing = Callable[[Request, int], int]
@@ -114,12 +115,14 @@ class ContiguousPolicy:
             f"{free} slots are free, but no such row"
         )
 
-    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
-        internal = self._asked - self._token - self._reserved
-        external = self._granted - self._asked
-        if self._rounding_is_internal:
-            internal, external = internal + external, 0
-        if head_waits:
-            external += self.pool - self._granted
-        return self._token, self._reserved, internal, external
+    def usage(self, head_waits: bool) -> Slots:
+        """What it was granted beyond what it asked is external, or wrongly internal."""
+        held = self._granted if self._rounding_is_internal else self._asked
+        return usage(
+            held,
+            self.pool - self._granted,
+            head_waits,
+            empty=held - self._token - self._reserved,
+            reserved=self._reserved,
+            beyond=self._granted - held,
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+from pagesim.simulation.waste import Slots
 from pagesim.workload.request import Request
 
 
@@ -34,8 +35,8 @@ class MemoryPolicy(Protocol):
     def release(self, request: Request) -> None:
         """The request has its last token: free what it held."""
 
-    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Slots that are token, reserved, internal and external now; the rest of the pool is free.
+    def usage(self, head_waits: bool) -> Slots:
+        """Where the slots are now, by `waste.usage`.
 
         ``head_waits``: the head of the queue has just been refused, so free slots are of no use.
         """

@@ -7,6 +7,7 @@ and one that finishes early keeps its row until the last one is done.
 from __future__ import annotations
 
 from pagesim.checks import check_int
+from pagesim.simulation.waste import Slots, usage
 from pagesim.workload.request import Request
 
 
@@ -66,8 +67,8 @@ class StaticPolicy:
             return "the batch has begun: nothing joins it until all of it is done"
         return f"all {self._rows} rows of the batch are taken"
 
-    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
+    def usage(self, head_waits: bool) -> Slots:
+        """Rows of the batch are held, also those of requests that have finished."""
         held = self._in_batch * self._row
-        external = self.pool - held if head_waits else 0
-        return self._token, self._reserved, held - self._token - self._reserved, external
+        empty, reserved = held - self._token - self._reserved, self._reserved
+        return usage(held, self.pool - held, head_waits, empty=empty, reserved=reserved)

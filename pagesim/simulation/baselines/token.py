@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.simulation.waste import Slots, usage
 from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.workload.request import Request
 
@@ -80,7 +81,6 @@ class TokenPolicy:
         """The result of the forecast."""
         return f"with it the pool of {self.pool} slots would be too small before one of them ends"
 
-    def usage(self, head_waits: bool) -> tuple[int, int, int, int]:
-        """Token, reserved, internal, external: see :mod:`pagesim.simulation.waste`."""
-        free = len(self._free)
-        return self.pool - free, 0, 0, free if head_waits else 0
+    def usage(self, head_waits: bool) -> Slots:
+        """A slot is a token or it is free."""
+        return usage(self.pool - len(self._free), len(self._free), head_waits)
