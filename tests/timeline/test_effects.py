@@ -205,6 +205,7 @@ def test_a_bare_table() -> None:
         blocks = table.blocks
         table._allocator.swap(blocks, Device.GPU, Device.CPU)
         table.update(blocks)
+        table._allocator.allocate_immutable_block(None, PROMPT, Device.GPU)
         table.free()
     assert lines(run) == [
         "allocate a: take 0, write 0 a 1 2 3 4",
@@ -214,6 +215,7 @@ def test_a_bare_table() -> None:
         "swap None: unshare 0, unshare 1, unshare 2, take 8, take 9, take 10, "
         "move 0 8, move 1 9, move 2 10",
         "update a: ",
+        "allocate_immutable_block None: take 3, write 3 None",
         "free a: free 8, free 9, free 10",
     ]
     assert run[5].tables[0].block_ids == (8, 9, 10)
@@ -232,7 +234,9 @@ def test_blocks_in_no_table() -> None:
         allocator.fork_blocks([mutable])
         allocator.allocator_on(Device.CPU).allocate_immutable_block(None, PROMPT)
         allocator.fork_blocks([])
-    assert lines(run) == [
+        allocator.allocate_immutable_blocks(None, [PROMPT[::-1]] * 2, Device.CPU)
+    assert {effect.first for event in run for effect in event.effects} == {0, None}
+    assert lines(run)[:-1] == [
         "allocate_mutable_block None: take 0",
         "allocate_immutable_block None: take 1, write 1 None, cache 1",
         "fork None: share 0",

@@ -188,6 +188,21 @@ def test_finished_requests_leave_with_what_they_still_hold() -> None:
     assert run.at(-1).queues == in_queues((), ("b",), ())
 
 
+def test_a_request_whose_first_sequence_has_ended_leaves_from_its_place() -> None:
+    e = Engine()
+    e.add("a", 6)
+    e.add("b", 6)
+    e.steps(2)
+    e.fork("b", 9)
+    group = e.groups["b"]
+    with record(e.scheduler) as run:
+        group.seqs[0].status = pagesim.SequenceStatus.FINISHED_STOPPED
+        e.scheduler.free_seq(group.seqs[0])
+        group.remove(group.seqs[0].seq_id)
+        e.scheduler.abort_seq_group("b")
+    assert route(run[-1]) == "-running 1 b"
+
+
 # -- when it is known, and by whom ---------------------------------------------------------------
 
 
