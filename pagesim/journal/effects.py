@@ -132,6 +132,9 @@ class Pages(Protocol):
     def fill(self, table: Any, end: int) -> None:
         """Note that the positions up to ``end`` of a table are written."""
 
+    def need(self, is_so: bool, problem: str) -> None:
+        """Where effects come from a file: ImpossibleError unless it is so."""
+
 
 Apply = Callable[..., None]
 
@@ -165,7 +168,7 @@ EFFECTS: dict[str, Kind] = {}
 
 
 def effect(*fields: str, asked: tuple[str, ...] = ()) -> Callable[[Apply], Apply]:
-    """Enter a function into the table: it carries out the effect of its name, or says why not."""
+    """Enter a function into the table: it carries out the effect of its name."""
 
     def enter(apply: Apply) -> Apply:
         EFFECTS[apply.__name__] = Kind(apply, fields, asked)
@@ -177,8 +180,7 @@ def effect(*fields: str, asked: tuple[str, ...] = ()) -> Callable[[Apply], Apply
 @effect("list", asked=("taken",))
 def take(now: Pages, b: int, list: str) -> None:
     """`b` leaves this list, from any position, and has one owner; it is not computed"""
-    if not now.lists[list].discard(b):
-        raise ImpossibleError(f"it is not in the {list}")
+    now.need(now.lists[list].discard(b), f"it is not in the {list}")
     now.refs[b] = 1
     now.computed.discard(b)
 
@@ -188,8 +190,7 @@ def free(now: Pages, b: int, list: str, place: int) -> None:
     """the last owner frees `b`, which goes to the front (place 0) or back (-1) of this list, or to
     its place in a sorted list
     """
-    if now.refs[b] != 1:
-        raise ImpossibleError(f"it has {now.refs[b]} owners, not 1")
+    now.need(now.refs[b] == 1, f"it has {now.refs[b]} owners, not 1")
     now.refs[b] = 0
     now.lists[list].add(b, place)
 
@@ -199,22 +200,21 @@ def write(now: Pages, b: int, name: Any, p: int, n: int) -> None:
     """the positions `p` … `p + n - 1` of the table are written into `b` (name null: through a block
     in no table)
     """
-    _need_owner(now, b)
+    now.need(now.refs[b] > 0, "it has no owner")
     now.fill(name, p + n)
 
 
 @effect(asked=("shared",))
 def share(now: Pages, b: int) -> None:
     """`b` gains an owner"""
-    _need_owner(now, b)
+    now.need(now.refs[b] > 0, "it has no owner")
     now.refs[b] += 1
 
 
 @effect()
 def unshare(now: Pages, b: int) -> None:
     """`b` loses an owner; others remain"""
-    if now.refs[b] < 2:
-        raise ImpossibleError(f"it has {now.refs[b]} owners, not 2 or more")
+    now.need(now.refs[b] > 1, f"it has {now.refs[b]} owners, not 2 or more")
     now.refs[b] -= 1
 
 
@@ -233,9 +233,9 @@ def hit(now: Pages, b: int, name: Any, p: int, n: int) -> None:
     """the contents of these positions are cached in `b` (`n` 0: the table already has them): `b`
     gains an owner; if it had none, it leaves its list
     """
-    _need_cached(now, b)
-    if not now.refs[b] and not any(waiting.discard(b) for waiting in now.lists.values()):
-        raise ImpossibleError("it has no owner and is in no list")
+    now.need(b in now.cached, "it is not cached")
+    is_there = now.refs[b] > 0 or any(waiting.discard(b) for waiting in now.lists.values())
+    now.need(is_there, "it has no owner and is in no list")
     now.refs[b] += 1
     now.fill(name, p + n)
 
@@ -243,14 +243,14 @@ def hit(now: Pages, b: int, name: Any, p: int, n: int) -> None:
 @effect(asked=("evicted",))
 def evict(now: Pages, b: int) -> None:
     """the content of `b` is forgotten: it is no longer cached. `b` stays where it is"""
-    _need_cached(now, b)
+    now.need(b in now.cached, "it is not cached")
     now.cached.discard(b)
 
 
 @effect(asked=("cached",))
 def cache(now: Pages, b: int) -> None:
     """`b` is full and can be found by its content from now on"""
-    _need_owner(now, b)
+    now.need(now.refs[b] > 0, "it has no owner")
     now.cached.add(b)
 
 
@@ -266,13 +266,3 @@ def null(now: Pages, b: int, name: Any, k: int | None) -> None:
     null block)
     """
     now.null_block = b
-
-
-def _need_owner(now: Pages, block: int) -> None:
-    if now.refs[block] < 1:
-        raise ImpossibleError("it has no owner")
-
-
-def _need_cached(now: Pages, block: int) -> None:
-    if block not in now.cached:
-        raise ImpossibleError("it is not cached")

@@ -1,4 +1,4 @@
-"""A run as it is kept: the rows that its engine wrote, event by event, in the words of the file.
+"""A run as it is kept: the rows that its engine wrote, event by event, as the file has them.
 
 The rows of effects stand in `effects.EFFECTS`. The others are
 
@@ -59,7 +59,7 @@ class Log:
             known = {it: new if name == old else name for it, name in start.requests.items()}
             self.start = replace(start, tables=tables, requests=known)
         else:
-            self.start = replace(start)  # what has been sought under the old name is sought anew
+            self.start = replace(start)  # so that no state is kept with the old name
 
     def between(self, first: int, last: int) -> Iterator[Entry]:
         """The events ``first`` … ``last - 1``, with the names that everything has by now."""

@@ -1,4 +1,4 @@
-"""What the tables of a recording are called: t0, t1, … until somebody names them."""
+"""What the tables of a recording are called: t0, t1, … until they get a name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Label:
 
 
 class Names:
-    """Who is called what. A table loses its name when another is given the same one.
+    """The names of tables and sequences. A table loses its name when another is given the same one.
 
     ``is_live`` says whether a table exists: until it ends it keeps its name from others, but not
     from a manager's table, which has the id of its sequence. Rows have keys instead of names: the
@@ -37,7 +37,7 @@ class Names:
         self._labels: dict[Name, Label] = {}
         """By the names that they have, and had."""
         self._renamed: set[Any] = set()
-        """The keys that are no names any longer."""
+        """The keys whose tables have other names by now."""
         self._of: WeakKeyDictionary[Any, Label] = WeakKeyDictionary()
         self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
         self._numbers = count()

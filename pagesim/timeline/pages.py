@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pagesim.journal import effects as fx
-from pagesim.journal.effects import EFFECTS, Name, Row
+from pagesim.journal.effects import EFFECTS, ImpossibleError, Name, Row
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.log import Log
 
@@ -64,6 +64,8 @@ class Pages:
     """The tokens of each table, known or maybe later ones behind them: copies share it."""
     null_block: int | None
     queues: dict[str, list[tuple[Name, Name | None]]]
+    is_strict: bool = False
+    """Whether what cannot happen is an error: it may in a run of classes that are wrong."""
 
     @staticmethod
     def from_start(log: Log) -> Pages:
@@ -113,7 +115,7 @@ class Pages:
         return sum(map(sys.getsizeof, parts))
 
     def apply(self, row: Row) -> None:
-        """Carry out a row. ImpossibleError for an effect that cannot happen here."""
+        """Carry out a row."""
         kind, *what = row
         if kind in EFFECTS:
             EFFECTS[kind].apply(self, *what)
@@ -124,6 +126,11 @@ class Pages:
         """Note that the positions up to ``end`` of a table are written; None stands for none."""
         if table is not None and end > self.num_slots[table]:
             self.num_slots[table] = end
+
+    def need(self, is_so: bool, problem: str) -> None:
+        """ImpossibleError unless it is so."""
+        if self.is_strict and not is_so:
+            raise ImpossibleError(problem)
 
     def _patch(self, table: Name, entry: int, *ids: int) -> None:
         self.tables[table][entry:] = ids

@@ -64,6 +64,7 @@ class Reader:
         self.log = Log(start)
         check.count(TABLE * len(start.tables))
         self._now = Pages.from_start(self.log)
+        self._now.is_strict = True
         self._items = {
             "opened": self._open,
             "tokens": self._know,
