@@ -123,6 +123,7 @@ def test_a_label_holds_from_the_beginning() -> None:
         table.allocate([1])
         assert subjects(run) == ["t0"]
         table.append_token_ids([2])
+        assert list(run.at(2).tables) == ["t0"]
         run.label(table, "a")
         run.label(table, "a")
         table.append_token_ids([3])
@@ -189,6 +190,16 @@ def test_a_sequence_keeps_its_id_whoever_was_called_so() -> None:
         story.arrive([1, 2], 1)
     assert run.at(-1).tables[1].token_ids == (1, 2)
     assert len(run.at(-1).tables) == 2
+
+
+def test_a_label_is_not_that_of_an_earlier_table_with_the_same_id() -> None:
+    story = new_story()
+    with record(story.manager) as run:
+        story.arrive([1], 1).leave()
+        story.arrive([1], 1)
+        run.label(story.manager.block_tables[1], "second")
+    assert subjects(run) == [1, 1, "second"]
+    assert [list(run.at(i).tables) for i in range(4)] == [[], [1], [], ["second"]]
 
 
 def test_a_manager_s_table_under_a_label() -> None:
