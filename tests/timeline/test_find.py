@@ -9,7 +9,8 @@ import pytest
 import pagesim
 from pagesim import Event, Timeline, record
 from pagesim.errors import UsageError
-from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
+from pagesim.journal.effects import CALLS, COPY, DECISIONS, EFFECTS
+from pagesim.timeline.search import of_block
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import new_story, new_table
 
@@ -55,6 +56,11 @@ def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
                     {*run.find(block=block)} & {*run.find(sequence=name)} & {*run.find(kind=word)}
                 )
             assert run.find() == list(range(len(run)))
+
+
+def test_a_copy_concerns_both_blocks() -> None:
+    event = ("append_slots", 1, None, (COPY, 3, 7, 2))
+    assert [block for block in range(9) if of_block(block)(event)] == [3, 7]
 
 
 def test_find_while_it_is_recorded() -> None:
@@ -129,6 +135,7 @@ def test_a_label_holds_from_the_beginning() -> None:
         table.append_token_ids([3])
         run.label(table, "b")
     assert subjects(run) == ["b"] * 3
+    assert list(run.at(3).tables) == ["b"], "also where it was sought before"
     assert [list(run.at(i).tables) for i in range(4)] == [[], ["b"], ["b"], ["b"]]
     assert run[1].effects[0].table == "b"
     assert run.find(sequence="b") == [0, 1, 2]
