@@ -8,6 +8,7 @@ LAB_ARGS ?=
 TEST_ARGS ?=
 E2E_ARGS ?=
 FIGURES_ARGS ?=
+PINS_ARGS ?=
 JOBS ?= 2
 
 ifeq ($(OS),Windows_NT)
@@ -29,7 +30,7 @@ LAB_ROOT := --allow-root
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test nightly notebooks gate figures bench lint cluster e2e e2e-setup web web-setup site slides check
+.PHONY: help lab test coverage nightly notebooks gate figures bench lint lint-player pins cluster e2e e2e-setup web web-setup site slides check
 
 help: ## show this list
 	@echo "make lab opens the course, make test proves that it works here. All targets:"
@@ -44,7 +45,7 @@ test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes fl
 	$(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
-	PAGESIM_FUZZ=400 $(PY) -m pytest tests/kernels/attention/test_fuzz.py
+	PAGESIM_FUZZ=400 PAGESIM_KERNELS=1 $(PY) -m pytest tests/kernels
 	PAGESIM_MUTANTS=kernels $(PY) -m pytest tests/exercises/test_mutants.py
 	PAGESIM_ANSWERS=kernels $(PY) -m pytest tests/exercises/test_answers.py
 	PAGESIM_NEIGHBOURS=1 $(PY) -m pytest tests/test_wheel.py
@@ -56,7 +57,10 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_machine_scheduler.py tests/v1/test_misuse.py
 	PAGESIM_V1_STREAMS=1000 $(PY) -m pytest tests/simulation/test_fast_forward_v1.py
 	$(PY) -m tests.cache.byte_proof_v1 1000
-	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/kernels/tiny_llm
+	PAGESIM_LLM_TRAIN=1 PAGESIM_LLM_MATRIX=1 PAGESIM_LLM_EXAMPLES=2000 $(PY) -m pytest tests/generation tests/kernels/tiny_llm
+
+coverage: $(STAMP) ## which lines and branches the tests reach, file by file (TEST_ARGS as for test)
+	$(PY) -m pytest --cov -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 notebooks: $(STAMP) ## run every chapter, compare its text outputs with the committed ones; then without triton
 	$(PY) -m tools.course.execute --check
@@ -73,26 +77,33 @@ bench: $(STAMP) ## measure the block manager, vLLM V1, the timeline, the simulat
 	$(PY) tests/bench/v1.py
 	$(PY) tests/bench/timeline.py
 	$(PY) tests/bench/simulation.py
-	$(PY) -m pagesim.kernels.bench --llm --check
+	$(PY) -m pagesim.generation.bench --check
 	$(PY) -m pagesim.kernels.bench --if-gpu --out figures/data/roofline.json
 
-lint: $(STAMP) ## ruff, mypy, codespell, whether the pins resolve on the three systems, and eslint if it is there
+lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three systems; the player's script where npm's tools are
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m tools.laid_out mypy
+	$(PY) -m tools.laid_out tools.imports
 	$(PY) -m codespell_lib
-	$(PY) tests/lint/resolve_constraints.py
-	@if [ -x node_modules/.bin/eslint ]; then \
-	  echo node_modules/.bin/eslint pagesim/player; node_modules/.bin/eslint pagesim/player; \
-	else echo "eslint is not installed, so the player's script is not checked: make web-setup"; fi
+	$(PY) -m tools.pins
+	@$(MAKE) --no-print-directory lint-player
+
+lint-player:
+	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
+	else echo "eslint and tsc are not installed, so the player's script is not checked: make web-setup"; fi
+
+# Of torch and triton only this pair belongs together; each version of torch asks for one of triton.
+pins: $(STAMP) ## write constraints.txt after a change of pyproject.toml (PINS_ARGS="--upgrade-package numpy" passes flags on)
+	$(PY) -m tools.pins --write $(PINS_ARGS)
 
 web: ## bundle the player's script after a change of its sources (needs make web-setup)
 	@[ -d node_modules/esbuild ] || { echo "esbuild is not installed: make web-setup" >&2; exit 1; }
 	node pagesim/player/bundle.mjs
 
-web-setup: ## install esbuild and eslint in node_modules; without npm it says so, and that is all
+web-setup: ## install esbuild, eslint, typescript and prettier in node_modules; without npm it says so, and that is all
 	@if command -v npm >/dev/null; then npm install --no-package-lock --no-audit --no-fund --loglevel=error; \
-	else echo "There is no npm here: the committed bundle stays as it is, and eslint is left out"; fi
+	else echo "There is no npm here: the committed bundle stays as it is, and the script is not checked"; fi
 
 cluster: $(STAMP) ## sweeps on a real Dask cluster of two processes
 	$(PY) -m pytest tests/cluster

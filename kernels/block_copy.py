@@ -29,6 +29,7 @@ Tested in tests/kernels/test_block_copy.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import no_type_check
 
 import torch
 
@@ -40,6 +41,7 @@ triton, tl = mode.load_triton()
 _TILE = 4096  # numbers that a program moves
 
 
+@no_type_check
 @triton.jit
 def copy_blocks_kernel(
     caches_ptr,  # int64 [2 · layers, 4], see above

@@ -34,6 +34,8 @@ Tested in tests/kernels/test_cache_write.py and test_fp8.py.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels.attention import numerics
@@ -47,6 +49,7 @@ triton, tl = mode.load_triton()
 _TILE = 4096 if mode.decide().mode == "compiled" else 65536
 
 
+@no_type_check
 @triton.jit
 def reshape_and_cache_kernel(
     key_ptr, value_ptr, k_cache_ptr, v_cache_ptr, slot_mapping_ptr,
@@ -86,6 +89,7 @@ def reshape_and_cache_kernel(
     tl.store(v_cache_ptr + v_offset, value, mask=wanted)
 
 
+@no_type_check
 @triton.jit
 def quantized(x, scale_ptr, head):
     """x / scale as float8_e4m3fn: clamped, and rounded to nearest."""

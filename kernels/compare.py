@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pagesim.kernels import reference
 from pagesim.kernels.runtime import checks, fallback
-from pagesim.kernels.runtime.inputs import Options, PagedInputs
+from pagesim.kernels.runtime.inputs import Call, Options, PagedInputs
 
 # A few times what was seen in the interpreter: 2e-7, 5e-4 and 2e-3.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
@@ -57,7 +57,7 @@ def assert_matches_reference(
     `TOLERANCE[q.dtype]` (`LSE_TOLERANCE`) or not a number, or if `out` has another shape or dtype
     than q. Bad arguments raise as in the kernel itself.
     """
-    call = "decode" if query_start_loc is None else "prefill"
+    call: Call = "decode" if query_start_loc is None else "prefill"
     call = call if k_new is None else "fused decode"
     options = Options(scale, alibi_slopes, sliding_window, softcap, k_scale, v_scale)
     inputs = PagedInputs(

@@ -20,6 +20,8 @@ Tested in tests/kernels/test_softmax.py.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels.attention import numerics
@@ -31,6 +33,7 @@ triton, tl = mode.load_triton()
 _TILE = 1024
 
 
+@no_type_check
 @triton.jit
 def online_softmax_kernel(x_ptr, out_ptr, x_row, out_row, size, TILE: tl.constexpr):
     """One program: one row of `size` numbers, TILE at a time."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.lesson import predict, score
-from pagesim.player.explore import explore
+from pagesim.lesson.explore import explore
 from pagesim.sizing import ModelSpec, Pool
 from pagesim.story import Story
 from pagesim.timeline import (
@@ -41,17 +41,19 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 if TYPE_CHECKING:
     from pagesim import exercises, v1, workload
     from pagesim.simulation import Simulation, simulate
-    from pagesim.studies.sweep import CellResult, Sweep, simulate_cell, sweep
+    from pagesim.simulation.cell import simulate_cell
+    from pagesim.studies.cells import CellResult
+    from pagesim.studies.sweep import Sweep, sweep
 
 __version__ = "0.1.0"
 
 # Names that need NumPy are imported on first use: everything else works without it.
 _LATER = {
-    "CellResult": "pagesim.studies.sweep",
+    "CellResult": "pagesim.studies.cells",
     "Simulation": "pagesim.simulation",
     "Sweep": "pagesim.studies.sweep",
     "simulate": "pagesim.simulation",
-    "simulate_cell": "pagesim.studies.sweep",
+    "simulate_cell": "pagesim.simulation.cell",
     "sweep": "pagesim.studies.sweep",
 }
 

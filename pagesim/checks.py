@@ -8,9 +8,10 @@ import reprlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from itertools import repeat
 from types import NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pagesim.errors import UsageError
 
@@ -82,6 +83,29 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
         at, bad = next((i, t) for i, t in enumerate(tokens) if type(t) is not int)
         raise TypeError(f"{name}[{at}] must be an int, not {bad!r} ({type(bad).__name__})")
     return tokens
+
+
+# -- fields of a dataclass -------------------------------------------------------------------------
+
+Natural = Annotated[int, partial(check_int, minimum=0)]
+Positive = Annotated[int, partial(check_int, minimum=1)]
+NaturalCount = Annotated[int, partial(check_count, minimum=0)]
+PositiveCount = Annotated[int, partial(check_count, minimum=1)]
+Flag = Annotated[bool, check_bool]
+Fraction = Annotated[float, check_fraction]
+Number = Annotated[float, check_number]
+
+
+def check_fields(it: Any) -> None:
+    """Check the fields of a dataclass that are annotated with a check; None may be left out."""
+    hints = get_type_hints(type(it), include_extras=True)
+    for name in (field.name for field in fields(it)):
+        kinds, value = get_args(hints[name]), getattr(it, name)
+        if value is None and NoneType in kinds:
+            continue
+        for check in (hints[name], *kinds):
+            for call in getattr(check, "__metadata__", ()):
+                call(name, value)
 
 
 # -- the types of all arguments of a public call ---------------------------------------------------

@@ -29,7 +29,7 @@ class Progress:
         self._tell = how if callable(how) else None
         self._bar: Any = None
         if how is True or (how is None and sys.stderr is not None and sys.stderr.isatty()):
-            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+            from tqdm.auto import tqdm
 
             self._bar = tqdm(total=total, initial=done, desc=title, unit=unit)
 

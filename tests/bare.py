@@ -15,7 +15,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-HIDDEN = {"numpy", "tqdm", "matplotlib", "click", "torch", "triton", "IPython", "ipywidgets"}
+HIDDEN = {
+    "numpy",
+    "tqdm",
+    "matplotlib",
+    "click",
+    "filelock",
+    "torch",
+    "triton",
+    "IPython",
+    "ipywidgets",
+}
 
 
 class Hide(importlib.abc.MetaPathFinder):
@@ -24,7 +34,7 @@ class Hide(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        if name.split(".")[0] in HIDDEN:
+        if name.split(".", 1)[0] in HIDDEN:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
@@ -82,7 +92,7 @@ def found(folder: Path) -> dict[str, Any]:
 def main() -> None:
     sys.meta_path.insert(0, Hide())
     said = found(Path(sys.argv[1]))
-    there = sorted(HIDDEN & {name.split(".")[0] for name in sys.modules})
+    there = sorted(HIDDEN & {name.split(".", 1)[0] for name in sys.modules})
     print(json.dumps({"found": said, "there": there}))
 
 

@@ -42,6 +42,7 @@ def lay_out() -> dict[Path, Path]:
 
 
 def main() -> int:
+    """Run a module of Python over the laid-out tree; its exit code."""
     files = lay_out()
     done = subprocess.run(
         [sys.executable, "-m", *sys.argv[1:]],

@@ -32,8 +32,10 @@ BATCH = "requests at once"
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """A log cut into slices: ``edges [n + 1]``, and ``means [n]`` for "batch" and for each part, in
-    percent of the pool."""
+    """A log cut into slices.
+
+    ``edges [n + 1]``, and ``means [n]`` for "batch" and for each part, in percent of the pool.
+    """
 
     edges: Floats
     means: dict[str, Floats]

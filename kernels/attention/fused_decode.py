@@ -26,6 +26,8 @@ cache only.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels.attention import configs, numerics
@@ -38,6 +40,7 @@ from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 triton, tl = mode.load_triton()
 
 
+@no_type_check
 @triton.jit
 def fused_decode_kernel(
     out_ptr, lse_ptr,  # lse may be None

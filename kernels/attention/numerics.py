@@ -5,6 +5,8 @@ All are device functions: kernels call them, hosts do not.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
@@ -13,6 +15,7 @@ triton, tl = mode.load_triton()
 INTERPRETED = tl.constexpr(mode.decide().mode == "interpreted")
 
 
+@no_type_check
 @triton.jit
 def round_to(x, dtype: tl.constexpr):
     """Cast float32 to `dtype`, to nearest and ties to even, on a GPU and in the interpreter.
@@ -43,6 +46,7 @@ def round_to(x, dtype: tl.constexpr):
     return rounded
 
 
+@no_type_check
 @triton.jit
 def widen(x):
     """Any of the dtypes as float32, every value unchanged, including float8_e4m3fn's NaNs."""
@@ -53,6 +57,7 @@ def widen(x):
     return wide
 
 
+@no_type_check
 @triton.jit
 def operand(x, dtype: tl.constexpr):
     """x as `tl.dot` wants it: in `dtype`, or in float32 where the interpreter would be wrong.
@@ -62,6 +67,7 @@ def operand(x, dtype: tl.constexpr):
     return widen(x) if INTERPRETED else x.to(dtype)
 
 
+@no_type_check
 @triton.jit
 def tanh(x):
     """tanh in float32, to a relative 1e-6; Triton's own cannot be interpreted."""

@@ -49,9 +49,9 @@ def check(partition_size: int, num_partitions: int | None, plan: Plan | None = N
 
 def chosen(inputs: PagedInputs, partition_size: int, num_partitions: int | None) -> PagedInputs:
     """The same call, with partitions in its plan."""
-    if inputs.plan.num_partitions:
+    if inputs.found.num_partitions:
         return inputs
-    visible = np.minimum(inputs.plan.lengths, inputs.options.window)
+    visible = np.minimum(inputs.found.lengths, inputs.options.window)
     longest = max(1, int(visible.max(initial=0)))
     if num_partitions is not None:
         span = -(-longest // num_partitions)
@@ -62,7 +62,7 @@ def chosen(inputs: PagedInputs, partition_size: int, num_partitions: int | None)
         tile, seats = configs.decode_config(*configs.sizes(inputs)).tile, processors * _RESIDENT
         span = wave_span(visible, inputs.k_cache.shape[2], seats, partition_size, tile)
     # No partition starts past the end: it would be empty.
-    plan = replace(inputs.plan, num_partitions=-(-longest // span), span=span)
+    plan = replace(inputs.found, num_partitions=-(-longest // span), span=span)
     return replace(inputs, plan=plan)
 
 

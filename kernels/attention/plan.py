@@ -40,7 +40,7 @@ def plan_decode(
     partitions.check(partition_size, num_partitions)
     options = Options(sliding_window=sliding_window)
     inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
-    return partitions.chosen(checked(inputs, slot_mapping), partition_size, num_partitions).plan
+    return partitions.chosen(checked(inputs, slot_mapping), partition_size, num_partitions).found
 
 
 def plan_prefill(
@@ -59,7 +59,7 @@ def plan_prefill(
     inputs = PagedInputs(
         "prefill", q, k_cache, v_cache, block_tables, seq_lens, options, query_start_loc
     )
-    return checked(inputs, slot_mapping).plan
+    return checked(inputs, slot_mapping).found
 
 
 def plan_fused_decode(
@@ -80,4 +80,4 @@ def plan_fused_decode(
         "fused decode", q, k_cache, v_cache, block_tables, context_lens, options,
         k_new=k_new, v_new=v_new,
     )  # fmt: skip
-    return checked(inputs, slot_mapping).plan
+    return checked(inputs, slot_mapping).found

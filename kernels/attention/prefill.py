@@ -31,6 +31,8 @@ Tested in tests/kernels/attention; `python -m pagesim.kernels.bench` times decod
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels.attention import configs, numerics
@@ -43,6 +45,7 @@ from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 triton, tl = mode.load_triton()
 
 
+@no_type_check
 @triton.jit
 def prefill_kernel(
     out_ptr, lse_ptr,  # lse may be None
@@ -168,7 +171,7 @@ def paged_prefill(
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
     """Start the kernel on checked arguments; waits for nothing."""
     config = configs.prefill_config(*configs.sizes(inputs))
-    tiles_of_queries = triton.cdiv(int(inputs.plan.counts.max()), config.rows // inputs.group)
+    tiles_of_queries = triton.cdiv(int(inputs.found.counts.max()), config.rows // inputs.group)
     prefill_kernel[(inputs.lens.shape[0], inputs.k_cache.shape[2], tiles_of_queries)](
         out, lse, *inputs.kernel_arguments, *inputs.strides(out, alike=True),
         **configs.constants(inputs, config),

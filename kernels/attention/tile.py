@@ -23,12 +23,15 @@ digits in which they differ.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 from pagesim.kernels.attention import numerics
 from pagesim.kernels.runtime import mode
 
 triton, tl = mode.load_triton()
 
 
+@no_type_check
 @triton.jit
 def attend(
     q,  # [ROWS, DIMS]
@@ -82,6 +85,7 @@ def attend(
     return new_m, ell, acc
 
 
+@no_type_check
 @triton.jit
 def attend_all(
     q, m, ell, acc, start, stop, query_position, cache,
@@ -104,6 +108,7 @@ def attend_all(
     return m, ell, acc
 
 
+@no_type_check
 @triton.jit
 def load_rows(
     ptr, offset, present, HEAD_DIM: tl.constexpr, DIMS: tl.constexpr, MASKED: tl.constexpr
@@ -120,12 +125,14 @@ def load_rows(
     return tile
 
 
+@no_type_check
 @triton.jit
 def exp(x):
     """eˣ as a power of two, which is what a GPU has an instruction for."""
     return tl.exp2(x * 1.4426950408889634)
 
 
+@no_type_check
 @triton.jit
 def log2_sum(m, ell):
     """log₂ Σ exp(score) of what a running softmax has seen; -inf for nothing."""

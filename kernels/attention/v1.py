@@ -33,6 +33,8 @@ Tested in tests/kernels/attention, timed by `python -m pagesim.kernels.bench`.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels.attention import numerics
@@ -47,6 +49,7 @@ triton, tl = mode.load_triton()
 _TILE = 4096
 
 
+@no_type_check
 @triton.jit
 def paged_attention_v1_kernel(
     out_ptr, q_ptr, k_cache_ptr, v_cache_ptr, block_tables_ptr, seq_lens_ptr,

@@ -32,6 +32,8 @@ bounded by `python -m pagesim.kernels.gate`.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels.attention import configs, numerics, partitions
@@ -44,6 +46,7 @@ from pagesim.kernels.runtime.inputs import Options, PagedInputs, Plan
 triton, tl = mode.load_triton()
 
 
+@no_type_check
 @triton.jit
 def split_kernel(
     out_ptr, lse_ptr,  # lse may be None
@@ -120,6 +123,7 @@ def split_kernel(
         tl.store(partial_ell_ptr + place, ell, mask=lane < GROUP)
 
 
+@no_type_check
 @triton.jit
 def reduce_kernel(
     out_ptr, lse_ptr, partial_ptr, partial_m_ptr, partial_ell_ptr, seq_lens_ptr, v_scale_ptr,
@@ -203,13 +207,15 @@ def paged_attention_v2(
 
 def launch(out: torch.Tensor, lse: torch.Tensor | None, inputs: PagedInputs) -> None:
     """Start the kernels on checked arguments; waits for nothing."""
-    (num_seqs, num_heads, head_dim), plan = inputs.q.shape, inputs.plan
+    (num_seqs, num_heads, head_dim), plan = inputs.q.shape, inputs.found
     config = configs.decode_config(*configs.sizes(inputs))
     partial: list[torch.Tensor | None] = [None] * 3
     if plan.num_partitions > 1:
         shape = (num_seqs, num_heads, plan.num_partitions)
-        numbers = {"dtype": torch.float32, "device": out.device}
-        partial = [torch.empty((*shape, *more), **numbers) for more in ([head_dim], [], [])]
+        partial = [
+            torch.empty((*shape, *more), dtype=torch.float32, device=out.device)
+            for more in ([head_dim], [], [])
+        ]
     split_kernel[(num_seqs, inputs.k_cache.shape[2], plan.num_partitions)](
         out, lse, *partial, *inputs.kernel_arguments, plan.span,
         *inputs.strides(out, alike=True), **configs.constants(inputs, config),

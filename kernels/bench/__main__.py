@@ -2,7 +2,6 @@
 
     python -m pagesim.kernels.bench --out figures/data/roofline.json   (make bench)
     python -m pagesim.kernels.bench --dry-run        every code path, tiny, anywhere
-    python -m pagesim.kernels.bench --llm            a language model, also on a CPU
 
 Decode attention reads every key and value once and computes little with it, so memory limits it.
 What counts is useful bytes per second (K and V once, q, out, the table) beside what the same chip
@@ -64,21 +63,13 @@ class Result:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 = done, 1 = nothing to measure here or a kernel answered wrongly."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if "--llm" in given:
-        if not mode.has_torch():
-            print(f"pagesim.kernels.bench: nothing to measure, {mode.decide().reason}")
-            return 1
-        from pagesim.kernels.bench import llm
-
-        return llm.main([each for each in given if each != "--llm"])
     parser = argparse.ArgumentParser(prog="python -m pagesim.kernels.bench", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
     parser.add_argument("--case", action="append", help="measure cases with this name only")
     parser.add_argument("--dry-run", action="store_true", help="tiny shapes; measures nothing")
     parser.add_argument("--if-gpu", action="store_true", help="no GPU is no error (for make)")
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     backend = mode.decide()
     if backend.mode != "compiled" and not options.dry_run:
         print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, no_type_check
 
 import numpy as np
 import torch
@@ -45,7 +46,7 @@ CASES = (
     BenchCase("32k, batch 4", 4, 32768),
     BenchCase("4k, batch 64, fp8", 64, 4096, cache="float8_e4m3fn"),
 )
-_SMALL = {"heads": 4, "kv_heads": 2, "head_dim": 16, "block_size": 4}
+_SMALL: dict[str, Any] = {"heads": 4, "kv_heads": 2, "head_dim": 16, "block_size": 4}
 TINY = (
     BenchCase("tiny", 2, 12, **_SMALL),
     BenchCase("tiny ragged", 3, 16, ragged=True, pages="identity", **_SMALL),
@@ -139,6 +140,7 @@ def make_inputs(case: BenchCase, seed: int = 0) -> Inputs:
     )
 
 
+@no_type_check
 @triton.jit
 def read_kernel(x_ptr, out_ptr, size, TILE: tl.constexpr):
     """One program: TILE numbers read, one written."""

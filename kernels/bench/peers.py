@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pagesim.kernels.attention.plan import plan_decode
-from pagesim.kernels.attention.v1 import paged_attention_v1
-from pagesim.kernels.attention.v2 import paged_attention_v2
+from pagesim import kernels
 from pagesim.kernels.bench.cases import Inputs
 from pagesim.kernels.runtime import mode
 
@@ -32,14 +30,14 @@ class Peer:
 
 def v1(inputs: Inputs) -> Peer:
     """`paged_attention_v1`, planned before."""
-    plan = plan_decode(*inputs.arguments)
-    return Peer(lambda: paged_attention_v1(*inputs.arguments, plan=plan))
+    plan = kernels.plan_decode(*inputs.arguments)
+    return Peer(lambda: kernels.paged_attention_v1(*inputs.arguments, plan=plan))
 
 
 def v2(inputs: Inputs) -> Peer:
     """`paged_attention_v2`, planned before."""
-    plan = plan_decode(*inputs.arguments)
-    return Peer(lambda: paged_attention_v2(*inputs.arguments, plan=plan))
+    plan = kernels.plan_decode(*inputs.arguments)
+    return Peer(lambda: kernels.paged_attention_v2(*inputs.arguments, plan=plan))
 
 
 def sdpa(inputs: Inputs) -> Peer:
@@ -96,7 +94,7 @@ def flex(inputs: Inputs) -> Peer:
         inside, case.batch, None, 1, padded, device=device.type, BLOCK_SIZE=(128, page)
     )
     mask = table.convert_logical_block_mask(logical)
-    attend = flex_attention.flex_attention
+    attend: Callable[..., torch.Tensor] = flex_attention.flex_attention
     if device.type == "cuda":
         attend = torch.compile(attend, dynamic=False)
     query = inputs.q[:, :, None]

@@ -21,11 +21,14 @@ _GCN_LOAD = re.compile(r"\b(?:global|buffer)_load_\w+")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """registers: per thread (vector registers on AMD); spilled: bytes that a thread keeps in memory
+    """What was counted in a kernel's machine code.
+
+    registers: per thread (vector registers on AMD); spilled: bytes that a thread keeps in memory
     instead (AMD: registers spilled); shared: bytes a program needs; loads: load instructions from
     global memory, wide_loads: those of 16 bytes; offset_bits: for each cache pointer, the widths of
     all steps taken from it; per_token: instructions in the main loop divided by the tokens of its
-    tile (None: no such loop, or not counted, as for AMD)."""
+    tile (None: no such loop, or not counted, as for AMD).
+    """
 
     registers: int
     spilled: int
@@ -120,7 +123,7 @@ def longest_loop(assembly: str) -> int:
 
 def _nvidia(tool: str, option: str, cubin: bytes) -> str:
     """What one of the tools in triton's wheel says about machine code."""
-    nvidia = Path(import_module("triton").__file__).parent / "backends" / "nvidia" / "bin"
+    nvidia = Path(str(import_module("triton").__file__)).parent / "backends" / "nvidia" / "bin"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)

@@ -13,8 +13,11 @@ from pagesim.kernels.gate.machine_code import Facts
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A chip: triton's (backend, architecture, warp size), bytes of shared memory a program may
-    use, and whether Triton takes e4m3 for it."""
+    """A chip that kernels are compiled for.
+
+    triton: (backend, architecture, warp size); shared: the bytes of shared memory that a program
+    may use; fp8: whether Triton takes e4m3 for it.
+    """
 
     triton: tuple[str, int | str, int]
     shared: int

@@ -153,8 +153,11 @@ def _look(
     counts: Numbers | int = 0 if inputs.call == "fused decode" else 1
     if inputs.call == "prefill":
         counts = query_counts(found["query_start_loc"], tokens, inputs.q.shape[0])
-    seen = {"sliding_window": inputs.options.sliding_window, "counts": counts}
-    check_tables(tables, tokens, num_blocks, block_size, lengths=lengths, **seen)
+    window = inputs.options.sliding_window
+    check_tables(
+        tables, tokens, num_blocks, block_size,
+        lengths=lengths, sliding_window=window, counts=counts,
+    )  # fmt: skip
     if "slot_mapping" in found:
         check_slots(found["slot_mapping"], num_blocks * block_size)
     return Plan(facts, tables, tokens, counts, tensors=tuple(looked_at.values()))

@@ -7,7 +7,7 @@ the same way into NumPy. NumPy has no bfloat16 and no float8: numbers to compute
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from pagesim.kernels import reference
 from pagesim.kernels.runtime import mode
 from pagesim.kernels.runtime.argument_checks import FP8
 from pagesim.kernels.runtime.inputs import PagedInputs
+
+Launch = Callable[[torch.Tensor, Any, PagedInputs], None]
+"""Starts a kernel that writes its output and, if it can and is asked to, its LSE."""
 
 
 def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
@@ -31,8 +34,7 @@ def reference_arguments(inputs: PagedInputs) -> tuple[tuple[NDArray[Any], ...], 
 
     Only the blocks that the tables name come along, renumbered: a cache of many GiB stays put.
     """
-    plan, num_blocks, block_size = inputs.plan, *inputs.k_cache.shape[:2]
-    assert plan is not None
+    plan, (num_blocks, block_size) = inputs.found, inputs.k_cache.shape[:2]
     tables, lengths = plan.tables, plan.lengths
     # Entries past a sequence's end or older than its window may hold anything and are not read:
     # give them a block that exists.
@@ -53,19 +55,27 @@ def reference_arguments(inputs: PagedInputs) -> tuple[tuple[NDArray[Any], ...], 
         starts = np.concatenate([[0], np.cumsum(plan.counts)])
         tables, lengths = reference.one_row_per_query(starts, tables, lengths)
     elif inputs.call == "fused decode":
-        new = [to_numpy(tensor) for tensor in (inputs.k_new, inputs.v_new)]
-        scales = [keywords.pop(name) for name in ("k_scale", "v_scale")]
+        k_new, v_new = to_numpy(inputs.k_new), to_numpy(inputs.v_new)
+        scales = {name: keywords.pop(name) for name in ("k_scale", "v_scale")}
         k_rows, v_rows, tables, lengths = reference.with_new_tokens(
-            *new, k_rows, v_rows, tables, lengths, *scales
+            k_new, v_new, k_rows, v_rows, tables, lengths, **scales
         )
     return (to_numpy(inputs.q), k_rows, v_rows, tables, lengths), keywords
 
 
+@overload
+def attend(launch: Launch, inputs: PagedInputs) -> torch.Tensor: ...
+
+
+@overload
 def attend(
-    launch: Callable[[torch.Tensor, torch.Tensor | None, PagedInputs], None],
-    inputs: PagedInputs,
-    return_lse: bool = False,
-) -> Any:
+    launch: Launch, inputs: PagedInputs, return_lse: bool
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]: ...
+
+
+def attend(
+    launch: Launch, inputs: PagedInputs, return_lse: bool = False
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Answer a checked attention call: by its kernel, or by the reference where there is no triton.
 
     Returns the output in q's dtype, with return_lse also LSE, float32.
@@ -85,7 +95,7 @@ def attend(
         if q.numel() > 0:
             with torch.cuda.device_of(q):
                 launch(out, lse, inputs)
-    return (out, lse) if return_lse else out
+    return (out, lse) if return_lse and lse is not None else out
 
 
 def online_softmax(x: torch.Tensor) -> torch.Tensor:
@@ -118,14 +128,14 @@ def reshape_and_cache(
     mode.announce_reference()
     # On the CPU .cpu() is no copy, so NumPy writes straight into the cache.
     hosts = [tensor.detach().cpu() for tensor in (k_cache, v_cache)]
-    tokens = [
+    keys, values = (
         reference.to_fp8(to_numpy(tensor), None if scale is None else to_numpy(scale)).view(np.int8)
         if k_cache.dtype == FP8
         else _bits(tensor.detach().cpu())
         for tensor, scale in ((key, k_scale), (value, v_scale))
-    ]
+    )
     reference.reshape_and_cache(
-        *tokens, _bits(hosts[0]), _bits(hosts[1]), slot_mapping.cpu().numpy()
+        keys, values, _bits(hosts[0]), _bits(hosts[1]), slot_mapping.cpu().numpy()
     )
     if k_cache.device.type != "cpu":
         k_cache.detach().copy_(hosts[0])

@@ -92,6 +92,12 @@ class PagedInputs:
     plan: Plan | None = None
 
     @property
+    def found(self) -> Plan:
+        """The plan, which every checked call has."""
+        assert self.plan is not None
+        return self.plan
+
+    @property
     def group(self) -> int:
         """Query heads that share a KV head."""
         return int(self.q.shape[1] // self.k_cache.shape[2])

@@ -14,7 +14,8 @@ def patch_once() -> None:
     interpreter: Any = import_module("triton.runtime.interpreter")
     if not {"_patch_lang", "_LangPatchScope"} <= vars(interpreter).keys():
         return
-    patch, scope = interpreter._patch_lang, interpreter._LangPatchScope
+    patch: Any = interpreter._patch_lang
+    scope: Any = interpreter._LangPatchScope
     language = import_module("triton.language")
     patched: set[int] = set()
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pagesim.kernels.runtime import interpreter
 
@@ -122,7 +122,7 @@ class _Written:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.fn = function
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(cast(Any, self), function)
 
     def __getitem__(self, grid: object) -> Any:
         name, why = self.fn.__name__, decide().reason

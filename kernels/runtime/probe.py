@@ -6,6 +6,8 @@ interpreters fail on that.
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 
 from pagesim.kernels import reference
@@ -16,6 +18,7 @@ triton, tl = mode.load_triton()
 _WIDTH, _STEPS = 16, 5
 
 
+@no_type_check
 @triton.jit
 def probe_kernel(steps_ptr, out_ptr, WIDTH: tl.constexpr):
     """out[lane] = lane · (1 + 2 + … + steps)."""

@@ -9,6 +9,7 @@ from pagesim.kernels.runtime.inputs import PagedInputs
 from pagesim.kernels.runtime.table_checks import check_groups, check_sequences, check_tables
 from pagesim.kernels.simt.config import Config
 from pagesim.kernels.simt.memory import Launch, Rounding
+from pagesim.kernels.simt.warp_load import Tensor
 
 _SHAPES = {
     "q": "[num_seqs, num_heads, head_size]",
@@ -51,9 +52,13 @@ def make_launch(
         raise ValueError(
             f"alibi_slopes has shape {list(np.shape(slopes))}, q has {num_heads} heads"
         )
-    tensors = {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()}
+    tensors: dict[Tensor, Any] = {
+        "q": q.ravel(),
+        "k": k_cache.ravel(),
+        "v": v_cache.ravel(),
+    }
     scale = 1 / math.sqrt(head_size) if options.scale is None else options.scale
-    scales = {"q": 1.0, "k": options.k_scale, "v": options.v_scale}
+    scales: dict[Tensor, Any] = {"q": 1.0, "k": options.k_scale, "v": options.v_scale}
     return Launch(
         config, tensors, num_heads, num_kv_heads, tables, lens, np.float32(scale),
         np.asarray(slopes, dtype=np.float32),

@@ -8,7 +8,7 @@ On a GPU thread blocks run in any order; here they run one after the other.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +76,7 @@ def paged_attention_v1(
     gives zeros. Raises ValueError or TypeError naming the argument, the value and the sequence.
     Source: csrc/attention/attention_kernels.cuh of vLLM 0.6.4.post1.
     """
-    options = Options(scale, alibi_slopes, k_scale=k_scale, v_scale=v_scale)
+    options = Options(scale, cast(Any, alibi_slopes), k_scale=k_scale, v_scale=v_scale)
     inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
     return _run(make_launch(inputs, num_threads, rounding), q.shape, trace)
 
@@ -103,7 +103,7 @@ def paged_attention_v2(
     """
     if partition_size <= 0:
         raise ValueError(f"partition_size = {partition_size}: give a positive number of tokens")
-    options = Options(scale, alibi_slopes, k_scale=k_scale, v_scale=v_scale)
+    options = Options(scale, cast(Any, alibi_slopes), k_scale=k_scale, v_scale=v_scale)
     inputs = PagedInputs("decode", q, k_cache, v_cache, block_tables, seq_lens, options)
     return _run(make_launch(inputs, num_threads, rounding, partition_size), q.shape, trace)
 

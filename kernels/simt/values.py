@@ -69,10 +69,10 @@ def reduce_lanes(block: ThreadBlock) -> None:
 
 
 def reduce_warps(block: ThreadBlock) -> None:
-    """Stage 7: a tree. The upper half of the warps passes its sums to the lower half, until one
-    is left.
+    """Stage 7: a tree, until the sums of one warp are left.
 
-    The outputs replace the logits in shared memory, so no thread may still be reading those.
+    In each step the upper half of the warps passes its sums to the lower half. The outputs
+    replace the logits in shared memory, so no thread may still be reading those.
     """
     config, t = block.config, block.threads
     rows = indices.v_rows(config)

@@ -1,9 +1,9 @@
 """A language model whose keys and values can lie in pages: Llama, Qwen2, Qwen3, and two tiny ones.
 
-from pagesim.kernels.tiny_llm import Engine, SamplingParams, by_hand, load, maps, walk
+from pagesim.kernels.tiny_llm import SamplingParams, by_hand, generate, load, maps, walk
 model = by_hand()                        # set by a function, exact
-model = walk()                           # trained (train.py), 78,272 parameters
-engine = Engine(model, server, cache)    # over pages, continuously batched
+model = walk()                           # trained (tools/train_walk.py), 78,272 parameters
+generate(model, prompt, SamplingParams())    # without pages; with them: pagesim.generation
 """
 
 from pathlib import Path
@@ -15,21 +15,18 @@ if not mode.has_torch():
 
 import torch
 
-from pagesim.kernels.tiny_llm.answers import Answer
 from pagesim.kernels.tiny_llm.by_hand import by_hand
-from pagesim.kernels.tiny_llm.checkpoint import CheckpointError, load, save
+from pagesim.kernels.tiny_llm.checkpoint import load, save
 from pagesim.kernels.tiny_llm.config import Config
+from pagesim.kernels.tiny_llm.config_json import CheckpointError
 from pagesim.kernels.tiny_llm.contiguous import Contiguous, generate
-from pagesim.kernels.tiny_llm.engine import Engine
 from pagesim.kernels.tiny_llm.model import Model, causal
 from pagesim.kernels.tiny_llm.sampling import SamplingParams
 
 __all__ = [
-    "Answer",
     "CheckpointError",
     "Config",
     "Contiguous",
-    "Engine",
     "Model",
     "SamplingParams",
     "by_hand",

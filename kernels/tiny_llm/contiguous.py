@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from pagesim.kernels.tiny_llm.answers import checked_prompt
 from pagesim.kernels.tiny_llm.model import Model
-from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw, extend
+from pagesim.kernels.tiny_llm.sampling import SamplingParams, checked_prompt, draw, extend
 
 Watch = Callable[[int, Tensor], None]
 """Called with the number of the sample and the logits [vocab] of its next token."""
@@ -45,7 +44,8 @@ class Contiguous:
         out = scaled_dot_product_attention(
             queries[None], keys[None, :, :end], values[None, :, :end], attn_mask=mask
         )
-        return out[0].unflatten(1, (-1, len(q))).flatten(0, 1).transpose(0, 1)
+        rows: Tensor = out[0].unflatten(1, (-1, len(q)))
+        return rows.flatten(0, 1).transpose(0, 1)
 
     def logits(self, tokens: Sequence[int]) -> Tensor:
         """Append tokens; the logits [vocab] after the last of them. ValueError without room."""
@@ -80,7 +80,8 @@ def generate(
         return _search(cache, first, params)
     answers = []
     for sample in range(params.n):
-        mine, row, tokens = cache if sample == params.n - 1 else cache.fork(), first, []
+        mine, row = cache if sample == params.n - 1 else cache.fork(), first
+        tokens: list[int] = []
         while True:
             if watch is not None:
                 watch(sample, row)

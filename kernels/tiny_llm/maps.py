@@ -92,7 +92,8 @@ def answer(given: Map, start: int) -> list[int]:
     ValueError for a place without a fact, and for a walk in a circle.
     """
     way = dict(reversed(given.facts))
-    walk, place = [], start
+    walk: list[int] = []
+    place = start
     while place != STOP:
         if place not in way:
             raise ValueError(f"no fact leads on from {decode([place])!r}")

@@ -123,8 +123,8 @@ def causal(lengths: Sequence[int]) -> Attend:
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         out = []
         for parts in zip(*(x.split(list(lengths)) for x in (q, k, v)), strict=True):
-            heads = (part.transpose(0, 1)[None] for part in parts)  # [1, H, T, D]
-            out.append(scaled_dot_product_attention(*heads, is_causal=True, enable_gqa=True))
+            a, b, c = (part.transpose(0, 1)[None] for part in parts)  # [1, H, T, D]
+            out.append(scaled_dot_product_attention(a, b, c, is_causal=True, enable_gqa=True))
         return torch.cat(out, dim=2)[0].transpose(0, 1)
 
     return attend

@@ -24,6 +24,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from pagesim import kernels
 from pagesim.kernels import reference
+from pagesim.kernels.runtime.inputs import Plan
 from pagesim.kernels.tiny_llm.model import Attend
 
 Backend = Callable[[Any, Any], Attend]
@@ -52,31 +53,29 @@ class Triton:
         self.prompts = tables[:prefills], starts[: prefills + 1], lens[:prefills]
         self.decodes = tables[prefills:], lens[prefills:]
         self.contexts = contexts[prefills:]
-        self.plans: dict[str, Any] = {}
+        self.plans: dict[Callable[..., Tensor], Plan] = {}
 
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         caches, n = (self.pool.keys[layer], self.pool.values[layer]), self.split
-        write = k, v, *caches, self.slots
-        kernels.reshape_and_cache(*write, plan=self.plan(kernels.plan_write, *write))
+        self.run(kernels.reshape_and_cache, kernels.plan_write, k, v, *caches, self.slots)
         out = []
         if n:
             prompts = q[:n], *caches, *self.prompts
-            out.append(
-                kernels.paged_prefill(*prompts, plan=self.plan(kernels.plan_prefill, *prompts))
-            )
+            out.append(self.run(kernels.paged_prefill, kernels.plan_prefill, *prompts))
         if n < len(q):
             out.append(self.decode(q[n:], k[n:], v[n:], *caches))
         return torch.cat(out)
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
-        decodes = q, *caches, *self.decodes
-        return kernels.paged_attention_v2(*decodes, plan=self.plan(kernels.plan_decode, *decodes))
+        return self.run(kernels.paged_attention_v2, kernels.plan_decode, q, *caches, *self.decodes)
 
-    def plan(self, make: Callable[..., Any], *arguments: Tensor) -> Any:
-        """The plan for a call with these arguments in every layer, made in the first."""
-        if make.__name__ not in self.plans:
-            self.plans[make.__name__] = make(*arguments)
-        return self.plans[make.__name__]
+    def run(
+        self, kernel: Callable[..., Tensor], plan: Callable[..., Plan], *arguments: Tensor
+    ) -> Tensor:
+        """The kernel's answer, by the plan that the first layer's call has made."""
+        if kernel not in self.plans:
+            self.plans[kernel] = plan(*arguments)
+        return kernel(*arguments, plan=self.plans[kernel])
 
 
 class Fused(Triton):
@@ -84,7 +83,7 @@ class Fused(Triton):
 
     def decode(self, q: Tensor, k: Tensor, v: Tensor, *caches: Tensor) -> Tensor:
         decodes = q, k, v, *caches, self.decodes[0], self.contexts
-        return kernels.fused_decode(*decodes, plan=self.plan(kernels.plan_fused_decode, *decodes))
+        return self.run(kernels.fused_decode, kernels.plan_fused_decode, *decodes)
 
 
 class Span(NamedTuple):

@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,6 +73,17 @@ class SamplingParams:
     def ends(self, tokens: Sequence[int]) -> bool:
         """Whether an answer is complete with these tokens."""
         return len(tokens) == self.max_tokens or tokens[-1] in (self.stop or ())
+
+
+def checked_prompt(tokens: Any, vocab_size: int) -> tuple[int, ...]:
+    """Token ids as a tuple, from an array or a tensor as well; ValueError names a wrong one."""
+    prompt = tuple(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
+    for token in prompt:
+        if type(token) is not int or not 0 <= token < vocab_size:
+            raise ValueError(f"the prompt has the token {token!r}: they are 0 to {vocab_size - 1}")
+    if not prompt:
+        raise ValueError("the prompt is empty: it needs a token")
+    return prompt
 
 
 def is_number(value: object) -> bool:

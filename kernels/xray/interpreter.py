@@ -15,7 +15,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, no_type_check
 
 import numpy as np
 import torch
@@ -128,6 +128,7 @@ def watched(observer: Observer) -> Iterator[None]:
         builder.__dict__.pop("set_grid_idx", None)
 
 
+@no_type_check
 @triton.jit
 def _witness_kernel(count_ptr, x_ptr, out_ptr, WIDTH: tl.constexpr):
     """Each program: one scalar, `count` masked rows, one store of the last lane, one atomic."""

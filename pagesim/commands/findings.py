@@ -187,7 +187,7 @@ def _in_checkout() -> bool:
 
 def _release(version: str) -> tuple[int, ...]:
     """The leading numbers: "2.13.0+cpu" gives (2, 13)."""
-    numbers = version.split("+")[0].split(".")[:2]
+    numbers = version.split("+", 1)[0].split(".")[:2]
     return tuple(int("".join(filter(str.isdigit, number)) or 0) for number in numbers)
 
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -103,45 +104,66 @@ def generate(
     Exit code 0 when all prompts were answered, 1 when some were not, or wrongly (the output says
     why), 2 when MODEL, a prompt or an option cannot be used.
     """
-    from pagesim.generation import engine_on_pages, load_model, vocabulary
-    from pagesim.generation.setup import folder_of
-    from pagesim.generation.stream import Stream
-    from pagesim.kernels.runtime.mode import require_torch
-
     asked = list(_prompts(prompts, prompt_file))
     if not asked:
         raise BadInput("there is no prompt: give --prompt or --prompt-file")
     with _refusing():
-        require_torch("pagesim generate")
-        from pagesim.kernels.tiny_llm.shadow import ShadowedEngine
+        engine, words = _engine(model, asked, record is not None, options)
+    seconds = _run(engine, words, model, options)
+    value, lines = _report(engine, words, seconds, {"model": model, **options})
+    if record is not None:
+        _save(engine, words, model, record)
+        value["record"] = str(record)
+        lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
+    answered = all(answer.state == "finished" for answer in engine.answers)
+    return Answer(answered and not value["misread"], "\n".join(lines), value)
 
-        network, longest = load_model(model, options["dtype"], options["device"])
-        words = vocabulary(model, folder_of(model))
-        params = _sampling(options)
-        ids: list[list[int]] = []
-        for where, text in asked:
-            with _refusing(where):
-                ids.append(_ids(text, words))
-        policy, limits, blocks = _memory(options, ids, longest)
-        engine = engine_on_pages(
-            network,
-            policy,
-            blocks=blocks,
-            limits=limits,
-            backend=options["backend"],
-            record=record is not None,
-            engine=ShadowedEngine,
-        )
-        for (where, _), tokens in zip(asked, ids, strict=True):
-            with _refusing(where):
-                engine.add(tokens, params)
+
+def _engine(
+    model: str, asked: list[tuple[str, str]], record: bool, options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """An engine with all prompts in its queue, and the words of the model."""
+    from pagesim.generation import engine_on_pages, load_model, vocabulary
+    from pagesim.kernels.runtime.mode import require_torch
+
+    require_torch("pagesim generate")
+    from pagesim.generation.shadow import ShadowedEngine
+
+    network, longest = load_model(model, options["dtype"], options["device"])
+    words = vocabulary(model, _folder(model))
+    params = _sampling(options)
+    ids: list[list[int]] = []
+    for where, text in asked:
+        with _refusing(where):
+            ids.append(_ids(text, words))
+    policy, limits, blocks = _memory(options, ids, longest)
+    engine = engine_on_pages(
+        network,
+        policy,
+        blocks=blocks,
+        limits=limits,
+        backend=options["backend"],
+        record=record,
+        engine=ShadowedEngine,
+    )
+    for (where, _), tokens in zip(asked, ids, strict=True):
+        with _refusing(where):
+            engine.add(tokens, params)
+    return engine, words
+
+
+def _run(engine: Any, words: Any, title: str, options: dict[str, Any]) -> float:
+    """Answer all prompts, and pass the answers on as they grow; how many seconds that took."""
+    from pagesim.generation.stream import Stream
+
     as_json = click.get_current_context().params.get("as_json", False)
     start = time.perf_counter()
     try:
-        Stream(engine, words, None if as_json else click.echo, model).run()
+        Stream(engine, words, None if as_json else click.echo, title).run()
     except (MemoryError, RuntimeError) as error:
         if "no CPU swap space" in str(error):
-            raise BadInput(f"--cpu-blocks {options['cpu_blocks'] or blocks}: {error}") from error
+            blocks = options["cpu_blocks"] or len(engine.cache.gpu.keys[0])
+            raise BadInput(f"--cpu-blocks {blocks}: {error}") from error
         if isinstance(error, MemoryError) or "memory" in str(error):
             raise BadInput(
                 f"the memory does not suffice for a step: lower --max-num-batched-tokens or "
@@ -150,35 +172,35 @@ def generate(
         raise
     except ArithmeticError as error:
         raise BadInput(str(error)) from error
-    seconds = time.perf_counter() - start
+    return time.perf_counter() - start
+
+
+def _report(
+    engine: Any, words: Any, seconds: float, options: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """What became of all prompts, as an object and as lines."""
+    misread = sorted({read.answer for read in engine.misread})
+    blocks, block_size = len(engine.cache.gpu.keys[0]), options["block_size"]
     value: dict[str, Any] = {
-        "model": model,
-        "engine": options["engine"],
-        "backend": options["backend"],
-        "block_size": policy.block_size,
+        **{name: options[name] for name in ("model", "engine", "backend", "block_size")},
         "blocks": blocks,
         "steps": engine.steps,
         "preemptions": engine.preemptions,
         "seconds": seconds,
-        "misread": (misread := sorted({read.answer for read in engine.misread})),
+        "misread": misread,
         "answers": [_value(answer, words) for answer in engine.answers],
     }
     count = sum(len(sample) for answer in engine.answers for sample in answer.samples)
     lines = [
         f"{count} tokens in {engine.steps} steps and {seconds:.2f} s, {engine.preemptions} "
-        f"preemptions; {blocks} blocks of {policy.block_size}"
+        f"preemptions; {blocks} blocks of {block_size}"
     ]
     if misread:
         lines.append(
             f"Wrong: {', '.join(map(str, misread))} read blocks that nothing had written. vLLM "
             f"0.6.4 does so if chunks, prefix caching and a preemption meet; use --engine v1"
         )
-    if record is not None:
-        _save(engine, words, model, record)
-        value["record"] = str(record)
-        lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
-    answered = all(answer.state == "finished" for answer in engine.answers)
-    return Answer(answered and not misread, "\n".join(lines), value)
+    return value, lines
 
 
 def _prompts(prompts: tuple[str, ...], file: Path | None) -> Iterator[tuple[str, str]]:
@@ -208,8 +230,7 @@ def _ids(text: str, words: Any) -> list[int]:
 def _sampling(options: dict[str, Any]) -> Any:
     from pagesim.kernels.tiny_llm import SamplingParams
 
-    names = ("max_tokens", "temperature", "top_k", "top_p", "seed", "n", "beams")
-    given = {name: options[name] for name in names}
+    given = {one.name: options[one.name] for one in fields(SamplingParams) if one.name in options}
     return SamplingParams(**given, stop=() if options["ignore_eos"] else None)
 
 

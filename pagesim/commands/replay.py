@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
+
+if TYPE_CHECKING:
+    from pagesim.replay import ReplayResult
+    from pagesim.timeline import Timeline
 
 
 @answering("pagesim replay tests/data/block_table-edge-106.jsonl.gz -o run.html")
@@ -41,32 +46,36 @@ def replay(files: tuple[Path, ...], out: Path | None, recorder: bool, part: int 
     for file in files:
         with blaming(file, TraceError):
             result = replay_file(file, record_runs=out is not None)
-        lines.append(
-            f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
-            f"{result.operations} of {result.total} operations compared"
-        )
-        if result.ended:
-            lines.append(f"{'':<8}the recording ends early: {result.ended}")
-        if result.mismatch is not None:
-            lines.append(f"{'':<8}{result.mismatch}")
-        value: dict[str, Any] = {
-            "path": str(file),
-            "kind": result.kind,
-            "operations": result.operations,
-            "total": result.total,
-            "mismatch": result.mismatch,
-            "ended": result.ended,
-        }
+        lines += _compared(file, result)
+        names = ("kind", "operations", "total", "mismatch", "ended")
+        values.append({"path": str(file)} | {name: getattr(result, name) for name in names})
         if out is not None:
-            lengths = [len(run) for run in result.runs]
-            number = part or 1 + lengths.index(max(lengths))
-            if not 1 <= number <= len(lengths):
-                raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
-            title = f"{click.format_filename(file.name)}, part {number} of {len(lengths)}"
-            with blaming(out):
-                result.runs[number - 1].to_html(out, title)
-            lines.append(f"{'':<8}{out} plays {title}: {lengths[number - 1]} steps")
-            value |= {"out": str(out), "part": number, "parts": len(lengths)}
-        values.append(value)
+            line, played = _play(file, result.runs, part, out)
+            lines.append(f"{'':<8}{line}")
+            values[-1] |= played
     ok = all(value["mismatch"] is None for value in values)
     return Answer(ok, "\n".join(lines), {"ok": ok, "files": values})
+
+
+def _compared(file: Path, result: ReplayResult) -> list[str]:
+    head = (
+        f"{'ok' if result.mismatch is None else 'DIFFERS':<8}{file}: {result.kind}, "
+        f"{result.operations} of {result.total} operations compared"
+    )
+    ended = result.ended and f"the recording ends early: {result.ended}"
+    return [head, *(f"{'':<8}{words}" for words in (ended, result.mismatch) if words)]
+
+
+def _play(
+    file: Path, runs: Sequence[Timeline], part: int | None, out: Path
+) -> tuple[str, dict[str, Any]]:
+    """Write the page of a part, or of the longest one."""
+    lengths = [len(run) for run in runs]
+    number = part or 1 + lengths.index(max(lengths))
+    if not 1 <= number <= len(lengths):
+        raise BadInput(f"--part {number}: {file} has the parts 1 to {len(lengths)}")
+    title = f"{click.format_filename(file.name)}, part {number} of {len(lengths)}"
+    with blaming(out):
+        runs[number - 1].to_html(out, title)
+    value = {"out": str(out), "part": number, "parts": len(lengths)}
+    return f"{out} plays {title}: {lengths[number - 1]} steps", value

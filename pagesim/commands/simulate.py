@@ -72,36 +72,33 @@ def simulate(
     if other is not None:
         value["compared"] = other.summary()
         lines += ["", str(run.compare(other)), *waiting(other)]
-    if requests is not None:
-        with blaming(requests):
-            run.requests.save_csv(requests)
-        value["requests_csv"] = str(requests)
-        lines.append(f"{requests} has one row per request.")
-    if record is not None and run.timeline is not None:
-        with blaming(record):
-            run.timeline.save(record)
-        value["record"] = str(record)
-        lines.append(f"{record} holds the run: pagesim play {record} -o run.html")
-    if page is not None:
-        with blaming(page):
-            _write(page, run, other)
-        value["page"] = str(page)
-        lines.append(f"{page} plays {'both runs, step by step' if other else 'the run'}.")
+    for key, path in (("requests_csv", requests), ("record", record), ("page", page)):
+        if path is not None:
+            with blaming(path):
+                lines.append(f"{path} {_save(key, path, run, other)}")
+            value[key] = str(path)
     runs = [run] if other is None else [run, other]
     ok = run.requests.num_finished > 0 and not any(each.requests.num_stuck for each in runs)
     return Answer(ok, "\n".join(lines), value)
 
 
-def _write(page: Path, run: Simulation, other: Simulation | None) -> None:
-    """The page that plays one run, or two beside each other."""
+def _save(key: str, path: Path, run: Simulation, other: Simulation | None) -> str:
+    """Write one of the outputs; returns what it is for."""
+    if key == "requests_csv":
+        run.requests.save_csv(path)
+        return "has one row per request."
+    assert run.timeline is not None
+    if key == "record":
+        run.timeline.save(path)
+        return f"holds the run: pagesim play {path} -o run.html"
     import pagesim
 
-    assert run.timeline is not None
     if other is None:
-        run.timeline.to_html(page, f"{run.workload.name}: {run.policy}")
-    else:
-        names = (run.policy, other.policy)
-        pagesim.compare(run.timeline, other.timeline, titles=names).to_html(page)
+        run.timeline.to_html(path, f"{run.workload.name}: {run.policy}")
+        return "plays the run."
+    names = (run.policy, other.policy)
+    pagesim.compare(run.timeline, other.timeline, titles=names).to_html(path)
+    return "plays both runs, step by step."
 
 
 def describe(run: Simulation) -> list[str]:

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming
+
+if TYPE_CHECKING:
+    from pagesim.studies.cells import CellResult
+
+ROWS = 40
+"""The most rows of a table; the file of the sweep has all."""
+
+MEASURES = {
+    "finished": ("finished",),
+    "ignored": ("ignored",),
+    "stuck": ("stuck",),
+    "preempted": ("preemptions",),
+    "tokens/s": ("output_tokens_per_s",),
+    "batch": ("waste", "batch"),
+    "% token": ("waste", "token"),
+    "TTFT p50": ("latency", "time_to_first_token", "p50"),
+    "TTFT p99": ("latency", "time_to_first_token", "p99"),
+    "ITL p99": ("latency", "inter_token", "p99"),
+}
+"""The columns: where each is in a run's summary. Times are in seconds."""
 
 
 @answering("pagesim sweep grid.json -o study.jsonl")
@@ -31,7 +54,6 @@ def sweep(grid: Path, out: Path) -> Answer:
     """
     from pagesim.errors import UsageError
     from pagesim.studies.sweep import sweep as make
-    from pagesim.studies.sweep.table import errors, stuck, table
 
     with blaming(grid, UsageError, TypeError):
         try:
@@ -40,10 +62,56 @@ def sweep(grid: Path, out: Path) -> Answer:
             raise UsageError(f"not JSON: {error}") from error
         study = make(cells, out=out).run()
     results, failures = study.results, study.failures
-    waiting = stuck(results)
+    waiting = [one.index for one in results if one.value and one.value.get("stuck")]
     value = {"cells": len(study), "done": len(results), "failed": len(failures), "stuck": waiting}
-    lines = [*table(results), *errors(failures)]
+    lines = [*_table(results), *_errors(failures)]
     if waiting:
         lines.append(f"requests wait forever in the cells {', '.join(map(str, waiting))}")
     lines.append(f"{len(results)} of {len(study)} cells done; {out} has a line for each.")
     return Answer(not failures and not waiting, "\n".join(lines), value | {"out": str(out)})
+
+
+def _table(results: Sequence[CellResult]) -> list[str]:
+    """A line for every cell that has a value, below the names of the columns."""
+    if not results:
+        return []
+    names = _varied(results)
+    rows = [("cell", *names, *MEASURES)]
+    for one in results[:ROWS]:
+        cells = (_short(one.cell.get(name)) for name in names)
+        rows.append((str(one.index), *cells, *(_measure(one.value, p) for p in MEASURES.values())))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+    return [*lines, f"and {more} more"] if (more := len(results) - ROWS) > 0 else lines
+
+
+def _errors(failures: Iterable[CellResult]) -> list[str]:
+    """Each error once, in a line, with how many cells had it and the first of them."""
+    same: dict[str, list[int]] = {}
+    for one in failures:
+        words = " ".join((one.error or "").split())
+        same.setdefault(re.sub(r"^pagesim[\w.]*: ", "", words), []).append(one.index)
+    return [
+        f"cell {at[0]}" + (f" and {len(at) - 1} more" if at[1:] else "") + f": {words}"
+        for words, at in same.items()
+    ]
+
+
+def _varied(results: Sequence[CellResult]) -> list[str]:
+    """The names whose values are not the same in all cells."""
+    names = dict.fromkeys(name for one in results for name in one.cell)
+    return [name for name in names if len({_short(one.cell.get(name)) for one in results}) > 1]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(str(v) if k == "name" else f"{k}={v}" for k, v in value.items())
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+
+def _measure(value: Any, path: tuple[str, ...]) -> str:
+    from pagesim.simulation.report import shown
+
+    for name in path:
+        value = value and value.get(name)
+    return "-" if value is None else shown(value)

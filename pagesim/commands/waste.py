@@ -43,18 +43,17 @@ def waste(
         raise BadInput(f"give a FILE of requests, or --preset {PRESET}")
     if out is not None and out.suffix not in (".svg", ".png", ".pdf"):
         raise BadInput(f"--out {out}: must end in .svg, .png or .pdf")
-    published = None
     if file is None:
         from pagesim.studies.paper import figure_2
 
-        figure = figure_2()
-        policies, published = figure.ours, figure.published
-        source, title = figure.source, figure.title
-        notes = [figure.method, figure.calibration]
+        paper = figure_2()
+        notes, published = [paper.method, paper.calibration], paper.published
+        policies, source, title = paper.ours, paper.source, paper.title
     else:
         with blaming(file, UsageError, WorkloadError):
             workload = load(file)
         policies, source, title, notes = _served(workload, policy, slots, not in_time, options)
+        published = None
     notes.append(f"Source: {source}")
     value: dict[str, Any] = {"policies": policies, "source": source}
     lines = [*table(policies), *notes]

@@ -57,12 +57,12 @@ def _tokens(number: int, first: int, count: int) -> list[int]:
     return [100 * number + position for position in range(first, first + count)]
 
 
-def told(acts: Sequence[Act]) -> str:
+def in_words(acts: Sequence[Act]) -> str:
     """The acts in words."""
-    return ", ".join(map(_told, acts)) or "nothing happens"
+    return ", ".join(map(_in_words, acts)) or "nothing happens"
 
 
-def _told(act: Act) -> str:
+def _in_words(act: Act) -> str:
     what, number = act[0], act[1]
     if what == "leave":
         return f"s{number} leaves"

@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Case:
-    """One input, and how it is told to a student.
+    """One input, and its words for a student.
 
-    ``told`` says it in words; empty, each argument is given by name. ``tag`` is the property that
+    ``words`` say it; empty, each argument is given by name. ``tag`` is the property that
     the case has and the smaller ones have not: what :class:`Wrong` names in ``shown_by``.
     """
 
     args: tuple[Any, ...]
-    told: str = ""
+    words: str = ""
     tag: str = ""
 
 

@@ -26,12 +26,12 @@ KINDS = {name: type(value) for name, value in asdict(Entry()).items()}
 def entries() -> dict[str, Entry]:
     """The entries by exercise; one that was changed by hand into another form is left out."""
     section = progress_file.read().get(SECTION, {})
-    return {number: Entry(**said) for number, said in section.items() if _fits(said)}
+    return {number: Entry(**kept) for number, kept in section.items() if _fits(kept)}
 
 
-def _fits(said: Any) -> bool:
-    return isinstance(said, dict) and all(
-        type(value) is KINDS.get(name) and 0 <= value < 2**31 for name, value in said.items()
+def _fits(kept: Any) -> bool:
+    return isinstance(kept, dict) and all(
+        type(value) is KINDS.get(name) and 0 <= value < 2**31 for name, value in kept.items()
     )
 
 

@@ -140,7 +140,7 @@ class Exercise:
             False,
             tried,
             case=case,
-            told=self.told(case),
+            words=self.words(case),
             yours=answer.problem or yours,
             expected=right,
             why="" if answer.problem else self._why(case, answer.value, expected),
@@ -150,10 +150,10 @@ class Exercise:
             answer=answer.value,
         )
 
-    def told(self, case: Case) -> str:
+    def words(self, case: Case) -> str:
         """A case in words."""
-        if case.told:
-            return case.told
+        if case.words:
+            return case.words
         reference = self.reference
         if isinstance(reference, source.Cell):
             reference = reference.load()
@@ -169,8 +169,8 @@ class Exercise:
     def _why(self, case: Case, yours: Any, expected: Any) -> str:
         nan = has_nan(yours) and not has_nan(expected)
         prefix = "There is a NaN in the answer. " if nan else ""
-        if said := wrong_type(yours, expected):
-            return said
+        if kind := wrong_type(yours, expected):
+            return kind
         if len(shown(yours)) == SHOWN:
             prefix += f"{difference(yours, expected)} ".lstrip()
         try:

@@ -43,7 +43,7 @@ def attempt(
     function: Callable[..., Any], case: Case, call: Call = call_plainly, seconds: float = 2.0
 ) -> Answer:
     """Call a student's function on copies of the arguments, for at most ``seconds``."""
-    given = Case(copy.deepcopy(case.args), case.told, case.tag)
+    given = Case(copy.deepcopy(case.args), case.words, case.tag)
     printed = _Printed()
     problem, value = "", None
     try:

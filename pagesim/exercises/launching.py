@@ -102,7 +102,7 @@ class FarRow:
         """The element of the row that an address belongs to; outside of it, of no row."""
         return (address - self.tensor.data_ptr()) // self.tensor.element_size() - self.first
 
-    def told(self, kind: str, seen: set[int]) -> str:
+    def touched(self, kind: str, seen: set[int]) -> str:
         """How much of it was read or written."""
         if len(seen) == self.size:
             return ALL
@@ -127,7 +127,7 @@ def far_rows(trace: Any, kind: str, rows: Sequence[FarRow]) -> dict[str, str]:
                 where = WRAPPED if wrapped else "outside of all tensors"
                 return {"outside": f"a {access.kind} {where}"}
             seen[mine[0][0].name].add(mine[0][1])
-    return {row.name: row.told(kind, seen[row.name]) for row in rows}
+    return {row.name: row.touched(kind, seen[row.name]) for row in rows}
 
 
 def too_early(element: str) -> str:

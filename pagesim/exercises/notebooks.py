@@ -131,8 +131,10 @@ def _locked(grade_id: str) -> dict[str, Any]:
 
 def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
     plain = {"grade": False, "locked": False, "solution": False, "task": False}
-    said = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
-    return {"nbgrader": said} | ({"deletable": False, "editable": False} if said["locked"] else {})
+    marks = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
+    return {"nbgrader": marks} | (
+        {"deletable": False, "editable": False} if marks["locked"] else {}
+    )
 
 
 def _markdown(cell_id: str, text: str, metadata: dict[str, Any]) -> Cell:

@@ -25,11 +25,11 @@ def named(error: BaseException, function: Callable[..., Any]) -> str:
         return NOT_WRITTEN
     if type(error).__module__ == "triton.compiler.errors":
         return _not_compiled(error)
-    said = type(error).__name__
+    what = type(error).__name__
     with contextlib.suppress(Exception):  # its __str__ may be the student's
-        said = " ".join(f"{said}: {error}".split()).rstrip(":")[:300]
+        what = " ".join(f"{what}: {error}".split()).rstrip(":")[:300]
     line = _line(error, function)
-    return f"{said} ({line})" if line else said
+    return f"{what} ({line})" if line else what
 
 
 def with_code(problem: str, function: Callable[..., Any], stub: str) -> str:

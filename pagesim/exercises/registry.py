@@ -1,30 +1,31 @@
-"""All exercises, chapter by chapter; a chapter's module is imported when it is asked for."""
+"""All exercises, chapter by chapter; a chapter's modules are imported when it is asked for."""
 
 from __future__ import annotations
 
 import functools
-import pkgutil
 from importlib import import_module
 from pathlib import Path
 
 from pagesim.errors import UsageError
 from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.page import is_page
+from pagesim.exercises.writing import exercise
+
+_CHAPTERS = sorted(Path(__file__).parent.glob("ch[0-9][0-9]"))
 
 
 @functools.cache
 def exercises() -> tuple[Exercise, ...]:
     """Every exercise in the order of its number."""
-    folders = [
-        name
-        for _, name, package in pkgutil.iter_modules([str(Path(__file__).parent)])
-        if package and name.startswith("ch")
-    ]
-    found = [
-        exercise
-        for name in sorted(folders)
-        for exercise in import_module(f"pagesim.exercises.{name}").EXERCISES
-    ]
-    return tuple(sorted(found, key=lambda e: [int(part) for part in e.number.split(".")]))
+    return tuple(exercise for folder in _CHAPTERS for exercise in _written(folder))
+
+
+@functools.cache
+def _written(folder: Path) -> list[Exercise]:
+    """The pages of a chapter, which are found by how they begin."""
+    names = [f"pagesim.exercises.{folder.name}.{file.stem}" for file in folder.glob("[!_]*.py")]
+    found = [exercise(module) for module in map(import_module, names) if is_page(module)]
+    return sorted(found, key=lambda e: [int(part) for part in e.number.split(".")])
 
 
 def chapter_title(chapter: int) -> str:
@@ -34,8 +35,11 @@ def chapter_title(chapter: int) -> str:
 
 def get(number: str) -> Exercise:
     """The exercise with a number like "2.1"; UsageError if there is none."""
-    for exercise in exercises():
-        if exercise.number == number:
-            return exercise
+    chapter = str(number).partition(".")[0].zfill(2)
+    for folder in _CHAPTERS:
+        if folder.name == f"ch{chapter}":
+            for exercise in _written(folder):
+                if exercise.number == number:
+                    return exercise
     known = ", ".join(exercise.number for exercise in exercises())
     raise UsageError(f"there is no exercise {number!r:.40}; there are {known}")

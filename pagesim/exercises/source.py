@@ -1,6 +1,8 @@
 """One source for what a student gets and for what is right: the text between two marks is blanked.
 
-The marks are nbgrader's: ``### BEGIN SOLUTION`` and ``### END SOLUTION``.
+The marks are nbgrader's: ``### BEGIN SOLUTION`` and ``### END SOLUTION``. Under a line may stand
+what a wrong answer has in its place, ``### NAME: LINE``, or nothing behind the colon; a second one
+of the same name is one line more. Neither a stub nor a solution has these lines.
 """
 
 from __future__ import annotations
@@ -12,14 +14,12 @@ import re
 import textwrap
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-
-from pagesim.errors import UsageError
 
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
 _NOTE = re.compile(r"  # (type: ignore\[[a-z-]+\]|fmt: skip)$", re.M)
+_CHANGE = re.compile(r"^[ \t]*### (\w+):(?: (.*))?\n", re.M)
 _numbers = itertools.count(1)
 
 
@@ -30,14 +30,14 @@ class Cell:
     function.
     """
 
-    def __init__(self, text: str, name: str) -> None:
-        self.text, self.__name__ = text, name
+    def __init__(self, text: str, name: str, file: str = "") -> None:
+        self.text, self.__name__, self.file = text, name, file
         self._function: Callable[..., Any] | None = None
 
     def load(self) -> Callable[..., Any]:
         """The function itself."""
         if self._function is None:
-            import_module("kernels")  # first: it decides how Triton runs
+            import_module("pagesim.kernels")  # first: it decides how Triton runs
             namespace: dict[str, Any] = {"__name__": f"cell_{self.__name__}"}
             self._function = _run(self.text, self.__name__, namespace)
         return self._function
@@ -46,14 +46,37 @@ class Cell:
         return self.load()(*args)
 
 
-def cell(beside: str, file: str, name: str) -> Cell:
-    """The function ``name`` of ``cells/FILE.py`` in the folder of the file ``beside``."""
-    path = Path(beside).parent / "cells" / f"{file}.py"
-    return Cell(path.read_text(encoding="utf-8"), name)
-
-
 def text(function: Callable[..., Any]) -> str:
-    """The source of a function or of a whole cell, marks included, notes to our tools left out."""
+    """The source of a function or of a whole cell with its marks; no notes, no wrong answers."""
+    return _CHANGE.sub("", _written(function))
+
+
+def changes(function: Callable[..., Any]) -> list[tuple[int, str]]:
+    """The lines with a piece of a wrong answer, and its name; lines count in the file."""
+    first = 1 if isinstance(function, Cell) else function.__code__.co_firstlineno
+    lines = enumerate(_written(function).splitlines(keepends=True), first)
+    return [(line, change[1]) for line, text in lines if (change := _CHANGE.match(text))]
+
+
+def changed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The wrong answer of this name, whose pieces stand under the lines of the right one."""
+    lines: list[str] = []
+    right, begun = "", False
+    for line in _written(function).splitlines(keepends=True):
+        change = _CHANGE.match(line)
+        if change is None:
+            lines.append(line)
+            right, begun = line, False
+        elif change[1] == name:
+            if not begun:
+                lines.pop()
+            begun = True
+            if change[2]:
+                lines.append(f"{right[: len(right) - len(right.lstrip())]}{change[2]}\n")
+    return rewritten(function, "".join(lines))
+
+
+def _written(function: Callable[..., Any]) -> str:
     if isinstance(function, Cell):
         return _NOTE.sub("", function.text)
     return _NOTE.sub("", textwrap.dedent(inspect.getsource(function)))
@@ -67,14 +90,6 @@ def stub(source: str) -> str:
 def solved(source: str) -> str:
     """The solution without the marks."""
     return _MARK.sub("", source)
-
-
-def variant(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
-    """The function with one piece of its text replaced; UsageError unless it is there just once."""
-    source = text(function)
-    if source.count(old) != 1:
-        raise UsageError(f"{old!r} must occur once in {_name(function)}, not {source.count(old)}")
-    return rewritten(function, source.replace(old, new))
 
 
 def rewritten(function: Callable[..., Any], source: str) -> Callable[..., Any]:

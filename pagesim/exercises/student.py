@@ -18,7 +18,7 @@ _asked: set[str] = set()
 _hinted: dict[str, int] = {}
 
 
-class Said(str):
+class Shown(str):
     """A text that a notebook and a terminal show as it is, without quotes."""
 
     __slots__ = ()
@@ -39,7 +39,7 @@ def check(number: str, f: Callable[..., Any]) -> Verdict:
     return verdict if verdict else smallest(exercise, f, verdict)
 
 
-def hint(number: str) -> Said:
+def hint(number: str) -> Shown:
     """The next of three hints, from a nudge to nearly the answer."""
     exercise = get(number)
     seen = max(_hinted.get(number, 0), entries().get(number, Entry()).hints)
@@ -47,21 +47,21 @@ def hint(number: str) -> Said:
     _hinted[number] = place + 1
     keep(number, hints=place + 1)
     more = "" if place + 1 < len(exercise.hints) else f' The solution is in `solution("{number}")`.'
-    return Said(f"**Hint {place + 1} of {len(exercise.hints)}:** {exercise.hints[place]}{more}")
+    return Shown(f"**Hint {place + 1} of {len(exercise.hints)}:** {exercise.hints[place]}{more}")
 
 
-def solution(number: str) -> Said:
+def solution(number: str) -> Shown:
     """The solution; the first call asks whether you want it, the second shows it."""
     exercise = get(number)
     if number not in _asked:
         _asked.add(number)
-        return Said(
+        return Shown(
             f'This shows the whole solution of {number}. There are hints: `hint("{number}")`. '
             f'If you are sure, call `solution("{number}")` again.'
         )
     keep(number, solution=True)
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)
-    return Said(f"```python\n{exercise.solution}```\n\nIn vLLM {exercise.release}:\n\n{places}")
+    return Shown(f"```python\n{exercise.solution}```\n\nIn vLLM {exercise.release}:\n\n{places}")
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Progress:
             for exercise, entry in self.rows
         )
         head = "<tr><th></th><th>exercise</th><th></th><th></th><th></th></tr>"
-        said = f"<p>{escape(self.problem)}</p>" if self.problem else ""
-        return f"{said}<table>{head}{rows}</table><p>{self.points} of {self.total} points</p>"
+        problem = f"<p>{escape(self.problem)}</p>" if self.problem else ""
+        return f"{problem}<table>{head}{rows}</table><p>{self.points} of {self.total} points</p>"
 
 
 def progress() -> Progress:

@@ -104,8 +104,8 @@ def _wrong_type(yours: Any, expected: Any, where: str, inside: bool = False) -> 
         return f"{where} must be {kind(expected)}, not {kind(yours)}."
     if isinstance(expected, list):
         for place, (a, b) in enumerate(zip(yours, expected, strict=False)):
-            if said := _wrong_type(a, b, f"Element {place}", inside=True):
-                return said
+            if wrong := _wrong_type(a, b, f"Element {place}", inside=True):
+                return wrong
     return ""
 
 

@@ -31,7 +31,7 @@ class Verdict:
     """True when the answer is right; shows itself as text, or in a notebook with the player.
 
     ``tried`` counts the cases up to this verdict, 0 if nothing is written yet. When wrong: the
-    ``case`` and how it is ``told``, what was answered (``yours``), what is right
+    ``case`` and its ``words``, what was answered (``yours``), what is right
     (``expected``) and ``why`` in one sentence; ``printed`` is what the function printed in that
     case.
     """
@@ -41,7 +41,7 @@ class Verdict:
     right: bool
     tried: int
     case: Case | None = None
-    told: str = ""
+    words: str = ""
     yours: str = ""
     expected: str = ""
     why: str = ""
@@ -82,7 +82,7 @@ class Verdict:
         return f"{self.number} {self.title}: {'wrong' if self.tried else 'not written yet'}"
 
     def __str__(self) -> str:
-        rows = [("case", self.told), ("yours", self.yours), ("expected", self.expected)]
+        rows = [("case", self.words), ("yours", self.yours), ("expected", self.expected)]
         rows += [("why", self.why), ("printed", self.printed.rstrip())]
         lines = [self.headline]
         for label, text in rows:
@@ -99,17 +99,17 @@ class Verdict:
         color, mark = (RIGHT, "✓") if self.right else (WRONG, "✗") if self.tried else BLANK
         inside = f'<strong style="color:{color}">{mark} {escape(self.headline)}</strong>'
         if self.case is not None:
-            inside += _line("case", self.told)
+            inside += _line("case", self.words)
             boxes = _box("yours", self.yours) + _box("expected", self.expected)
             inside += f'<div style="display:flex;flex-wrap:wrap;gap:8px">{boxes}</div>'
             inside += f"<p>{escape(self.why)}</p>" if self.why else ""
             inside += _line("printed", self.printed.rstrip())
-        said = (
+        words = (
             f'<div class="pagesim-verdict" data-right="{str(self.right).lower()}" '
             f'style="border-left:6px solid {color};padding:4px 12px">{inside}</div>'
         )
         shown = self.pair or self.run
-        return said + (shown._repr_html_() if shown is not None else "")
+        return words + (shown._repr_html_() if shown is not None else "")
 
 
 def _line(label: str, text: str) -> str:

@@ -2,7 +2,8 @@
 
 `engine_on_pages` puts it there, and a `vocabulary` turns text into its tokens and back.
 
-The model and its engine are in `kernels.tiny_llm`, which is imported when a function needs it.
+The model is in `kernels.tiny_llm`, which is imported when a function needs it; `engine` steps it,
+and `shadow` knows who reads a wrong slot.
 """
 
 from pagesim.generation.setup import engine_on_pages, load_model

@@ -75,7 +75,7 @@ def engine_on_pages(
     record: bool = False,
     engine: Any = None,
 ) -> Any:
-    """A `kernels.tiny_llm.Engine` that answers by ``model`` over ``blocks`` pages.
+    """A `pagesim.generation.engine.Engine` that answers by ``model`` over ``blocks`` pages.
 
     ``policy`` and ``limits`` are those of `simulate`, and so is the server, which steps every
     token. ``record`` asks for a timeline, which ``engine.server.finish()`` returns. ``engine`` is a
@@ -83,7 +83,8 @@ def engine_on_pages(
     CPU and has the policy's ``num_cpu_blocks``.
     """
     from pagesim import kernels
-    from pagesim.kernels.tiny_llm import Engine, Model
+    from pagesim.generation.engine import Engine
+    from pagesim.kernels.tiny_llm import Model
 
     policy, limits = policy or Paged(), limits or Limits()
     for name, value, kinds in (

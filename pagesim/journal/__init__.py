@@ -1,24 +1,24 @@
 """The one place where changes are noted, so that they can be undone and recorded.
 
-A class that changes something notes it here, but only while the journal is active::
+A class that changes something says here how it was, and what happens::
 
-    if self.journal.active:
-        self.journal.note((TAKE, block_id, "GPU free list"), self._untake, block_id)
+    self.journal.was(block, "block_id")              # before the change: it can be put back
+    self.journal.note((TAKE, block_id, "GPU free list"), free.appendleft, block_id)
+    self.journal.tell((WRITE, block_id, 3))          # nothing to undo, or nothing else
 
-Transactions and recorders make it active. A call that may fail midway is a transaction (``with
-self.journal:``): if it raises, the inverses run, last first. A recorder receives events: each
-public call is one, with the rows that were noted during the call. An idle journal costs one
-attribute test.
+Nothing is kept unless it is needed. A call that may fail midway is a transaction (``with
+self.journal:``): if it raises, all is put back, last first. A recorder receives events: each
+public call is one, with the rows that were noted during the call. ``journal.active`` is for code
+that runs once per token, or that works to find out what to tell. An engine never asks the recorder.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, MutableMapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-from weakref import WeakKeyDictionary
 
 from pagesim.checks import RAW, explain
 from pagesim.errors import UsageError
@@ -70,7 +70,6 @@ class Journal:
         "_marks",
         "_rows",
         "active",
-        "names",
         "recorder",
         "recording",
         "wants_events",
@@ -82,8 +81,6 @@ class Journal:
         self.recorder: Recorder | None = None
         self.wants_events = False
         """Whether the next public call is an event: not if it is made by a call being recorded."""
-        self.names: WeakKeyDictionary[Any, Name] = WeakKeyDictionary()
-        """The names of the tables that have one."""
         self.recording = False
         """Whether a call is being recorded: only then are rows kept."""
         self._inverses: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
@@ -93,13 +90,15 @@ class Journal:
 
     # -- what happened -------------------------------------------------------------------------
 
-    def note(self, row: Row | None, inverse: Callable[..., object], *args: Any) -> None:
-        """Note what was just done, and that ``inverse(*args)`` undoes it.
-
-        ``row`` is None for a change that a run does not show. Call it only while ``active``.
-        """
-        if row is not None and self.recording:
+    def note(self, row: Row, inverse: Callable[..., object], *args: Any) -> None:
+        """Note what was just done, and that ``inverse(*args)`` undoes it."""
+        if self.recording:
             self._rows.append(row)
+        if self._marks:
+            self._inverses.append((inverse, args))
+
+    def undo(self, inverse: Callable[..., object], *args: Any) -> None:
+        """Note that ``inverse(*args)`` undoes what was just done, and a run does not show."""
         if self._marks:
             self._inverses.append((inverse, args))
 
@@ -108,15 +107,21 @@ class Journal:
         if self.recording:
             self._rows.append(row)
 
-    def append(
-        self,
-        table: Any,
-        start: int,
-        tokens: list[int],
-        inverse: Callable[..., object],
-        *args: Any,
-    ) -> None:
-        """:meth:`note` that ``table`` begins to write ``tokens``; its blocks note how.
+    def was(self, owner: Any, *names: str) -> None:
+        """These attributes are about to change: on a failure they are put back as they are now."""
+        if self._marks:
+            for name in names:
+                self._inverses.append((setattr, (owner, name, getattr(owner, name))))
+
+    def was_in(self, mapping: MutableMapping[Any, Any], key: object) -> None:
+        """This entry is about to change, or to come or go: on a failure it is put back."""
+        if self._marks:
+            known = key in mapping
+            inverse = (mapping.__setitem__, (key, mapping[key])) if known else (mapping.pop, (key,))
+            self._inverses.append(inverse)
+
+    def append(self, table: Any, start: int, tokens: list[int]) -> None:
+        """:meth:`tell` that ``table`` begins to write ``tokens``; its blocks tell how.
 
         UsageError for a token beyond 64 bits: a timeline cannot store it.
         """
@@ -127,29 +132,14 @@ class Journal:
                         f"token {token} cannot be recorded: a timeline stores tokens of 64 bits"
                     )
             self._rows.append((APPEND, table, start, tokens))
-        if self._marks:
-            self._inverses.append((inverse, args))
 
     def opened(self, table: Any, name: Name) -> None:
-        """Note that ``table`` begins as ``name``. Call it even when nothing listens."""
-        self.names[table] = name
-        if self.active:
-            self.note((OPEN, table, name, [], 0, []), self.names.pop, table)
+        """:meth:`tell` that ``table`` begins, empty, as ``name``."""
+        self.tell((OPEN, table, name, [], 0, []))
 
     def closed(self, table: Any) -> None:
-        """Note that ``table`` has freed its blocks. Call it even when nothing listens."""
-        name = self.names.pop(table, None)
-        if self.active:
-            self.note((CLOSE, table), self._reopen, table, name)
-
-    def _reopen(self, table: Any, name: Name | None) -> None:
-        if name is not None:
-            self.names[table] = name
-
-    @property
-    def tells_queues(self) -> bool:
-        """Whether a scheduler is being recorded, not only its block manager."""
-        return self.recorder is not None and self.recorder.has_queues
+        """:meth:`tell` that ``table`` has freed its blocks."""
+        self.tell((CLOSE, table))
 
     def move(
         self, who: tuple[Name, Name], source: str | None, target: str | None, place: int
@@ -178,10 +168,11 @@ class Journal:
     ) -> None:
         inverses, rows, closed = self._marks.pop()
         if exc_type is not None:
-            self.active = False
+            marks, self._marks, self.active = self._marks, [], False  # this is not noted itself
             while len(self._inverses) > inverses:
                 inverse, args = self._inverses.pop()
                 inverse(*args)
+            self._marks = marks
             del self._rows[rows:], self._closed[closed:]
         if not self._marks:
             self._inverses.clear()
@@ -218,19 +209,36 @@ class Journal:
         if not self._marks:
             self._publish()
 
+    @property
+    def _tells_queues(self) -> bool:
+        return self.recorder is not None and self.recorder.has_queues
+
     @contextmanager
-    def step(self, called: str) -> Iterator[None]:
-        """A transaction whose parts are separate events; if it raises, one event says so."""
-        tells_queues = self.tells_queues
-        if self.recorder is not None and tells_queues:
+    def step(self, called: str, may_fail: bool = False) -> Iterator[int | None]:
+        """A step of a scheduler, whose parts are separate events; if it raises, one event says so.
+
+        Gives its number in a recording, for :meth:`resume`. It is a transaction if it ``may_fail``
+        midway, or is recorded.
+        """
+        if not (may_fail or self.active):
+            yield None
+            return
+        number = None
+        if self.recorder is not None and self._tells_queues:
             self.recorder.begin_step()
+            number = self.recorder.step
         try:
             with self:
-                yield
+                yield number
         except BaseException as error:
-            if tells_queues:
+            if number is not None:
                 self.fail(called, None, error)
             raise
+
+    def resume(self, step: int | None) -> None:
+        """The events from here on belong to this earlier step, if it was recorded."""
+        if step is not None and self.recorder is not None and self._tells_queues:
+            self.recorder.begin_step(step)
 
 
 def event(
@@ -239,14 +247,16 @@ def event(
     called: str | None = None,
     queues: bool = False,
     if_changed: bool = False,
+    of_table: bool = False,
 ) -> Callable[[Callable[Concatenate[Owner, P], R]], Callable[Concatenate[Owner, P], R]]:
     """While a recorder listens, make each outermost call of a method an event and a transaction.
 
     ``subject(self, result, *args)`` is the table concerned, or its name. ``kind`` is the event's
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
     marks a scheduler's decision: not an event where only its block manager is recorded. With
-    ``if_changed``, a call that noted nothing is not an event. An event is a public call: it is
-    `explained`.
+    ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` first tells a
+    recorder that has not seen the table what it holds: its ``opening()``. An event is a public
+    call: it is `explained`.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
@@ -255,7 +265,7 @@ def event(
         @functools.wraps(method)
         def call(self: Owner, *args: P.args, **kwargs: P.kwargs) -> R:
             journal = self.journal
-            if not journal.wants_events or (queues and not journal.tells_queues):
+            if not journal.wants_events or (queues and not journal._tells_queues):
                 try:
                     return method(self, *args, **kwargs)
                 except RAW as error:
@@ -263,6 +273,8 @@ def event(
             journal.wants_events, journal.recording = False, True
             marks = journal._marks
             marks.append(journal._place() if marks else START)
+            if of_table and journal.recorder and self not in journal.recorder.tables:
+                journal.tell(self.opening())  # type: ignore[attr-defined]
             try:
                 if kwargs:
                     result = method(self, *args, **kwargs)

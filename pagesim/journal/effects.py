@@ -187,8 +187,9 @@ def take(now: Pages, b: int, list: str) -> None:
 
 @effect("list", "place", asked=("returned", "unused"))
 def free(now: Pages, b: int, list: str, place: int) -> None:
-    """the last owner frees `b`, which goes to the front (place 0) or back (-1) of this list, or to
-    its place in a sorted list
+    """the last owner frees `b`.
+
+    It goes to the front (place 0) or back (-1) of this list, or to its place in a sorted list
     """
     now.need(now.refs[b] == 1, f"it has {now.refs[b]} owners, not 1")
     now.refs[b] = 0
@@ -197,8 +198,9 @@ def free(now: Pages, b: int, list: str, place: int) -> None:
 
 @effect("table", "first", "count", asked=("written",))
 def write(now: Pages, b: int, name: Any, p: int, n: int) -> None:
-    """the positions `p` … `p + n - 1` of the table are written into `b` (name null: through a block
-    in no table)
+    """the positions `p` … `p + n - 1` of the table are written into `b`.
+
+    With name null, they are in no table
     """
     now.need(now.refs[b] > 0, "it has no owner")
     now.fill(name, p + n)
@@ -230,8 +232,9 @@ def move(now: Pages, a: int, b: int) -> None:
 
 @effect("table", "first", "count", asked=("found",))
 def hit(now: Pages, b: int, name: Any, p: int, n: int) -> None:
-    """the contents of these positions are cached in `b` (`n` 0: the table already has them): `b`
-    gains an owner; if it had none, it leaves its list
+    """the contents of these positions are cached in `b` (`n` 0: the table already has them).
+
+    `b` gains an owner; if it had none, it leaves its list
     """
     now.need(b in now.cached, "it is not cached")
     is_there = now.refs[b] > 0 or any(waiting.discard(b) for waiting in now.lists.values())
@@ -262,7 +265,8 @@ def computed(now: Pages, b: int) -> None:
 
 @effect("table", "index")
 def null(now: Pages, b: int, name: Any, k: int | None) -> None:
-    """entry `k` of the table now is the null block `b` (name and `k` null: `b` was taken to be the
-    null block)
+    """entry `k` of the table now is the null block `b`.
+
+    With name and `k` null, `b` was taken to be the null block
     """
     now.null_block = b

@@ -83,6 +83,8 @@ class State:
     queues: Queues = field(default_factory=Queues)
     requests: Mapping[Name, Name] = field(default_factory=dict)
     sorted_lists: frozenset[str] = frozenset()
+    live: Mapping[Name, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The tables as the rows of a journal name them, for its recorder."""
 
     @property
     def num_blocks(self) -> int:

@@ -343,15 +343,15 @@ class Recorder:
         for name, length in before.items():
             if new := list(alive[name].all_token_ids[length:]):
                 self._tokens.append(name, new)
-        told = [each for client in answer.values() for each in client.outputs]
-        told.sort(key=lambda each: scheduled.index(each.request_id))
+        outputs = [each for client in answer.values() for each in client.outputs]
+        outputs.sort(key=lambda each: scheduled.index(each.request_id))
         ret = [
             [
                 each.request_id,
                 len(each.new_token_ids),
                 None if each.finish_reason is None else str(each.finish_reason),
             ]
-            for each in told
+            for each in outputs
         ]
         # Which number the stop token has is known only now.
         stops = {name: tokens[name][n - 1] for name, n, why in ret if why == "stop" and n}

@@ -378,9 +378,9 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
         return super().op_reset_prefix_cache(running)
 
     def op_schedule(self) -> dict[str, Any]:
-        told = super().op_schedule()
-        self._names = [*(name for name, _ in told["tokens"]), *told["preempted"]]
-        return told
+        output = super().op_schedule()
+        self._names = [*(name for name, _ in output["tokens"]), *output["preempted"]]
+        return output
 
     def op_update(
         self, tokens: dict[Name, list[int]], stops: dict[Name, int] | None = None
@@ -388,8 +388,8 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
         for name, token in (stops or {}).items():
             self.requests[name].stop_token_ids |= {token}
         self._names = list(self.in_flight[0].num_scheduled_tokens)
-        told = super().op_update(tokens)
-        return [[name, len(new), reason] for name, new, reason in told]
+        outputs = super().op_update(tokens)
+        return [[name, len(new), reason] for name, new, reason in outputs]
 
     def op_end(self, why: str = "") -> None:
         self._ended = True

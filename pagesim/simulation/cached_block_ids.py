@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 
-from pagesim.v0.block.block_ids import FreeBlockIds
+from pagesim.simulation.free_block_ids import FreeBlockIds
 
 
 class CachedBlockIds:

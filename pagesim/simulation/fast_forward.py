@@ -18,10 +18,10 @@ from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.simulation.decoders import Decoders
+from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.simulation.paged_requests import why_never
 from pagesim.simulation.serving import Server, Step
 from pagesim.simulation.waste import usage
-from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.workload.request import Request
 

@@ -99,6 +99,7 @@ class RecordedMemory:
             queues=Queues({q: tuple(row.name for row in rows) for q, rows in queues.items()}),
             requests={row.name: row.number for rows in queues.values() for row in rows},
             sorted_lists=frozenset({FREE_LIST}),
+            live=dict(self._held.items()),
         )
 
     def finish(self) -> Timeline:
@@ -216,7 +217,8 @@ class RecordedMemory:
     def _write(self, row: Row, tokens: list[int]) -> None:
         """Append tokens to the row, unit by unit."""
         at = len(row.tokens)
-        self.journal.append(row, at, tokens, row.tokens.__delitem__, slice(at, None))
+        self.journal.append(row, at, tokens)
+        self.journal.undo(row.tokens.__delitem__, slice(at, None))
         row.tokens += tokens
         while at < len(row.tokens):
             count = min(self.unit - at % self.unit, len(row.tokens) - at)

@@ -9,9 +9,9 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.baselines.buddy import Allocator
 from pagesim.simulation.baselines.contiguous import ContiguousPolicy
+from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.simulation.recorded import RecordedMemory
 from pagesim.simulation.simulate import Simulation, simulate
-from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.workload.request import Request, Workload
 
 

@@ -77,12 +77,12 @@ HEAD = (
 
 def row(name: str, run: Simulation) -> tuple[Any, ...]:
     """A line of the table: counts, tokens, means in time (in percent of the pool), and seconds."""
-    said, waste = run.summary(), run.waste.time_mean(0.0)
-    latency = said["latency"]
+    summary, waste = run.summary(), run.waste.time_mean(0.0)
+    latency = summary["latency"]
     first = latency["time_to_first_token"]
     return (
-        *(name, said["finished"], said["iterations"], said["preemptions"]),
-        *(said["hit_tokens"], said["refound_tokens"], waste["batch"]),
+        *(name, summary["finished"], summary["iterations"], summary["preemptions"]),
+        *(summary["hit_tokens"], summary["refound_tokens"], waste["batch"]),
         *(waste["token"] + waste["reserved"] + waste["internal"], waste.get("cached")),
         *(first["p50"], first["p99"], latency["time_per_output_token"]["p50"]),
         latency["normalized"]["mean"],

@@ -110,8 +110,7 @@ def play(
         v1.KVCacheManager(num_blocks, block_size, longest, False, window) for window in windows
     ]
     calls = table_bytes = equal = steps = 0
-    seconds = 0.0
-    in_use = np.zeros(len(managers))
+    seconds, in_use = 0.0, np.zeros(len(managers))
     with ExitStack() as recording:
         if runs is not None:
             runs += [recording.enter_context(record(manager)) for manager in managers]

@@ -86,7 +86,7 @@ def hit_curve(workload: Workload, sizes: Iterable[int] | None = None) -> list[Pr
     """
     if sizes is None:
         _check_ids(workload)
-        size = max(1, max(r.prompt_tokens // HASH_BLOCK_TOKENS for r in workload))
+        size = max(1, *(r.prompt_tokens // HASH_BLOCK_TOKENS for r in workload))
         distinct = len({hash_id for request in workload for hash_id in request.hash_ids})
         sizes = [size]
         while sizes[-1] < distinct:

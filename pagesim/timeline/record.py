@@ -94,7 +94,7 @@ class Recording:
 
     def __init__(self, journal: Journal, state: State) -> None:
         self.journal, self.listeners, self.step = journal, 0, 0
-        self.log = Log(state)
+        self.log = Log(replace(state, live={}))
         self.tables: dict[Any, Table] = {}
         self.names = Names(self.tables.__contains__, self.log.rename)
         self._queues: dict[str, list[Request]] = {
@@ -106,18 +106,14 @@ class Recording:
         self._rows: list[Row] = []
         self._writing: Any = None
         self._position = 0
-        self._begin(state.tables)
+        self._begin(state.tables, state.live)
 
-    def _begin(self, tables: Mapping[Name, TableState]) -> None:
+    def _begin(self, tables: Mapping[Name, TableState], live: Mapping[Name, Any]) -> None:
         """Begin the histories of tables that are there from the start."""
-        known = self._live()
         for name, table in tables.items():
             self.names.free(name, len(self.log))
-            key = self.names.give(known[name], name, START)
-            self.tables[known[name]] = Table(key, table.token_ids)
-
-    def _live(self) -> dict[Name, Any]:
-        return {name: table for table, name in self.journal.names.items()}
+            key = self.names.give(live[name], name, START)
+            self.tables[live[name]] = Table(key, table.token_ids)
 
     def include(self, state: State) -> None:
         """Add tables and queues that were not recorded so far to the initial state.
@@ -125,9 +121,8 @@ class Recording:
         Nothing has happened to those tables yet, or their histories would have begun. The requests
         in the queues are added by a separate event.
         """
-        known = self._live()
-        new = {n: t for n, t in state.tables.items() if known[n] not in self.tables}
-        self._begin(new)
+        new = {n: t for n, t in state.tables.items() if state.live[n] not in self.tables}
+        self._begin(new, state.live)
         start = self.log.start
         if new:
             start = replace(start, tables={**start.tables, **new})

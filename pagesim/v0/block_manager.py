@@ -54,9 +54,14 @@ class SelfAttnBlockSpaceManager:
     ) -> None:
         check_fraction("watermark", watermark)
         check_bool("enable_caching", enable_caching)
-        self.block_size = check_int("block_size", block_size, 1)
-        self.num_total_gpu_blocks = check_int("num_gpu_blocks", num_gpu_blocks, 0)
-        self.num_total_cpu_blocks = check_int("num_cpu_blocks", num_cpu_blocks, 0)
+        self.block_allocator = CpuGpuBlockAllocator.create(
+            "prefix_caching" if enable_caching else "naive",
+            num_gpu_blocks,
+            num_cpu_blocks,
+            block_size,
+        )
+        self.block_size = block_size
+        self.num_total_gpu_blocks, self.num_total_cpu_blocks = num_gpu_blocks, num_cpu_blocks
         self.sliding_window = sliding_window
         self.max_block_sliding_window: int | None = None
         if sliding_window is not None:
@@ -66,13 +71,8 @@ class SelfAttnBlockSpaceManager:
         self.watermark = watermark
         self.watermark_blocks = int(watermark * num_gpu_blocks)
         self.enable_caching = enable_caching
-        self.block_allocator = CpuGpuBlockAllocator.create(
-            "prefix_caching" if enable_caching else "naive",
-            num_gpu_blocks,
-            num_cpu_blocks,
-            block_size,
-        )
         self.block_tables: dict[int, BlockTable] = {}
+        self.block_allocator.tables = self.block_tables
         self._gpu = self.block_allocator.allocator_on(Device.GPU)
         self._cow_tracker = self._gpu.cow_tracker
         self.journal = self.block_allocator.journal
@@ -83,7 +83,7 @@ class SelfAttnBlockSpaceManager:
 
     def state(self) -> State:
         """The present state of tables and pools."""
-        return self.block_allocator.state(dict(self.block_tables.items()))
+        return self.block_allocator.state()
 
     def get_block_table(self, seq: Sequence) -> list[int]:
         """The block ids of a sequence, first to last, as a new list."""
@@ -140,7 +140,7 @@ class SelfAttnBlockSpaceManager:
 
     def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
         """Whether the running members' new tokens fit at worst. The watermark does not count."""
-        if num_lookahead_slots:
+        if num_lookahead_slots:  # once per token
             check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched, block_size = 0, self.block_size
         for seq in seq_group.get_seqs(RUNNING):
@@ -151,17 +151,21 @@ class SelfAttnBlockSpaceManager:
 
     def append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         """Write a sequence's new tokens and reserve lookahead slots; returns copies (from, to)."""
-        if self.journal.wants_events:  # instead of @event: this runs once per token
+        table = self.block_tables.get(seq.seq_id)
+        if table is None or self.journal.active or num_lookahead_slots or self.sliding_window:
             return self._append_slots(seq, num_lookahead_slots)
-        table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
-        if len(unseen) == 1 and num_lookahead_slots == 0 and self.sliding_window is None:
-            table._write(unseen)  # only taking a block can fail, and that comes first
-        else:
-            table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
+        if len(unseen) != 1:
+            return self._append_slots(seq, num_lookahead_slots)
+        table._write(unseen)  # the call of every token: not even an event
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
-    _append_slots = event(lambda manager, copies, seq, *_: seq.seq_id)(append_slots)
+    @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
+    def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
+        table = self.block_tables.get(seq.seq_id) or self._table(seq)
+        unseen = seq.data.token_ids[table.num_full_slots :]
+        table._append_token_ids(unseen, num_lookahead_slots, seq.data.num_computed_tokens)
+        return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
     @event(lambda manager, _, parent, child: child.seq_id)
     def fork(self, parent_seq: Sequence, child_seq: Sequence) -> None:
@@ -183,10 +187,9 @@ class SelfAttnBlockSpaceManager:
             table.free()
         self._last_access.remove_seq(seq.seq_id)
         self._computed_blocks.remove_seq(seq.seq_id)
+        self.journal.was_in(self.block_tables, seq.seq_id)
         del self.block_tables[seq.seq_id]
         self.journal.closed(table)
-        if self.journal.active:
-            self.journal.note(None, self.block_tables.__setitem__, seq.seq_id, table)
 
     # -- prefix caching --------------------------------------------------------------------------
 
@@ -294,9 +297,8 @@ class SelfAttnBlockSpaceManager:
             )
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
+        self.journal.was_in(self.block_tables, seq.seq_id)
         self.block_tables[seq.seq_id] = table
-        if self.journal.active:
-            self.journal.note(None, self.block_tables.pop, seq.seq_id)
         self.journal.opened(table, seq.seq_id)
         self._computed_blocks.add_seq(seq.seq_id)
         self._last_access.add_seq(seq.seq_id)

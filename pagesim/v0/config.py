@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from pagesim.checks import check_bool, check_count, check_fraction, check_int, check_number
+from pagesim.checks import (
+    Flag,
+    Fraction,
+    Natural,
+    NaturalCount,
+    Number,
+    Positive,
+    PositiveCount,
+    check_fields,
+)
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -19,27 +28,21 @@ class CacheConfig:
     together with prefix caching is also a NotImplementedError, as in vLLM.
     """
 
-    block_size: int
-    num_gpu_blocks: int
-    num_cpu_blocks: int = 0
+    block_size: Positive
+    num_gpu_blocks: PositiveCount
+    num_cpu_blocks: NaturalCount = 0
     _: KW_ONLY
-    enable_prefix_caching: bool = False
-    watermark: float = 0.01
-    sliding_window: int | None = None
+    enable_prefix_caching: Flag = False
+    watermark: Fraction = 0.01
+    sliding_window: Positive | None = None
 
     def __post_init__(self) -> None:
-        check_int("block_size", self.block_size, 1)
-        check_count("num_gpu_blocks", self.num_gpu_blocks, 1)
-        check_count("num_cpu_blocks", self.num_cpu_blocks, 0)
-        check_bool("enable_prefix_caching", self.enable_prefix_caching)
-        check_fraction("watermark", self.watermark)
-        if self.sliding_window is not None:
-            check_int("sliding_window", self.sliding_window, 1)
-            if self.enable_prefix_caching:
-                raise UnsupportedError(
-                    "enable_prefix_caching cannot be combined with a sliding_window: the blocks "
-                    "that fall out of the window are gone, and so is the prefix. Choose one"
-                )
+        check_fields(self)
+        if self.sliding_window is not None and self.enable_prefix_caching:
+            raise UnsupportedError(
+                "enable_prefix_caching cannot be combined with a sliding_window: the blocks "
+                "that fall out of the window are gone, and so is the prefix. Choose one"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +57,24 @@ class SchedulerConfig:
     UsageError names the field and the value.
     """
 
-    max_num_batched_tokens: int
-    max_num_seqs: int
-    max_model_len: int
+    max_num_batched_tokens: Positive
+    max_num_seqs: Positive
+    max_model_len: Positive
     _: KW_ONLY
-    num_lookahead_slots: int = 0
-    enable_chunked_prefill: bool = False
+    num_lookahead_slots: Natural = 0
+    enable_chunked_prefill: Flag = False
     preemption_mode: str | None = None
     policy: str = "fcfs"
-    delay_factor: float = 0.0
+    delay_factor: Number = 0.0
 
     def __post_init__(self) -> None:
-        check_int("max_num_batched_tokens", self.max_num_batched_tokens, 1)
-        check_int("max_num_seqs", self.max_num_seqs, 1)
-        check_int("max_model_len", self.max_model_len, 1)
-        check_int("num_lookahead_slots", self.num_lookahead_slots, 0)
-        check_bool("enable_chunked_prefill", self.enable_chunked_prefill)
+        check_fields(self)
         if self.preemption_mode not in (None, "swap", "recompute"):
             raise UsageError(
                 f"preemption_mode must be 'swap', 'recompute' or None, not {self.preemption_mode!r}"
             )
         if self.policy not in ("fcfs", "priority"):
             raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
-        check_number("delay_factor", self.delay_factor)
         tokens, longest = self.max_num_batched_tokens, self.max_model_len
         if tokens < longest and not self.enable_chunked_prefill:
             raise UsageError(

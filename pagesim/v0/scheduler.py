@@ -175,22 +175,13 @@ class Scheduler:
         a multiple of the block size. In all cases nothing has changed.
         """
         forked = any(len(seq_group.seqs) > 1 for seq_group in self.running)
-        if not (self._may_fail or forked or self.journal.active):
+        with self.journal.step("schedule", self._may_fail or forked):
+            if self.journal.active:
+                self.journal.was(self, "waiting", "num_cumulative_preemption")
+                self.journal.undo(setattr, self, "running", self.running.copy())
+                self.journal.undo(setattr, self, "swapped", self.swapped.copy())
+                self.journal.undo(setattr, self, "_delay", replace(self._delay))
             return self._step()
-        with self.journal.step("schedule"):
-            queues = self.waiting, self.running.copy(), self.swapped.copy()
-            state = queues, self.num_cumulative_preemption, replace(self._delay)
-            self.journal.note(None, self._restore, *state)
-            return self._step()
-
-    def _restore(
-        self,
-        queues: tuple[deque[SequenceGroup], deque[SequenceGroup], deque[SequenceGroup]],
-        num_preemptions: int,
-        delay: PromptDelay,
-    ) -> None:
-        self.waiting, self.running, self.swapped = queues
-        self.num_cumulative_preemption, self._delay = num_preemptions, delay
 
     def _step(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs, bool]:
         self._now = check_time("clock()", self.clock())
@@ -206,7 +197,7 @@ class Scheduler:
     def _describe(self, outputs: SchedulerOutputs) -> list[SequenceGroupMetadata]:
         """What workers are told about each scheduled group."""
         metadata = metadata_of(outputs, self.block_manager, self._now)
-        if self.journal.tells_queues:
+        if self.journal.active:
             changed = ("waiting", "running") if self._by_priority else ("running",)
             tell_step(self.journal, outputs, {queue: getattr(self, queue) for queue in changed})
         return metadata
@@ -328,9 +319,7 @@ class Scheduler:
         (seq,) = victim.seqs
         self._set_status(seq, WAITING)
         self.free_seq(seq)
-        if self.journal.active:
-            progress = seq.data.num_computed_tokens, seq.data.stage
-            self.journal.note(None, seq.data.restore_progress, *progress)
+        self.journal.was(seq.data, "num_computed_tokens", "stage")
         seq.reset_state_for_recompute()
 
     def _preempt_by_swap(self, victim: SequenceGroup, swap_pairs: list[tuple[int, int]]) -> None:
@@ -469,13 +458,11 @@ class Scheduler:
 
     def _pop_waiting(self) -> SequenceGroup:
         seq_group = self.waiting.popleft()
-        if self.journal.active:
-            self.journal.note(None, self.waiting.appendleft, seq_group)
+        self.journal.undo(self.waiting.appendleft, seq_group)
         return seq_group
 
     def _set_status(self, seq: Sequence, status: SequenceStatus) -> None:
-        if self.journal.active:
-            self.journal.note(None, setattr, seq, "status", seq.status)
+        self.journal.was(seq, "status")
         seq.status = status
 
     # -- recording -------------------------------------------------------------------------------

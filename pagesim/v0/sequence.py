@@ -103,8 +103,7 @@ class SequenceData:
 
     def update_num_computed_tokens(self, num_new_computed_tokens: int) -> None:
         """Mark the next tokens as computed; UsageError if fewer remain."""
-        if num_new_computed_tokens != 1 or type(num_new_computed_tokens) is not int:
-            check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
+        check_int("num_new_computed_tokens", num_new_computed_tokens, 0)
         computed, length = self.num_computed_tokens + num_new_computed_tokens, len(self.token_ids)
         if computed > length:
             raise UsageError(f"{computed} tokens cannot be computed: there are only {length}")
@@ -114,12 +113,8 @@ class SequenceData:
 
     def reset_state_for_recompute(self) -> None:
         """Forget what was computed: prompt and output are prefilled again."""
-        self.restore_progress(0, SequenceStage.PREFILL)
-
-    def restore_progress(self, num_computed_tokens: int, stage: SequenceStage) -> None:
-        """Restore the progress of an earlier moment."""
-        self.num_computed_tokens = num_computed_tokens
-        self.stage = stage
+        self.num_computed_tokens = 0
+        self.stage = SequenceStage.PREFILL
 
     def copy(self) -> SequenceData:
         """A copy with the same tokens and progress, which continues independently."""

@@ -43,6 +43,7 @@ def read_pools(
         cached=frozenset().union(*(pool.cached_block_ids for pool in caches)),
         computed=frozenset().union(*(pool.computed_block_ids for pool in caches)),
         null_block=null_block,
+        live=dict(tables or {}),
     )
 
 

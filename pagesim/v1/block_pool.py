@@ -96,7 +96,7 @@ class BlockPool:
         for block in blocks:
             self._maybe_evict_cached_block(block)
             block.ref_cnt = 1
-            if self.journal.recording:
+            if self.journal.active:
                 self.journal.tell((TAKE, block.block_id, FREE_QUEUE))
         return blocks
 
@@ -110,7 +110,7 @@ class BlockPool:
                 self.free_block_queue.remove(block)
                 self.num_cached_free_blocks -= block.block_hash is not None
             block.ref_cnt += 1
-            if self.journal.recording:
+            if self.journal.active:
                 self.journal.tell((HIT, block.block_id, self.hash_block_size))
 
     @event()
@@ -134,7 +134,7 @@ class BlockPool:
         self.free_block_queue.prepend_n(to_front)
         self.free_block_queue.append_n(to_back)
         self.num_cached_free_blocks += len(to_back)
-        if self.journal.recording:
+        if self.journal.active:
             for block in ordered:
                 if block.ref_cnt:
                     self.journal.tell((UNSHARE, block.block_id))
@@ -195,7 +195,7 @@ class BlockPool:
             blocks[index].set_block_hash(hashes[index])
             self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
             self.num_cached_free_blocks += blocks[index].ref_cnt == 0
-            if self.journal.recording:
+            if self.journal.active:
                 self.journal.tell((CACHE, blocks[index].block_id))
 
     def _to_cache(
@@ -242,7 +242,7 @@ class BlockPool:
         self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
         block.reset_hash()
         self.num_cached_free_blocks -= block.ref_cnt == 0
-        if self.journal.recording:
+        if self.journal.active:
             self.journal.tell((EVICT, block.block_id))
         return True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from pagesim.checks import check_bool, check_count, check_fraction, check_int
+from pagesim.checks import Flag, Fraction, Natural, Positive, PositiveCount, check_fields, check_int
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -21,17 +21,15 @@ class CacheConfig:
     UsageError names the field and the value.
     """
 
-    block_size: int
-    num_gpu_blocks: int
+    block_size: Positive
+    num_gpu_blocks: PositiveCount
     _: KW_ONLY
-    enable_prefix_caching: bool = True
+    enable_prefix_caching: Flag = True
     sliding_window: int | None = None
     retention_interval: int | None = 0
 
     def __post_init__(self) -> None:
-        check_int("block_size", self.block_size, 1)
-        check_count("num_gpu_blocks", self.num_gpu_blocks, 1)
-        check_bool("enable_prefix_caching", self.enable_prefix_caching)
+        check_fields(self)
         check_window(self.sliding_window, self.retention_interval, self.block_size)
 
 
@@ -48,33 +46,22 @@ class SchedulerConfig:
     or UsageError names the field and the value.
     """
 
-    max_num_batched_tokens: int
-    max_num_seqs: int
-    max_model_len: int
+    max_num_batched_tokens: Positive
+    max_num_seqs: Positive
+    max_model_len: Positive
     _: KW_ONLY
-    enable_chunked_prefill: bool = True
-    long_prefill_token_threshold: int = 0
-    long_prefill_token_threshold_adaptive: bool = False
+    enable_chunked_prefill: Flag = True
+    long_prefill_token_threshold: Natural = 0
+    long_prefill_token_threshold_adaptive: Flag = False
     policy: str = "fcfs"
-    watermark: float = 0.0
-    scheduler_reserve_full_isl: bool = True
-    async_scheduling: bool = False
+    watermark: Fraction = 0.0
+    scheduler_reserve_full_isl: Flag = True
+    async_scheduling: Flag = False
 
     def __post_init__(self) -> None:
-        check_int("max_num_batched_tokens", self.max_num_batched_tokens, 1)
-        check_int("max_num_seqs", self.max_num_seqs, 1)
-        check_int("max_model_len", self.max_model_len, 1)
-        check_int("long_prefill_token_threshold", self.long_prefill_token_threshold, 0)
-        for name in (
-            "enable_chunked_prefill",
-            "long_prefill_token_threshold_adaptive",
-            "scheduler_reserve_full_isl",
-            "async_scheduling",
-        ):
-            check_bool(name, getattr(self, name))
+        check_fields(self)
         if self.policy not in ("fcfs", "priority"):
             raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
-        check_fraction("watermark", self.watermark)
         if self.long_prefill_token_threshold > self.max_model_len:
             raise UsageError(
                 f"long_prefill_token_threshold ({self.long_prefill_token_threshold}) must be at "

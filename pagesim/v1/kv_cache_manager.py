@@ -6,7 +6,7 @@ Source: vLLM 0.33.0, ``vllm/v1/core/kv_cache_manager.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pagesim.checks import check_bool, check_fraction, check_int, explained
 from pagesim.errors import UsageError
@@ -160,7 +160,7 @@ class KVCacheManager:
         if num_lookahead_tokens or reserved_blocks:
             check_int("num_lookahead_tokens", num_lookahead_tokens, 0)
             check_int("reserved_blocks", reserved_blocks, 0)
-        if self.journal.recording:
+        if self.journal.active:
             check_bits("token ids", request.all_token_ids[request.num_computed_tokens :])
         tables, request_id = self.single_type_manager, request.request_id
         computed = request.num_computed_tokens + num_new_computed_tokens
@@ -205,7 +205,7 @@ class KVCacheManager:
             return
         self.journal.opened(request, request.request_id)
         self._owners[request.request_id] = request
-        if hits and self.journal.recording:
+        if hits and self.journal.active:
             skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
             num_gone = skipped // self.block_size
             tell_hits(self.journal, request, hits, self.block_size, num_gone)
@@ -215,7 +215,7 @@ class KVCacheManager:
         request_id = request.request_id
         if end > self._num_slots.get(request_id, -1):
             self._num_slots[request_id] = end
-        if self.journal.recording:
+        if self.journal.active:
             owner = self._owners[request_id]
             table = self.single_type_manager.req_to_blocks[request_id]
             tell_written(self.journal, owner, table, self.block_size, start, end, num_new_blocks)
@@ -256,7 +256,7 @@ class KVCacheManager:
     def remove_skipped_blocks(self, request_id: Name, total_computed_tokens: int) -> None:
         """Give back the blocks behind the window."""
         gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
-        if self.journal.recording and gone:
+        if self.journal.active and gone:
             table = self.get_blocks(request_id).blocks[0]
             tell_skipped(self.journal, self._owners[request_id], table, gone)
 
@@ -315,4 +315,4 @@ class KVCacheManager:
             table, written = self.get_block_ids(name)[0], self._num_slots[name]
             tokens = tuple(owner.all_token_ids[:written])
             tables[name] = TableState.of(tuple(table), tokens, self.block_size, 0, written)
-        return read_pool(self.block_pool, FREE_QUEUE, tables)
+        return replace(read_pool(self.block_pool, FREE_QUEUE, tables), live=self._owners.copy())

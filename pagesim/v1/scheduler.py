@@ -102,7 +102,7 @@ class Scheduler:
         self.running: list[Request] = []
         self.finished_req_ids: set[Name] = set()
         self.preempted_req_ids: set[Name] = set()
-        self._in_flight: dict[SchedulerOutput, int] = {}
+        self._in_flight: dict[SchedulerOutput, int | None] = {}
         """The steps whose output is not known yet, and their numbers in a recording."""
 
     # -- requests come and go --------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Scheduler:
         self.kv_cache_manager.free(request)
         self.finished_req_ids.add(request.request_id)
         del self.requests[request.request_id]
-        if self.journal.recording:
+        if self.journal.active:
             queue = "running" if request in self.running else "waiting"
             self._tell_move(request, queue, None)
 
@@ -171,10 +171,11 @@ class Scheduler:
 
         A step may be empty while requests wait: a request that never fits waits forever.
         """
-        if not self.journal.active:
-            return self._step()
-        with self.journal.step("schedule"):
-            return self._step()
+        with self.journal.step("schedule") as number:
+            output = self._step()
+            if output.num_scheduled_tokens:
+                self._in_flight[output] = number
+            return output
 
     def _step(self) -> SchedulerOutput:
         config, count = self.scheduler_config, len(self.running) + len(self.waiting)
@@ -187,9 +188,6 @@ class Scheduler:
             self._schedule_waiting(step)
         output = self._output_of(step)
         self._update_after_schedule(step)
-        if step.num_tokens:
-            recorder = self.journal.recorder
-            self._in_flight[output] = recorder.step if recorder else 0
         return output
 
     def _schedule_running(self, step: Step) -> None:
@@ -330,7 +328,7 @@ class Scheduler:
             self.finished_req_ids,
         )
         self.preempted_req_ids, self.finished_req_ids = set(), set()
-        if self.journal.recording:
+        if self.journal.active:
             self._tell_scheduled(step)
         return output
 
@@ -362,9 +360,7 @@ class Scheduler:
             check_made_by_hand(scheduler_output)
         config = self.scheduler_config
         check_sampled(scheduler_output, sampled_token_ids, self.requests, config)
-        recorder, number = self.journal.recorder, self._in_flight.pop(scheduler_output, 0)
-        if number and recorder and self.journal.tells_queues:
-            recorder.begin_step(number)
+        self.journal.resume(self._in_flight.pop(scheduler_output, None))
         outputs, finished = self._add_sampled(scheduler_output, sampled_token_ids)
         for request in finished:
             self._finish(request)
@@ -386,7 +382,7 @@ class Scheduler:
                 finished.append(request)
             if new:
                 outputs.append(EngineCoreOutput(request_id, new, request.get_finished_reason()))
-                if self.journal.recording:
+                if self.journal.active:
                     self.kv_cache_manager.tell_known(request)
         return outputs, finished
 
@@ -457,7 +453,7 @@ class Scheduler:
         return with_queues(self.kv_cache_manager.state(), queues)
 
     def _tell_move(self, request: Request, source: str | None, target: str | None) -> None:
-        if self.journal.recording:
+        if self.journal.active:
             place = BACK if target != "waiting" else list(self.waiting).index(request)
             self.journal.move((request.request_id, request.request_id), source, target, place)
 

@@ -10,7 +10,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from pagesim.studies.sweep import sweep
-from tests.studies.sweep.functions import Inline, area, deadly, fragile, repaired
+from tests.studies.functions import Inline, area, deadly, fragile, repaired
 
 GRID = {"width": [1, 2, 3], "height": [3, 4]}
 

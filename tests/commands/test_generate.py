@@ -17,7 +17,7 @@ from pagesim.generation import engine_on_pages
 from pagesim.kernels import tiny_llm
 from pagesim.kernels.tiny_llm import by_hand, maps, save
 from pagesim.simulation import Static
-from tests.kernels.tiny_llm.serving import walks
+from tests.generation.serving import walks
 
 MAP = "a>k;k>c;c>.;?a"
 
@@ -242,7 +242,7 @@ def test_memory_that_runs_out_is_no_traceback(
     def forward(*_: object) -> None:
         torch.empty(2**60)
 
-    monkeypatch.setattr("kernels.tiny_llm.Engine.forward", forward)
+    monkeypatch.setattr("pagesim.generation.engine.Engine.forward", forward)
     assert run("walk", "--prompt", MAP) == 2
     assert "--max-num-batched-tokens" in (error := capsys.readouterr().err)
     assert error.count("\n") == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pagesim.studies.sweep.table import ROWS
+from pagesim.commands.sweep import ROWS
 from tests.commands.runs import answer, run
 
 pytestmark = pytest.mark.ch01

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from selenium.webdriver.chrome.webdriver import WebDriver
     from selenium.webdriver.remote.webelement import WebElement
 
+    from pagesim import Timeline
+    from pagesim.timeline.pair import Compared
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless",
@@ -76,8 +79,8 @@ def corner(picture: WebElement) -> float:
 class Page:
     """One tab; inside it the player is found by the hooks that player.js documents."""
 
-    def __init__(self, driver: WebDriver, screenshots: Path) -> None:
-        self.driver, self.screenshots = driver, screenshots
+    def __init__(self, driver: WebDriver, screenshots: Path, files: Path) -> None:
+        self.driver, self.screenshots, self.files = driver, screenshots, files
         self._preferred: dict[str, str] = {}
 
     # -- getting there ---------------------------------------------------------------------------
@@ -89,6 +92,16 @@ class Page:
         self.driver.get("about:blank")  # else only the address would change
         self.driver.get(f"{path.as_uri()}#{address}")
         return self.ready()
+
+    def show(
+        self, run: Timeline | Compared, step: int | None = None, address: str = "step=0"
+    ) -> Page:
+        """Open a run as one file, at a step if one is named."""
+        run.to_html(self.files / "run.html")
+        self.open(self.files / "run.html", address)
+        if step is not None:
+            self.go(step)
+        return self
 
     def ready(self) -> Page:
         """Wait until the player has mounted, or said why it cannot."""

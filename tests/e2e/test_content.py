@@ -19,13 +19,8 @@ return [...document.querySelectorAll(`.ps-cell[data-block="${arguments[0]}"] tex
 """
 
 
-def opened(page: Page, path: Path, run: pagesim.Timeline, address: str = "step=0") -> Page:
-    run.to_html(path / "run.html")
-    return page.open(path / "run.html", address)
-
-
-def test_physical_blocks_hold_the_words(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, shared()).go(4)
+def test_physical_blocks_hold_the_words(page: Page) -> None:
+    page.show(shared(), 4)
     assert page.js(WORDS, 0) == ["0", "Four", "score", "and", "seven", "s1 s2"]
     # The second writer copied nothing: it is the last owner, and writes where the words are.
     assert page.js(WORDS, 1) == ["1", "years", "ago", "our", "mothers", "s2"]
@@ -35,9 +30,9 @@ def test_physical_blocks_hold_the_words(page: Page, tmp_path: Path) -> None:
     assert page.js(WORDS, 1) == ["1", "years", "ago", "our", "s1 s2"], "before the last words"
 
 
-def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page, tmp_path: Path) -> None:
+def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page) -> None:
     run = scenes.small()
-    opened(page, tmp_path, run)
+    page.show(run)
     for step in range(len(run) + 1):
         page.go(step)
         state = run.at(step)
@@ -48,37 +43,46 @@ def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page, tmp_
                 assert said[1 : 1 + len(tokens)] == tokens, (step, block)
 
 
-def test_the_words_are_those_of_the_last_writer(page: Page, tmp_path: Path) -> None:
+def test_the_words_are_those_of_the_last_writer(page: Page) -> None:
     """The child's table was the last to name the block; then it left it to its parent."""
     story = pagesim.Story(gpu_blocks=4, block_size=4)
     parent = story.arrive("one two")
     child = parent.fork()
     child.write("hers")
     parent.write("his")
-    opened(page, tmp_path, story.run).go(len(story.run))
+    page.show(story.run, len(story.run))
     assert page.js(WORDS, 0) == ["0", "one", "two", "his", "s0"]
     assert page.js(WORDS, 1) == ["1", "one", "two", "hers", "s1"]
 
 
-def test_cached_blocks_without_owners_keep_theirs(page: Page, tmp_path: Path) -> None:
+def test_cached_blocks_without_owners_keep_theirs(page: Page) -> None:
     story = pagesim.Story(gpu_blocks=8, block_size=2, caching=True)
     story.arrive("one two three four").leave()
     run = story.run
-    opened(page, tmp_path, run).go(len(run))
+    page.show(run, len(run))
     assert page.js(WORDS, 0) == ["0", "one", "two", "unused"]
 
 
-def test_slot_numbers_on_demand(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, shared()).go(4)
+def test_twelve_blocks_of_a_step_are_named_and_the_others_counted(page: Page) -> None:
+    for blocks, more in ((12, False), (14, True)):
+        story = pagesim.Story(gpu_blocks=16, block_size=1)
+        story.arrive(range(blocks))
+        page.show(story.run, 1)
+        assert (" and 2 more" in page.text(".ps-changes")) is more
+        assert (" more" in page.text(".ps-changes")) is more
+
+
+def test_slot_numbers_on_demand(page: Page) -> None:
+    page.show(shared(), 4)
     page.key("s")
     assert page.js(WORDS, 2)[:5] == ["2", "8", "9", "10", "11"]
     page.click("slots")
     assert page.js(WORDS, 2)[1] == "years"
 
 
-def test_contiguous_memory_is_a_strip(page: Page, tmp_path: Path) -> None:
+def test_contiguous_memory_is_a_strip(page: Page) -> None:
     run = rows()
-    opened(page, tmp_path, run).go(10)
+    page.show(run, 10)
     assert page.text(".ps-stage").count("GPU memory, in slots") == 1
     gaps = page.js("""
         const boxes = [...document.querySelectorAll('.ps-cell .edge')]
@@ -91,9 +95,9 @@ def test_contiguous_memory_is_a_strip(page: Page, tmp_path: Path) -> None:
     assert reserved == sum(len(t.block_ids) - len(t.token_ids) for t in state.tables.values())
 
 
-def test_a_row_of_larger_units_counts_slots_as_well(page: Page, tmp_path: Path) -> None:
+def test_a_row_of_larger_units_counts_slots_as_well(page: Page) -> None:
     run = rows(unit=4)
-    opened(page, tmp_path, run).go(10)
+    page.show(run, 10)
     (_, table), *_ = run.at(10).tables.items()
     first, last = 4 * table.block_ids[0], 4 * table.block_ids[-1] + 3
     assert f"slots {first}\u2013{last}" in page.text(".ps-stage")
@@ -107,9 +111,9 @@ def test_a_row_of_larger_units_counts_slots_as_well(page: Page, tmp_path: Path) 
     assert abs(filled - len(table.token_ids) / (last - first + 1)) < 0.01
 
 
-def test_it_opens_where_there_is_something_to_see(page: Page, tmp_path: Path) -> None:
+def test_it_opens_where_there_is_something_to_see(page: Page) -> None:
     run = scenes.scheduled()
-    opened(page, tmp_path, run, "")
+    page.show(run, address="")
     first = next(i for i in range(len(run)) if any(t.token_ids for t in run.at(i).tables.values()))
     assert page.step == first > 0
     page.click("predict")
@@ -117,7 +121,7 @@ def test_it_opens_where_there_is_something_to_see(page: Page, tmp_path: Path) ->
 
 
 def test_a_step_has_an_address(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.small(), "step=5&follow=s1")
+    page.show(scenes.small(), address="step=5&follow=s1")
     assert page.step == 5
     assert page.js("return document.querySelector('.ps-stage .picked').textContent").startswith(
         "s1"
@@ -133,8 +137,8 @@ def test_a_step_has_an_address(page: Page, tmp_path: Path) -> None:
     assert page.console() == []
 
 
-def test_a_swipe_is_a_step(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.small()).go(3)
+def test_a_swipe_is_a_step(page: Page) -> None:
+    page.show(scenes.small(), 3)
     swipe = """
         const touch = (x, y) => new Touch({ identifier: 1, target: arguments[0],
           clientX: x, clientY: y });
@@ -148,9 +152,9 @@ def test_a_swipe_is_a_step(page: Page, tmp_path: Path) -> None:
         assert page.step == step
 
 
-def test_a_projector_gets_the_picture_and_a_subtitle(page: Page, tmp_path: Path) -> None:
+def test_a_projector_gets_the_picture_and_a_subtitle(page: Page) -> None:
     page.size(1920, 1080)
-    opened(page, tmp_path, scenes.small()).go(4)
+    page.show(scenes.small(), 4)
     page.click("fullscreen")
     page.until("return document.fullscreenElement !== null")
     page.until("return document.querySelector('.ps-said').getBoundingClientRect().top > 700")
@@ -165,7 +169,7 @@ def test_a_projector_gets_the_picture_and_a_subtitle(page: Page, tmp_path: Path)
 def test_a_step_is_saved_as_a_picture_of_its_own(page: Page, tmp_path: Path) -> None:
     downloads = {"behavior": "allow", "downloadPath": str(tmp_path)}
     page.driver.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
-    opened(page, tmp_path, shared()).go(4)
+    page.show(shared(), 4)
     for kind in ("svg", "png"):
         page.click(f"save-{kind}")
     for kind in ("svg", "png"):
@@ -191,8 +195,8 @@ def wait_for(path: Path) -> None:
     assert path.exists(), path.name
 
 
-def test_from_a_word_to_its_bytes(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, shared()).go(4)
+def test_from_a_word_to_its_bytes(page: Page) -> None:
+    page.show(shared(), 4)
     point = """
         const [node] = [...document.querySelectorAll(arguments[0])]
           .filter((t) => t.textContent === arguments[1]);
@@ -212,8 +216,8 @@ def test_from_a_word_to_its_bytes(page: Page, tmp_path: Path) -> None:
     assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 0
 
 
-def test_a_printed_step_has_no_controls(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.small()).go(4)
+def test_a_printed_step_has_no_controls(page: Page) -> None:
+    page.show(scenes.small(), 4)
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = """
         return [...document.querySelectorAll('button, input')]
@@ -227,8 +231,8 @@ TRACED = "return document.querySelectorAll('.ps-stage .traced').length"
 FOCUS = "return document.activeElement.dataset.block"
 
 
-def test_a_words_way_by_the_keyboard(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, shared()).go(4)
+def test_a_words_way_by_the_keyboard(page: Page) -> None:
+    page.show(shared(), 4)
     page.js("document.querySelector('[data-block=\"2\"]').focus()")
     assert (page.js(TRACED), page.one(".ps-detail").get_attribute("aria-live")) == (0, "off")
     page.key("ENTER", '[data-block="2"]')
@@ -247,15 +251,17 @@ def test_a_words_way_by_the_keyboard(page: Page, tmp_path: Path) -> None:
         assert focused.get_attribute("aria-label").startswith(said), key
     assert page.one(".ps-detail").get_attribute("aria-live") == "polite"
     assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "true"
-    page.key("ESCAPE", '[data-block="0"]')
+    page.js("document.querySelector('[data-block=\"1\"]').focus()")
+    assert page.one(".ps-detail").get_attribute("aria-live") == "off", "another block, no word"
+    page.key("ESCAPE", '[data-block="1"]')
     assert (page.js(TRACED), page.step) == (0, 4)
     assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "false"
     assert "Enter" in page.text(".ps-keys")
 
 
-def test_a_words_way_by_a_finger(page: Page, tmp_path: Path) -> None:
+def test_a_words_way_by_a_finger(page: Page) -> None:
     page.size(400, 860)
-    opened(page, tmp_path, shared()).go(4)
+    page.show(shared(), 4)
     x, y = page.js("""
         const [node] = [...document.querySelectorAll('.ps-cell[data-block="2"] text')]
           .filter((t) => t.textContent === 'fathers');

@@ -9,7 +9,7 @@ from tests.e2e.lab import Lab
 
 SCENARIO = """
 import pagesim
-from pagesim.player.explore import explore
+from pagesim.lesson.explore import explore
 
 def scenario(block_size=4, blocks=12, caching=False, prompt=6):
     manager = pagesim.SelfAttnBlockSpaceManager(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pagesim
 from tests.e2e.browser import Page
 from tests.timeline.test_film import READS, story
@@ -24,10 +22,9 @@ return [...document.querySelectorAll('.ps-dial')].map((d) =>
 """
 
 
-def test_a_film(page: Page, tmp_path: Path) -> None:
+def test_a_film(page: Page) -> None:
     run: pagesim.Timeline = story().run.film(READS)
-    run.to_html(tmp_path / "film.html")
-    page.open(tmp_path / "film.html").go(1)
+    page.show(run, 1)
     assert (page.js(LIT, 0), page.js(LIT, 1)) == (2, 0)
     assert page.js(SHADES) == ["lit lit-4", "lit lit-1"], "weights of 1 and 0.25"
     assert page.js(DIALS) == [["m 1.50", 1.5], ["\u2113 1.25", 1.25], ["|acc| 2.00", 2]]
@@ -38,9 +35,8 @@ def test_a_film(page: Page, tmp_path: Path) -> None:
     assert page.console() == []
 
 
-def test_a_word_names_the_program_that_reads_it(page: Page, tmp_path: Path) -> None:
-    story().run.film(READS).to_html(tmp_path / "film.html")
-    page.open(tmp_path / "film.html").go(1)
+def test_a_word_names_the_program_that_reads_it(page: Page) -> None:
+    page.show(story().run.film(READS), 1)
     page.js("""
         const edge = document.querySelector('.ps-cell[data-block="0"] .edge');
         const box = edge.getBoundingClientRect();
@@ -50,10 +46,9 @@ def test_a_word_names_the_program_that_reads_it(page: Page, tmp_path: Path) -> N
     assert "; program (0, 0), head 1 reads it (1.0). Block 0" in page.text(".ps-detail")
 
 
-def test_attention_shades_the_words(page: Page, tmp_path: Path) -> None:
+def test_attention_shades_the_words(page: Page) -> None:
     run = story().run.mark(1, {0: 0.1, 1: 0.6, 2: 0.3}, "attention of s0, layer 1")
-    run.to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(1)
+    page.show(run, 1)
     assert page.js(SHADES) == ["lit lit-1", "lit lit-4", "lit lit-2"]
     assert page.text(".ps-caption").endswith(
         "attention of s0, layer 1: most of it, 0.7, on block 0."
@@ -71,28 +66,26 @@ def test_attention_shades_the_words(page: Page, tmp_path: Path) -> None:
     assert page.js(SHADES) == []
 
 
-def test_a_film_has_the_colours_of_its_run(page: Page, tmp_path: Path) -> None:
+def test_a_film_has_the_colours_of_its_run(page: Page) -> None:
     found = pagesim.Story(gpu_blocks=8, block_size=2)
     found.arrive("a b").leave()
     found.arrive("c d")
     for name, run in (("run", found.run), ("film", found.run.film([READS[0]]))):
-        run.to_html(tmp_path / f"{name}.html")
-        page.open(tmp_path / f"{name}.html").go(len(run))
+        page.show(run, len(run))
         colors = page.js("""
             return [...document.querySelectorAll('.ps-cell path')]
               .map((path) => path.getAttribute('fill'));""")
         assert "#E69F00" in colors and "#56B4E9" not in colors, name
 
 
-def test_one_mark_at_a_time_shades(page: Page, tmp_path: Path) -> None:
+def test_one_mark_at_a_time_shades(page: Page) -> None:
     """Layers and heads: the reader chooses, and the choice holds at the next step."""
     found = story()
     found.writers[0].write("to")
     run = found.run
     for step in (1, 2):
         run.mark(step, {0: 1.0, 1: 0.25}, "layer 0").mark(step, {2: 1.0}, "layer 1")
-    run.to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(1)
+    page.show(run, 1)
     assert page.js(SHADES) == ["lit lit-4", "lit lit-1"]
     assert page.one('[data-action="shade-0"]').get_attribute("aria-pressed") == "true"
     page.click("shade-1")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import pagesim
@@ -93,11 +91,10 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_nothing_lies_on_anything_else(page: Page, tmp_path: Path, name: str) -> None:
+def test_nothing_lies_on_anything_else(page: Page, name: str) -> None:
     make, steps = RUNS[name]
     run = make()
-    run.to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html")
+    page.show(run)
     for step in steps:
         page.js("pagesimPlayer.goto(arguments[0])", min(step, len(run)))
         assert page.js(OVERLAPS) == [], step
@@ -107,9 +104,8 @@ def test_nothing_lies_on_anything_else(page: Page, tmp_path: Path, name: str) ->
     assert page.console() == []
 
 
-def test_every_column_of_a_block_table_has_a_heading(page: Page, tmp_path: Path) -> None:
-    scenes.small().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(1)
+def test_every_column_of_a_block_table_has_a_heading(page: Page) -> None:
+    page.show(scenes.small(), 1)
     texts = page.js(
         "return [...document.querySelectorAll('.ps-stage text')].map(t => t.textContent)"
     )

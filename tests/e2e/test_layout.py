@@ -127,23 +127,21 @@ RUNS = {
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_overlaps(page: Page, tmp_path: Path, width: int) -> None:
+def test_nothing_overlaps(page: Page, width: int) -> None:
     page.size(width, WIDTHS[width])
     rng, each = random.Random(width), -(-STATES // len(RUNS))
     for name, make in RUNS.items():
         run = make()
-        run.to_html(tmp_path / f"{name}.html")
-        page.open(tmp_path / f"{name}.html")
+        page.show(run)
         steps = [min(2, len(run)), *(rng.randrange(len(run) + 1) for _ in range(each))]
         assert page.js(MEASURE, steps) == [], name
     assert page.console() == []
 
 
-def test_on_a_phone_the_words_are_readable(page: Page, tmp_path: Path) -> None:
+def test_on_a_phone_the_words_are_readable(page: Page) -> None:
     page.size(400, 860)
     for name, make in RUNS.items():
-        make().to_html(tmp_path / f"{name}.html")
-        page.open(tmp_path / f"{name}.html")
+        page.show(make())
         smallest = page.js("""
             const svg = document.querySelector('.ps-stage');
             const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
@@ -154,10 +152,9 @@ def test_on_a_phone_the_words_are_readable(page: Page, tmp_path: Path) -> None:
         assert wide <= 400, name
 
 
-def test_headings_keep_their_distance(page: Page, tmp_path: Path) -> None:
+def test_headings_keep_their_distance(page: Page) -> None:
     page.size(400, 860)
-    scenes.small().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(1)
+    page.show(scenes.small(), 1)
     gap = page.js("""
         const [block, filled] = [...document.querySelectorAll('.ps-stage text')]
           .filter((t) => ['block', 'filled'].includes(t.textContent))
@@ -167,18 +164,16 @@ def test_headings_keep_their_distance(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["small", "figure 8", "naive", "scheduled", "rows"])
-def test_controls_and_stage_fit_a_laptop(page: Page, tmp_path: Path, name: str) -> None:
+def test_controls_and_stage_fit_a_laptop(page: Page, name: str) -> None:
     page.size(1000, 640)
-    RUNS[name]().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html")
+    page.show(RUNS[name]())
     bottom = page.js("return document.querySelector('.ps-stage').getBoundingClientRect().bottom")
     assert bottom <= 640
 
 
-def test_a_turned_phone_is_laid_out_again(page: Page, tmp_path: Path) -> None:
+def test_a_turned_phone_is_laid_out_again(page: Page) -> None:
     page.size(860, 400)
-    scenes.small().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(4)
+    page.show(scenes.small(), 4)
     assert (page.data("units"), page.data("upright")) == ("860", "false")
     page.size(400, 860)
     page.until("return document.querySelector('.pagesim-player').dataset.units === '400'")
@@ -186,10 +181,9 @@ def test_a_turned_phone_is_laid_out_again(page: Page, tmp_path: Path) -> None:
     assert page.js(MEASURE, [4]) == []
 
 
-def test_the_curves_legend_has_room(page: Page, tmp_path: Path) -> None:
+def test_the_curves_legend_has_room(page: Page) -> None:
     page.size(400, 860)
-    scenes.small().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html")
+    page.show(scenes.small())
     boxes = page.js("""
         return [...document.querySelectorAll('.ps-curve .swatch')].map((swatch) => {
           const label = swatch.nextElementSibling.getBoundingClientRect();
@@ -200,11 +194,10 @@ def test_the_curves_legend_has_room(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [640, 760, 900, 1000, 1400])
-def test_a_unit_of_the_picture_is_a_pixel_or_more(page: Page, tmp_path: Path, width: int) -> None:
+def test_a_unit_of_the_picture_is_a_pixel_or_more(page: Page, width: int) -> None:
     """Else words of 11 units are too small to be read, as beside JupyterLab's side bar."""
     page.size(width, 800)
-    scenes.scheduled().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(12)
+    page.show(scenes.scheduled(), 12)
     scale = page.js("""
         const svg = document.querySelector('.ps-stage');
         return svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;""")
@@ -216,10 +209,9 @@ def test_a_unit_of_the_picture_is_a_pixel_or_more(page: Page, tmp_path: Path, wi
     assert max(tops) - min(tops) < 3, "a search and its arrows stay together"
 
 
-def test_a_number_on_a_block_stands_at_its_owners(page: Page, tmp_path: Path) -> None:
+def test_a_number_on_a_block_stands_at_its_owners(page: Page) -> None:
     page.size(1400, 900)
-    attention().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(2)
+    page.show(attention(), 2)
     gaps = page.js("""
         const words = [...document.querySelectorAll('.ps-cell text')];
         const boxes = (test) => words.filter((t) => test(t.textContent))
@@ -236,10 +228,9 @@ def test_a_number_on_a_block_stands_at_its_owners(page: Page, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["figure 8", "small", "scheduled", "V1, many blocks"])
-def test_the_way_of_a_word_crosses_no_other(page: Page, tmp_path: Path, name: str) -> None:
+def test_the_way_of_a_word_crosses_no_other(page: Page, name: str) -> None:
     page.size(1400, 900)
-    RUNS[name]().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(RUNS[name]().find(kind="write")[-2] + 1)
+    page.show(RUNS[name](), RUNS[name]().find(kind="write")[-2] + 1)
     crossed = page.js("""
         const rects = [...document.querySelectorAll('.ps-stage .under rect')];
         const found = [];
@@ -267,12 +258,11 @@ def test_the_way_of_a_word_crosses_no_other(page: Page, tmp_path: Path, name: st
     assert crossed == []
 
 
-def test_what_is_moved_stands_out_from_the_tables(page: Page, tmp_path: Path) -> None:
+def test_what_is_moved_stands_out_from_the_tables(page: Page) -> None:
     page.size(1400, 900)
     story = pagesim.Story(gpu_blocks=6, cpu_blocks=4, block_size=4)
     story.arrive(range(9)).swap_out()
-    story.run.to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html").go(1)
+    page.show(story.run, 1)
     assert (len(page.all(".ps-stage .wire")), len(page.all(".ps-stage .wire.dim"))) == (3, 0)
     page.go(2)
     assert len(page.all(".ps-stage .arrow")) == len(page.all(".ps-stage .wire.dim")) == 3
@@ -297,7 +287,7 @@ def test_a_frame_that_grows_keeps_no_scrollbar(
     (tmp_path / "frame.html").write_text(f"<!DOCTYPE html>{html}<p>", encoding="utf-8")
     driver = browser.start(tmp_path / "profile")
     try:
-        page = Page(driver, tmp_path)
+        page = Page(driver, tmp_path, tmp_path)
         page.size(1400, 900)
         driver.get((tmp_path / "frame.html").as_uri())
         page.frame("iframe").ready()

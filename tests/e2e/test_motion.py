@@ -116,12 +116,9 @@ def test_reduced_motion_is_none(moving: Page) -> None:
 
 
 @pytest.mark.parametrize("make", [shared, rows, scenes.scheduled])
-def test_the_picture_is_the_same_with_motion_and_without(
-    page: Page, tmp_path: Path, make: object
-) -> None:
+def test_the_picture_is_the_same_with_motion_and_without(page: Page, make: object) -> None:
     run = make()  # type: ignore[operator]
-    run.to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html")
+    page.show(run)
     for step in range(1, min(len(run), 12) + 1):
         page.key("ARROW_RIGHT")
         page.until("return document.querySelectorAll('.ps-ghosts > *').length === 0")

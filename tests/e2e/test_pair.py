@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 import pagesim
+from pagesim.timeline.pair import Compared
 from tests.e2e import scenes
 from tests.e2e.browser import Page
 from tests.e2e.test_layout import MEASURE, rows
 
-STEPS = "return pagesimPlayers.map((player) => player.step)"
 SIGNED = """
 return [...document.querySelectorAll('.pagesim-player')].map((root) =>
   [...root.querySelectorAll('.ps-stage .name')].map((t) => t.textContent)
@@ -19,33 +19,43 @@ return [...document.querySelectorAll('.pagesim-player')].map((root) =>
 """
 
 
-def opened(page: Page, path: Path, one: pagesim.Timeline, other: pagesim.Timeline) -> Page:
-    pagesim.compare(one, other, titles=("one", "other")).to_html(path / "pair.html")
-    page.open(path / "pair.html", "")
+def shown(page: Page, pair: Compared) -> Page:
+    """The page of a pair, where it opens."""
+    page.show(pair, address="")
     page.wait('.pagesim-pair[data-mounted="true"]')
-    page.click("pair-first")
     return page
 
 
-def test_by_calls_of_schedule(page: Page, tmp_path: Path) -> None:
+def opened(page: Page, one: pagesim.Timeline, other: pagesim.Timeline) -> None:
+    """The page of two runs, at the beginning."""
+    shown(page, pagesim.compare(one, other, titles=("one", "other"))).click("pair-first")
+
+
+def every_step(page: Page, stride: int = 1) -> Iterator[int]:
+    """Go through the steps of a pair."""
+    for step in range(0, int(page.js("return pagesimPair.steps")) + 1, stride):
+        page.js("pagesimPair.goto(arguments[0])", step)
+        yield step
+
+
+def test_by_calls_of_schedule(page: Page) -> None:
     page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
     ends = [[i + 1 for i, e in enumerate(run) if e.kind == "schedule"] for run in (one, other)]
-    opened(page, tmp_path, one, other)
+    opened(page, one, other)
     for k in range(1, max(map(len, ends)) + 1):
         page.key("ARROW_RIGHT", "body")
-        assert page.js(STEPS) == [steps[min(k, len(steps)) - 1] for steps in ends], k
+        assert page.steps == [steps[min(k, len(steps)) - 1] for steps in ends], k
     assert page.console() == []
 
 
-def test_what_differs_is_marked_and_told(page: Page, tmp_path: Path) -> None:
+def test_what_differs_is_marked_and_told(page: Page) -> None:
     page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
-    opened(page, tmp_path, one, other)
+    opened(page, one, other)
     told = 0
-    for step in range(int(page.js("return pagesimPair.steps")) + 1):
-        page.js("pagesimPair.goto(arguments[0])", step)
-        places = page.js(STEPS)
+    for step in every_step(page):
+        places = page.steps
         tables = [run.at(at).tables for run, at in zip((one, other), places, strict=True)]
         left, right = (
             {n: (len(t.block_ids), len(t.token_ids)) for n, t in each.items()} for each in tables
@@ -60,7 +70,7 @@ def test_what_differs_is_marked_and_told(page: Page, tmp_path: Path) -> None:
     assert told, "recomputing and swapping do differ"
 
 
-def test_the_differences_are_all_of_them_and_true(page: Page, tmp_path: Path) -> None:
+def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
     """V1's null block cannot be held: V0's pool of the same blocks has one less."""
     page.size(1400, 900)
     runs = []
@@ -68,15 +78,14 @@ def test_the_differences_are_all_of_them_and_true(page: Page, tmp_path: Path) ->
         story = pagesim.Story(gpu_blocks=blocks, block_size=4, engine=engine)
         story.arrive("a b c d e f g h i")
         runs.append(story.run)
-    opened(page, tmp_path, *runs)
+    opened(page, *runs)
     page.click("pair-last")
     held = [row[-1] for row in page.js(LINES)[1:]]
     assert held == ["3 of 7"] * 2
     assert not any("memory held" in text for text in page.js("return pagesimPair.differences"))
     shares = [one.text.split("\n")[0] for one in page.all(".ps-share")]
     assert len({text.split("free ")[1][:6] for text in shares}) == 1
-    for step in range(int(page.js("return pagesimPair.steps")) + 1):
-        page.js("pagesimPair.goto(arguments[0])", step)
+    for step in every_step(page):
         marked = page.all(".ps-lines .ps-differs")
         told = page.text(".ps-differences")
         assert ("do not differ" in told) == (not marked and "\u2260" not in told), step
@@ -85,23 +94,22 @@ def test_the_differences_are_all_of_them_and_true(page: Page, tmp_path: Path) ->
         assert same or "do not differ" not in told, step
 
 
-def test_settings_that_differ_are_told(page: Page, tmp_path: Path) -> None:
+def test_settings_that_differ_are_told(page: Page) -> None:
     runs = []
     for caching in (False, True):
         story = pagesim.Story(gpu_blocks=8, block_size=4, caching=caching, engine="v1")
         story.arrive("a b c d e f g h i")
         runs.append(story.run)
-    opened(page, tmp_path, *runs)
-    for step in range(int(page.js("return pagesimPair.steps")) + 1):
-        page.js("pagesimPair.goto(arguments[0])", step)
+    opened(page, *runs)
+    for step in every_step(page):
         (told,) = page.js("return pagesimPair.differences")
         assert told.startswith("hits: no caching | "), step
 
 
-def test_page_keys_move_the_slider_forward_too(page: Page, tmp_path: Path) -> None:
+def test_page_keys_move_the_slider_forward_too(page: Page) -> None:
     page.size(1400, 900)
     run = scenes.scheduled(40)
-    opened(page, tmp_path, run, run[:60])
+    opened(page, run, run[:60])
     steps = int(page.js("return pagesimPair.steps"))
     for css in ("body", ".pagesim-pair .ps-slider"):
         page.js("pagesimPair.goto(0)")
@@ -111,43 +119,40 @@ def test_page_keys_move_the_slider_forward_too(page: Page, tmp_path: Path) -> No
         assert page.one(".pagesim-pair").get_attribute("data-step") == "0", css
 
 
-def test_a_run_that_is_over_stays_at_its_end(page: Page, tmp_path: Path) -> None:
+def test_a_run_that_is_over_stays_at_its_end(page: Page) -> None:
     run = scenes.small()
-    opened(page, tmp_path, run, run[:4])
+    opened(page, run, run[:4])
     page.key("END", "body")
-    assert page.js(STEPS) == [8, 4]
+    assert page.steps == [8, 4]
+    assert page.js("return location.hash") == "", "an address is that of one run"
     page.click("pair-prev")
-    assert page.js(STEPS) == [7, 4]
+    assert page.steps == [7, 4]
     page.click("pair-first")
-    assert page.js(STEPS) == [0, 0]
+    assert page.steps == [0, 0]
     page.click("pair-play")
     page.until("return pagesimPlayers[0].step > 1")
     page.click("pair-play")
     assert page.console() == []
 
 
-def test_the_same_run_twice_has_no_difference(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.small(), scenes.small())
-    for step in range(9):
-        page.js("pagesimPair.goto(arguments[0])", step)
+def test_the_same_run_twice_has_no_difference(page: Page) -> None:
+    opened(page, scenes.small(), scenes.small())
+    for _ in every_step(page):
         assert page.text(".ps-differences") == "The two do not differ."
 
 
-def test_it_opens_where_there_is_something_to_see(page: Page, tmp_path: Path) -> None:
+def test_it_opens_where_there_is_something_to_see(page: Page) -> None:
     runs = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
-    pagesim.compare(*runs).to_html(tmp_path / "pair.html")
-    page.open(tmp_path / "pair.html", "")
-    page.wait('.pagesim-pair[data-mounted="true"]')
+    shown(page, pagesim.compare(*runs))
     assert page.one(".pagesim-pair").get_attribute("data-step") == "1"
-    assert page.js(STEPS) == [run.find(kind="schedule")[0] + 1 for run in runs]
+    assert page.steps == [run.find(kind="schedule")[0] + 1 for run in runs]
 
 
 @pytest.mark.parametrize("width", [400, 1000, 1920])
-def test_nothing_overlaps(page: Page, tmp_path: Path, width: int) -> None:
+def test_nothing_overlaps(page: Page, width: int) -> None:
     page.size(width, 900)
-    opened(page, tmp_path, scenes.scheduled(), rows())
-    for step in range(0, int(page.js("return pagesimPair.steps")) + 1, 3):
-        page.js("pagesimPair.goto(arguments[0])", step)
+    opened(page, scenes.scheduled(), rows())
+    for step in every_step(page, 3):
         for number in (0, 1):
             here = (
                 MEASURE.replace("pagesimPlayer.goto(step);", "")
@@ -161,12 +166,12 @@ def test_nothing_overlaps(page: Page, tmp_path: Path, width: int) -> None:
     assert page.js("return document.documentElement.scrollWidth") <= width
 
 
-def test_a_damaged_file_leaves_the_other_alive(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.small(), scenes.small())
-    text = (tmp_path / "pair.html").read_text()
+def test_a_damaged_file_leaves_the_other_alive(page: Page) -> None:
+    opened(page, scenes.small(), scenes.small())
+    text = (page.files / "run.html").read_text()
     begin = text.rindex('<template class="pagesim-timeline">') + 35
-    (tmp_path / "pair.html").write_text(text[:begin] + "AAAA" + text[begin + 400 :])
-    page.open(tmp_path / "pair.html", "")
+    (page.files / "run.html").write_text(text[:begin] + "AAAA" + text[begin + 400 :])
+    page.open(page.files / "run.html", "")
     page.wait('.pagesim-pair[data-mounted="true"]')
     ready = page.js(
         "return [...document.querySelectorAll('.pagesim-player')].map(p => p.dataset.ready)"
@@ -215,18 +220,15 @@ def told(run: pagesim.Timeline, at: int, clock: list[float]) -> list[str]:
     ]
 
 
-def test_v0_and_v1_a_line_for_each(page: Page, tmp_path: Path) -> None:
+def test_v0_and_v1_a_line_for_each(page: Page) -> None:
     page.size(1400, 900)
     pair = pagesim.compare(*both(), titles=("V0", "V1"))
-    pair.to_html(tmp_path / "pair.html")
-    page.open(tmp_path / "pair.html", "")
-    page.wait('.pagesim-pair[data-mounted="true"]')
-    for step in range(0, int(page.js("return pagesimPair.steps")) + 1, 4):
-        page.js("pagesimPair.goto(arguments[0])", step)
+    shown(page, pair)
+    for step in every_step(page, 4):
         expected = [
             [title, *told(run, at, clock)]
             for title, run, at, clock in zip(
-                pair.titles, pair.runs, page.js(STEPS), pair.clocks, strict=True
+                pair.titles, pair.runs, page.steps, pair.clocks, strict=True
             )
         ]
         assert page.js(LINES) == [HEAD, *expected], step
@@ -235,17 +237,14 @@ def test_v0_and_v1_a_line_for_each(page: Page, tmp_path: Path) -> None:
     assert page.console() == []
 
 
-def test_the_pools_of_both_stand_side_by_side(page: Page, tmp_path: Path) -> None:
+def test_the_pools_of_both_stand_side_by_side(page: Page) -> None:
     """Whatever their captions say: one may be a line longer."""
     page.size(1200, 900)
-    pagesim.compare(*both(), titles=("V0", "V1")).to_html(tmp_path / "pair.html")
-    page.open(tmp_path / "pair.html", "")
-    page.wait('.pagesim-pair[data-mounted="true"]')
+    shown(page, pagesim.compare(*both(), titles=("V0", "V1")))
     heights = "return [...document.querySelectorAll('CSS')].map((n) => Math.round(n.getBBOX))"
     measure = heights.replace("getBBOX", "getBoundingClientRect().top")
     said = set()
-    for step in range(int(page.js("return pagesimPair.steps")) + 1):
-        page.js("pagesimPair.goto(arguments[0])", step)
+    for step in every_step(page):
         (one, other) = page.js(measure.replace("CSS", ".ps-stage"))
         assert one == other, step
         lines = page.js(measure.replace("CSS", ".ps-caption").replace(".top", ".height"))
@@ -253,12 +252,10 @@ def test_the_pools_of_both_stand_side_by_side(page: Page, tmp_path: Path) -> Non
     assert said == {True, False}, "some captions are longer"
 
 
-def test_together_by_the_clock(page: Page, tmp_path: Path) -> None:
+def test_together_by_the_clock(page: Page) -> None:
     page.size(1400, 900)
     pair = pagesim.compare(*both())
-    pair.to_html(tmp_path / "pair.html")
-    page.open(tmp_path / "pair.html", "")
-    page.wait('.pagesim-pair[data-mounted="true"]')
+    shown(page, pair)
     page.click("pair-by-1")
     assert page.one('[data-action="pair-by-1"]').get_attribute("aria-pressed") == "true"
     times = sorted({*pair.clocks[0], *pair.clocks[1]})
@@ -266,13 +263,13 @@ def test_together_by_the_clock(page: Page, tmp_path: Path) -> None:
         page.js("pagesimPair.goto(arguments[0])", step)
         done = [sum(end <= times[step - 1] for end in clock) for clock in pair.clocks]
         assert [row[1] for row in page.js(LINES)[1:]] == [str(count) for count in done], step
-    here = page.js(STEPS)[0]
+    here = page.steps[0]
     page.click("pair-by-0")
-    assert page.js(STEPS)[0] == here, "the first run stays where it is"
+    assert page.steps[0] == here, "the first run stays where it is"
     assert page.text(".ps-place").startswith("schedule() ")
 
 
-def test_runs_without_a_clock_have_none(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.scheduled(), scenes.scheduled(preemption_mode="swap"))
+def test_runs_without_a_clock_have_none(page: Page) -> None:
+    opened(page, scenes.scheduled(), scenes.scheduled(preemption_mode="swap"))
     assert page.all('[data-action="pair-by-1"]') == []
     assert "time" not in page.js(LINES)[0]

@@ -32,9 +32,8 @@ return [...document.querySelectorAll('.ps-stage text')].filter(t => t.textConten
 
 
 @pytest.fixture
-def player(page: Page, tmp_path: Path) -> Page:
-    scenes.scheduled().to_html(tmp_path / "run.html")
-    return page.open(tmp_path / "run.html")
+def player(page: Page) -> Page:
+    return page.show(scenes.scheduled())
 
 
 def test_the_queues_at_every_step(player: Page) -> None:
@@ -79,9 +78,8 @@ def test_from_schedule_to_schedule(player: Page) -> None:
     assert "Shift" in player.text(".ps-keys")
 
 
-def test_without_a_scheduler_there_is_nothing_of_it(page: Page, tmp_path: Path) -> None:
-    scenes.small().to_html(tmp_path / "run.html")
-    page.open(tmp_path / "run.html")
+def test_without_a_scheduler_there_is_nothing_of_it(page: Page) -> None:
+    page.show(scenes.small())
     assert page.all('[data-action$="schedule"]') == []
     assert "waiting" not in page.text(".ps-stage") and "Shift" not in page.text(".ps-keys")
     page.one(".pagesim-player").send_keys("\ue008\ue014")

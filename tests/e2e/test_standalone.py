@@ -17,9 +17,8 @@ RUN = scenes.small()
 
 
 @pytest.fixture
-def player(page: Page, tmp_path: Path) -> Page:
-    RUN.to_html(tmp_path / "run.html")
-    return page.open(tmp_path / "run.html")
+def player(page: Page) -> Page:
+    return page.show(RUN)
 
 
 def test_it_mounts_without_a_word_on_the_console(player: Page) -> None:
@@ -49,7 +48,7 @@ def test_buttons_keys_slider_and_go_to_step(player: Page) -> None:
         player.key(key)
         assert player.step == step, key
     player.go(5)
-    assert player.step == 5
+    assert (player.step, player.one(".ps-slider").get_attribute("value")) == (5, "5")
     player.key("ARROW_RIGHT", ".ps-slider")
     assert player.step == 6
 
@@ -225,9 +224,8 @@ def test_predict_hides_what_comes_next_and_skip_shows_it(player: Page) -> None:
     assert "It is block 0." in player.text(".ps-feedback")
 
 
-def test_a_scenario_asks_its_own_question(page: Page, tmp_path: Path) -> None:
-    scenes.asked().to_html(tmp_path / "asked.html")
-    page.open(tmp_path / "asked.html").click("predict")
+def test_a_scenario_asks_its_own_question(page: Page) -> None:
+    page.show(scenes.asked()).click("predict")
     assert page.text(".ps-ask") == "Before step 1: Where does a begin?"
     page.choose(0)
     assert "At the front of the list." in page.text(".ps-feedback")

@@ -86,15 +86,14 @@ def colors(page: Page) -> dict[str, Any]:
 
 
 @pytest.fixture(params=["small", "busy", "caching", "queues"])
-def player(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Page:
+def player(request: pytest.FixtureRequest, page: Page) -> Page:
     make = {
         "small": scenes.small,
         "busy": lambda: scenes.busy(600),
         "caching": lambda: scenes.by_chance(1, True, 200),
         "queues": lambda: scenes.scheduled(preemption_mode="swap"),
     }
-    make[request.param]().to_html(tmp_path / f"{request.param}.html")
-    return page.open(tmp_path / f"{request.param}.html")
+    return page.show(make[request.param]())
 
 
 def test_the_player_follows_the_system_and_stays_readable(player: Page) -> None:

@@ -19,9 +19,8 @@ TEXT = "return [...document.querySelectorAll('.ps-stage text')].map((node) => no
 
 
 @pytest.fixture
-def player(page: Page, tmp_path: Path) -> Page:
-    pagesim.load(PATH).to_html(tmp_path / "v1.html")
-    return page.open(tmp_path / "v1.html")
+def player(page: Page) -> Page:
+    return page.show(pagesim.load(PATH))
 
 
 def test_a_run_of_v1(player: Page) -> None:
@@ -105,14 +104,9 @@ def engine_run(
     return run
 
 
-def opened(page: Page, path: Path, run: pagesim.Timeline) -> Page:
-    run.to_html(path / "run.html")
-    return page.open(path / "run.html")
-
-
-def test_one_queue_from_front_to_back(page: Page, tmp_path: Path) -> None:
+def test_one_queue_from_front_to_back(page: Page) -> None:
     run = engine_run()
-    opened(page, tmp_path, run)
+    page.show(run)
     for step in range(0, len(run) + 1, 9):
         page.js("pagesimPlayer.goto(arguments[0])", step)
         state = run.at(step)
@@ -125,11 +119,11 @@ def test_one_queue_from_front_to_back(page: Page, tmp_path: Path) -> None:
     assert page.console() == []
 
 
-def test_both_ends_of_a_long_queue_are_seen(page: Page, tmp_path: Path) -> None:
+def test_both_ends_of_a_long_queue_are_seen(page: Page) -> None:
     run = engine_run(30, 128)
     for width in (400, 1000):
         page.size(width, 900)
-        opened(page, tmp_path, run).go(len(run))
+        page.show(run, len(run))
         ids = [str(block) for block in run.at(-1).lists["free queue"]]
         shown = [chip[0] for chip in page.js(QUEUE)]
         assert len(shown) < len(ids) and (shown[0], shown[-1]) == (ids[0], ids[-1])
@@ -138,7 +132,7 @@ def test_both_ends_of_a_long_queue_are_seen(page: Page, tmp_path: Path) -> None:
         assert f"+{len(ids) - len(shown)}" in page.text(".ps-stage")
 
 
-def test_a_hit_leaves_the_middle(page: Page, tmp_path: Path) -> None:
+def test_a_hit_leaves_the_middle(page: Page) -> None:
     """Blocks 1, 2 and 3 were freed last to first: the first one stands farthest back."""
     engine = Engine(12)
     with pagesim.record(engine.scheduler) as run:
@@ -148,7 +142,7 @@ def test_a_hit_leaves_the_middle(page: Page, tmp_path: Path) -> None:
     admitted = run.find(kind="admit")[2]
     before, after = (run.at(admitted + i).lists["free queue"] for i in (0, 1))
     assert (before, after) == ((6, 7, 8, 9, 10, 11, 3, 2, 1, 5, 4), (7, 8, 9, 10, 11, 5, 4))
-    opened(page, tmp_path, run).go(admitted)
+    page.show(run, admitted)
     assert page.js(GAPS) == 0
     page.go(admitted + 1)
     assert "1 from place 9, 2 from place 8, 3 from place 7" in page.text(".ps-changes")
@@ -164,14 +158,14 @@ def test_a_hit_leaves_the_middle(page: Page, tmp_path: Path) -> None:
     assert "a hit left the list here" in page.text(".ps-stage")
 
 
-def test_a_hit_is_seen_on_its_way(page: Page, tmp_path: Path) -> None:
+def test_a_hit_is_seen_on_its_way(page: Page) -> None:
     engine = Engine(8)
     with pagesim.record(engine.scheduler) as run:
         for name in ("a", "b"):
             engine.add(name, text(5), max_tokens=1)
             engine.step()
     page.moving()
-    opened(page, tmp_path, run).go(run.find(kind="hit")[0])
+    page.show(run, run.find(kind="hit")[0])
     place = page.js("""
         const chips = [...document.querySelectorAll('.ps-stage .under.texts text')];
         const box = chips.filter((t) => t.textContent === '1').at(-1).getBoundingClientRect();
@@ -187,23 +181,23 @@ def test_a_hit_is_seen_on_its_way(page: Page, tmp_path: Path) -> None:
     assert max(abs(a - b) for a, b in zip(place, begin, strict=True)) < 8
 
 
-def test_blocks_are_freed_to_both_ends(page: Page, tmp_path: Path) -> None:
+def test_blocks_are_freed_to_both_ends(page: Page) -> None:
     engine = Engine(10)
     with pagesim.record(engine.scheduler) as run:
         engine.add("a", text(10), max_tokens=1)
         engine.step()
-    opened(page, tmp_path, run).go(run.find(kind="finish")[0] + 1)
+    page.show(run, run.find(kind="finish")[0] + 1)
     assert [chip[0] for chip in page.js(QUEUE)] == [str(b) for b in (3, 4, 5, 6, 7, 8, 9, 2, 1)]
     assert page.js(FRAMED) == ["3", "2", "1"]
 
 
-def test_the_preempted_are_marked(page: Page, tmp_path: Path) -> None:
+def test_the_preempted_are_marked(page: Page) -> None:
     engine = Engine(6)
     with pagesim.record(engine.scheduler) as run:
         engine.add("a", text(9), max_tokens=8)
         engine.add("b", text(7, first=50), max_tokens=6)
         engine.steps(12)
-    opened(page, tmp_path, run).go(run.find(kind="preempt")[0])
+    page.show(run, run.find(kind="preempt")[0])
     assert "\u21ba" not in page.text(".ps-stage")
     page.go(run.find(kind="preempt")[0] + 1)
     assert page.js(ROW, "waiting") == ["b \u21ba"]
@@ -211,13 +205,13 @@ def test_the_preempted_are_marked(page: Page, tmp_path: Path) -> None:
     assert "b \u21ba" in page.js(ROW, "running") and "was preempted" in page.text(".ps-stage")
 
 
-def test_two_steps_are_in_flight(page: Page, tmp_path: Path) -> None:
+def test_two_steps_are_in_flight(page: Page) -> None:
     engine = Engine(12, async_scheduling=True)
     with pagesim.record(engine.scheduler) as run:
         engine.add("a", text(6), max_tokens=9, stop_token_ids=frozenset({903}))
         engine.steps(6)
     first, second = run.find(kind="schedule")[:2]
-    opened(page, tmp_path, run)
+    page.show(run)
     assert page.js(ROW, "in flight") == ["nothing"]
     page.go(first + 1)
     assert page.js(ROW, "in flight") == ["step 1", "+6"]
@@ -237,6 +231,6 @@ def test_two_steps_are_in_flight(page: Page, tmp_path: Path) -> None:
     assert "computed" not in page.text(".ps-stage"), "V1 does not tell it"
 
 
-def test_without_outputs_nothing_is_in_flight(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, scenes.scheduled()).go(20)
+def test_without_outputs_nothing_is_in_flight(page: Page) -> None:
+    page.show(scenes.scheduled(), 20)
     assert "in flight" not in page.text(".ps-stage")

@@ -10,14 +10,11 @@ each of them. An answer that changes a few lines of an earlier one is told by th
     #+     return block * size
 
 Lines with neither sign say which place is meant; an empty comment stands between two places.
-
-    python -m tests.exercises.answers 2.5 3.1     # a line for each answer: check, grade, and why
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,24 +78,3 @@ def verdicts(exercise: Exercise, answer: Written) -> Iterator[Verdict]:
     """What `check` says, then what the cases of `grade` say."""
     for hidden in (False, True):
         yield exercise.check(answer.load(), hidden=hidden)
-
-
-def main(numbers: list[str]) -> None:
-    """A line for each answer; one that is misjudged begins with an exclamation mark."""
-    wanted = numbers or [path.stem for path in sorted(FOLDER.glob("*.py"))]
-    for exercise in exercises.all():
-        if exercise.number not in wanted:
-            continue
-        for answer in written(exercise.number):
-            shown, graded = (verdict.right for verdict in verdicts(exercise, answer))
-            mark = " " if shown == graded == answer.right else "!"
-            said = ["wrong", "right"]
-            print(
-                f"{mark} {exercise.number:5} {said[answer.right]}: check {said[shown]}, "
-                f"grade {said[graded]}  {answer.note}",
-                flush=True,
-            )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

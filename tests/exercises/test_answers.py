@@ -1,7 +1,7 @@
 """What students write, right and wrong, is judged so, by `check` and by the cases of `grade`.
 
-The answers are those of tests/data/answers; `python -m tests.exercises.answers` prints them as a
-table. The kernels' take longer: `make nightly` runs them (PAGESIM_ANSWERS=kernels).
+The answers are those of tests/data/answers. The kernels' take longer: `make nightly` runs them
+(PAGESIM_ANSWERS=kernels).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_a_wrong_answer_fails_where_its_misconception_shows(exercise: Exercise, 
     mistake = exercise.mistakes[name]
     verdict = exercise.check(exercise.wrong[name])
     assert not verdict and verdict.case is not None
-    assert mistake.shown_by in (verdict.case.tag, verdict.told), str(verdict)
+    assert mistake.shown_by in (verdict.case.tag, verdict.words), str(verdict)
     assert verdict.yours and verdict.expected and verdict.yours != verdict.expected
     assert str(verdict) and verdict._repr_html_()
     assert (verdict.run is not None) == (exercise.play is not None)
@@ -95,7 +95,7 @@ def test_an_exercise_is_complete(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", ALL, ids=lambda e: e.number)
 def test_hidden_cases_are_others(exercise: Exercise) -> None:
     def told(hidden: bool) -> list[str]:
-        return [exercise.told(case) for case in exercise.cases(random.Random(0), hidden)]
+        return [exercise.words(case) for case in exercise.cases(random.Random(0), hidden)]
 
     needs(exercise)
     assert told(False) == told(False), "the same every time"

@@ -39,7 +39,7 @@ def test_two_prompts_are_shown_in_place_of_five() -> None:
     assert first.case is not None and shown.case is not None
     assert len(shown.case.args[0]) == 2 <= len(first.case.args[0])
     assert size(shown.case.args) <= GLANCE < size(first.case.args)
-    assert shown.told != first.told and f"waiting = {shown.case.args[0]}" in shown.told
+    assert shown.words != first.words and f"waiting = {shown.case.args[0]}" in shown.words
     assert (shown.case.tag, shown.tried) == (first.case.tag, first.tried)
     assert shown.yours != shown.expected
 

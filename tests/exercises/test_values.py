@@ -96,6 +96,7 @@ def test_what_is_data() -> None:
 )
 def test_what_is_no_list_is_refused_by_name(yours: Any, word: str) -> None:
     assert word in wrong_type(yours, [1, 2])
+    assert wrong_type(yours, (1, 2)).startswith("The answer must be 2 values, as return a, b")
 
 
 def test_values_are_shown_briefly_whatever_they_are() -> None:

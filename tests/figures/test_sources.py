@@ -105,7 +105,7 @@ def test_a_trace_is_simulated_under_the_policies(
     assert "mine, max" in shown(draw({"mine": trace}, **options))
 
 
-@pytest.mark.parametrize("draw", (figures.memory_waste, figures.batch_size))
+@pytest.mark.parametrize("draw", [figures.memory_waste, figures.batch_size])
 def test_what_the_command_printed_is_drawn(
     draw: Callable[..., figures.Picture], recorded: Simulation, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import pagesim
 from pagesim.generation import stream, vocabulary
+from pagesim.generation.engine import Answer
 from pagesim.generation.stream import Stream
 from pagesim.kernels import tiny_llm
 from pagesim.progress import Progress
@@ -79,9 +80,7 @@ class Growing:
 
     def __init__(self, *texts: list[int]) -> None:
         self.texts = texts
-        self.answers = [
-            tiny_llm.Answer(i, (1,), tiny_llm.SamplingParams(), [[]]) for i in range(len(texts))
-        ]
+        self.answers = [Answer(i, (1,), tiny_llm.SamplingParams(), [[]]) for i in range(len(texts))]
 
     def step(self) -> bool | None:
         grows = None

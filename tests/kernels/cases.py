@@ -5,8 +5,10 @@ One `Case` serves every attention kernel, named as in KERNELS, so that a trap is
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import torch
@@ -25,6 +27,15 @@ KERNELS: dict[str, tuple[str, dict[str, Any]]] = {
     "prefill": ("paged_prefill", {"return_lse": True}),
     "fused": ("fused_decode", {"return_lse": True}),
 }
+
+
+def with_kernels(*values: Any) -> list[tuple[str, Any]]:
+    """Every kernel with every value in `make nightly`; in `make test` each of both occurs."""
+    if "PAGESIM_KERNELS" in os.environ:
+        return list(product(KERNELS, values))
+    kernels = list(KERNELS)
+    count = max(len(kernels), len(values))
+    return [(kernels[i % len(kernels)], values[i % len(values)]) for i in range(count)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+nightly = pytest.mark.skipif(
+    "PAGESIM_KERNELS" not in os.environ, reason="make nightly: a process of its own, or a compiler"
+)
 
 
 def python(

@@ -11,7 +11,7 @@ import pytest
 
 from pagesim.kernels import backend
 from pagesim.kernels.runtime import mode
-from tests.kernels.children import block_import, python
+from tests.kernels.children import block_import, nightly, python
 
 pytestmark = [pytest.mark.ch00, pytest.mark.ch03]
 
@@ -39,10 +39,13 @@ def has_gpu() -> bool:
     return pytest.importorskip("torch").cuda.is_available()
 
 
-def test_json_is_one_object_and_agrees_with_this_process() -> None:
-    child = python("-m", "pagesim.kernels.backend", "--json")
-    assert (child.returncode, child.stderr) == (0, "")
-    found = json.loads(child.stdout)
+def test_json_is_one_object_and_agrees_with_this_process(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert backend.main(["--json"]) == 0
+    printed, errors = capsys.readouterr()
+    assert errors == ""
+    found = json.loads(printed)
     assert set(found) == KEYS
     assert found["probe"] == "ok"
     assert found["ok"] is True
@@ -70,6 +73,7 @@ def test_without_triton_the_reference_answers_and_says_so_once(tmp_path: Path) -
     assert (found["ok"], status) == (True, "0")
 
 
+@nightly
 def test_with_triton_nothing_is_said_and_nothing_of_ours_is_imported() -> None:
     """`import kernels` first is enough: a user's own `import triton` finds the mode decided."""
     if mode.decide().mode == "reference":
@@ -111,6 +115,7 @@ except ImportError as error:
     assert child.returncode == 1
 
 
+@nightly
 def test_triton_imported_the_other_way_is_told_with_the_way_out() -> None:
     if mode.decide().mode == "reference":
         pytest.skip(f"no triton to import: {mode.decide().reason}")
@@ -170,6 +175,7 @@ def test_an_old_triton_with_a_new_numpy_cannot_interpret(
         assert "install triton>=3.7 or numpy<2.4" in problem
 
 
+@nightly
 def test_compile_only_runs_nothing() -> None:
     if mode.decide().mode == "reference":
         pytest.skip(f"no triton to compile with: {mode.decide().reason}")

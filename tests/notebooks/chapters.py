@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 
@@ -18,8 +19,9 @@ CHAPTERS = [
 every_chapter = pytest.mark.parametrize("name", CHAPTERS)
 
 
+@functools.cache
 def chapter(name: str) -> NotebookNode:
-    """A chapter by its file's name, or by its number."""
+    """A chapter by its file's name, or by its number; not to be changed, as all share it."""
     (path,) = NOTEBOOKS.glob(name if name.endswith(".ipynb") else f"{name}_*.ipynb")
     return nbformat.read(path, as_version=4)
 

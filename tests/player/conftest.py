@@ -7,50 +7,79 @@ import gzip
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pagesim import Timeline
+from pagesim.timeline import file
+from tests.player import samples
+
 Node = Callable[..., Any]
+
+
+class NodeError(Exception):
+    """What the player's script raised."""
+
 
 JS = Path(__file__).parents[2] / "pagesim" / "player" / "js"
 MODULES = ("read", "model", "text", "reasons", "questions", "search")  # those that need no document
 
-FRAME = """
-import { readFileSync } from "node:fs";
+# One process for all tests: a line asks, a line answers.
+SERVER = """
+import { createInterface } from "node:readline";
 const modules = await Promise.all(process.argv.slice(2).map((path) => import(path)));
 const player = Object.assign({}, ...modules);
-const given = JSON.parse(readFileSync(0, "utf8"));
-const begin = async (data) => new player.Run(player.parse(await player.unpack(data)));
-console.log(JSON.stringify(await (async () => { %s })()));
+const open = async (data) => new player.Run(player.parse(await player.unpack(data)));
+for await (const line of createInterface({ input: process.stdin })) {
+  const { code, given } = JSON.parse(line);
+  let answer;
+  try {
+    const run = given.data && await open(given.data);
+    answer = { value: await new Function("player", "given", "run", code)(player, given, run) };
+  } catch (error) { answer = { error: `${error}` }; }
+  console.log(JSON.stringify(answer));
+}
 """
 
 
 @pytest.fixture(scope="session")
-def node() -> Node:
-    """``node(code, text)``: what ``code`` returns; ``begin(given.data)`` reads ``text``."""
+def node() -> Iterator[Node]:
+    """``node(code, run, x=…)``: what ``code`` returns; it has ``run``, ``player`` and ``given.x``.
+
+    A run is given as a timeline, a sample's header and events, or the text of a file.
+    """
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed: the player's model is not run without a browser")
-
-    def call(code: str, text: str = "", **given: Any) -> Any:
-        data = base64.b64encode(gzip.compress(text.encode(), 1)).decode()
-        return _call(program, code, {"data": data, **given})
-
-    return call
-
-
-def _call(program: str, code: str, given: dict[str, Any]) -> Any:
-    paths = [(JS / f"{name}.js").as_uri() for name in MODULES]
-    done = subprocess.run(
-        [program, "--input-type=module", "-e", FRAME % code, "-", *paths],
-        input=json.dumps(given),
-        capture_output=True,
+    command = [program, "--input-type=module", "-e", SERVER, "-"]
+    with subprocess.Popen(
+        [*command, *((JS / f"{name}.js").as_uri() for name in MODULES)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    ) as process:
+        asks, answers = process.stdin, process.stdout
+        assert asks is not None and answers is not None
+
+        def call(code: str, run: Any = "", **given: Any) -> Any:
+            given["data"] = _packed(run)
+            asks.write(json.dumps({"code": code, "given": given}) + "\n")
+            asks.flush()
+            answer = json.loads(answers.readline())
+            if "error" in answer:
+                raise NodeError(answer["error"])
+            return answer.get("value")
+
+        yield call
+
+
+def _packed(run: Timeline | str | tuple[Any, Any]) -> str:
+    if isinstance(run, Timeline):
+        return base64.b64encode(file.packed(run)).decode()
+    text = run if isinstance(run, str) else samples.text_of(*run)
+    if not text:
+        return ""
+    return base64.b64encode(gzip.compress(text.encode(), 1)).decode()

@@ -18,7 +18,6 @@ from pagesim.timeline import display, file
 from tests.e2e import scenes
 
 LOOKS = """
-const run = await begin(given.data);
 return [...run.places.keys()].map((name) => [name, run.look(name).color, run.look(name).pattern]);
 """
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pagesim
-from pagesim.timeline import file
 from tests.player import samples
+from tests.player.conftest import NodeError
 from tests.timeline import applier
 
 GPU = samples.GPU
@@ -22,7 +22,8 @@ RUNS = {
     "scheduling": samples.scheduling(),
     "many": samples.many(150),
 }
-STATES = "const run = await begin(given.data); return given.order.map((i) => run.at(i).toJSON());"
+ENDS = "return [run.steps, run.problem];"
+STATES = "return given.order.map((i) => run.at(i).toJSON());"
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -31,22 +32,21 @@ def test_every_step_in_any_order(node: Any, name: str) -> None:
     expected = samples.states(head, events)
     order = [*range(len(expected)), *reversed(range(len(expected)))]
     random.Random(0).shuffle(order)
-    found = node(STATES, samples.text_of(head, events),
-                 order=order)  # fmt: skip
+    found = node(STATES, (head, events), order=order)
     assert found == [expected[i] for i in order]
 
 
 def test_the_occupancy_counts_a_shared_block_once(node: Any) -> None:
-    text = samples.text_of(*samples.sharing())
-    shares = node("return (await begin(given.data)).share;", text)
+    text = samples.sharing()
+    shares = node("return run.share;", text)
     # token, internal, reserved: after the fork as before it, then with a copy, then a lookahead.
     assert shares[:5] == [[0, 0, 0], [3, 1, 0], [3, 1, 0], [5, 1, 0], [6, 0, 2]]
     assert shares[6] == [4, 0, 2]  # swapped out: b's own block is empty, the shared one stays
 
 
 def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
-    text = samples.text_of(*samples.sharing())  # 6 GPU blocks of 2 slots, and 3 CPU blocks
-    code = "const run = await begin(given.data); return [1, 4, 6].map((i) => run.percent(i));"
+    text = samples.sharing()  # 6 GPU blocks of 2 slots, and 3 CPU blocks
+    code = "return [1, 4, 6].map((i) => run.percent(i));"
     found = node(code, text)
     parts = [(3, 1, 0), (6, 0, 2), (4, 0, 2)]
     assert found == [
@@ -57,10 +57,8 @@ def test_percents_are_of_the_gpus_slots_alone(node: Any) -> None:
 def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
     head, events = samples.sharing()
     events[3]["effects"][0] = ["take", 6, "GPU free list"]
-    run = "const run = await begin(given.data); return [run.steps, run.problem];"
-    steps, problem = node(run, samples.text_of(head, events))
-    assert steps == 3
-    assert problem == "line 5: block 6 is taken, but it is not in the GPU free list"
+    problem = "line 5: block 6 is taken, but it is not in the GPU free list"
+    assert node(ENDS, (head, events)) == [3, problem]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +81,8 @@ def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
 )
 def test_nonsense_is_named(node: Any, effect: list[Any], message: str) -> None:
     events = [samples.event("allocate", 1, effect)]
-    text = samples.text_of(samples.header(2, 0, 2, events), events)
-    assert node("return (await begin(given.data)).problem;", text) == f"line 2: {message}"
+    text = (samples.header(2, 0, 2, events), events)
+    assert node("return run.problem;", text) == f"line 2: {message}"
 
 
 @pytest.mark.parametrize(
@@ -102,25 +100,22 @@ def test_nonsense_is_named(node: Any, effect: list[Any], message: str) -> None:
 )
 def test_a_bad_header_is_refused(node: Any, change: dict[str, Any], message: str) -> None:
     head, events = samples.sharing()
-    tried = "try { await begin(given.data); return 'read'; } catch (e) { return e.message; }"
-    assert message in node(tried, samples.text_of(head | change, events))
+    with pytest.raises(NodeError, match=re.escape(message)):
+        node("return run.steps;", (head | change, events))
 
 
 def test_a_file_that_ends_early_plays_what_there_is(node: Any) -> None:
     head, events = samples.sharing()
-    run = "const run = await begin(given.data); return [run.steps, run.problem];"
     text = samples.text_of(head, events[:4])
-    assert node(run, text) == [4, f"the file ends after 4 of {len(events)} events"]
-    assert node(run, text + '{"event": "al')[0] == 4
+    assert node(ENDS, text) == [4, f"the file ends after 4 of {len(events)} events"]
+    assert node(ENDS, text + '{"event": "al')[0] == 4
 
 
-SEARCH = (
-    "const run = await begin(given.data); return given.asked.map((q) => player.search(run, q));"
-)
+SEARCH = "return given.asked.map((q) => player.search(run, q));"
 
 
 def test_search_by_block_sequence_and_kind(node: Any) -> None:
-    text = samples.text_of(*samples.sharing())
+    text = samples.sharing()
     asked = ["block 2", "#6", "b", "0", "swap_in", "copy", "fork of b", "nowhere", ""]
     found = node(SEARCH, text, asked=asked)
     assert found == [[2, 5], [5, 7], [1, 2, 5, 7, 8, 9], [0, 3, 6], [7], [2], [1], [], []]
@@ -133,16 +128,16 @@ def test_a_block_is_found_where_something_moves_to_it(node: Any) -> None:
         *(samples.event(kind, 0, [kind, *pair]) for kind, pair in
           (("copy", (0, 1, 1)), ("move", (0, 3)), ("move", (3, 2)))),
     ]  # fmt: skip
-    text = samples.text_of(samples.header(3, 1, 2, events), events)
+    text = (samples.header(3, 1, 2, events), events)
     assert node(SEARCH, text, asked=["#0", "#1", "#2", "#3"]) == [[0, 1, 2], [0, 1], [0, 3], [2, 3]]
 
 
 def test_a_block_is_described(node: Any) -> None:
     code = """
-    const run = await begin(given.data), s = run.at(3);
+    const s = run.at(3);
     return [0, 1, 5].map((id) => player.describeBlock(run, s, id, (t) => `<${t}>`));
     """
-    shared, own, free = node(code, samples.text_of(*samples.sharing()))
+    shared, own, free = node(code, samples.sharing())
     assert shared == (
         "Block 0 (GPU), slots 0 to 1: owned by s0 (logical block 0), b (logical block 0), "
         "2 owners, since step 1; 2 of 2 slots filled: <10> <11>."
@@ -161,7 +156,7 @@ def test_a_run_of_v1(node: Any) -> None:
     expected = list(applier.states(V1))
     assert node(STATES, V1.read_text(), order=order) == [expected[i] for i in order]
     code = """
-    const run = await begin(given.data), label = (t) => `<${t}>`;
+    const label = (t) => `<${t}>`;
     const asked = [[7, 3], [14, 7], [18, 4], [24, 0]];
     return asked.map(([step, id]) => player.describeBlock(run, run.at(step), id, label));
     """
@@ -174,28 +169,24 @@ def test_a_run_of_v1(node: Any) -> None:
         "Block 0 (GPU): the null block: it is never handed out, and stands for "
         "blocks that left a sliding window.",
     ]
-    evicts = "const run = await begin(given.data); return player.questionFor(run, run.at(21), 21);"
+    evicts = "return player.questionFor(run, run.at(21), 21);"
     assert node(evicts, V1.read_text())["answers"] == [5]
 
 
 def test_the_header_counts_what_is_drawn_beside_the_first_pool(node: Any) -> None:
     code = """
-    const { header } = player.parse(await player.unpack(given.data));
+    const { header } = run;
     return [header.num_gpu_blocks, header.num_cpu_blocks, header.pool_names];
     """
     head, events = samples.sharing()
-    assert node(code, samples.text_of(head, events)) == [6, 3, ["GPU", "CPU"]]
+    assert node(code, (head, events)) == [6, 3, ["GPU", "CPU"]]
     more = head | {"pools": [["GPU", 6], ["CPU", 2], ["disk", 1]]}
-    assert node(code, samples.text_of(more, events)) == [6, 3, ["GPU", "CPU, disk"]]
+    assert node(code, (more, events)) == [6, 3, ["GPU", "CPU, disk"]]
 
 
 def test_blocks_of_one_slot_are_read(node: Any) -> None:
     events = [samples.event("allocate", 0, *samples.take(0, 1))]
-    text = samples.text_of(samples.header(2, 0, 1, events), events)
-    assert node("const run = await begin(given.data); return [run.steps, run.problem];", text) == [
-        1,
-        "",
-    ]
+    assert node(ENDS, (samples.header(2, 0, 1, events), events)) == [1, ""]
 
 
 @pytest.mark.parametrize(
@@ -212,11 +203,10 @@ def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, message: st
     head, events = samples.sharing()
     lines = samples.text_of(head, events).split("\n")
     text = "\n".join([*lines[:2], line, *lines[3:]])
-    run = "const run = await begin(given.data); return [run.steps, run.problem];"
-    assert node(run, text) == [1, message]
+    assert node(ENDS, text) == [1, message]
 
 
-OPENING = "return (await begin(given.data)).opening;"
+OPENING = "return run.opening;"
 
 
 @pytest.mark.parametrize(
@@ -236,14 +226,14 @@ OPENING = "return (await begin(given.data)).opening;"
 )
 def test_where_a_player_opens(node: Any, more: dict[str, Any], step: int) -> None:
     head, events = samples.sharing()
-    assert node(OPENING, samples.text_of(head | more, events)) == step
+    assert node(OPENING, (head | more, events)) == step
 
 
 def test_from_where_it_asks(node: Any) -> None:
     """The player's own questions from the start; an author's from where it opens, or before."""
     head, events = samples.sharing()
     assert len(events) == 10
-    code = "const run = await begin(given.data); return [run.asking, run.questions.length];"
+    code = "return [run.asking, run.questions.length];"
     late = {"at": 4, "ask": "?", "answer": "taken"}
     for more, found in (
         ({}, [0, 0]),
@@ -252,12 +242,12 @@ def test_from_where_it_asks(node: Any) -> None:
         ({"questions": [late], "opens": 7}, [4, 1]),
         ({"questions": [late | {"at": 10}]}, [0, 0]),
     ):
-        assert node(code, samples.text_of(head | more, events)) == found, more
+        assert node(code, (head | more, events)) == found, more
 
 
 def test_percents_are_of_the_blocks_that_can_be_held(node: Any) -> None:
     story = pagesim.Story(gpu_blocks=8, block_size=4, engine="v1")
     story.arrive(range(8))
-    code = "const run = await begin(given.data); return run.percent(run.steps);"
-    found = node(code, gzip.decompress(file.packed(story.run)).decode())
+    code = "return run.percent(run.steps);"
+    found = node(code, story.run)
     assert found == pytest.approx([100 * part / 7 for part in (2, 0, 0, 5)]), "not the null block"

@@ -19,14 +19,9 @@ from tests.e2e import scenes
 from tests.player import samples
 
 AUTOMATIC = """
-const run = await begin(given.data);
 return run.events.map((_, i) => player.questionFor(run, run.at(i), i));
 """
 RIGHT = "return given.tries.map(([question, ids]) => player.isRight(question, ids));"
-
-
-def text_of(run: pagesim.Timeline) -> str:
-    return gzip.decompress(file.packed(run)).decode()
 
 
 def small(first: str = "a") -> pagesim.Timeline:
@@ -118,7 +113,7 @@ def test_a_question_about_what_does_not_happen_is_refused(question: Question, me
 
 
 def test_a_question_of_the_first_edition_loads_and_is_asked(node: Any, tmp_path: Path) -> None:
-    first, *events = text_of(small()).splitlines()
+    first, *events = gzip.decompress(file.packed(small())).decode().splitlines()
     old = {"at": 2, "ask": "which?", "answer": [1, 0], "why": "because"}
     stale = {"at": 3, "ask": "which?", "answer": [7]}
     head = json.loads(first) | {"questions": [old, stale]}
@@ -150,7 +145,7 @@ def test_the_player_finds_the_answers_that_python_finds(node: Any, caching: bool
             break
     assert {question.answer for question in asked.values()} >= {"taken", "returned", "written"}
     run.annotate(questions=asked.values())
-    found = node(AUTOMATIC, text_of(run))
+    found = node(AUTOMATIC, run)
     for at, question in asked.items():
         assert tuple(found[at]["answers"]) == question.blocks(run), (at, question)
 
@@ -158,10 +153,10 @@ def test_the_player_finds_the_answers_that_python_finds(node: Any, caching: bool
 def test_the_reason_may_name_the_blocks(node: Any) -> None:
     run = small()
     template = Question(2, "?", "returned", "now {answer} are on top")
-    found = node(AUTOMATIC, text_of(run.annotate(questions=[template])))[2]
+    found = node(AUTOMATIC, run.annotate(questions=[template]))[2]
     assert found["why"] == "Now blocks 0 and 1 are on top." and found["inWhy"]
     run.annotate(questions=[replace(template, at=3, answer="taken", why="")])
-    found = node(AUTOMATIC, text_of(run))[3]
+    found = node(AUTOMATIC, run)[3]
     assert "freed last" in found["why"] and not found["inWhy"]
 
 
@@ -171,21 +166,21 @@ def test_the_reason_may_name_the_blocks(node: Any) -> None:
 )
 def test_how_many_blocks_the_reader_must_choose(node: Any, which: str, asked: str) -> None:
     run = small().annotate(questions=[Question(2, "?", "returned", which=which)])
-    assert node(AUTOMATIC, text_of(run))[2]["which"] == asked
+    assert node(AUTOMATIC, run)[2]["which"] == asked
 
 
 # -- what the player asks by itself --------------------------------------------------------------
 
 
 def test_questions_and_their_reasons(node: Any) -> None:
-    found = node(AUTOMATIC, samples.text_of(*samples.sharing()))
+    found = node(AUTOMATIC, samples.sharing())
     answers = [None if question is None else question["answers"] for question in found]
     assert answers == [[0], None, [2], [3], None, [6], [0, 1, 3], [3], [0], [1, 3]]
     assert "Block 1 is shared by 2" in found[2]["why"]
     assert "front of the free list" in found[3]["why"]
     assert "freed last (step 7)" in found[7]["why"]
     assert "last owner" in found[6]["why"] and "0, 1" not in found[6]["why"]
-    evicting = node(AUTOMATIC, samples.text_of(*samples.caching()))[8]
+    evicting = node(AUTOMATIC, samples.caching())[8]
     assert evicting["answers"] == [1]
     assert "the evictor gives up 1" in evicting["why"]
 
@@ -197,7 +192,7 @@ def test_more_than_six_blocks_need_not_all_be_named(node: Any, blocks: int, whic
         seq = pagesim.Sequence(0, [0] * (4 * blocks), 4)
         manager.allocate(pagesim.SequenceGroup("r", [seq]))
         manager.free(seq)
-    assert node(AUTOMATIC, text_of(run))[1]["which"] == which
+    assert node(AUTOMATIC, run)[1]["which"] == which
 
 
 def test_what_is_obvious_is_not_asked(node: Any) -> None:
@@ -211,7 +206,7 @@ def test_what_is_obvious_is_not_asked(node: Any) -> None:
             for _ in range(4):
                 seq.append_token_id(9, {9: pagesim.Logprob(0.0)})
                 manager.append_slots(seq, 0)
-    found = node(AUTOMATIC, text_of(run))
+    found = node(AUTOMATIC, run)
     appends = [found[i] for i in run.find(kind="append_slots")]
     assert [question and question["answers"] for question in appends] == [
         *([], [2], None, None),  # 7 tokens: one fills the block, one needs another
@@ -224,20 +219,20 @@ def test_what_is_obvious_is_not_asked(node: Any) -> None:
 
 def test_where_an_author_asks_the_player_asks_nothing_else(node: Any) -> None:
     run = small().annotate(questions=[Question(2, "?", "returned")])
-    asked = [question is not None for question in node(AUTOMATIC, text_of(run))]
+    asked = [question is not None for question in node(AUTOMATIC, run)]
     assert asked == [False, False, True, False]
 
 
 def test_a_decision_is_asked_about_without_its_subject(node: Any) -> None:
     head, events = samples.scheduling()
-    found = node(AUTOMATIC, samples.text_of(head, events))
+    found = node(AUTOMATIC, (head, events))
     for i in (1, 3):  # admit, preempt
         assert found[i] is not None and "s1" not in found[i]["ask"], found[i]
 
 
 def test_a_question_may_say_how_many_blocks_it_wants(node: Any) -> None:
     run = small().annotate(questions=[Question(2, "{count} go back: which?", "returned")])
-    assert node(AUTOMATIC, text_of(run))[2]["ask"] == "two go back: which?"
+    assert node(AUTOMATIC, run)[2]["ask"] == "two go back: which?"
 
 
 MISCOUNTED = "return given.tries.map(([question, ids]) => player.miscounted(question, ids));"
@@ -259,10 +254,10 @@ def test_too_few_or_too_many_blocks_are_no_answer_yet(node: Any) -> None:
 
 
 def test_what_is_typed_is_read(node: Any) -> None:
-    code = "const run = await begin(given.data), s = run.at(2); "
+    code = "const s = run.at(2); "
     code += "return given.tries.map((text) => player.blocksIn(s, text));"
     tries = ["6", "6, 7 8", "#6", "block 6", "s1", "S1", "s3", "x7", "-1", "6.5", ""]
-    assert node(code, text_of(small()), tries=tries) == [
+    assert node(code, small(), tries=tries) == [
         *([6], [6, 7, 8], [6], [6], [2, 3], [2, 3], [], [], [], [], [])
     ]
 

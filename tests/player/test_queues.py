@@ -11,27 +11,25 @@ from pagesim.player.describe import describe
 from pagesim.player.static_svg import static_svg
 from tests.player import samples
 
-BEGIN = "const run = await begin(given.data); "
-
 
 def test_where_schedule_ends_and_where_it_failed(node: Any) -> None:
-    text = samples.text_of(*samples.scheduling())
-    assert node(BEGIN + "return run.schedules;", text) == [2, 4, 5]
-    assert node(BEGIN + "return run.schedules;", samples.text_of(*samples.sharing())) == []
+    run = samples.scheduling()
+    assert node("return run.schedules;", run) == [2, 4, 5]
+    assert node("return run.schedules;", samples.sharing()) == []
 
 
 def test_a_request_is_found_by_its_name_and_by_its_sequence(node: Any) -> None:
-    text = samples.text_of(*samples.scheduling())
-    code = BEGIN + "return given.asked.map((q) => player.search(run, q));"
-    found = node(code, text, asked=["r1", "s1", "1", "preempt", "schedule"])
+    run = samples.scheduling()
+    code = "return given.asked.map((q) => player.search(run, q));"
+    found = node(code, run, asked=["r1", "s1", "1", "preempt", "schedule"])
     assert found == [*[[0, 1, 3, 6]] * 3, [3], [2, 4]]
 
 
 def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
     """And that goes by the order in which tables began; r0's never did."""
-    text = samples.text_of(*samples.scheduling())
-    code = BEGIN + "return [[...run.places], [...run.requests]];"
-    assert node(code, text) == [[[1, 0], [0, 1]], [["r0", 0], ["r1", 1]]]
+    run = samples.scheduling()
+    code = "return [[...run.places], [...run.requests]];"
+    assert node(code, run) == [[[1, 0], [0, 1]], [["r0", 0], ["r1", 1]]]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +47,7 @@ def test_a_change_that_cannot_be_ends_the_run_and_is_told(
 ) -> None:
     head, events = samples.scheduling()
     events[0]["queues"] = moves
-    steps, problem = node(BEGIN + "return [run.steps, run.problem];", samples.text_of(head, events))
+    steps, problem = node("return [run.steps, run.problem];", (head, events))
     assert (steps, problem) == (0, f"line 2: {message}")
 
 

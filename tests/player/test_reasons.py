@@ -12,10 +12,10 @@ from pagesim.simulation.rows import record_max
 from pagesim.timeline.questions import ANSWERS
 from tests.e2e import scenes
 from tests.player import samples
-from tests.player.test_questions import AUTOMATIC, small, text_of
+from tests.player.test_questions import AUTOMATIC, small
 
 REASONS = """
-const run = await begin(given.data), s = run.at(given.at), event = run.events[given.at];
+const s = run.at(given.at), event = run.events[given.at];
 const question = player.questionFor(run, s, given.at);
 return given.ids.map((id) => player.whyNot(s, event, question, id));
 """
@@ -23,9 +23,7 @@ return given.ids.map((id) => player.whyNot(s, event, question, id));
 
 def reasons(node: Any, run: pagesim.Timeline, question: Question, *ids: int) -> list[str]:
     """What is said of blocks that are chosen, and are no answer."""
-    message: list[str] = node(
-        REASONS, text_of(run.annotate(questions=[question])), at=question.at, ids=ids
-    )
+    message: list[str] = node(REASONS, run.annotate(questions=[question]), at=question.at, ids=ids)
     return message
 
 
@@ -75,7 +73,6 @@ def test_a_wrong_choice_of_a_cached_block(node: Any) -> None:
 
 
 EACH = """
-const run = await begin(given.data);
 return given.asked.map(([at, answer]) => {
   run.header.questions = [{ at, ask: "?", answer }];
   return player.questionFor(run, run.at(at), at).why;
@@ -94,12 +91,12 @@ def test_every_word_has_a_reason(node: Any, caching: bool) -> None:
             except UsageError:
                 continue
             asked.append((at, word))
-    for what, why in zip(asked, node(EACH, text_of(run), asked=asked), strict=True):
+    for what, why in zip(asked, node(EACH, run, asked=asked), strict=True):
         assert why.endswith(".") and why[0].isupper() and not why.endswith(".."), (what, why)
 
 
 def why_of(node: Any, run: pagesim.Timeline, question: Question) -> str:
-    found = node(AUTOMATIC, text_of(run.annotate(questions=[question])))
+    found = node(AUTOMATIC, run.annotate(questions=[question]))
     return str(found[question.at]["why"])
 
 
@@ -137,7 +134,7 @@ def test_who_is_preempted_and_why(node: Any, place: int, is_last: bool) -> None:
     leaves = [["leave", "running", place, name], ["enter", "waiting", 0, name]]
     preempt = samples.event("preempt", name, *samples.give(0, 1), closed=[0], queues=leaves)
     asked = {"questions": [{"at": 1, "ask": "?", "answer": "returned"}]}
-    found = node(AUTOMATIC, samples.text_of(head | asked, [events[0], preempt]))
+    found = node(AUTOMATIC, (head | asked, [events[0], preempt]))
     assert ("queue running" in found[1]["why"]) is is_last
 
 
@@ -152,7 +149,7 @@ def test_who_is_preempted_and_why(node: Any, place: int, is_last: bool) -> None:
 )
 def test_an_authors_reason_is_a_sentence(node: Any, why: str, shown: str) -> None:
     run = small().annotate(questions=[Question(2, "?", "returned", why)])
-    assert node(AUTOMATIC, text_of(run))[2]["why"] == shown
+    assert node(AUTOMATIC, run)[2]["why"] == shown
 
 
 def test_the_name_of_a_sequence_keeps_its_small_letter(node: Any) -> None:
@@ -162,4 +159,4 @@ def test_the_name_of_a_sequence_keeps_its_small_letter(node: Any) -> None:
         run.label(table, "alice")
         table.allocate([1, 2], pagesim.Device.GPU)
     run.annotate(questions=[Question(0, "?", "taken", "alice came first")])
-    assert node(AUTOMATIC, text_of(run))[0]["why"] == "alice came first."
+    assert node(AUTOMATIC, run)[0]["why"] == "alice came first."

@@ -52,12 +52,12 @@ def test_a_journal_is_idle_when_nothing_listens(kind: str, noted: list[str]) -> 
         assert not (journal.active or journal.wants_events) and journal.recorder is None
 
 
-def test_the_call_of_every_token_notes_nothing_when_nothing_listens(
+def test_the_call_of_every_token_is_no_transaction_when_nothing_listens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     story = new_story()
     seq = story.arrive([1, 2], 1)
-    for name in ("note", "tell", "append", "__enter__"):
+    for name in ("append", "__enter__"):
         monkeypatch.setattr(Journal, name, interrupted)
     for token in range(9):
         seq.write([token])

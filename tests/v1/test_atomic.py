@@ -19,7 +19,7 @@ from pagesim.v1 import (
     Request,
     RequestStatus,
 )
-from tests.v1.world import check, everything, pool_state
+from tests.v1.world import check, everything, pool_state, request_state
 
 pytestmark = pytest.mark.ch07
 
@@ -43,93 +43,7 @@ def leave_free(manager: KVCacheManager, num_free: int) -> None:
     manager.block_pool.get_new_blocks(manager.block_pool.get_num_free_blocks() - num_free)
 
 
-# -- answers of None ---------------------------------------------------------------------------
-
-Call = Callable[[], object]
-
-
-def new_prompt(manager: KVCacheManager) -> Call:
-    new = request("new", 13)
-    return lambda: manager.allocate_slots(new, 13)
-
-
-def prompt_that_must_fit_whole(manager: KVCacheManager) -> Call:
-    new = request("new", 13)
-    return lambda: manager.allocate_slots(new, 2, full_sequence_must_fit=True)
-
-
-def hits_in_the_queue(manager: KVCacheManager) -> Call:
-    old = admit(manager, request("old", 8))
-    manager.free(old)
-    new = request("new", 13)
-
-    def call() -> object:
-        """Whether 0, 1 or 2 blocks are found still: each costs as much as a new one."""
-        hits, found, _ = manager.get_computed_blocks(new)
-        return manager.allocate_slots(new, 13 - found, found, hits)
-
-    return call
-
-
-def hits_in_use(manager: KVCacheManager) -> Call:
-    admit(manager, request("old", 8))
-    new = request("new", 21)
-    return lambda: manager.allocate_slots(new, 13, 8, manager.get_computed_blocks(new)[0])
-
-
-def next_tokens(manager: KVCacheManager) -> Call:
-    its = admit(manager, request("its", 7))
-    its.append_output_token_ids(range(50, 64))
-    return lambda: manager.allocate_slots(its, 14)
-
-
-def lookahead(manager: KVCacheManager) -> Call:
-    its = admit(manager, request("its", 7))
-    its.append_output_token_ids(50)
-    return lambda: manager.allocate_slots(its, 1, num_lookahead_tokens=13)
-
-
-def reserved(manager: KVCacheManager) -> Call:
-    new = request("new", 5)
-    return lambda: manager.allocate_slots(new, 5, reserved_blocks=2)
-
-
-NEED = {
-    new_prompt: 4,
-    prompt_that_must_fit_whole: 4,
-    hits_in_the_queue: 4,
-    hits_in_use: 4,
-    next_tokens: 4,
-    lookahead: 4,
-    reserved: 4,
-}
-"""Free blocks that each call takes, or asks for."""
-
-
-NEED_CACHING = (hits_in_use,)
-CASES = [
-    pytest.param(scene, caching, id=f"{scene.__name__}-{'cached' if caching else 'plain'}")
-    for scene in NEED
-    for caching in (True, False)
-    if caching or scene not in NEED_CACHING
-]
-
-
-@pytest.mark.parametrize(("scene", "caching"), CASES)
-def test_none_changes_nothing_whatever_is_free(
-    scene: Callable[[KVCacheManager], Call], caching: bool
-) -> None:
-    need = NEED[scene]
-    for num_free in range(need + 1):
-        manager = KVCacheManager(20, SIZE, 64, caching)
-        call = scene(manager)
-        leave_free(manager, num_free)
-        before = everything(manager)
-        if num_free == need:
-            assert call() is not None
-        else:
-            assert call() is None
-            assert everything(manager) == before, num_free
+# -- answers of None: any others are a rule of the state machine --------------------------------
 
 
 def test_none_below_the_watermark_changes_nothing() -> None:
@@ -145,7 +59,7 @@ def test_none_below_the_watermark_changes_nothing() -> None:
 def test_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
     manager = KVCacheManager(6, SIZE, 64, caching, sliding_window=5, retention_interval=None)
     its = admit(manager, request("its", 12))
-    before, fields = everything(manager), {**vars_of(its)}
+    before, fields = everything(manager), {**request_state(its)}
     assert manager.allocate_slots(its, 24) is None
     after = everything(manager)
     assert before["tables"] == {"its": [1, 2, 3]} and after["tables"] == {"its": [0, 0, 3]}
@@ -154,15 +68,8 @@ def test_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
     assert [after["refs"][i] for i in (1, 2, 3)] == [0, 0, 1]
     same = ("hashes", "found", "cached", "stats")
     assert [after[key] for key in same] == [before[key] for key in same]
-    assert vars_of(its) == fields
+    assert request_state(its) == fields
     check(manager)
-
-
-def vars_of(its: Request) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value := getattr(its, name), list) else value
-        for name in Request.__slots__
-    }
 
 
 # -- calls that raise --------------------------------------------------------------------------
@@ -175,176 +82,161 @@ def scene() -> tuple[KVCacheManager, Request, Request]:
 
 
 FOREIGN = BlockPool(16, True, SIZE)
-FAILING: dict[str, tuple[Callable[[KVCacheManager, Request, Request], object], type, str]] = {
-    "no tokens": (lambda m, its, new: m.allocate_slots(its, 0), ValueError, "at least one token"),
-    "fewer than none": (lambda m, its, new: m.allocate_slots(its, -1), UsageError, "not -1"),
-    "half a token": (lambda m, its, new: m.allocate_slots(its, 0.5), TypeError, "must be an int"),
-    "lookahead": (
-        lambda m, its, new: m.allocate_slots(its, 1, num_lookahead_tokens=-1),
+FAILING: list[tuple[type, str, Callable[[KVCacheManager, Request, Request], object]]] = [
+    (ValueError, "at least one token", lambda m, its, new: m.allocate_slots(its, 0)),
+    (UsageError, "not -1", lambda m, its, new: m.allocate_slots(its, -1)),
+    (TypeError, "must be an int", lambda m, its, new: m.allocate_slots(its, 0.5)),
+    (
         UsageError,
         "num_lookahead_tokens must be at least 0",
+        lambda m, its, new: m.allocate_slots(its, 1, num_lookahead_tokens=-1),
     ),
-    "reserved": (
-        lambda m, its, new: m.allocate_slots(its, 1, reserved_blocks="2"),
+    (
         TypeError,
         "reserved_blocks must be an int",
+        lambda m, its, new: m.allocate_slots(its, 1, reserved_blocks="2"),
     ),
-    "hits and a table": (
-        lambda m, its, new: m.allocate_slots(its, 1, 8, m.get_computed_blocks(new)[0]),
+    (
         UsageError,
         "'its' has a table",
+        lambda m, its, new: m.allocate_slots(its, 1, 8, m.get_computed_blocks(new)[0]),
     ),
-    "hits of another length": (
-        lambda m, its, new: m.allocate_slots(new, 1, 7, m.get_computed_blocks(new)[0]),
+    (
         UsageError,
         "7 computed tokens do not fill the 2 blocks",
+        lambda m, its, new: m.allocate_slots(new, 1, 7, m.get_computed_blocks(new)[0]),
     ),
-    "computed without hits": (
-        lambda m, its, new: m.allocate_slots(new, 1, 4),
+    (
         UsageError,
         "4 computed tokens do not fill the 0 blocks",
+        lambda m, its, new: m.allocate_slots(new, 1, 4),
     ),
-    "other blocks": (
-        lambda m, its, new: m.allocate_slots(Request("x", [1], block_size=8), 1),
+    (
         UsageError,
         "request 'x' has hashes of blocks of 8 tokens, and the cache has blocks of 4",
+        lambda m, its, new: m.allocate_slots(Request("x", [1], block_size=8), 1),
     ),
-    "caching without a table": (
-        lambda m, its, new: m.cache_blocks(new, 8),
-        UsageError,
-        "'new'",
-    ),
-    "an id that is too large": (
-        lambda m, its, new: m.evict_blocks([1, 12]),
-        UsageError,
-        "block 12 does not belong",
-    ),
-    "a negative id": (lambda m, its, new: m.evict_blocks([1, -1]), UsageError, "block -1 does not"),
-    "an id that is none": (lambda m, its, new: m.evict_blocks([1, "2"]), TypeError, "must be an"),
-    "more than are free": (
-        lambda m, its, new: m.block_pool.get_new_blocks(9),
+    (UsageError, "'new'", lambda m, its, new: m.cache_blocks(new, 8)),
+    (UsageError, "block 12 does not belong", lambda m, its, new: m.evict_blocks([1, 12])),
+    (UsageError, "block -1 does not", lambda m, its, new: m.evict_blocks([1, -1])),
+    (TypeError, "must be an", lambda m, its, new: m.evict_blocks([1, "2"])),
+    (
         ValueError,
         "9 blocks cannot be taken: 8 are free",
+        lambda m, its, new: m.block_pool.get_new_blocks(9),
     ),
-    "fewer than no blocks": (
-        lambda m, its, new: m.block_pool.get_new_blocks(-1),
-        ValueError,
-        "-1 blocks cannot be taken",
-    ),
-    "free twice in one call": (
-        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (2, 1, 2)]),
+    (ValueError, "-1 blocks cannot be taken", lambda m, its, new: m.block_pool.get_new_blocks(-1)),
+    (
         UsageError,
         "block 2 is already free",
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (2, 1, 2)]),
     ),
-    "free what is free": (
-        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (1, 4)]),
+    (
         UsageError,
         "block 4 is already free",
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[i] for i in (1, 4)]),
     ),
-    "cached twice": (
+    (
+        UsageError,
+        "block 3, entry 1 of the table of request 'new', is already cached",
         lambda m, its, new: m.block_pool.cache_full_blocks(
             new, m.block_pool.blocks[4:0:-1], 0, 2, 4
         ),
-        UsageError,
-        "block 3, entry 1 of the table of request 'new', is already cached",
     ),
-    "cached before it is full": (
-        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:9], 0, 3, 4),
+    (
         UsageError,
         "block 6, entry 2 of the table of request 'new', is not full",
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:9], 0, 3, 4),
     ),
-    "a foreign block touched": (
-        lambda m, its, new: m.block_pool.touch([m.block_pool.blocks[4], FOREIGN.blocks[3]]),
+    (
         UsageError,
         "block 3 belongs to another pool",
+        lambda m, its, new: m.block_pool.touch([m.block_pool.blocks[4], FOREIGN.blocks[3]]),
     ),
-    "a foreign block freed": (
-        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[1], FOREIGN.blocks[1]]),
+    (
         UsageError,
         "block 1 belongs to another pool",
+        lambda m, its, new: m.block_pool.free_blocks([m.block_pool.blocks[1], FOREIGN.blocks[1]]),
     ),
-    "a foreign block of a larger pool": (
-        lambda m, its, new: m.block_pool.touch([FOREIGN.blocks[15]]),
+    (
         UsageError,
         "block 15 belongs to another pool",
+        lambda m, its, new: m.block_pool.touch([FOREIGN.blocks[15]]),
     ),
-    "a block of no pool": (
-        lambda m, its, new: m.block_pool.touch([KVCacheBlock(-(2**70))]),
+    (
         UsageError,
         "belongs to another pool",
+        lambda m, its, new: m.block_pool.touch([KVCacheBlock(-(2**70))]),
     ),
-    "foreign hits": (
-        lambda m, its, new: m.allocate_slots(new, 1, 4, KVCacheBlocks((FOREIGN.blocks[1:2],))),
+    (
         UsageError,
         "block 1 belongs to another pool",
+        lambda m, its, new: m.allocate_slots(new, 1, 4, KVCacheBlocks((FOREIGN.blocks[1:2],))),
     ),
-    "cached from before its start": (
-        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:6], -1, 1, 4),
+    (
         UsageError,
         "from -1 up to 1",
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:6], -1, 1, 4),
     ),
-    "a mask that is too short": (
+    (
+        UsageError,
+        "block_mask",
         lambda m, its, new: m.block_pool.cache_full_blocks(
             new, m.block_pool.blocks[4:6], 0, 2, 4, 0, [True]
         ),
-        UsageError,
-        "block_mask",
     ),
-    "one block cached as two": (
+    (
+        UsageError,
+        "block 4, entry 1 .* is already cached",
         lambda m, its, new: m.block_pool.cache_full_blocks(
             new, [m.block_pool.blocks[4]] * 2, 0, 2, 4
         ),
-        UsageError,
-        "block 4, entry 1 .* is already cached",
     ),
-    "blocks of another size cached": (
+    (
+        UsageError,
+        "hashes of blocks of 2 tokens",
         lambda m, its, new: m.block_pool.cache_full_blocks(
             Request("x", range(4), block_size=2), m.block_pool.blocks[4:5], 0, 1, 4
         ),
-        UsageError,
-        "hashes of blocks of 2 tokens",
     ),
-    "blocks of two of its own": (
-        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:5], 0, 1, 8),
+    (
         UnsupportedError,
         "block_size must be 4",
+        lambda m, its, new: m.block_pool.cache_full_blocks(new, m.block_pool.blocks[4:5], 0, 1, 8),
     ),
-    "another group": (
+    (
+        UnsupportedError,
+        "hybrid models",
         lambda m, its, new: m.block_pool.cache_full_blocks(
             new, m.block_pool.blocks[4:5], 0, 1, 4, 1
         ),
+    ),
+    (
         UnsupportedError,
         "hybrid models",
-    ),
-    "two groups": (
         lambda m, its, new: m.block_pool.get_cached_block(new.block_hashes[0], [0, 1]),
-        UnsupportedError,
-        "hybrid models",
     ),
-    "tokens that are none": (
-        lambda m, its, new: its.append_output_token_ids([1, "2"]),
+    (
         TypeError,
         r"token_ids\[1\] must be an int",
+        lambda m, its, new: its.append_output_token_ids([1, "2"]),
     ),
-    "a token that is true": (
-        lambda m, its, new: its.append_output_token_ids(True),
-        TypeError,
-        "must be a list of ints",
-    ),
-}
+    (TypeError, "must be a list of ints", lambda m, its, new: its.append_output_token_ids(True)),
+]
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize("name", FAILING)
-def test_a_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
+@pytest.mark.parametrize(("error", "message", "call"), FAILING)
+def test_a_call_that_raises_changes_nothing(
+    error: type, message: str, call: Callable[..., object], recorded: bool
+) -> None:
     manager, its, new = scene()
-    before, fields = everything(manager), (vars_of(its), vars_of(new))
-    call, error, message = FAILING[name]
+    before, fields = everything(manager), (request_state(its), request_state(new))
     with pagesim.record(manager) if recorded else nullcontext() as run:
         with pytest.raises(error, match=message):
             call(manager, its, new)
         assert everything(manager) == before
-        assert (vars_of(its), vars_of(new)) == fields
+        assert (request_state(its), request_state(new)) == fields
         assert run is None or run.at(-1) == manager.state()
         manager.free(its)
         assert run is None or run.at(-1) == manager.state()

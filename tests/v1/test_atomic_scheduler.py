@@ -33,38 +33,34 @@ def with_two() -> Scheduler:
     return its
 
 
-SCHEDULER_CALLS: dict[str, tuple[Callable[[Scheduler], object], type, str]] = {
-    "no request": (lambda s: s.add_request("a"), TypeError, "request must be a Request"),
-    "an id twice": (lambda s: s.add_request(request("a", 3)), UsageError, "'a' is already here"),
-    "an empty prompt": (lambda s: s.add_request(request("c", 0)), UsageError, "'c' is empty"),
-    "other blocks": (
-        lambda s: s.add_request(Request("c", [1], block_size=8)),
+SCHEDULER_CALLS: list[tuple[type, str, Callable[[Scheduler], object]]] = [
+    (TypeError, "request must be a Request", lambda s: s.add_request("a")),
+    (UsageError, "'a' is already here", lambda s: s.add_request(request("a", 3))),
+    (UsageError, "'c' is empty", lambda s: s.add_request(request("c", 0))),
+    (
         UsageError,
         "hashes of blocks of 8 tokens",
+        lambda s: s.add_request(Request("c", [1], block_size=8)),
     ),
-    "not waiting": (lambda s: s.add_request(ended()), UsageError, "must be WAITING, not FINISHED"),
-    "an end that is a number": (
-        lambda s: s.finish_requests(["a"], 7),  # type: ignore[arg-type]
+    (UsageError, "must be WAITING, not FINISHED", lambda s: s.add_request(ended())),
+    (UsageError, "must be a finished one", lambda s: s.finish_requests(["a"], 7)),
+    (
         UsageError,
         "must be a finished one",
-    ),
-    "an end that is none": (
         lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED),
-        UsageError,
-        "must be a finished one",
     ),
-    "tokens that are none": (
-        lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
+    (
         TypeError,
         r"sampled_token_ids\['b'\]\[0\]",
+        lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
     ),
-    "reset while a block is owned outside": (
-        lambda s: s.reset_prefix_cache(reset_running_requests=True),
+    (
         RuntimeError,
         "block 11 is owned outside the running requests",
+        lambda s: s.reset_prefix_cache(reset_running_requests=True),
     ),
-    "reset of what": (lambda s: s.reset_prefix_cache("all"), TypeError, "must be True or False"),
-}
+    (TypeError, "must be True or False", lambda s: s.reset_prefix_cache("all")),
+]
 
 
 def ended() -> Request:
@@ -74,14 +70,15 @@ def ended() -> Request:
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize("name", SCHEDULER_CALLS)
-def test_a_scheduler_call_that_raises_changes_nothing(name: str, recorded: bool) -> None:
+@pytest.mark.parametrize(("error", "message", "call"), SCHEDULER_CALLS)
+def test_a_scheduler_call_that_raises_changes_nothing(
+    error: type, message: str, call: Callable[[Scheduler], object], recorded: bool
+) -> None:
     its = with_two()
     pool = its.kv_cache_manager.block_pool
     pool.free_block_queue.remove(pool.blocks[11])
     pool.blocks[11].ref_cnt = 1
     before = everything(its)
-    call, error, message = SCHEDULER_CALLS[name]
     with pagesim.record(its) if recorded else nullcontext() as run:
         with pytest.raises(error, match=message):
             call(its)

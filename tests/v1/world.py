@@ -30,6 +30,7 @@ def request_state(request: Request) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value := getattr(request, name), list) else value
         for name in Request.__slots__
+        if name != "__weakref__"  # whoever watches may refer to it
     }
 
 

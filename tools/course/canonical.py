@@ -36,7 +36,7 @@ def read(path: Path) -> NotebookNode:
             raise NotebookError(f"{path.name}: notebook format {raw['nbformat']}, 4 is needed")
         raw["nbformat_minor"] = 5
         _give_ids(raw["cells"])
-        notebook = nbformat.reads(json.dumps(raw), as_version=4)
+        notebook: NotebookNode = nbformat.reads(json.dumps(raw), as_version=4)
         nbformat.validate(notebook)
     except (OSError, KeyError, TypeError, ValueError, nbformat.ValidationError) as error:
         raise NotebookError(
@@ -65,14 +65,13 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
             outputs = [] if is_machine(cell) else outputs_of(cell.outputs)
             plain |= {"execution_count": None, "outputs": outputs}
         cells.append(plain)
-    return nbformat.from_dict(
-        {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
-    )
+    whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return NotebookNode(nbformat.from_dict(whole))
 
 
 def dumps(notebook: NotebookNode) -> str:
     """The canonical text of a notebook, as it is written to disk."""
-    return nbformat.writes(canonical(notebook)).rstrip("\n") + "\n"
+    return str(nbformat.writes(canonical(notebook))).rstrip("\n") + "\n"
 
 
 def is_machine(cell: NotebookNode) -> bool:

@@ -50,8 +50,10 @@ def _data_text(mime: str, data: Any, metadata: Mapping[str, Any]) -> str:
 
 
 def _player_text(match: re.Match[str]) -> str:
-    """A player as checksums: of its contents, unpacked (zlib differs from machine to machine), and
-    of the rest of the page."""
+    """A player as checksums: of its contents, and of the rest of the page.
+
+    The contents are unpacked, as zlib differs from machine to machine.
+    """
     page, packed = html.unescape(match[1]), []
     for payload in PAYLOAD.finditer(page):
         packed.append(_sum(gzip.decompress(base64.b64decode(payload[2]))))

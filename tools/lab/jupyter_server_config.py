@@ -15,7 +15,8 @@ class Contents(AsyncLargeFileManager):
     """Files as ever; a notebook in Python gets the whole `language_info`."""
 
     async def get(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        model: dict[str, Any] = await super().get(*arguments, **options)
+        files: Any = super()
+        model: dict[str, Any] = await files.get(*arguments, **options)
         if model["type"] == "notebook" and model["content"]:
             metadata = model["content"]["metadata"]
             if metadata.get("language_info", {}).get("name") == "python":

@@ -1,19 +1,50 @@
-"""0.2: who owned a block, since which step, and who wrote into it last."""
+"""# 0.2 Reading a run ★
 
-from __future__ import annotations
+`run.at(k)` is the state after `k` events, the one that the player shows at step `k`; `run[k]` is
+the event that leads from step `k` to step `k + 1`. `run.at(k).tables` maps the name of each
+sequence to its table, which has `block_ids`. `run[k].effects` lists what the event did to blocks:
+an effect has a `kind`, and one whose kind is `"write"` has the `block` that was written and, as
+`table`, the name of the sequence.
 
-import random
-from collections.abc import Callable, Iterator, Sequence
+Write `owners(run, block)`. It returns a pair: every change of the block's owner as a list of
+`(step, owner)`, where `step` is the first step that shows it and `owner` is None for a free block;
+and the sequence that was the last to write into the block, or None.
+
+If `s0` arrives and leaves, and `s2` then gets the same block 4, the pair is
+`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. No block
+has two owners at a time in these runs.
+
+## Hints
+1. Step 0 is before the first event. How many steps does a run of 3 events have?
+2. For each step from 1 to len(run): which table in run.at(step).tables has the block, if any? Write
+   down the step whenever the answer changes.
+3. For the writer, look through run[step - 1].effects for effect.kind == 'write' and effect.block ==
+   block, and keep the last effect.table.
+
+## Wrong answers
+* event_for_step (one event): Event k has the number of the step that it leads to.
+* frees_left_out (a block that changes hands): A block belongs to its last owner until another
+  sequence takes it.
+* state_before (one event): run.at(k) is what event k finds, so it shows what event k does.
+* any_effect_writes (a block that changes hands): Whatever happens to a block writes into it.
+
+## vLLM
+* vllm/core/block/block_table.py: BlockTable.physical_block_ids
+* vllm/core/block/naive_block.py: NaiveBlockAllocator._allocate_block_id, _free_block_id
+"""
+
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from pagesim.exercises.acts import Act, act_once, told
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.story import Story, Writer
-from pagesim.timeline.run import Timeline
+from pagesim.exercises.acts import Act, act_once, in_words
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
+from pagesim.journal.effects import Name
+from pagesim.story import Writer
 
 BLOCKS, BLOCK_SIZE = 6, 4
+Acts = tuple[Act, ...]
+Owners = tuple[list[tuple[int, Name | None]], Name | None]
 
 
 def owners(run, block):  # type: ignore[no-untyped-def]
@@ -28,46 +59,43 @@ def owners(run, block):  # type: ignore[no-untyped-def]
     for step in range(1, len(run) + 1):
         for effect in run[step - 1].effects:  # the event that leads to this step
             if effect.kind == "write" and effect.block == block:
+                ### any_effect_writes: if effect.block == block:
                 writer = effect.table
         now = None
         for name, table in run.at(step).tables.items():
+            ### state_before: for name, table in run.at(step - 1).tables.items():
             if block in table.block_ids:
                 now = name
         if now != owner:
+            ### frees_left_out: if now is not None and now != owner:
             changes.append((step, now))
+            ### event_for_step: changes.append((step - 1, now))
             owner = now
     return changes, writer
     ### END SOLUTION
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """Few sequences that come, write and go; then some longer stories."""
-    yield _case((("arrive", 0, 3),), 0, "one event")
-    yield _case((("arrive", 0, 3),), 1, "a block that is never taken")
+    yield Case(((("arrive", 0, 3),), 0), tag="one event")
+    yield Case(((("arrive", 0, 3),), 1), tag="a block that is never taken")
     pairs = ((3, 6), (7, 4)) if hidden else ((4, 5), (6, 3))
     for (a, b), block in product(pairs, range(BLOCKS)):
-        acts = (("arrive", 0, a), ("arrive", 1, b), ("write", 0, 2))
-        yield _case(acts, block, "two sequences")
+        both = (("arrive", 0, a), ("arrive", 1, b), ("write", 0, 2))
+        yield Case((both, block), tag="two sequences")
     for (a, b), block in product(pairs, range(BLOCKS)):
-        story = (("arrive", 0, a), ("leave", 0), ("arrive", 1, b))
-        yield _case(story, block, "a block that changes hands")
+        turns = (("arrive", 0, a), ("leave", 0), ("arrive", 1, b))
+        yield Case((turns, block), tag="a block that changes hands")
     for a, b in pairs:
         kept = (("arrive", 0, a), ("reserve", 0, 4))
-        yield from (_case(kept, block, "a reserved block") for block in (1, 2))
-        other = (("leave", 0), ("arrive", 1, 1), ("reserve", 1, b))
-        yield from (_case(kept + other, block, "a reserved block") for block in range(BLOCKS))
+        more = (*kept, ("leave", 0), ("arrive", 1, 1), ("reserve", 1, b))
+        for acts, blocks in ((kept, range(1, 3)), (more, range(BLOCKS))):
+            yield from (Case((acts, block), tag="a reserved block") for block in blocks)
     for _ in range(10):
-        yield _case(_some(rng), rng.randrange(BLOCKS), "a longer story")
+        yield Case((longer_story(rng), rng.randrange(BLOCKS)), tag="a longer story")
 
 
-def _case(acts: tuple[Act, ...], block: int, tag: str) -> Case:
-    said = ", ".join(
-        f"s{act[1]} reserves {act[2]} slots" if act[0] == "reserve" else told([act]) for act in acts
-    )
-    return Case((acts, block), f"{said}; block {block}", tag)
-
-
-def _some(rng: random.Random) -> tuple[Act, ...]:
+def longer_story(rng: Random) -> Acts:
     """Sequences of at most two blocks, at most three of them at a time."""
     acts: list[Act] = []
     lengths: dict[int, int] = {}
@@ -85,8 +113,16 @@ def _some(rng: random.Random) -> tuple[Act, ...]:
     return tuple(acts)
 
 
-def run_of(acts: Sequence[Act]) -> Timeline:
-    """The run of these acts."""
+def words(acts: Acts, block: int) -> str:
+    each = [
+        f"s{act[1]} reserves {act[2]} slots" if act[0] == "reserve" else in_words([act])
+        for act in acts
+    ]
+    return f"{', '.join(each)}; block {block}"
+
+
+def play(acts: Acts, block: int) -> Timeline:
+    """The run that is to be read."""
     story = Story(gpu_blocks=BLOCKS, block_size=BLOCK_SIZE)
     here: dict[int, Writer] = {}
     for act in acts:
@@ -97,112 +133,41 @@ def run_of(acts: Sequence[Act]) -> Timeline:
     return story.run
 
 
-def call(function: Callable[..., Any], case: Case) -> Any:
+def call(function: Callable[[Timeline, int], Owners], acts: Acts, block: int) -> Owners:
     """The student gets the run itself."""
-    acts, block = case.args
-    return function(run_of(acts), block)
+    return function(play(acts, block), block)
 
 
-def expected(acts: Sequence[Act], block: int) -> Any:
+def oracle(acts: Acts, block: int) -> Owners:
     """What the run finds: events that take the block, free it, and write into it."""
-    run = run_of(acts)
-    changes = [(k + 1, run[k].subject) for k in run.find(block=block, kind="take")]
+    run = play(acts, block)
+    changes: list[Any] = [(k + 1, run[k].subject) for k in run.find(block=block, kind="take")]
     changes += [(k + 1, None) for k in run.find(block=block, kind="free")]
-    events = [run[k] for k in run.find(block=block, kind="write")]
     writes = [
-        e.table for event in events for e in event.effects if (e.kind, e.block) == ("write", block)
+        effect.table
+        for k in run.find(block=block, kind="write")
+        for effect in run[k].effects
+        if (effect.kind, effect.block) == ("write", block)
     ]
     return sorted(changes), writes[-1] if writes else None
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    """Off by one, too many changes, or the wrong writer."""
+def why(yours: Owners, right: Owners, acts: Acts, block: int) -> str:
     truth, last = right
-    if not isinstance(yours[0], list | tuple):
+    if not isinstance(yours[0], list):
         return "The pair begins with the list of changes; the last writer comes second."
-    changes = [tuple(change) for change in yours[0]]
-    if changes == [(step - 1, owner) for step, owner in truth] and truth:
-        return (
-            f"Event {truth[0][0] - 1} leads from step {truth[0][0] - 1} to step {truth[0][0]}: "
-            f"run.at({truth[0][0]}) is the first state that shows what it did."
-        )
+    changes = [(step, owner) for step, owner in yours[0]]
+    if truth and changes == [(step - 1, owner) for step, owner in truth]:
+        step = truth[0][0]
+        event = f"Event {step - 1} leads from step {step - 1} to step {step}"
+        return f"{event}: run.at({step}) is the first state that shows what it did."
     if changes != truth:
-        odd = next(
-            (c for c in [*changes, *truth] if (c in changes) != (c in truth)), (changes or truth)[0]
-        )
-        step, owner = odd
-        is_so = "is" if odd in truth else "is not"
+        odd = [c for c in [*changes, *truth] if (c in changes) != (c in truth)]
+        step, owner = (odd or changes)[0]
+        is_so = "is" if (step, owner) in truth else "is not"
         what = "becomes free" if owner is None else f"becomes s{owner}'s"
-        return f"Block {case.args[1]} {what} at step {step}: that {is_so} what the player shows."
-    return f"The last event with a 'write' effect on block {case.args[1]} " + (
-        "does not exist: nothing was ever written there."
-        if last is None
-        else f"writes for s{last}."
+        return f"Block {block} {what} at step {step}: that {is_so} what the player shows."
+    what = (
+        "does not exist: nothing was ever written there" if last is None else f"writes for s{last}"
     )
-
-
-def play(case: Case) -> Timeline:
-    """The run that is to be read."""
-    return run_of(case.args[0])
-
-
-EXERCISE = Exercise(
-    number="0.2",
-    title="Reading a run",
-    stars=1,
-    statement="""\
-`run.at(k)` is the state after `k` events, the one that the player shows at step `k`; `run[k]` is
-the event that leads from step `k` to step `k + 1`. `run.at(k).tables` maps the name of each
-sequence to its table, which has `block_ids`. `run[k].effects` lists what the event did to blocks:
-an effect has a `kind`, and one whose kind is `"write"` has the `block` that was written and, as
-`table`, the name of the sequence.
-
-Write `owners(run, block)`. It returns a pair: every change of the block's owner as a list of
-`(step, owner)`, where `step` is the first step that shows it and `owner` is None for a free block;
-and the sequence that was the last to write into the block, or None.
-
-If `s0` arrives and leaves, and `s2` then gets the same block 4, the pair is
-`([(1, 0), (2, None), (3, 2)], 2)`. A sequence may reserve a block and never write into it. No block
-has two owners at a time in these runs.""",
-    reference=owners,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "event_for_step": Wrong(
-            variant(owners, "changes.append((step, now))", "changes.append((step - 1, now))"),
-            "Event k has the number of the step that it leads to.",
-            "one event",
-        ),
-        "frees_left_out": Wrong(
-            variant(owners, "if now != owner:", "if now is not None and now != owner:"),
-            "A block belongs to its last owner until another sequence takes it.",
-            "a block that changes hands",
-        ),
-        "state_before": Wrong(
-            variant(owners, "run.at(step).tables", "run.at(step - 1).tables"),
-            "run.at(k) is what event k finds, so it shows what event k does.",
-            "one event",
-        ),
-        "any_effect_writes": Wrong(
-            variant(
-                owners, 'effect.kind == "write" and effect.block == block', "effect.block == block"
-            ),
-            "Whatever happens to a block writes into it.",
-            "a block that changes hands",
-        ),
-    },
-    hints=(
-        "Step 0 is before the first event. How many steps does a run of 3 events have?",
-        "For each step from 1 to len(run): which table in run.at(step).tables has the block, if "
-        "any? Write down the step whenever the answer changes.",
-        "For the writer, look through run[step - 1].effects for effect.kind == 'write' and "
-        "effect.block == block, and keep the last effect.table.",
-    ),
-    vllm=(
-        "vllm/core/block/block_table.py: BlockTable.physical_block_ids",
-        "vllm/core/block/naive_block.py: NaiveBlockAllocator._allocate_block_id, _free_block_id",
-    ),
-    play=play,
-    call=call,
-)
+    return f"The last event with a 'write' effect on block {block} {what}."

@@ -1,15 +1,40 @@
-"""1.1: where the slots of one contiguous row are."""
+"""# 1.1 Where the slots of a row are ★
 
-from __future__ import annotations
+A request holds a row of `row` slots from its arrival to its end. It has a prompt of `prompt` tokens
+and will have an answer of `answer`; at this moment `stored` tokens are in the row, those of the
+prompt included. Write `waste(prompt, answer, stored, row)`: how many slots of the row are
+**token**, **reserved** and **internal**, as a tuple in this order, with the meanings of the
+chapter's table.
 
-import random
-from collections.abc import Iterator
-from typing import Any
+With a prompt of 6 tokens, an answer of 6, 8 tokens stored and a row of 32, it is `(8, 4, 20)`.
+(The last token of an answer is never stored. Its slot counts as reserved to the end.)
 
-from pagesim.exercises.acts import count
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.timeline.run import Timeline
+## Hints
+1. Each slot of the row is of exactly one kind. What must the three numbers add up to?
+2. At its end the request has prompt + answer tokens. Which slots will it never reach?
+3. token is stored; reserved is what is still missing from prompt + answer; internal is the row
+   beyond prompt + answer.
+
+## Wrong answers
+* all_the_rest_is_reserved (a row longer than the request): Every slot that is held and empty is
+  reserved for the request.
+* reserved_from_the_prompt_on (some of the answer is there): The whole answer stays reserved,
+  however much of it is there.
+* reserved_is_internal (a row as long as the request): An empty slot is wasted, no matter what comes
+  later.
+* prompt_beside_stored (a row as long as the request): What is stored comes on top of the prompt.
+
+## vLLM
+* vllm/core/block/block_table.py: BlockTable.append_token_ids, which replaces the row
+* vllm/core/block_manager.py: SelfAttnBlockSpaceManager.append_slots
+"""
+
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.simulation import simulate
+from pagesim.simulation.baselines.buddy import power_of_two_from
+from pagesim.workload import Request
+
+Kinds = tuple[int, int, int]
 
 
 def waste(prompt: int, answer: int, stored: int, row: int) -> tuple[int, int, int]:
@@ -20,58 +45,52 @@ def waste(prompt: int, answer: int, stored: int, row: int) -> tuple[int, int, in
     """
     ### BEGIN SOLUTION
     token = stored
+    ### prompt_beside_stored: token = prompt + stored
     reserved = prompt + answer - stored
+    ### all_the_rest_is_reserved: reserved = row - stored
+    ### reserved_from_the_prompt_on: reserved = answer
+    ### reserved_is_internal: reserved = 0
     internal = row - (prompt + answer)
+    ### all_the_rest_is_reserved: internal = 0
+    ### reserved_is_internal: internal = row - stored
     return token, reserved, internal
     ### END SOLUTION
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """Short rows first, then random requests at every moment of their lives."""
-    small = 6 if hidden else 4
-    for row in range(2, small + 1):
+    for row in range(2, 7 if hidden else 5):
         for total in range(row, 1, -1):
             for prompt in range(total - 1, 0, -1):
                 for stored in range(prompt, total):
-                    yield _case(prompt, total - prompt, stored, row)
+                    yield case(prompt, total - prompt, stored, row)
     for _ in range(200):
         prompt, answer = rng.randint(1, 40), rng.randint(1, 40)
         row = prompt + answer + rng.randint(0, 40)
-        yield _case(prompt, answer, rng.randint(prompt, prompt + answer - 1), row)
+        yield case(prompt, answer, rng.randint(prompt, prompt + answer - 1), row)
 
 
-def _case(prompt: int, answer: int, stored: int, row: int) -> Case:
-    if stored > prompt:
-        tag = "some of the answer is there"
-    elif row > prompt + answer:
-        tag = "a row longer than the request"
-    else:
-        tag = "a row as long as the request"
+def case(prompt: int, answer: int, stored: int, row: int) -> Case:
+    longer = row > prompt + answer
+    tag = f"a row {'longer than' if longer else 'as long as'} the request"
+    tag = "some of the answer is there" if stored > prompt else tag
     return Case((prompt, answer, stored, row), tag=tag)
 
 
-def expected(prompt: int, answer: int, stored: int, row: int) -> Any:
-    """What the simulation counts in the iteration in which so many tokens are stored."""
-    now = _simulated(prompt, answer, row).waste.at(stored - prompt)
-    return now.token, now.reserved, now.internal
-
-
-def _simulated(prompt: int, answer: int, row: int, record: bool = False) -> Any:
+def oracle(
+    prompt: int, answer: int, stored: int, row: int, *, record: bool = False
+) -> tuple[Kinds, Timeline | None]:
     """One request alone, with a row as long as the longest sequence."""
-    from pagesim.simulation import simulate
-    from pagesim.simulation.baselines.buddy import power_of_two_from
-    from pagesim.workload import Request
-
-    requests = [Request("s0", 0.0, prompt, answer)]
     pool = power_of_two_from(row)  # what the buddy allocator grants; only the row can be used
-    return simulate(
-        requests, policy="max", pool=pool, max_model_len=row, record=record, progress=False
-    )
+    run = simulate(
+        [Request("s0", 0.0, prompt, answer)],
+        policy="max", pool=pool, max_model_len=row, record=record, progress=False,
+    )  # fmt: skip
+    now = run.waste.at(stored - prompt)  # the iteration in which so many tokens are stored
+    return (now.token, now.reserved, now.internal), run.timeline
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    """The sum, or the kind of slot that is counted wrongly."""
-    prompt, answer, stored, row = case.args
+def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: int) -> str:
     if yours[0] != right[0]:
         return f"The tokens in the row, {stored} of them, include those of the prompt."
     if yours[1] == answer != right[1]:
@@ -88,70 +107,3 @@ def why(case: Case, yours: Any, right: Any) -> str:
         f"The request ends with {prompt} + {answer} tokens and has {stored}: "
         f"{count(right[1], 'slot')} will still be used, which is what reserved means."
     )
-
-
-def play(case: Case) -> Timeline:
-    """The request in its row, to the end."""
-    prompt, answer, _, row = case.args
-    return _simulated(prompt, answer, row, record=True).timeline  # type: ignore[no-any-return]
-
-
-EXERCISE = Exercise(
-    number="1.1",
-    title="Where the slots of a row are",
-    stars=1,
-    statement="""\
-A request holds a row of `row` slots from its arrival to its end. It has a prompt of `prompt` tokens
-and will have an answer of `answer`; at this moment `stored` tokens are in the row, those of the
-prompt included. Write `waste(prompt, answer, stored, row)`: how many slots of the row are
-**token**, **reserved** and **internal**, as a tuple in this order, with the meanings of the
-chapter's table.
-
-With a prompt of 6 tokens, an answer of 6, 8 tokens stored and a row of 32, it is `(8, 4, 20)`.
-(The last token of an answer is never stored. Its slot counts as reserved to the end.)""",
-    reference=waste,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "all_the_rest_is_reserved": Wrong(
-            variant(
-                variant(waste, "prompt + answer - stored", "row - stored"),
-                "row - (prompt + answer)",
-                "0",
-            ),
-            "Every slot that is held and empty is reserved for the request.",
-            "a row longer than the request",
-        ),
-        "reserved_from_the_prompt_on": Wrong(
-            variant(waste, "prompt + answer - stored", "answer"),
-            "The whole answer stays reserved, however much of it is there.",
-            "some of the answer is there",
-        ),
-        "reserved_is_internal": Wrong(
-            variant(
-                variant(waste, "prompt + answer - stored", "0"),
-                "row - (prompt + answer)",
-                "row - stored",
-            ),
-            "An empty slot is wasted, no matter what comes later.",
-            "a row as long as the request",
-        ),
-        "prompt_beside_stored": Wrong(
-            variant(waste, "token = stored", "token = prompt + stored"),
-            "What is stored comes on top of the prompt.",
-            "a row as long as the request",
-        ),
-    },
-    hints=(
-        "Each slot of the row is of exactly one kind. What must the three numbers add up to?",
-        "At its end the request has prompt + answer tokens. Which slots will it never reach?",
-        "token is stored; reserved is what is still missing from prompt + answer; internal is the "
-        "row beyond prompt + answer.",
-    ),
-    vllm=(
-        "vllm/core/block/block_table.py: BlockTable.append_token_ids, which replaces the row",
-        "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.append_slots",
-    ),
-    play=play,
-)

@@ -1,16 +1,42 @@
-"""2.4: where every token of a ragged batch is written."""
+"""# 2.4 The slot mapping of a batch ★★
 
-from __future__ import annotations
+A step of the model computes several sequences at once: prompts, chunks of long prompts, and
+decodes, which compute one token each. Their tokens stand in one row, sequence after sequence.
+Before attention their keys and values are written to the cache, each to the slot that the **slot
+mapping** names; -1 means that nothing is written, and fills the batch up to a fixed size.
 
-import random
-from collections.abc import Iterator
-from typing import Any
+Write `slot_mapping(batch, block_size, num_tokens)`: a list of `num_tokens` ints. `batch` has
+`(table, computed, length)` for each sequence: its block table, its tokens that are in the cache
+already, and its tokens after this step. So the step computes the positions `computed` to
+`length - 1`.
 
-from pagesim.exercises.acts import count
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.exercises.stage import placed_together
-from pagesim.timeline.run import Timeline
+With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5, 0, -1, -1]`.
+
+## Hints
+1. For each sequence, which positions does this step compute? Write them down for (table, 4, 5) and
+   for (table, 0, 2).
+2. Exercise 2.1 has the slot of a position. Here the positions run from computed to length - 1, for
+   one sequence after the other.
+3. Append table[p // block_size] * block_size + p % block_size for p in range(computed, length), and
+   [-1] * (num_tokens - len(slots)) at the end.
+
+## Wrong answers
+* decode_at_the_length (a decode): The new token of a sequence of n tokens is at position n.
+* from_the_beginning (a decode): Each step writes all tokens of a sequence.
+* padding_is_slot_0 (padding): A place without a token may have any slot.
+* no_padding (padding): The mapping has as many entries as there are tokens.
+* positions_from_0 (a decode): The positions of a chunk begin at 0.
+
+## vLLM
+* vllm/attention/backends/utils.py: compute_slot_mapping, PAD_SLOT_ID
+* vllm/attention/backends/flash_attn.py: FlashAttentionMetadataBuilder._add_seq_group
+* vllm/worker/model_runner.py: ModelInputForGPUBuilder
+"""
+
+from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, placed_together
+from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
+from pagesim.v0.sequence import SequenceData
 
 Part = tuple[list[int], int, int]
 
@@ -27,168 +53,95 @@ def slot_mapping(
     slots = []
     for table, computed, length in batch:
         for position in range(computed, length):
+            ### decode_at_the_length: for position in (
+            ### decode_at_the_length:     range(computed, length) if computed == 0
+            ### decode_at_the_length:     else range(computed + 1, length + 1)
+            ### decode_at_the_length: ):
+            ### from_the_beginning: for position in range(length):
+            ### positions_from_0: for position in range(length - computed):
             block = table[position // block_size]
             slots.append(block * block_size + position % block_size)
     padding = [-1] * (num_tokens - len(slots))
+    ### padding_is_slot_0: padding = [0] * (num_tokens - len(slots))
     return slots + padding
+    ### no_padding: return slots
     ### END SOLUTION
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """A prompt, a decode, a chunk of a prompt, padding; then mixed batches."""
     b = 2 if hidden else 4
     prompt, decode, chunk = ([1], 0, 2), ([2, 0], b, b + 1), ([3, 1], 1, b + 2)
-    yield _case([prompt], b, 2, "a prompt")
-    yield _case([([5], 1, 2)], b, 1, "a decode")
-    yield _case([chunk], b, b + 1, "a chunk of a prompt")
-    yield _case([decode], b, 1, "a decode in a new block")
-    yield _case([prompt], b, 4, "padding")
-    yield _case([prompt, decode], b, 5, "a prompt and a decode")
+    yield Case(([prompt], b, 2), tag="a prompt")
+    yield Case(([([5], 1, 2)], b, 1), tag="a decode")
+    yield Case(([chunk], b, b + 1), tag="a chunk of a prompt")
+    yield Case(([decode], b, 1), tag="a decode in a new block")
+    yield Case(([prompt], b, 4), tag="padding")
+    yield Case(([prompt, decode], b, 5), tag="a prompt and a decode")
     for _ in range(30):
         block_size = rng.choice((1, 3, 8, 16))
-        parts = [_part(rng, 10 * i, block_size) for i in range(rng.randint(1, 5))]
+        parts = [random_part(rng, 10 * i, block_size) for i in range(rng.randint(1, 5))]
         parts.sort(key=lambda part: part[2] - part[1] == 1)
         total = sum(length - computed for _, computed, length in parts)
-        yield _case(parts, block_size, total + rng.randint(0, 3), "a mixed batch")
+        yield Case((parts, block_size, total + rng.randint(0, 3)), tag="a mixed batch")
 
 
-def _part(rng: random.Random, first: int, block_size: int) -> Part:
+def random_part(rng: Random, first: int, block_size: int) -> Part:
     table = rng.sample(range(first, first + 10), rng.randint(1, 5))
     length = rng.randint((len(table) - 1) * block_size + 1, len(table) * block_size)
     return table, rng.choice((0, length // 2, length - 1)), length
 
 
-def _case(batch: list[Part], block_size: int, num_tokens: int, tag: str) -> Case:
-    return Case((batch, block_size, num_tokens), tag=tag)
-
-
-def expected(batch: list[Part], block_size: int, num_tokens: int) -> Any:
+def oracle(batch: list[Part], block_size: int, num_tokens: int) -> list[int]:
     """What pagesim hands to a kernel for this step."""
-    from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
-    from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
-    from pagesim.v0.sequence import SequenceData
-
     groups = []
     for seq_id, (table, computed, length) in enumerate(batch):
         data = SequenceData(list(range(length)))
         data.update_num_computed_tokens(computed)
-        groups.append(
-            SequenceGroupMetadata(
-                request_id=str(seq_id),
-                is_prompt=length - computed > 1,
-                seq_data={seq_id: data},
-                sampling_params=None,
-                block_tables={seq_id: table},
-                do_sample=True,
-                token_chunk_size=length - computed,
-                computed_block_nums=[],
-            )
+        group = SequenceGroupMetadata(
+            request_id=str(seq_id),
+            is_prompt=length - computed > 1,
+            seq_data={seq_id: data},
+            sampling_params=None,
+            block_tables={seq_id: table},
+            do_sample=True,
+            token_chunk_size=length - computed,
+            computed_block_nums=[],
         )
-    slots = build_attention_metadata(groups, block_size).slot_mapping.tolist()
-    return slots + [PAD_SLOT_ID] * (num_tokens - len(slots))
+        groups.append(group)
+    mapping = build_attention_metadata(groups, block_size).slot_mapping
+    return [*map(int, mapping), *[PAD_SLOT_ID] * (num_tokens - len(mapping))]
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    """The first token whose slot is another, and where it is."""
-    batch, block_size, num_tokens = case.args
+def why(
+    yours: list[int], right: list[int], batch: list[Part], block_size: int, num_tokens: int
+) -> str:
+    tokens = [
+        (seq, position)
+        for seq, (_, computed, length) in enumerate(batch)
+        for position in range(computed, length)
+    ]
     if len(yours) != num_tokens:
-        computing = sum(length - computed for _, computed, length in batch)
         return (
-            f"The step computes {count(computing, 'token')} and the batch has "
+            f"The step computes {count(len(tokens), 'token')} and the batch has "
             f"{count(num_tokens, 'place')}: the mapping has an entry for each place, -1 in those "
             "without a token."
         )
     place = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)
     if right[place] == -1:
         return f"Place {place} has no token: -1 says so, and slot {yours[place]} would be written."
-    tokens = [
-        (seq, position)
-        for seq, (_, computed, length) in enumerate(batch)
-        for position in range(computed, length)
-    ]
     seq, position = tokens[place]
     table, computed, length = batch[seq]
     block, offset = divmod(position, block_size)
-    said = (
+    where = (
         f"Place {place} has token {position} of sequence {seq}, which is in block {table[block]} "
         f"at offset {offset}: slot {right[place]}."
     )
     if length - computed == 1:
-        said += f" A sequence of {length} tokens decodes its last one, at position {length - 1}."
-    return said
+        where += f" A sequence of {length} tokens decodes its last one, at position {length - 1}."
+    return where
 
 
-def play(case: Case) -> Timeline:
+def play(batch: list[Part], block_size: int, num_tokens: int) -> Timeline:
     """The sequences of the batch, in their blocks."""
-    batch, block_size, _ = case.args
     return placed_together([part[0] for part in batch], [part[2] for part in batch], block_size)
-
-
-_POSITIONS = "range(computed, length)"
-
-EXERCISE = Exercise(
-    number="2.4",
-    title="The slot mapping of a batch",
-    stars=2,
-    statement="""\
-A step of the model computes several sequences at once: prompts, chunks of long prompts, and
-decodes, which compute one token each. Their tokens stand in one row, sequence after sequence.
-Before attention their keys and values are written to the cache, each to the slot that the **slot
-mapping** names; -1 means that nothing is written, and fills the batch up to a fixed size.
-
-Write `slot_mapping(batch, block_size, num_tokens)`: a list of `num_tokens` ints. `batch` has
-`(table, computed, length)` for each sequence: its block table, its tokens that are in the cache
-already, and its tokens after this step. So the step computes the positions `computed` to
-`length - 1`.
-
-With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5, 0, -1, -1]`.""",
-    reference=slot_mapping,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "decode_at_the_length": Wrong(
-            variant(
-                slot_mapping,
-                _POSITIONS,
-                "range(computed, length) if computed == 0 else range(computed + 1, length + 1)",
-            ),
-            "The new token of a sequence of n tokens is at position n.",
-            "a decode",
-        ),
-        "from_the_beginning": Wrong(
-            variant(slot_mapping, _POSITIONS, "range(length)"),
-            "Each step writes all tokens of a sequence.",
-            "a decode",
-        ),
-        "padding_is_slot_0": Wrong(
-            variant(slot_mapping, "[-1] *", "[0] *"),
-            "A place without a token may have any slot.",
-            "padding",
-        ),
-        "no_padding": Wrong(
-            variant(slot_mapping, "return slots + padding", "return slots"),
-            "The mapping has as many entries as there are tokens.",
-            "padding",
-        ),
-        "positions_from_0": Wrong(
-            variant(slot_mapping, _POSITIONS, "range(length - computed)"),
-            "The positions of a chunk begin at 0.",
-            "a decode",
-        ),
-    },
-    hints=(
-        "For each sequence, which positions does this step compute? Write them down for "
-        "(table, 4, 5) and for (table, 0, 2).",
-        "Exercise 2.1 has the slot of a position. Here the positions run from computed to "
-        "length - 1, for one sequence after the other.",
-        "Append table[p // block_size] * block_size + p % block_size for p in "
-        "range(computed, length), and [-1] * (num_tokens - len(slots)) at the end.",
-    ),
-    vllm=(
-        "vllm/attention/backends/utils.py: compute_slot_mapping, PAD_SLOT_ID",
-        "vllm/attention/backends/flash_attn.py: FlashAttentionMetadataBuilder._add_seq_group",
-        "vllm/worker/model_runner.py: ModelInputForGPUBuilder",
-    ),
-    play=play,
-)

@@ -1,17 +1,32 @@
-"""2.1: from a block table to the slots of a sequence's tokens."""
+"""# 2.1 Slots ★
 
-from __future__ import annotations
+A sequence has `num_tokens` tokens in blocks of `block_size` slots. Its block table lists the
+physical id of each of its logical blocks. Write `slots(table, num_tokens, block_size)`: the slot
+of each token, as a list of ints. The slots of the whole cache are numbered block after block.
 
-import random
-from collections.abc import Iterator
+`slots([7, 2], 3, 2)` is `[14, 15, 4]`.
+
+## Hints
+1. Two numbers say where a token is: which of the sequence's blocks, and which slot in it.
+2. Token p is in logical block p // block_size. The table turns that into a physical id.
+3. table[p // block_size] * block_size + p % block_size, for each p below num_tokens.
+
+## Wrong answers
+* logical_for_physical (one token, not in block 0): The first block of a sequence is block 0 of the
+  cache.
+* no_offset (two tokens in a block): A token's slot is where its block begins.
+* swapped (two blocks): The remainder chooses the block, and the quotient the place in it.
+* sixteen (one token, not in block 0): A block always has 16 slots.
+
+## vLLM
+* vllm/attention/backends/utils.py: compute_slot_mapping
+"""
+
 from itertools import permutations
-from typing import Any
 
-from pagesim.exercises import replays
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.exercises.stage import placed
-from pagesim.timeline.run import Timeline
+from pagesim.cache.slot_mapping import slots_of
+from pagesim.errors import UsageError
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed
 
 
 def slots(table: list[int], num_tokens: int, block_size: int) -> list[int]:
@@ -23,20 +38,26 @@ def slots(table: list[int], num_tokens: int, block_size: int) -> list[int]:
     result = []
     for position in range(num_tokens):
         block = table[position // block_size]
+        ### logical_for_physical: block = position // block_size
+        ### swapped: block = table[position % block_size]
         result.append(block * block_size + position % block_size)
+        ### no_offset: result.append(block * block_size)
+        ### swapped: result.append(block * block_size + position // block_size)
+        ### sixteen: result.append(block * 16 + position % block_size)
     return result
     ### END SOLUTION
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """All tables over four blocks in small sizes, then some large ones."""
     sizes = (3, 5, 8, 32) if hidden else (1, 2, 4, 16)
     for block_size in sizes:
         for num_tokens in range(1, 2 * block_size + 2):
             for table in permutations(range(4), -(-num_tokens // block_size)):
-                yield Case(
-                    (list(table), num_tokens, block_size), tag=_tag(table, block_size, num_tokens)
-                )
+                tag = "two tokens in a block" if len(table) == 1 else "two blocks"
+                if num_tokens == 1:
+                    tag = "one token, not in block 0" if table[0] else "one token"
+                yield Case((list(table), num_tokens, block_size), tag=tag)
     for _ in range(20):
         block_size = rng.choice(sizes)
         scattered = rng.sample(range(100), rng.randint(1, 8))
@@ -44,22 +65,14 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         yield Case((scattered, num_tokens, block_size), tag="large")
 
 
-def _tag(table: tuple[int, ...], block_size: int, num_tokens: int) -> str:
-    if num_tokens == 1:
-        return "one token, not in block 0" if table[0] else "one token"
-    return "two tokens in a block" if len(table) == 1 else "two blocks"
-
-
-def expected(table: list[int], num_tokens: int, block_size: int) -> Any:
+def oracle(table: list[int], num_tokens: int, block_size: int) -> list[int]:
     """What the simulator's slot mapping says."""
-    from pagesim.cache.slot_mapping import slots_of
-
-    return slots_of(table, range(num_tokens), block_size).tolist()
+    return [int(slot) for slot in slots_of(table, range(num_tokens), block_size)]
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    """The rule, at the first token whose slot is another."""
-    table, num_tokens, block_size = case.args
+def why(
+    yours: list[int], right: list[int], table: list[int], num_tokens: int, block_size: int
+) -> str:
     if len(yours) != num_tokens:
         return f"There are {num_tokens} tokens, so there are {num_tokens} slots."
     token = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)
@@ -71,58 +84,14 @@ def why(case: Case, yours: Any, right: Any) -> str:
     )
 
 
-def play(case: Case) -> Timeline:
+def play(table: list[int], num_tokens: int, block_size: int) -> Timeline:
     """A sequence of this length arrives in the blocks of this table."""
-    table, num_tokens, block_size = case.args
     return placed(table, num_tokens, block_size)
 
 
-EXERCISE = Exercise(
-    number="2.1",
-    title="Slots",
-    stars=1,
-    statement="""\
-A sequence has `num_tokens` tokens in blocks of `block_size` slots. Its block table lists the
-physical id of each of its logical blocks. Write `slots(table, num_tokens, block_size)`: the slot
-of each token, as a list of ints. The slots of the whole cache are numbered block after block.
-
-`slots([7, 2], 3, 2)` is `[14, 15, 4]`.""",
-    reference=slots,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "logical_for_physical": Wrong(
-            variant(slots, "table[position // block_size]", "position // block_size"),
-            "The first block of a sequence is block 0 of the cache.",
-            "one token, not in block 0",
-        ),
-        "no_offset": Wrong(
-            variant(slots, " + position % block_size", ""),
-            "A token's slot is where its block begins.",
-            "two tokens in a block",
-        ),
-        "swapped": Wrong(
-            variant(
-                variant(slots, "position // block_size", "position % block_size"),
-                "block_size + position % block_size",
-                "block_size + position // block_size",
-            ),
-            "The remainder chooses the block, and the quotient the place in it.",
-            "two blocks",
-        ),
-        "sixteen": Wrong(
-            variant(slots, "block * block_size", "block * 16"),
-            "A block always has 16 slots.",
-            "one token, not in block 0",
-        ),
-    },
-    hints=(
-        "Two numbers say where a token is: which of the sequence's blocks, and which slot in it.",
-        "Token p is in logical block p // block_size. The table turns that into a physical id.",
-        "table[p // block_size] * block_size + p % block_size, for each p below num_tokens.",
-    ),
-    vllm=("vllm/attention/backends/utils.py: compute_slot_mapping",),
-    play=play,
-    replay=replays.slots,
-)
+def replay(yours: list[int], _: list[int], num_tokens: int, block_size: int) -> Timeline:
+    """The tokens in the slots of the answer, if they are those of a table."""
+    table = [slot // block_size for slot in yours[::block_size]]
+    if slots(table, num_tokens, block_size) != yours:
+        raise UsageError("no table has its tokens in these slots")
+    return placed(table, num_tokens, block_size).annotate(title="With your slots")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pagesim.exercises.launching import (
     ALL,
@@ -16,6 +16,15 @@ from pagesim.exercises.launching import (
 )
 from pagesim.exercises.values import close
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Tables = list[list[int]]
+Kernel = Any
+Given = tuple[Tables, list[int], int, int]
+Answer = dict[str, Any]
+"""``answers``, a row for each sequence, and ``reads``, what was read too much or too little."""
+
 HEAD_DIM = 4
 NUM_BLOCKS = 8
 FINE = "its own tokens, nothing else"
@@ -25,26 +34,26 @@ FAR = 2**31 // HEAD_DIM
 _near = close(1e-4, 1e-4)
 
 
-def answer(kernel: Any, case_args: tuple[Any, ...], *more: Any) -> dict[str, Any]:
-    """What the kernel gives for these tables, and what it read too much or too little.
-
-    ``case_args``: tables, lengths, block size, and a window or 0. ``more`` goes to the kernel
-    behind its scale.
-    """
+def call(
+    kernel: Kernel, tables: Tables, lengths: list[int], block_size: int, window: int, *more: int
+) -> Answer:
+    """What the kernel gives for these tables; ``window`` may be 0, ``more`` follows its scale."""
     import torch
 
     from pagesim import kernels
 
-    tables, lengths, block_size, window = case_args
     far = FAR // block_size in tables[0]
     if far and kernels.backend.decide().mode != "interpreted":
-        return right(*case_args)  # only the interpreter can be asked without such a cache
+        return oracle(
+            tables, lengths, block_size, window
+        )  # only the interpreter can be asked without such a cache
     batch = _batch(tables, lengths, block_size, window)
     result = torch.full_like(batch["q"], float("nan"))
 
     def launcher(
-        q: Any, k_cache: Any, v_cache: Any, block_tables: Any, seq_lens: Any, sliding_window: int
-    ) -> None:
+        q: Tensor, k_cache: Tensor, v_cache: Tensor, block_tables: Tensor, seq_lens: Tensor,
+        sliding_window: int,
+    ) -> None:  # fmt: skip
         jitted(kernel)[(len(lengths),)](
             result, q, k_cache, v_cache, block_tables, seq_lens, HEAD_DIM**-0.5, *more,
             TABLE=block_tables.shape[1], BLOCK=block_size, DIM=HEAD_DIM,
@@ -72,16 +81,16 @@ def _unread(trace: Any) -> str:
     return ""
 
 
-def _far_reads(trace: Any, batch: Any, length: int) -> str:
+def _far_reads(trace: Any, batch: dict[str, Tensor], length: int) -> str:
     rows = [
         FarRow(name, batch[name], FAR * HEAD_DIM, length * HEAD_DIM)
         for name in ("k_cache", "v_cache")
     ]
-    said = far_rows(trace, "read", rows).items()
-    return ", ".join(f"{name}: {what}" for name, what in said if what != ALL) or FINE
+    seen = far_rows(trace, "read", rows).items()
+    return ", ".join(f"{name}: {what}" for name, what in seen if what != ALL) or FINE
 
 
-def right(tables: Any, lengths: Any, block_size: int, window: int) -> dict[str, Any]:
+def oracle(tables: Tables, lengths: list[int], block_size: int, window: int) -> Answer:
     """The same by `kernels.reference`, page by page in float64."""
     from pagesim.kernels.reference import online_softmax_attention
 
@@ -92,7 +101,7 @@ def right(tables: Any, lengths: Any, block_size: int, window: int) -> dict[str, 
     return {"answers": _rounded(out[:, 0]), "reads": FINE}
 
 
-def _batch(tables: Any, lengths: Any, block_size: int, window: int) -> Any:
+def _batch(tables: Tables, lengths: list[int], block_size: int, window: int) -> dict[str, Tensor]:
     windows = [window] * len(lengths) if window else None
     near = [[block % (FAR // block_size) for block in table] for table in tables]
     batch = decode_batch(near, lengths, NUM_BLOCKS, block_size, head_dim=HEAD_DIM, windows=windows)
@@ -106,12 +115,12 @@ def _rounded(rows: Any) -> list[list[float]]:
     return [[round(float(x), 4) for x in row] for row in rows]
 
 
-def same(yours: Any, expected: Any) -> bool:
+def same(yours: Answer, expected: Answer) -> bool:
     """The answers, and that exactly the sequence's slots were read, as often as one likes."""
     return yours["reads"] == FINE and _near(yours["answers"], expected["answers"])
 
 
-def first_wrong(yours: Any, expected: Any) -> int:
+def first_wrong(yours: Answer, expected: Answer) -> int:
     """The first sequence whose answer is another."""
     pairs = zip(yours["answers"], expected["answers"], strict=True)
     return next(i for i, (a, b) in enumerate(pairs) if not _near(a, b))

@@ -1,19 +1,52 @@
-"""3.2: one query over one sequence, page by page in NumPy."""
+"""# 3.2 Page by page ★★
 
-from __future__ import annotations
+One query meets all keys and values of a sequence, wherever its blocks are. Write
+`page_by_page(q, k_cache, v_cache, table, length)`: the average of the `length` values, weighted by
+the softmax of q · k / sqrt(head_dim), as a NumPy array `[head_dim]`.
+
+`q` is `[head_dim]`, the caches are `[num_blocks, block_size, head_dim]`; `table` has the physical
+block of each page. Take one page after the other, with the state m, ell, acc of exercise 3.1, and
+never hold more than one page: the caches give the numbers of one block at a time. The table may
+have more blocks than the tokens need. A slot that holds no token of the sequence is NaN, or has an
+old number: only `length` says where the tokens end.
+
+If block 5 is all there is, and full, the answer is softmax(k_cache[5] @ q / sqrt(head_dim)) @
+v_cache[5].
+
+## Hints
+1. How many pages have a token? How many tokens has the last of them?
+2. The block of a page is table[page]. In the last page take only the slots that are filled:
+   k_cache[block, :filled].
+3. filled = min(block_size, length - page * block_size). The update is that of exercise 3.1 with a
+   page of scores in the place of one: new_m = max(m, scores.max()), weights = np.exp(scores -
+   new_m), acc = acc * rescale + weights @ values of the page.
+
+## Wrong answers
+* page_for_block (a full page elsewhere): Page i of a sequence is block i of the cache.
+* whole_last_page (a partly filled page): A page is read whole; what is not a token does no harm.
+* no_tail (two pages): A sequence has length // block_size pages.
+* whole_table (a reserved block): The table has exactly the blocks that hold tokens.
+* acc_not_rescaled (two pages): The pages are added up, and the division at the end makes up for it.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_kernel, its loop over block_idx
+* vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
+"""
 
 import math
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from pagesim.exercises.acts import count
+import numpy as np
+import numpy.typing as npt
+
+from pagesim.cache import slots_of
 from pagesim.exercises.ch03.looks import one_page
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.exercises.stage import placed
-from pagesim.exercises.values import close, has_nan
-from pagesim.timeline.run import Timeline
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, count, placed
+from pagesim.exercises.values import has_nan
+
+Array = npt.NDArray[np.float64]
+Given = tuple[list[int], int, int, int, bool]
 
 HEAD_DIM = 4
 
@@ -30,100 +63,109 @@ def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: i
     m, ell, acc = -math.inf, 0.0, np.zeros(len(q))
     ### BEGIN SOLUTION
     for page in range(math.ceil(length / block_size)):
+        ### no_tail: for page in range(max(1, length // block_size)):
+        ### whole_table: for page in range(len(table)):
         block = table[page]
+        ### page_for_block: block = page
         filled = min(block_size, length - page * block_size)
+        ### whole_last_page: filled = block_size
+        ### whole_table: filled = min(block_size, max(1, length - page * block_size))
         scores = k_cache[block, :filled] @ q / math.sqrt(len(q))
         new_m = max(m, scores.max())
         weights, rescale = np.exp(scores - new_m), np.exp(m - new_m)
         ell = ell * rescale + weights.sum()
         acc = acc * rescale + weights @ v_cache[block, :filled]
+        ### acc_not_rescaled: acc = acc + weights @ v_cache[block, :filled]
         m = new_m
     ### END SOLUTION
     return acc / ell
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+same = close(1e-4, 1e-5)
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
     """A full page, a partly filled one, two, a reserved block; then random tables."""
     b = 3 if hidden else 4
-    yield _case([0], b, b, "a full page in block 0")
-    yield _case([2], b, b, "a full page elsewhere")
-    yield _case([2], 1, b, "a partly filled page")
-    yield _case([3, 1], b + 1, b, "two pages")
-    yield _case([3, 1], 2 * b, b, "two pages")
-    yield _case([3, 1, 0], b + 1, b, "a reserved block")
-    yield _case([2], 1, b, "old numbers behind the tokens", old=True)
-    yield _case([3, 1, 0], b + 1, b, "old numbers behind the tokens", old=True)
-    yield _case([3, 1], 2 * b, b, "large scores", scale=2000)
+    old = "old numbers behind the tokens"
+    yield Case(([0], b, b, 2, False), tag="a full page in block 0")
+    yield Case(([2], b, b, 2, False), tag="a full page elsewhere")
+    yield Case(([2], 1, b, 2, False), tag="a partly filled page")
+    yield Case(([3, 1], b + 1, b, 2, False), tag="two pages")
+    yield Case(([3, 1], 2 * b, b, 2, False), tag="two pages")
+    yield Case(([3, 1, 0], b + 1, b, 2, False), tag="a reserved block")
+    yield Case(([2], 1, b, 2, True), tag=old)
+    yield Case(([3, 1, 0], b + 1, b, 2, True), tag=old)
+    yield Case(([3, 1], 2 * b, b, 2000, False), tag="large scores")
     for _ in range(20):
         block_size = rng.choice((1, 2, 4, 8))
         table = rng.sample(range(8), rng.randint(1, 4))
         length = rng.randint(1, len(table) * block_size)
-        yield _case(table, length, block_size, "a random table", old=rng.random() < 0.5)
+        yield Case((table, length, block_size, 2, rng.random() < 0.5), tag="a random table")
 
 
-def _case(
-    table: list[int], length: int, block_size: int, tag: str, scale: int = 2, old: bool = False
-) -> Case:
-    told = f"table {table}, {count(length, 'token')}, {block_size} slots to a block"
-    told += ", keys in the thousands" if scale > 1000 else ""
-    told += ", old numbers in the other slots of the table" if old else ""
-    return Case((table, length, block_size, scale, old), told, tag)
+def words(table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
+    what = f"table {table}, {count(length, 'token')}, {block_size} slots to a block"
+    what += ", keys in the thousands" if scale > 1000 else ""
+    return what + (", old numbers in the other slots of the table" if old else "")
 
 
-def _caches(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Any:
+def caches(
+    table: list[int], length: int, block_size: int, scale: int, old: bool
+) -> tuple[Array, Array, Array]:
     """q and the caches of eight blocks: a key and a value in each token's slot, NaN elsewhere.
 
     With ``old`` numbers the blocks of the table have no NaN: others left theirs there.
     """
-    import numpy as np
-
-    from pagesim.cache import slots_of
-
     rng = np.random.default_rng(seed=length)
     pages = np.full((2, 8 * block_size, HEAD_DIM), np.nan)
     if old:
         pages[:, slots_of(table, range(len(table) * block_size), block_size)] = scale
     slots = slots_of(table, range(length), block_size)
     pages[:, slots] = scale * rng.standard_normal((2, length, HEAD_DIM))
-    return rng.standard_normal(HEAD_DIM), *pages.reshape(2, 8, block_size, HEAD_DIM)
+    k_cache, v_cache = pages.reshape(2, 8, block_size, HEAD_DIM)
+    return rng.standard_normal(HEAD_DIM), k_cache, v_cache
 
 
-def call(function: Callable[..., Any], case: Case) -> Any:
+def call(function: Callable[..., Array], *given: *Given) -> Array:
     """The student gets arrays."""
-    table, length, *_ = case.args
-    q, *caches = _caches(*case.args)
-    return function(q, *map(one_page, caches), table, length)
+    q, k_cache, v_cache = caches(*given)
+    return function(q, one_page(k_cache), one_page(v_cache), *given[:2])
 
 
-def expected(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Any:
+def oracle(*given: *Given) -> Array:
     """`kernels.reference`: first all keys and values in one piece, then the textbook softmax."""
-    import numpy as np
-
     from pagesim.kernels.reference import gather_attention
 
-    q, k, v = _caches(table, length, block_size, scale, old)
-    k, v = k[:, :, None], v[:, :, None]
-    return gather_attention(q[None, None], k, v, np.array([table]), np.array([length]))[0, 0]
+    q, k, v = (array[..., None, :] for array in caches(*given))  # one head
+    table, length = (np.array([each]) for each in given[:2])
+    out: Array = gather_attention(q[None], k, v, table, length)[0, 0]
+    return out
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    """What was read that holds no token, or what was not read."""
-    table, length, block_size, scale, old = case.args
+def why(
+    yours: Array,
+    right: Array,
+    table: list[int],
+    length: int,
+    block_size: int,
+    scale: int,
+    old: bool,
+) -> str:
     pages = -(-length // block_size)
-    if has_nan(yours) and scale > 1000:
-        return "With keys this large exp(score) overflows: subtract the largest score first."
+    filled = length - block_size * (pages - 1)
     if has_nan(yours):
-        if block_size * pages > length:
-            return (
-                f"Page {pages - 1} holds {count(length - block_size * (pages - 1), 'token')}; the "
-                "slots behind them are NaN, and even a weight of 0 times NaN is NaN."
-            )
+        if scale > 1000:
+            return "With keys this large exp(score) overflows: subtract the largest score first."
+        if filled < block_size:
+            last = f"Page {pages - 1} holds {count(filled, 'token')}; the slots behind them are NaN"
+            return f"{last}, and even a weight of 0 times NaN is NaN."
         if len(table) > pages:
             return f"The tokens end in page {pages - 1}; the table's last block is only reserved."
         return f"The keys of page 0 are in block {table[0]}: the table says so, not the page."
     if old and len(table) * block_size > length:
         return (
-            f"The tokens end in page {pages - 1} with slot {(length - 1) % block_size}: what lies "
+            f"The tokens end in page {pages - 1} with slot {filled - 1}: what lies "
             "behind them, NaN or not, belongs to no token of this sequence. Only length says so."
         )
     if pages > 1:
@@ -134,80 +176,6 @@ def why(case: Case, yours: Any, right: Any) -> str:
     return f"{count(length, 'token')} of block {table[0]}, score q · k / sqrt(head_dim) each."
 
 
-def play(case: Case) -> Timeline:
+def play(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Timeline:
     """The sequence in its blocks."""
-    return placed(*case.args[:3])
-
-
-EXERCISE = Exercise(
-    number="3.2",
-    title="Page by page",
-    stars=2,
-    statement="""\
-One query meets all keys and values of a sequence, wherever its blocks are. Write
-`page_by_page(q, k_cache, v_cache, table, length)`: the average of the `length` values, weighted by
-the softmax of q · k / sqrt(head_dim), as a NumPy array `[head_dim]`.
-
-`q` is `[head_dim]`, the caches are `[num_blocks, block_size, head_dim]`; `table` has the physical
-block of each page. Take one page after the other, with the state m, ell, acc of exercise 3.1, and
-never hold more than one page: the caches give the numbers of one block at a time. The table may
-have more blocks than the tokens need. A slot that holds no token of the sequence is NaN, or has an
-old number: only `length` says where the tokens end.
-
-If block 5 is all there is, and full, the answer is softmax(k_cache[5] @ q / sqrt(head_dim)) @
-v_cache[5].""",
-    reference=page_by_page,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "page_for_block": Wrong(
-            variant(page_by_page, "block = table[page]", "block = page"),
-            "Page i of a sequence is block i of the cache.",
-            "a full page elsewhere",
-        ),
-        "whole_last_page": Wrong(
-            variant(
-                page_by_page,
-                "filled = min(block_size, length - page * block_size)",
-                "filled = block_size",
-            ),
-            "A page is read whole; what is not a token does no harm.",
-            "a partly filled page",
-        ),
-        "no_tail": Wrong(
-            variant(page_by_page, "math.ceil(length / block_size)", "max(1, length // block_size)"),
-            "A sequence has length // block_size pages.",
-            "two pages",
-        ),
-        "whole_table": Wrong(
-            variant(
-                variant(page_by_page, "math.ceil(length / block_size)", "len(table)"),
-                "length - page * block_size)",
-                "max(1, length - page * block_size))",
-            ),
-            "The table has exactly the blocks that hold tokens.",
-            "a reserved block",
-        ),
-        "acc_not_rescaled": Wrong(
-            variant(page_by_page, "acc * rescale + weights", "acc + weights"),
-            "The pages are added up, and the division at the end makes up for it.",
-            "two pages",
-        ),
-    },
-    hints=(
-        "How many pages have a token? How many tokens has the last of them?",
-        "The block of a page is table[page]. In the last page take only the slots that are filled: "
-        "k_cache[block, :filled].",
-        "filled = min(block_size, length - page * block_size). The update is that of exercise 3.1 "
-        "with a page of scores in the place of one: new_m = max(m, scores.max()), "
-        "weights = np.exp(scores - new_m), acc = acc * rescale + weights @ values of the page.",
-    ),
-    vllm=(
-        "csrc/attention/attention_kernels.cuh: paged_attention_kernel, its loop over block_idx",
-        "vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode",
-    ),
-    play=play,
-    same=close(1e-4, 1e-5),  # float32 will do
-    call=call,
-)
+    return placed(table, length, block_size)

@@ -1,16 +1,45 @@
-"""4.3: what one load of a warp costs, and a layout that is worse."""
+"""# 4.3 Sectors ★★
 
-from __future__ import annotations
+Memory answers in **sectors** of 32 bytes. The first load of keys by a warp of vLLM's kernel reads
+16 bytes of each of its tokens; the lanes of a thread group (exercise 4.1) share these 16 bytes.
+Keys are float16, so x is 8. Write `sectors(head_size, block_size)`, which returns a tuple:
 
-import random
-from collections.abc import Iterator
+1. the number of sectors that this load touches when a block of keys is `[piece, slot, x]`, the
+   kernel's layout, where `piece` counts the head's pieces of x numbers;
+2. the same when it is `[slot, head_size]`, the natural order;
+3. a layout of yours that needs **more** sectors than both, as the order of its axes, the closest
+   together last, for example `("slot", "piece", "x")`.
+
+A block begins at a sector. For blocks of one size, `simt.thread_map(config)["footprints"]` shows
+the bytes used in every sector; count first, and look afterwards.
+
+## Hints
+1. With 16 slots in a block, how many tokens does a warp read at once? And how much of each?
+2. In the kernel's layout all that is read lies in one piece: add up the bytes and divide by 32. In
+   the natural one no two tokens share a sector.
+3. tokens = 32 // lanes of a group; 16 * tokens // 32 sectors, or one for each token. For 3, let the
+   innermost axis be one that a load does not run along.
+
+## Wrong answers
+* lines (blocks of 16): Memory is fetched in lines of 128 bytes.
+* a_sector_for_each_lane (blocks of 16): 32 lanes touch 32 sectors when keys lie far apart.
+* natural_is_worst (blocks of 16): No layout is worse than the natural one.
+* always_sixteen_tokens (blocks of 8): A warp always reads 16 tokens at once.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_kernel, K_vec and k_ptr
+* csrc/attention/dtype_float16.cuh: Vec, the widths of a load
+"""
+
+from collections.abc import Sequence
 from itertools import permutations
-from typing import Any
+
+import numpy as np
 
 from pagesim.errors import UsageError
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.goal import Goal
-from pagesim.exercises.source import variant
+from pagesim.exercises.kit import Case, Cases, Goal, Random
+
+Answer = tuple[int, int, Sequence[str]]
 
 AXES = ("piece", "slot", "x")
 
@@ -25,28 +54,35 @@ def sectors(head_size: int, block_size: int) -> tuple[int, int, tuple[str, str, 
     lanes_of_a_token = max(32 // block_size, 1)
     bytes_of_a_lane = 16 // lanes_of_a_token
     tokens = 32 // lanes_of_a_token
+    ### always_sixteen_tokens: tokens = 16
     bytes_of_a_token = lanes_of_a_token * bytes_of_a_lane
     side_by_side = tokens * bytes_of_a_token // 32
+    ### lines: side_by_side = tokens * bytes_of_a_token // 128
     apart = tokens * ((bytes_of_a_token + 31) // 32)
+    ### a_sector_for_each_lane: apart = 32 * ((bytes_of_a_token + 31) // 32)
     return side_by_side, apart, ("x", "slot", "piece")
+    ### natural_is_worst: return side_by_side, apart, ("slot", "piece", "x")
     ### END SOLUTION
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """Blocks of 16, 8 and 32; more head sizes when hidden."""
     for head_size in (64, 256, 96) if hidden else (128,):
         for block_size in (16, 8, 32):
-            told = f"head size {head_size}, blocks of {block_size}, float16"
-            yield Case((head_size, block_size), told, f"blocks of {block_size}")
+            yield Case((head_size, block_size), tag=f"blocks of {block_size}")
 
 
-def expected(head_size: int, block_size: int) -> Goal:
+def words(head_size: int, block_size: int) -> str:
+    return f"head size {head_size}, blocks of {block_size}, float16"
+
+
+def oracle(head_size: int, block_size: int) -> Goal:
     """The sectors that the emulated kernel counts, and any layout that needs more."""
-    true = _true(head_size, block_size)
+    true = truth(head_size, block_size)
 
-    def accepts(yours: Any) -> bool:
+    def accepts(yours: Answer) -> bool:
         turned, natural, axes = yours
-        return (turned, natural) == true and _is_worse(head_size, block_size, axes)
+        return (turned, natural) == true and counted(head_size, block_size, axes) > max(true)
 
     return Goal(
         accepts=accepts,
@@ -55,37 +91,26 @@ def expected(head_size: int, block_size: int) -> Goal:
     )
 
 
-def _is_worse(head_size: int, block_size: int, axes: Any) -> bool:
-    """Whether a layout with its axes in this order needs more sectors than both others."""
-    needs = counted(head_size, block_size, _checked(axes))
-    return needs > max(_true(head_size, block_size))
-
-
-def _checked(axes: Any) -> tuple[str, ...]:
-    if tuple(axes) not in set(permutations(AXES)):
-        raise UsageError(f"{axes!r} is not an order of the axes {', '.join(AXES)}")
-    return tuple(axes)
-
-
-def _true(head_size: int, block_size: int) -> tuple[int, int]:
+def truth(head_size: int, block_size: int) -> tuple[int, int]:
+    """The sectors of the kernel's layout, and of the natural one."""
     from pagesim.kernels import simt
 
     found = simt.thread_map(simt.Config(head_size, block_size))["footprints"]
-    return _sectors(found["k"]), _sectors(found["k_token_major"])
+    turned, natural = (
+        sum(used > 0 for line in found[name] for used in line["bytes"])
+        for name in ("k", "k_token_major")
+    )
+    return turned, natural
 
 
-def _sectors(lines: list[dict[str, Any]]) -> int:
-    return sum(used > 0 for line in lines for used in line["bytes"])
-
-
-def counted(head_size: int, block_size: int, axes: tuple[str, ...]) -> int:
+def counted(head_size: int, block_size: int, axes: Sequence[str]) -> int:
     """The sectors of all numbers that warp 0 reads first, if a block's axes are in this order."""
-    import numpy as np
-
     from pagesim.kernels import simt
     from pagesim.kernels.simt import indices
     from pagesim.kernels.simt.warp_load import WarpLoad
 
+    if tuple(axes) not in set(permutations(AXES)):
+        raise UsageError(f"{axes!r} is not an order of the axes {', '.join(AXES)}")
     config = simt.Config(head_size, block_size)
     element = np.arange(config.vec_size)
     dim = indices.vecs(config)[0, :, 0, None] * config.vec_size + element
@@ -99,85 +124,24 @@ def counted(head_size: int, block_size: int, axes: tuple[str, ...]) -> int:
     return len(load.sectors())
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    """Lines for sectors, lanes for tokens, or a layout that is as good as another."""
-    head_size, block_size = case.args
+def why(yours: Answer, goal: Goal, head_size: int, block_size: int) -> str:
     lanes = max(32 // block_size, 1)
     tokens = 32 // lanes
-    right = _true(head_size, block_size)
-    if yours[0] != right[0]:
-        said = (
+    turned, natural = truth(head_size, block_size)
+    if yours[0] != turned:
+        rule = (
             f"In the kernel's layout the 32 lanes read {tokens} times 16 bytes in one piece: "
-            f"{16 * tokens} bytes are {right[0]} sectors of 32 bytes."
+            f"{16 * tokens} bytes are {turned} sectors of 32 bytes."
         )
-        if yours[0] == -(-16 * tokens // 128):
-            said += f" ({yours[0]} is the number of lines, of 128 bytes each.)"
-        return said
-    if yours[1] != right[1]:
+        lines = f" ({yours[0]} is the number of lines, of 128 bytes each.)"
+        return rule + lines * (yours[0] == -(-16 * tokens // 128))
+    if yours[1] != natural:
         sharing = f", and the {lanes} lanes of a token share it" if lanes > 1 else ""
         return (
             f"In the natural layout keys are {2 * head_size} bytes apart: {tokens} tokens touch a "
             f"sector each{sharing}."
         )
-    needs = counted(head_size, block_size, _checked(yours[2]))
     return (
-        f"Your layout needs {needs} sectors. In the natural layout a token's 16 bytes lie in one "
-        "sector at least; tear them apart."
+        f"Your layout needs {counted(head_size, block_size, yours[2])} sectors. In the natural "
+        "layout a token's 16 bytes lie in one sector at least; tear them apart."
     )
-
-
-EXERCISE = Exercise(
-    number="4.3",
-    title="Sectors",
-    stars=2,
-    statement="""\
-Memory answers in **sectors** of 32 bytes. The first load of keys by a warp of vLLM's kernel reads
-16 bytes of each of its tokens; the lanes of a thread group (exercise 4.1) share these 16 bytes.
-Keys are float16, so x is 8. Write `sectors(head_size, block_size)`, which returns a tuple:
-
-1. the number of sectors that this load touches when a block of keys is `[piece, slot, x]`, the
-   kernel's layout, where `piece` counts the head's pieces of x numbers;
-2. the same when it is `[slot, head_size]`, the natural order;
-3. a layout of yours that needs **more** sectors than both, as the order of its axes, the closest
-   together last, for example `("slot", "piece", "x")`.
-
-A block begins at a sector. For blocks of one size, `simt.thread_map(config)["footprints"]` shows
-the bytes used in every sector; count first, and look afterwards.""",
-    reference=sectors,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "lines": Wrong(
-            variant(sectors, "bytes_of_a_token // 32", "bytes_of_a_token // 128"),
-            "Memory is fetched in lines of 128 bytes.",
-            "blocks of 16",
-        ),
-        "a_sector_for_each_lane": Wrong(
-            variant(sectors, "apart = tokens *", "apart = 32 *"),
-            "32 lanes touch 32 sectors when keys lie far apart.",
-            "blocks of 16",
-        ),
-        "natural_is_worst": Wrong(
-            variant(sectors, '("x", "slot", "piece")', '("slot", "piece", "x")'),
-            "No layout is worse than the natural one.",
-            "blocks of 16",
-        ),
-        "always_sixteen_tokens": Wrong(
-            variant(sectors, "tokens = 32 // lanes_of_a_token", "tokens = 16"),
-            "A warp always reads 16 tokens at once.",
-            "blocks of 8",
-        ),
-    },
-    hints=(
-        "With 16 slots in a block, how many tokens does a warp read at once? And how much of each?",
-        "In the kernel's layout all that is read lies in one piece: add up the bytes and divide by "
-        "32. In the natural one no two tokens share a sector.",
-        "tokens = 32 // lanes of a group; 16 * tokens // 32 sectors, or one for each token. For 3, "
-        "let the innermost axis be one that a load does not run along.",
-    ),
-    vllm=(
-        "csrc/attention/attention_kernels.cuh: paged_attention_kernel, K_vec and k_ptr",
-        "csrc/attention/dtype_float16.cuh: Vec, the widths of a load",
-    ),
-)

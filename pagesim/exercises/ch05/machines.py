@@ -39,15 +39,12 @@ class Machine:
     def act(self, act: Act) -> None:
         """One act: first the books, then the bytes."""
         copies = act_once(act, self.story, self.here)
-        begin = 0 if act[0] == "arrive" else None
-        if act[0] == "write":
-            begin = len(self.here[act[1]].token_ids) - act[2]
-        self.carry_out(copies, act[1], begin)
+        self.carry_out(copies, act[1], act[2] if act[0] in ("arrive", "write") else 0)
 
-    def carry_out(self, copies: list[tuple[int, int]], number: int, begin: int | None) -> None:
-        """The copies, and behind them the new tokens, from position ``begin`` on."""
+    def carry_out(self, copies: list[tuple[int, int]], number: int, written: int) -> None:
+        """The copies, and behind them so many new tokens of a sequence."""
         self.copy(copies)
-        self.store(number, begin)
+        self.store(number, written)
 
     def copy(self, copies: list[tuple[int, int]]) -> None:
         """Copy whole blocks; a slot that was never written leaves nothing."""
@@ -58,12 +55,11 @@ class Machine:
                 if source * size + offset in self.slots:
                     self.slots[target * size + offset] = self.slots[source * size + offset]
 
-    def store(self, number: int, begin: int | None) -> None:
-        """Write the tokens of a sequence from a position on; none if it is None."""
-        if begin is not None:
-            tokens = self.here[number].token_ids
-            for position in range(begin, len(tokens)):
-                self.slots[self._slot(number, position)] = tokens[position]
+    def store(self, number: int, written: int) -> None:
+        """Write the newest tokens of a sequence."""
+        tokens = self.here[number].token_ids if written else []
+        for position in range(len(tokens) - written, len(tokens)):
+            self.slots[self._slot(number, position)] = tokens[position]
 
     def read(self, number: int) -> list[int | None]:
         """What a sequence finds in its slots."""
@@ -103,9 +99,8 @@ class B(Machine):
 class C(Machine):
     """The third."""
 
-    def carry_out(self, copies: list[tuple[int, int]], number: int, begin: int | None) -> None:
-        """See :meth:`Machine.carry_out`."""
-        self.store(number, begin)
+    def carry_out(self, copies: list[tuple[int, int]], number: int, written: int) -> None:
+        self.store(number, written)
         self.copy(copies)
 
 

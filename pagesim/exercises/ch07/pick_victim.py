@@ -1,22 +1,5 @@
-"""7.3: a better victim than the last one in."""
+"""# 7.3 A better victim ★★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
-
-from pagesim.exercises.ch07.chosen_victims import Candidate, ChosenVictims, Pick
-from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, serve
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.goal import Goal
-from pagesim.exercises.source import variant
-from pagesim.timeline.run import Timeline
-
-NUM_BLOCKS, NUM_REQUESTS, MOST_TIMES, MOST_STEPS = 30, 40, 5, 1000
-
-STATEMENT = f"""
 A running sequence needs a block and none is free. vLLM preempts the **last** of `running`: all its
 tokens are computed again later. Choose better:
 
@@ -30,12 +13,12 @@ request has, how many blocks it holds, and how often it was preempted before. Re
 the victim in the list. (The request that needs the block is not in the list. If nothing else runs,
 it is preempted itself, and you are not asked.)
 
-The checker serves a stream of {NUM_REQUESTS} requests with {NUM_BLOCKS} blocks of 4 tokens. You
+The checker serves a stream of 40 requests with 30 blocks of 4 tokens. You
 must
 
 * waste fewer tokens than vLLM's rule does: wasted are those that were computed and thrown away;
-* let no request starve: none may be preempted more than {MOST_TIMES} times;
-* finish within {MOST_STEPS:,} steps.
+* let no request starve: none may be preempted more than 5 times;
+* finish within 1,000 steps.
 
 Example: vLLM's rule is `return len(running) - 1`. To try yours on the stream that `check` takes:
 
@@ -45,40 +28,36 @@ from pagesim.exercises.ch07.pick_victim import STREAM, measure
 served = measure(STREAM, pick_victim)
 print(served, max(served.preempted.values()))
 ```
+
+## Hints
+1. What does a victim cost? And what happens to the cheapest one when it comes back?
+2. Take the request with the fewest tokens, but not the same one again and again.
+3. Among those that were preempted fewer than 2 or 3 times, the one with the fewest tokens; if there
+   is none, the one with the fewest tokens of all.
+
+## Wrong answers
+* last_in (the stream): The last one in has computed least.
+* longest (the stream): The longest request makes the most room.
+* shortest (the stream): The cheapest request to compute again is always the best victim.
+* oldest (the stream): The request that has run longest has had its share.
+* places_from_one (the stream): Places are counted from 1.
+
+## vLLM
+* vllm/core/scheduler.py: Scheduler._schedule_running
+* vllm/core/scheduler.py: Scheduler._preempt_by_recompute
 """
 
+from functools import lru_cache
+
+from pagesim.exercises.ch07.chosen_victims import Candidate, ChosenVictims, Pick
+from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, recorded, serve
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
+
+SECONDS = 30.0
+NUM_BLOCKS, NUM_REQUESTS, MOST_TIMES, MOST_STEPS = 30, 40, 5, 1000
 STREAM, HIDDEN = 150, (123, 9, 78)
 """Streams on which the last one in is a bad victim and the smallest one starves, but no rule that
 spares those which were preempted twice or three times."""
-
-
-def requests(stream: int) -> list[Request]:
-    """The stream of this number: (prompt, answer) in tokens."""
-    rng = random.Random(stream)
-    lengths = [
-        (int(rng.lognormvariate(2.0, 0.9)), int(rng.lognormvariate(2.5, 0.8)))
-        for _ in range(NUM_REQUESTS)
-    ]
-    return [(max(1, min(120, prompt)), max(1, min(200, answer))) for prompt, answer in lengths]
-
-
-def measure(stream: int, pick: Pick, *, recorded: bool = False) -> Served:
-    """Serve a stream; the victims are those that ``pick`` names."""
-    scheduler = new_scheduler(NUM_BLOCKS, max_num_seqs=64, kind=ChosenVictims)
-    assert isinstance(scheduler, ChosenVictims)
-    scheduler.pick = pick
-    most = 60 if recorded else MOST_STEPS
-    return serve(scheduler, requests(stream), most=most, recorded=recorded)
-
-
-def last_in(running: list[Candidate]) -> int:
-    """vLLM's rule."""
-    return len(running) - 1
-
-
-@lru_cache(maxsize=16)
-def _baseline(stream: int) -> Served:
-    return measure(stream, last_in)
 
 
 def pick_victim(running: list[tuple[int, int, int]]) -> int:
@@ -88,14 +67,56 @@ def pick_victim(running: list[tuple[int, int, int]]) -> int:
     def cost(place: int) -> tuple[bool, int]:
         tokens, _, times = running[place]
         return times >= 2, tokens
+        ### longest: return False, -tokens
+        ### shortest: return False, tokens
+        ### oldest: return False, 0
 
     return min(range(len(running)), key=cost)
+    ### places_from_one: return 1 + min(range(len(running)), key=cost)
     ### END SOLUTION
 
 
-def call(pick: Pick, case: Case) -> list[Any]:
+def last_in(running: list[Candidate]) -> int:
+    """vLLM's rule."""
+    return len(running) - 1
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One stream, or three others."""
+    for stream in HIDDEN if hidden else (STREAM,):
+        yield Case((stream,), f"stream {stream}: {NUM_REQUESTS} requests", "the stream")
+
+
+def requests(stream: int) -> list[Request]:
+    """The stream of this number: (prompt, answer) in tokens."""
+    rng = Random(stream)
+
+    def tokens(most: int, mu: float, sigma: float) -> int:
+        return max(1, min(most, int(rng.lognormvariate(mu, sigma))))
+
+    return [(tokens(120, 2.0, 0.9), tokens(200, 2.5, 0.8)) for _ in range(NUM_REQUESTS)]
+
+
+def measure(stream: int, pick: Pick) -> Served:
+    """Serve a stream; the victims are those that ``pick`` names."""
+    return serve(choosing(pick), requests(stream), MOST_STEPS)
+
+
+def choosing(pick: Pick) -> ChosenVictims:
+    scheduler = new_scheduler(NUM_BLOCKS, max_num_seqs=64, kind=ChosenVictims)
+    assert isinstance(scheduler, ChosenVictims)
+    scheduler.pick = pick
+    return scheduler
+
+
+@lru_cache(maxsize=16)
+def baseline(stream: int) -> Served:
+    """vLLM's rule on a stream."""
+    return measure(stream, last_in)
+
+
+def call(pick: Pick, stream: int) -> list[int]:
     """The victims that were picked one after the other, each by its place."""
-    (stream,) = case.args
     picked: list[int] = []
 
     def noted(running: list[Candidate]) -> int:
@@ -106,40 +127,47 @@ def call(pick: Pick, case: Case) -> list[Any]:
     return picked
 
 
-def _replay(stream: int, picked: list[Any], *, recorded: bool = False) -> Served | None:
-    """The same run from the places alone; None if they do not fit it."""
+def again(picked: list[object]) -> Pick:
+    """The same victims by their places alone; LookupError where they do not fit the run."""
     left = iter(picked[: 10 * MOST_STEPS])
 
-    def again(running: list[Candidate]) -> int:
+    def pick(running: list[Candidate]) -> int:
         place = next(left, None)
         if type(place) is not int or not -len(running) <= place < len(running):
             raise LookupError
         return place
 
+    return pick
+
+
+def oracle(stream: int) -> Goal:
+    """Better than vLLM's rule, without a request that starves."""
+    return Goal(
+        accepts=lambda yours: not why(yours, None, stream),
+        like=[0],
+        words=f"fewer than {baseline(stream).wasted:,} tokens wasted, no request preempted more "
+        f"than {MOST_TIMES} times",
+    )
+
+
+def why(yours: object, _: object, stream: int) -> str:
+    """What is wrong with these victims; nothing if they are good ones."""
     try:
-        return measure(stream, again, recorded=recorded)
+        served = measure(stream, again(yours if isinstance(yours, list) else [None]))
     except LookupError:
-        return None
-
-
-def fault(yours: Any, stream: int) -> str:
-    """What is wrong with these victims, as a sentence; nothing if they are good ones."""
-    served = _replay(stream, yours) if isinstance(yours, list) else None
-    if served is None:
         return "A victim is named by its place in the list, an int."
-    lost = _baseline(stream)
+    worst, most = max(served.preempted.items(), key=lambda item: item[1], default=(0, 0))
     if not served.finished:
-        waits = max(served.preempted, key=lambda number: served.preempted[number])
         return (
-            f"After {MOST_STEPS:,} steps the stream is not done: s{waits} was preempted "
-            f"{served.preempted[waits]} times."
+            f"After {MOST_STEPS:,} steps the stream is not done: s{worst} was preempted "
+            f"{most} times."
         )
-    if served.preempted and max(served.preempted.values()) > MOST_TIMES:
-        number = max(served.preempted, key=lambda number: served.preempted[number])
+    if most > MOST_TIMES:
         return (
-            f"s{number} was preempted {served.preempted[number]} times: it starves. Once a request "
+            f"s{worst} was preempted {most} times: it starves. Once a request "
             f"was preempted often enough, another one's turn has come."
         )
+    lost = baseline(stream)
     if served.ignored > lost.ignored:
         return "A request was preempted so late that it outgrew the GPU, and was given up."
     if served.wasted >= lost.wasted:
@@ -150,84 +178,16 @@ def fault(yours: Any, stream: int) -> str:
     return ""
 
 
-def expected(stream: int) -> Goal:
-    return Goal(
-        accepts=lambda yours: not fault(yours, stream),
-        like=[0],
-        words=f"fewer than {_baseline(stream).wasted:,} tokens wasted, no request preempted more "
-        f"than {MOST_TIMES} times",
-    )
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    for stream in HIDDEN if hidden else (STREAM,):
-        yield Case((stream,), f"stream {stream}: {NUM_REQUESTS} requests", "the stream")
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
-    return fault(list(yours), *case.args)
-
-
-def play(case: Case) -> Timeline:
-    run = measure(case.args[0], last_in, recorded=True).run
-    assert run is not None
+def play(stream: int) -> Timeline:
+    """The first steps with vLLM's victims."""
+    run = recorded(choosing(last_in), requests(stream), most=60)
     return run.annotate(title="The last one in is the victim: the first 60 steps")
 
 
-def replay(_: Any, case: Case, yours: list[Any]) -> Timeline | None:
-    served = _replay(case.args[0], yours, recorded=True)
-    run = served.run if served else None
-    return run.annotate(title="With your victims") if run else None
-
-
-EXERCISE = Exercise(
-    number="7.3",
-    title="A better victim",
-    stars=3,
-    statement=STATEMENT,
-    reference=pick_victim,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "last_in": Wrong(last_in, "The last one in has computed least.", "the stream"),
-        "longest": Wrong(
-            variant(pick_victim, "return times >= 2, tokens", "return False, -tokens"),
-            "The longest request makes the most room.",
-            "the stream",
-        ),
-        "shortest": Wrong(
-            variant(pick_victim, "times >= 2, tokens", "False, tokens"),
-            "The cheapest request to compute again is always the best victim.",
-            "the stream",
-        ),
-        "oldest": Wrong(
-            variant(pick_victim, "times >= 2, tokens", "False, 0"),
-            "The request that has run longest has had its share.",
-            "the stream",
-        ),
-        "places_from_one": Wrong(
-            variant(
-                pick_victim,
-                "return min(range(len(running)), key=cost)",
-                "return 1 + min(range(len(running)), key=cost)",
-            ),
-            "Places are counted from 1.",
-            "the stream",
-        ),
-    },
-    hints=(
-        "What does a victim cost? And what happens to the cheapest one when it comes back?",
-        "Take the request with the fewest tokens, but not the same one again and again.",
-        "Among those that were preempted fewer than 2 or 3 times, the one with the fewest tokens; "
-        "if there is none, the one with the fewest tokens of all.",
-    ),
-    vllm=(
-        "vllm/core/scheduler.py: Scheduler._schedule_running",
-        "vllm/core/scheduler.py: Scheduler._preempt_by_recompute",
-    ),
-    play=play,
-    replay=replay,
-    call=call,
-    seconds=30.0,
-)
+def replay(yours: list[object], stream: int) -> Timeline | None:
+    """The first steps with those of the answer, if they fit."""
+    try:
+        run = recorded(choosing(again(yours)), requests(stream), most=60)
+    except LookupError:
+        return None
+    return run.annotate(title="With your victims")

@@ -6,7 +6,6 @@ A request is (prompt, answer), in tokens. All wait from the beginning. Time is c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,8 @@ from pagesim.v0.sequence import Logprob, SequenceGroup, SequenceStatus
 from pagesim.v0.sequence import Sequence as TokenSequence
 
 Request = tuple[int, int]
+Batch = list[tuple[int, int]]
+"""The requests that compute in a step, in their order: (number, tokens)."""
 ONE = {1: Logprob(0.0)}
 
 
@@ -36,10 +37,9 @@ class Served:
     """Requests that were given up."""
     preempted: dict[int, int] = field(default_factory=dict)
     """How often each request was preempted."""
-    told: list[Any] = field(default_factory=list)
-    """For each step who computed how many tokens."""
+    batches: list[Batch] = field(default_factory=list)
+    """What each step computed."""
     finished: bool = False
-    run: Timeline | None = field(default=None)
 
     def __repr__(self) -> str:
         return (
@@ -55,7 +55,6 @@ class Served:
 
 def new_scheduler(
     num_gpu_blocks: int,
-    num_cpu_blocks: int = 0,
     *,
     block_size: int = 4,
     watermark: float = 0.0,
@@ -64,19 +63,18 @@ def new_scheduler(
 ) -> Scheduler:
     """A scheduler whose limits are wide unless they are given."""
     wide = {"max_num_batched_tokens": 4096, "max_num_seqs": 256, "max_model_len": 4096}
-    cache = CacheConfig(block_size, num_gpu_blocks, num_cpu_blocks, watermark=watermark)
+    cache = CacheConfig(block_size, num_gpu_blocks, 0, watermark=watermark)
     return kind(SchedulerConfig(**(wide | limits)), cache)
 
 
-def add(scheduler: Scheduler, number: int, prompt: int) -> None:
+def add(scheduler: Scheduler, number: int, prompt: int, *, token: int = 1) -> None:
     """A request of one sequence waits: s0, s1, …"""
-    seq = TokenSequence(number, [1] * prompt, scheduler.cache_config.block_size)
+    seq = TokenSequence(number, [token] * prompt, scheduler.cache_config.block_size)
     scheduler.add_seq_group(SequenceGroup(str(number), [seq]))
 
 
-def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
-    """One step of the engine: (request, tokens computed) in the order of the batch, and how many
-    requests were given up."""
+def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[Batch, int]:
+    """One step of the engine: what it computed, and how many requests were given up."""
     metadata, outputs, _ = scheduler.schedule()
     for scheduled, meta in zip(outputs.scheduled_seq_groups, metadata, strict=True):
         seq = scheduled.seq_group.first_seq
@@ -90,9 +88,7 @@ def step(scheduler: Scheduler, answers: Sequence[int]) -> tuple[list[tuple[int, 
     return computed, len(outputs.ignored_seq_groups)
 
 
-def serve(
-    scheduler: Scheduler, requests: Sequence[Request], *, most: int = 20_000, recorded: bool = False
-) -> Served:
+def serve(scheduler: Scheduler, requests: Sequence[Request], most: int = 20_000) -> Served:
     """Serve them all, or stop after ``most`` steps."""
     served = Served()
     preempt = scheduler._preempt_by_recompute
@@ -105,15 +101,21 @@ def serve(
 
     scheduler._preempt_by_recompute = counted  # type: ignore[method-assign]
     answers = [answer for _, answer in requests]
-    with record(scheduler) if recorded else nullcontext() as served.run:
-        for number, (prompt, _) in enumerate(requests):
-            add(scheduler, number, prompt)
-        while scheduler.has_unfinished_seqs() and served.steps < most:
-            computed, ignored = step(scheduler, answers)
-            served.steps += 1
-            served.ignored += ignored
-            served.idle += scheduler.block_manager.get_num_free_gpu_blocks()
-            served.computed += sum(tokens for _, tokens in computed)
-            served.told.append(computed)
+    for number, (prompt, _) in enumerate(requests):
+        add(scheduler, number, prompt)
+    while scheduler.has_unfinished_seqs() and served.steps < most:
+        batch, ignored = step(scheduler, answers)
+        served.steps += 1
+        served.ignored += ignored
+        served.idle += scheduler.block_manager.get_num_free_gpu_blocks()
+        served.computed += sum(tokens for _, tokens in batch)
+        served.batches.append(batch)
     served.finished = not scheduler.has_unfinished_seqs()
     return served
+
+
+def recorded(scheduler: Scheduler, requests: Sequence[Request], most: int) -> Timeline:
+    """The run of so many steps, if they take so many."""
+    with record(scheduler) as run:
+        serve(scheduler, requests, most)
+    return run

@@ -1,16 +1,5 @@
-"""8.1: two halves of a softmax, put together."""
+"""# 8.1 Two halves of a softmax ★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable, Iterator
-from typing import Any
-
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.exercises.values import close
-
-STATEMENT = """
 Two programs have each attended to one half of a sequence. Each comes back with the state of a
 running softmax, `(m, ell, acc)`:
 
@@ -25,7 +14,40 @@ Example, with values of one number: the scores are 1 | 3 and the values 10 | 20.
 scaled by exp(1 - 3) = 0.1353…. (The arrays are written as lists here.)
 
 Scores may be as large as ±1000, and a half may be empty.
+
+## Hints
+1. Everything in a state is relative to its m. What is the m of both?
+2. Σ exp(score - m) = exp(m1 - m) · Σ exp(score - m1): the same factor for ell and for acc.
+3. m = max(m1, m2), scale1 = exp(m1 - m), scale2 = exp(m2 - m), then add the scaled sums. If m is
+   -inf both halves are empty.
+
+## Wrong answers
+* acc_not_scaled (another maximum): The weighted values can be added as they are.
+* ell_not_scaled (another maximum): Sums can be added as they are.
+* turned_round (another maximum): The half with the smaller maximum grows.
+* empty_halves (two empty halves): exp(-inf - m) is 0, so empty halves need no care.
+* no_shift (large scores): exp(m1 - m) is exp(m1) / exp(m), so either will do.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel
 """
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pagesim.exercises.kit import Case, Cases, Random, close
+
+Half = tuple[list[float], list[list[float]]]
+"""Scores, and a value of two numbers for each."""
+State = tuple[float, float, npt.NDArray[Any]]
+
+HALVES: list[list[float]] = [
+    [], [0.0], [3.0, 1.0], [2.0, 5.0], [-7.5], [-1000.0, -990.0], [1000.0, 998.0]
+]  # fmt: skip
+TAGS = ("the same maximum", "another maximum", "an empty half", "two empty halves", "large scores")
 
 
 def merge(first: tuple, second: tuple) -> tuple:  # type: ignore[type-arg]
@@ -36,69 +58,33 @@ def merge(first: tuple, second: tuple) -> tuple:  # type: ignore[type-arg]
     (m1, ell1, acc1), (m2, ell2, acc2) = first, second
     m = max(m1, m2)
     if m == -math.inf:
+        ### empty_halves: if m is None:
         return m, 0.0, acc1
     scale1, scale2 = math.exp(m1 - m), math.exp(m2 - m)
+    ### turned_round: scale1, scale2 = math.exp(m - m1), math.exp(m - m2)
+    ### no_shift: scale1, scale2 = math.exp(m1) / math.exp(m), math.exp(m2) / math.exp(m)
     return m, scale1 * ell1 + scale2 * ell2, scale1 * acc1 + scale2 * acc2
+    ### acc_not_scaled: return m, scale1 * ell1 + scale2 * ell2, acc1 + acc2
+    ### ell_not_scaled: return m, ell1 + ell2, scale1 * acc1 + scale2 * acc2
     ### END SOLUTION
 
 
-def _state(scores: list[float], values: list[list[float]]) -> tuple[float, float, Any]:
-    """What a program hands over that saw these keys."""
-    import numpy as np
-
-    m = max(scores, default=-np.inf)
-    weights = np.array([np.exp(score - m) for score in scores])
-    return float(m), float(weights.sum()), weights @ np.array(values).reshape(-1, 2)
+same = close(1e-9, 1e-300)
 
 
-def expected(first: Any, second: Any) -> tuple[float, float, Any]:
-    """The state after all keys, one score after the other, as the reference keeps it."""
-    import numpy as np
-
-    from pagesim.kernels import reference
-
-    scores, values = first[0] + second[0], first[1] + second[1]
-    m, ell = -np.inf, 0.0
-    for m, ell in reference.online_softmax_states(scores):  # noqa: B007 (the last one is wanted)
-        pass
-    return m, ell, _state(scores, values)[2]
-
-
-def call(merge: Callable[..., Any], case: Case) -> Any:
-    first, second = case.args
-    return merge(_state(*first), _state(*second))
-
-
-HALVES: tuple[list[float], ...] = (
-    [],
-    [0.0],
-    [3.0, 1.0],
-    [2.0, 5.0],
-    [-7.5],
-    [-1000.0, -990.0],
-    [1000.0, 998.0],
-)
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    halves = list(HALVES)
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Every pair of halves, the easy ones first."""
+    halves = HALVES
     if hidden:
         halves = [[rng.uniform(-9, 9) for _ in range(rng.randint(0, 4))] for _ in range(5)]
         halves += [[], [rng.uniform(800, 999)], [rng.uniform(-999, -800)]]
-    pairs = [(a, b) for a in halves for b in halves]
-    for first, second in sorted(pairs, key=_difficulty):
+    for first, second in sorted(((a, b) for a in halves for b in halves), key=difficulty):
         values = [[rng.uniform(-1, 1) for _ in range(2)] for _ in first + second]
-        yield Case(
-            ((first, values[: len(first)]), (second, values[len(first) :])),
-            f"scores {first} | {second}",
-            TAGS[_difficulty((first, second))],
-        )
+        args = ((first, values[: len(first)]), (second, values[len(first) :]))
+        yield Case(args, f"scores {first} | {second}", TAGS[difficulty((first, second))])
 
 
-TAGS = ("the same maximum", "another maximum", "an empty half", "two empty halves", "large scores")
-
-
-def _difficulty(pair: tuple[list[float], list[float]]) -> int:
+def difficulty(pair: tuple[list[float], list[float]]) -> int:
     first, second = pair
     if max(map(abs, first + second), default=0) > 100:
         return 4
@@ -107,64 +93,32 @@ def _difficulty(pair: tuple[list[float], list[float]]) -> int:
     return 0 if max(first) == max(second) else 1
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
+def state(scores: list[float], values: list[list[float]]) -> State:
+    """What a program hands over that saw these keys."""
+    m = max(scores, default=-np.inf)
+    weights = np.array([np.exp(score - m) for score in scores])
+    return float(m), float(weights.sum()), weights @ np.array(values).reshape(-1, 2)
+
+
+def oracle(first: Half, second: Half) -> State:
+    """The state after all keys, one score after the other, as the reference keeps it."""
+    from pagesim.kernels import reference
+
+    scores, values = first[0] + second[0], first[1] + second[1]
+    m, ell = [(-np.inf, 0.0), *reference.online_softmax_states(scores)][-1]
+    return m, ell, state(scores, values)[2]
+
+
+def call(merge: Callable[[State, State], State], first: Half, second: Half) -> State:
+    """Two programs' states are merged."""
+    return merge(state(*first), state(*second))
+
+
+def why(yours: State, right: State, first: Half, second: Half) -> str:
+    """The first of the three that is another."""
     m, ell, _ = yours
     if m != right[0]:
         return "The largest score of both halves is the larger of the two."
     if not close(1e-9)(ell, right[1]):
         return "Each sum is relative to its own maximum: it is scaled by exp(its m - m of both)."
     return "acc is relative to the half's own maximum, as ell is: it is scaled by the same factor."
-
-
-EXERCISE = Exercise(
-    number="8.1",
-    title="Two halves of a softmax",
-    stars=1,
-    statement=STATEMENT,
-    reference=merge,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "acc_not_scaled": Wrong(
-            variant(merge, "scale1 * acc1 + scale2 * acc2", "acc1 + acc2"),
-            "The weighted values can be added as they are.",
-            "another maximum",
-        ),
-        "ell_not_scaled": Wrong(
-            variant(merge, "scale1 * ell1 + scale2 * ell2", "ell1 + ell2"),
-            "Sums can be added as they are.",
-            "another maximum",
-        ),
-        "turned_round": Wrong(
-            variant(
-                merge, "math.exp(m1 - m), math.exp(m2 - m)", "math.exp(m - m1), math.exp(m - m2)"
-            ),
-            "The half with the smaller maximum grows.",
-            "another maximum",
-        ),
-        "empty_halves": Wrong(
-            variant(merge, "if m == -math.inf:", "if m is None:"),
-            "exp(-inf - m) is 0, so empty halves need no care.",
-            "two empty halves",
-        ),
-        "no_shift": Wrong(
-            variant(
-                merge,
-                "math.exp(m1 - m), math.exp(m2 - m)",
-                "math.exp(m1) / math.exp(m), math.exp(m2) / math.exp(m)",
-            ),
-            "exp(m1 - m) is exp(m1) / exp(m), so either will do.",
-            "large scores",
-        ),
-    },
-    hints=(
-        "Everything in a state is relative to its m. What is the m of both?",
-        "Σ exp(score - m) = exp(m1 - m) · Σ exp(score - m1): the same factor for ell and for acc.",
-        "m = max(m1, m2), scale1 = exp(m1 - m), scale2 = exp(m2 - m), then add the scaled sums. "
-        "If m is -inf both halves are empty.",
-    ),
-    vllm=("csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel",),
-    same=close(1e-9, 1e-300),
-    call=call,
-)

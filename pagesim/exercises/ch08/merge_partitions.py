@@ -1,18 +1,5 @@
-"""8.2: the reduce of paged_attention_v2, as a Triton kernel."""
+"""# 8.2 The reduce kernel ★★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable, Iterator
-from typing import Any
-
-from pagesim.exercises import source
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.launching import launched
-from pagesim.exercises.source import variant
-from pagesim.exercises.values import close
-
-STATEMENT = """
 `paged_attention_v2` cuts a sequence into partitions. Each program divides by its own sum, and hands
 over a proper attention output and one number more, the **log-sum-exp** of its scores, to base 2:
 
@@ -40,15 +27,74 @@ the hundreds, and 2^lse must not overflow.
 
 Compute `out`, an array of `HEAD_DIM` numbers; the line that stores it is there. The launcher
 `merge_partitions(out, partial, lse)` is complete; it is what `check` calls.
+
+## Hints
+1. It is a softmax over partitions, to base 2, and a weighted sum of their outputs.
+2. Load lse with other=-inf, subtract the largest, take tl.exp2. Load the outputs only where lse is
+   above -inf.
+3. row = query * num_partitions + part; the output of row r, dim d is at r * HEAD_DIM + d; out =
+   tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).
+
+## Wrong answers
+* base_e (two partitions): A log-sum-exp is undone by exp.
+* average (two partitions): The answer is the average of the partitions' answers.
+* not_divided (two partitions): Every partition has divided by its sum already.
+* first_query (two queries): The partitions of every query begin at the start of the array.
+* parts_as_step (three partitions, not a power of two): A query has PARTS partitions in memory.
+* no_mask (three partitions, not a power of two): There are as many partitions as the range is long.
+* unwritten (one that was never written): A weight of 0 makes any output vanish, NaN too.
+* no_shift (large scores): Only the ratio of the weights matters, so the maximum need not be
+  subtracted.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel
+* vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
 """
 
-REFERENCE = source.cell(__file__, "merge_partitions", "merge_partitions")
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pagesim.exercises.kit import Case, Cases, Random, close
+from pagesim.exercises.launching import launched
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+Lengths = list[list[int]]
+"""The tokens in each partition of each query."""
+
+same = close(1e-4, 1e-5)
 
 
-def _parts(lengths: list[list[int]], head_dim: int, sharpness: float, seed: int) -> Any:
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One partition, more of them, some that are empty, and scores that overflow."""
+    shown = [
+        ([[3]], 1.0, "one partition"),
+        ([[3, 5]], 1.0, "two partitions"),
+        ([[3, 5], [4, 1]], 1.0, "two queries"),
+        ([[4, 4, 2], [3, 2, 4]], 1.0, "three partitions, not a power of two"),
+        ([[4, 2], [4, 0]], 1.0, "one that was never written"),
+        ([[4, 4, 1], [2, 0, 0]], 200.0, "large scores"),
+    ]
+    for lengths, sharpness, tag in shown:
+        if hidden:
+            more = rng.randint(0, 2)
+            lengths = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in lengths]
+        head_dim = rng.choice((8, 32)) if hidden else 4
+        words = f"tokens in the partitions of each query: {lengths}, head_dim {head_dim}, {tag}"
+        yield Case((lengths, head_dim, sharpness, rng.randint(0, 999)), words, tag)
+
+
+def parts(
+    lengths: Lengths, head_dim: int, sharpness: float, seed: int
+) -> tuple[Array, Array, Array]:
     """Outputs and lse of all partitions, and of the whole sequences, by the float64 reference."""
-    import numpy as np
-
     from pagesim.kernels import reference
 
     rng = np.random.default_rng(seed)
@@ -70,118 +116,31 @@ def _parts(lengths: list[list[int]], head_dim: int, sharpness: float, seed: int)
     return partial, lse, whole
 
 
-def expected(*args: Any) -> Any:
+def oracle(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> Array:
     """Attention over the whole sequence, never cut."""
-    return _parts(*args)[2]
+    return parts(lengths, head_dim, sharpness, seed)[2]
 
 
-def call(merge_partitions: Callable[..., Any], case: Case) -> Any:
+def call(merge: Callable[..., None], *case: Any) -> Tensor:
+    """What the kernel makes of the partitions, where NaN is not written."""
     import torch
 
     from pagesim import kernels
 
     device = kernels.backend.device()
-    partial, lse, whole = (torch.from_numpy(x).float().to(device) for x in _parts(*case.args))
+    partial, lse, whole = (torch.from_numpy(x).float().to(device) for x in parts(*case))
     out = torch.full_like(whole, float("nan"))
-    launched(merge_partitions, out=out, partial=partial, lse=lse)
+    launched(merge, out=out, partial=partial, lse=lse)
     return out.cpu()
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    shown = [
-        ([[3]], 1.0, "one partition"),
-        ([[3, 5]], 1.0, "two partitions"),
-        ([[3, 5], [4, 1]], 1.0, "two queries"),
-        ([[4, 4, 2], [3, 2, 4]], 1.0, "three partitions, not a power of two"),
-        ([[4, 2], [4, 0]], 1.0, "one that was never written"),
-        ([[4, 4, 1], [2, 0, 0]], 200.0, "large scores"),
-    ]
-    for lengths, sharpness, tag in shown:
-        if hidden:
-            more = rng.randint(0, 2)
-            lengths = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in lengths]
-        head_dim = rng.choice((8, 32)) if hidden else 4
-        told = f"tokens in the partitions of each query: {lengths}, head_dim {head_dim}, {tag}"
-        yield Case((lengths, head_dim, sharpness, rng.randint(0, 999)), told, tag)
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
-    lengths = case.args[0]
-    rows = [i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if not SAME(a, b)]
-    _, lse, _ = _parts(*case.args)
-    shift = [round(float(x), 2) for x in lse[rows[0]]]
+def why(
+    yours: Array, right: Array, lengths: Lengths, head_dim: int, sharpness: float, seed: int
+) -> str:
+    """The lse of the first query that is wrong, and what they are for."""
+    query, *_ = [i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if not same(a, b)]
+    _, lse, _ = parts(lengths, head_dim, sharpness, seed)
     rule = "each partition weighs 2 ** (lse - the largest lse), and the weights add up to 1"
-    if 0 in lengths[rows[0]]:
+    if 0 in lengths[query]:
         rule = "a partition with lse -inf weighs nothing, and its output must not even be read"
-    return f"Query {rows[0]} has lse {shift}: {rule}."
-
-
-SAME = close(1e-4, 1e-5)
-
-EXERCISE = Exercise(
-    number="8.2",
-    title="The reduce kernel",
-    stars=3,
-    statement=STATEMENT,
-    reference=REFERENCE,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "base_e": Wrong(
-            variant(REFERENCE, "tl.exp2(lse", "tl.exp(lse"),
-            "A log-sum-exp is undone by exp.",
-            "two partitions",
-        ),
-        "average": Wrong(
-            variant(REFERENCE, "tl.exp2(lse - tl.max(lse, axis=0))", "tl.where(there, 1.0, 0.0)"),
-            "The answer is the average of the partitions' answers.",
-            "two partitions",
-        ),
-        "not_divided": Wrong(
-            variant(REFERENCE, " / tl.sum(weights, axis=0)", ""),
-            "Every partition has divided by its sum already.",
-            "two partitions",
-        ),
-        "first_query": Wrong(
-            variant(REFERENCE, "row = query * num_partitions + part", "row = part"),
-            "The partitions of every query begin at the start of the array.",
-            "two queries",
-        ),
-        "parts_as_step": Wrong(
-            variant(REFERENCE, "query * num_partitions + part", "query * PARTS + part"),
-            "A query has PARTS partitions in memory.",
-            "three partitions, not a power of two",
-        ),
-        "no_mask": Wrong(
-            variant(REFERENCE, "part < num_partitions", "part >= 0"),
-            "There are as many partitions as the range is long.",
-            "three partitions, not a power of two",
-        ),
-        "unwritten": Wrong(
-            variant(REFERENCE, 'lse > float("-inf")', "there"),
-            "A weight of 0 makes any output vanish, NaN too.",
-            "one that was never written",
-        ),
-        "no_shift": Wrong(
-            variant(REFERENCE, "tl.exp2(lse - tl.max(lse, axis=0))", "tl.exp2(lse)"),
-            "Only the ratio of the weights matters, so the maximum need not be subtracted.",
-            "large scores",
-        ),
-    },
-    hints=(
-        "It is a softmax over partitions, to base 2, and a weighted sum of their outputs.",
-        "Load lse with other=-inf, subtract the largest, take tl.exp2. Load the outputs only "
-        "where lse is above -inf.",
-        "row = query * num_partitions + part; the output of row r, dim d is at r * HEAD_DIM + d; "
-        "out = tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).",
-    ),
-    vllm=(
-        "csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel",
-        "vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode",
-    ),
-    same=SAME,
-    call=call,
-    seconds=30.0,
-    needs_triton=True,
-)
+    return f"Query {query} has lse {[round(float(x), 2) for x in lse[query]]}: {rule}."

@@ -1,21 +1,5 @@
-"""9.3: two prompts, of which the second has as little as possible to compute."""
+"""# 9.3 The best pair of prompts ★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
-
-from pagesim.errors import NoFreeBlocksError
-from pagesim.exercises.acts import count
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.goal import Goal
-from pagesim.exercises.source import variant
-from pagesim.story import Story
-from pagesim.timeline.run import Timeline
-
-STATEMENT = """
 A prompt is computed. While it is still there, a second prompt arrives. Both must fit the pool.
 Choose them so that the second one has the smallest *part* of its tokens to compute:
 
@@ -33,155 +17,128 @@ Example, with 2 blocks of 4: for `[1, 2, 3, 4]` and `[1, 2, 3, 4, 5, 6]` 4 of 6 
 computed. It can be done better.
 
 Right is the best part that any two prompts reach.
+
+## Hints
+1. Everything but the second prompt's last block may be found. What should be in that block?
+2. As much as possible before it, as little as possible in it.
+3. first fills all blocks but one; second is first and one more token.
+
+## Wrong answers
+* the_same_twice (small): The same prompt again is the best one: everything is found.
+* partial_blocks_count (small): A block that is not full is found as well.
+* one_token_more (small): Two prompts that share their blocks always fit.
+* a_block_of_its_own (small): The second prompt should fill its last block.
+* too_short (larger): Some blocks should be left free.
+
+## vLLM
+* vllm/core/block_manager.py: SelfAttnBlockSpaceManager.get_common_computed_block_ids
+* vllm/core/block/prefix_caching_block.py:
+  ComputedBlocksTracker.get_cached_computed_blocks_and_update
 """
+
+from functools import cache
+
+from pagesim.errors import NoFreeBlocksError
+from pagesim.exercises.ch09.prompts import fault_of
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
+
+Pair = tuple[list[int], list[int]]
 
 
 def best_pair(num_blocks: int, block_size: int) -> tuple[list[int], list[int]]:
     """Two prompts that fit `num_blocks` blocks together, the second one computed best."""
     ### BEGIN SOLUTION
     first = list(range((num_blocks - 1) * block_size))
+    ### one_token_more: first = list(range(num_blocks * block_size))
+    ### too_short: first = list(range(max(1, num_blocks - 2) * block_size))
     return first, [*first, len(first)]
+    ### the_same_twice: first += range(1000, 1000 + block_size); return first, list(first)
+    ### a_block_of_its_own: return first, [*first, *range(1000, 1000 + block_size)]
     ### END SOLUTION
 
 
-def _run(first: list[int], second: list[int], num_blocks: int, block_size: int) -> Story:
-    story = Story(num_blocks, block_size=block_size, caching=True)
-    writer = story.arrive(first)
-    story.manager.mark_blocks_as_computed(writer.group, len(first))
-    story.arrive(second)
-    return story
-
-
-def saved(first: list[int], second: list[int], num_blocks: int, block_size: int) -> int | None:
-    """How many tokens of the second prompt need not be computed; None if the two do not fit."""
-    story = Story(num_blocks, block_size=block_size, caching=True, record=False)
-    try:
-        writer = story.arrive(first)
-        story.manager.mark_blocks_as_computed(writer.group, len(first))
-        other = story.arrive(second)
-    except NoFreeBlocksError:
-        return None
-    return block_size * len(story.manager.get_common_computed_block_ids([other.seq]))
-
-
-@lru_cache(maxsize=64)
-def _best(num_blocks: int, block_size: int) -> tuple[int, int]:
-    """Tokens saved and tokens in all, of the best second prompt: by trying all pairs of lengths."""
-    slots = num_blocks * block_size
-    best = (0, 1)
-    for length in range(1, slots + 1):
-        for other in range(1, slots + 1):
-            found = saved(list(range(length)), list(range(other)), num_blocks, block_size)
-            if found is not None and found * best[1] > best[0] * other:
-                best = found, other
-    return best
-
-
-def fault(yours: Any, num_blocks: int, block_size: int) -> str:
-    """What is wrong with two prompts; nothing if none are better."""
-    if not (isinstance(yours, list) and len(yours) == 2):
-        return "The answer is two prompts."
-    for prompt in yours:
-        if not isinstance(prompt, list) or not 0 < len(prompt) <= num_blocks * block_size:
-            return f"A prompt is a list of 1 to {num_blocks * block_size} ints."
-        if any(type(token) is not int or not 0 <= token < 2**31 for token in prompt):
-            return "A token is an int, and not negative."
-    found = saved(yours[0], yours[1], num_blocks, block_size)
-    if found is None:
-        return f"The two prompts do not fit {num_blocks} blocks together."
-    best, length = _best(num_blocks, block_size)
-    if found * length < best * len(yours[1]):
-        return (
-            f"{found} of {count(len(yours[1]), 'token')} need not be computed. It can be {best} of "
-            f"{length}: then {count(length - best, 'token')} must be computed."
-        )
-    return ""
-
-
-def expected(num_blocks: int, block_size: int) -> Goal:
-    best, length = _best(num_blocks, block_size)
-    return Goal(
-        accepts=lambda yours: not fault(yours, num_blocks, block_size),
-        like=([0], [0]),
-        words=f"a second prompt with {best / length:.1%} of its tokens computed already",
-    )
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    for num_blocks, block_size in ((3, 3), (7, 2), (5, 4)) if hidden else ((2, 2), (4, 4), (8, 4)):
-        yield Case((num_blocks, block_size), tag="small" if num_blocks == 2 else "larger")
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
-    return fault(yours, *case.args)
-
-
-def play(case: Case) -> Timeline:
-    num_blocks, block_size = case.args
-    prompt = list(range(num_blocks * block_size))
-    title = "The same prompt twice: every block is found, and the last one is computed again"
-    return _run(prompt, prompt, num_blocks, block_size).run.annotate(title=title)
-
-
-def replay(_: Any, case: Case, yours: Any) -> Timeline:
-    return _run(yours[0], yours[1], *case.args).run.annotate(title="Your two prompts")
-
-
-def _partial(num_blocks: int, block_size: int) -> tuple[list[int], list[int]]:
+def partial_blocks_count(num_blocks: int, block_size: int) -> Pair:
     prompt = list(range((num_blocks - 1) * block_size - 1))
     return prompt, prompt
 
 
-EXERCISE = Exercise(
-    number="9.3",
-    title="The best pair of prompts",
-    stars=2,
-    statement=STATEMENT,
-    reference=best_pair,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "the_same_twice": Wrong(
-            variant(
-                best_pair,
-                "return first, [*first, len(first)]",
-                "first += range(1000, 1000 + block_size); return first, list(first)",
-            ),
-            "The same prompt again is the best one: everything is found.",
-            "small",
-        ),
-        "partial_blocks_count": Wrong(
-            _partial,
-            "A block that is not full is found as well.",
-            "small",
-        ),
-        "one_token_more": Wrong(
-            variant(best_pair, "(num_blocks - 1) * block_size", "num_blocks * block_size"),
-            "Two prompts that share their blocks always fit.",
-            "small",
-        ),
-        "a_block_of_its_own": Wrong(
-            variant(best_pair, "[*first, len(first)]", "[*first, *range(1000, 1000 + block_size)]"),
-            "The second prompt should fill its last block.",
-            "small",
-        ),
-        "too_short": Wrong(
-            variant(best_pair, "(num_blocks - 1)", "max(1, num_blocks - 2)"),
-            "Some blocks should be left free.",
-            "larger",
-        ),
-    },
-    hints=(
-        "Everything but the second prompt's last block may be found. What should be in that block?",
-        "As much as possible before it, as little as possible in it.",
-        "first fills all blocks but one; second is first and one more token.",
-    ),
-    vllm=(
-        "vllm/core/block_manager.py: SelfAttnBlockSpaceManager.get_common_computed_block_ids",
-        "vllm/core/block/prefix_caching_block.py: ComputedBlocksTracker."
-        "get_cached_computed_blocks_and_update",
-    ),
-    play=play,
-    replay=replay,
-)
+def cases(rng: Random, hidden: bool) -> Cases:
+    """A small pool, then larger ones."""
+    for num_blocks, block_size in ((3, 3), (7, 2), (5, 4)) if hidden else ((2, 2), (4, 4), (8, 4)):
+        yield Case((num_blocks, block_size), tag="small" if num_blocks == 2 else "larger")
+
+
+def both(
+    pair: Pair, num_blocks: int, block_size: int, *, record: bool = False
+) -> tuple[int, Story]:
+    """How many tokens of the second prompt need not be computed; NoFreeBlocksError without room."""
+    story = Story(num_blocks, block_size=block_size, caching=True, record=record)
+    first = story.arrive(pair[0])
+    story.manager.mark_blocks_as_computed(first.group, len(pair[0]))
+    second = story.arrive(pair[1])
+    return block_size * len(story.manager.get_common_computed_block_ids([second.seq])), story
+
+
+def saved(pair: Pair, num_blocks: int, block_size: int) -> int | None:
+    try:
+        return both(pair, num_blocks, block_size)[0]
+    except NoFreeBlocksError:
+        return None
+
+
+@cache
+def best(num_blocks: int, block_size: int) -> tuple[int, int]:
+    """Tokens saved and tokens in all, of the best second prompt: by trying all pairs of lengths."""
+    lengths = range(1, num_blocks * block_size + 1)
+    winner = (0, 1)
+    for length in lengths:
+        for other in lengths:
+            found = saved((list(range(length)), list(range(other))), num_blocks, block_size)
+            if found is not None and found * winner[1] > winner[0] * other:
+                winner = found, other
+    return winner
+
+
+def oracle(num_blocks: int, block_size: int) -> Goal:
+    """Any two prompts that reach the best part."""
+    found, length = best(num_blocks, block_size)
+    return Goal(
+        accepts=lambda yours: not fault(yours, num_blocks, block_size),
+        like=([0], [0]),
+        words=f"a second prompt with {found / length:.1%} of its tokens computed already",
+    )
+
+
+def why(yours: Pair, right: Goal, num_blocks: int, block_size: int) -> str:
+    return fault(yours, num_blocks, block_size)
+
+
+def fault(yours: object, num_blocks: int, block_size: int) -> str:
+    """What is wrong with two prompts; nothing if none are better."""
+    if not (isinstance(yours, list) and len(yours) == 2):
+        return "The answer is two prompts."
+    if problem := fault_of(yours, num_blocks * block_size):
+        return problem
+    found = saved((yours[0], yours[1]), num_blocks, block_size)
+    if found is None:
+        return f"The two prompts do not fit {num_blocks} blocks together."
+    most, length = best(num_blocks, block_size)
+    if found * length >= most * len(yours[1]):
+        return ""
+    return (
+        f"{found} of {count(len(yours[1]), 'token')} need not be computed. It can be {most} of "
+        f"{length}: then {count(length - most, 'token')} must be computed."
+    )
+
+
+def play(num_blocks: int, block_size: int) -> Timeline:
+    """The same prompt twice."""
+    prompt = list(range(num_blocks * block_size))
+    title = "The same prompt twice: every block is found, and the last one is computed again"
+    return replay((prompt, prompt), num_blocks, block_size).annotate(title=title)
+
+
+def replay(yours: Pair, num_blocks: int, block_size: int) -> Timeline:
+    """The prompts of the answer."""
+    _, story = both(yours, num_blocks, block_size, record=True)
+    return story.run.annotate(title="Your two prompts")

@@ -1,19 +1,5 @@
-"""9.2: which cached block gives way."""
+"""# 9.2 Which block is evicted ★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from itertools import permutations
-from typing import Any
-
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.story import Story
-from pagesim.timeline.run import Timeline
-from pagesim.v0.evictor import LRUEvictor
-
-STATEMENT = """
 No block is free, and some cached ones wait in the evictor, without an owner. Which one is evicted?
 Write
 
@@ -35,31 +21,34 @@ longest prefix, since a chain is useful only from its beginning. This is what it
 
 Example: `evict([(5, 4, 1.0), (2, 8, 1.0), (7, 12, 3.0)])` is `2`: block 7 was used later, and of
 the two before it block 2 ends the longer prefix.
+
+## Hints
+1. Do what the three points say, in their order. A loop over cached[1:] is enough.
+2. Keep three things of the candidate: its id, its tokens and its time.
+3. For each of the others: if used > last_used, break; if length > tokens, it becomes the candidate.
+
+## Wrong answers
+* no_tie_break (equally old): Equally old blocks go in the order in which they came.
+* longest_prefix (a longer prefix, used later): The block with the longest prefix goes, however
+  recently it was used.
+* really_lru (an older one came later): LRU means that the oldest block of all goes.
+* shortest_prefix (equally old): The beginning of a chain goes first.
+* most_recent (one is older): The block that was used last goes.
+
+## vLLM
+* vllm/core/evictor.py: LRUEvictor.evict
+* vllm/core/block/prefix_caching_block.py:
+  PrefixCachingBlockAllocator._maybe_allocate_evicted_block_id
 """
 
+from itertools import permutations
 
-def evict(cached: list[tuple[int, int, float]]) -> int:
-    """The block that gives way; `cached` has (block, tokens, last_used) in the order of arrival."""
-    ### BEGIN SOLUTION
-    block, tokens, last_used = cached[0]
-    for other, length, used in cached[1:]:
-        if used > last_used:
-            break
-        if length > tokens:
-            block, tokens, last_used = other, length, used
-    return block
-    ### END SOLUTION
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
+from pagesim.v0.evictor import LRUEvictor
 
+Cached = list[tuple[int, int, float]]
 
-def expected(cached: list[tuple[int, int, float]]) -> int:
-    """What the simulator's evictor gives up."""
-    evictor = LRUEvictor()
-    for block, tokens, last_used in cached:
-        evictor.add(block, block, tokens, last_used)
-    return evictor.evict()[0]
-
-
-SHOWN = (
+SHOWN: tuple[Cached, ...] = (
     [(3, 4, 1.0)],
     [(3, 4, 1.0), (0, 4, 2.0)],
     [(3, 4, 1.0), (0, 8, 1.0)],
@@ -69,20 +58,38 @@ SHOWN = (
 )
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def evict(cached: list[tuple[int, int, float]]) -> int:
+    """The block that gives way; `cached` has (block, tokens, last_used) in the order of arrival."""
+    ### BEGIN SOLUTION
+    block, tokens, last_used = cached[0]
+    for other, length, used in cached[1:]:
+        if used > last_used:
+            ### longest_prefix: if False:
+            break
+        if length > tokens:
+            ### no_tie_break: if used < last_used:
+            ### shortest_prefix: if length < tokens:
+            block, tokens, last_used = other, length, used
+    return block
+    ### really_lru: return min(cached, key=lambda each: (each[2], -each[1]))[0]
+    ### most_recent: return max(cached, key=lambda each: (each[2], each[1]))[0]
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
     """A few small ones, then all orders of four blocks."""
     for cached in () if hidden else SHOWN:
-        yield Case((cached,), tag=_tag(cached))
+        yield Case((cached,), tag=kind(cached))
     for _ in range(8 if hidden else 1):
         blocks = [(3, 4, 1.0), (0, 8, 1.0), (5, 4, 2.0), (2, 12, 2.0)]
         if hidden:
             ids = rng.sample(range(50), 4)
             blocks = [(each, 16 * rng.randint(1, 3), float(rng.randint(1, 3))) for each in ids]
         for order in permutations(blocks):
-            yield Case((list(order),), tag=_tag(list(order)))
+            yield Case((list(order),), tag=kind(list(order)))
 
 
-def _tag(cached: list[tuple[int, int, float]]) -> str:
+def kind(cached: Cached) -> str:
     times = [last_used for _, _, last_used in cached]
     if times != sorted(times):
         return "an older one came later"
@@ -93,8 +100,20 @@ def _tag(cached: list[tuple[int, int, float]]) -> str:
     return "a longer prefix, used later" if cached[1][1] > cached[0][1] else "one is older"
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    (cached,) = case.args
+def valid(cached: Cached) -> bool:
+    return 0 < len(cached) == len({block for block, _, _ in cached})
+
+
+def oracle(cached: Cached) -> int:
+    """What the simulator's evictor gives up."""
+    evictor = LRUEvictor()
+    for block, tokens, last_used in cached:
+        evictor.add(block, block, tokens, last_used)
+    return evictor.evict()[0]
+
+
+def why(yours: int, right: int, cached: Cached) -> str:
+    """The three points, up to the one that the answer does not follow."""
     if yours not in [block for block, _, _ in cached]:
         return "The answer is the id of one of these blocks."
     block, tokens, last_used = cached[0]
@@ -117,7 +136,7 @@ def why(case: Case, yours: Any, right: Any) -> str:
     return f"vLLM comes to the end of the list with block {block} as the candidate."
 
 
-def play(case: Case) -> Timeline:
+def play(cached: Cached) -> Timeline:
     """Two chains wait in the evictor, and a newcomer needs their blocks."""
     story = Story(gpu_blocks=4, block_size=4, caching=True)
     for first, now in ((0, 1.0), (20, 2.0)):
@@ -126,60 +145,3 @@ def play(case: Case) -> Timeline:
         writer.leave()
     story.arrive(range(40, 52))
     return story.run.annotate(title="Eviction: the older chain, and its end first")
-
-
-def case_of(cached: list[tuple[int, int, float]]) -> Case | None:
-    ids = {block for block, _, _ in cached}
-    return Case((cached,)) if 0 < len(cached) == len(ids) else None
-
-
-EXERCISE = Exercise(
-    number="9.2",
-    title="Which block is evicted",
-    stars=2,
-    statement=STATEMENT,
-    reference=evict,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "no_tie_break": Wrong(
-            variant(evict, "if length > tokens:", "if used < last_used:"),
-            "Equally old blocks go in the order in which they came.",
-            "equally old",
-        ),
-        "longest_prefix": Wrong(
-            variant(evict, "if used > last_used:", "if False:"),
-            "The block with the longest prefix goes, however recently it was used.",
-            "a longer prefix, used later",
-        ),
-        "really_lru": Wrong(
-            lambda cached: min(cached, key=lambda each: (each[2], -each[1]))[0],
-            "LRU means that the oldest block of all goes.",
-            "an older one came later",
-        ),
-        "shortest_prefix": Wrong(
-            variant(evict, "length > tokens", "length < tokens"),
-            "The beginning of a chain goes first.",
-            "equally old",
-        ),
-        "most_recent": Wrong(
-            lambda cached: max(cached, key=lambda each: (each[2], each[1]))[0],
-            "The block that was used last goes.",
-            "one is older",
-        ),
-    },
-    hints=(
-        "Do what the three points say, in their order. A loop over cached[1:] is enough.",
-        "Keep three things of the candidate: its id, its tokens and its time.",
-        "For each of the others: if used > last_used, break; if length > tokens, it becomes the "
-        "candidate.",
-    ),
-    vllm=(
-        "vllm/core/evictor.py: LRUEvictor.evict",
-        "vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator."
-        "_maybe_allocate_evicted_block_id",
-    ),
-    play=play,
-    case_of=case_of,
-)

@@ -13,7 +13,7 @@ CAUSES = {
 }
 
 
-class _Heads(LRUEvictor):
+class Heads(LRUEvictor):
     def candidate(self) -> int:
         oldest = super().candidate()
         time = self.free_table[oldest].last_accessed
@@ -21,21 +21,21 @@ class _Heads(LRUEvictor):
         return min(equal, key=lambda block: equal[block].num_hashed_tokens)
 
 
-class _Newest(LRUEvictor):
+class Newest(LRUEvictor):
     def candidate(self) -> int:
         super().candidate()  # UsageError if there is none
         return max(self.free_table, key=lambda block: self.free_table[block].last_accessed)
 
 
-class _Lowest(LRUEvictor):
+class Lowest(LRUEvictor):
     def candidate(self) -> int:
         super().candidate()
         return min(self.free_table)
 
 
 FAULTY: dict[str, tuple[type[LRUEvictor], str]] = {
-    "A": (_Heads, "heads"),
-    "B": (_Newest, "newest"),
-    "C": (_Lowest, "lowest"),
+    "A": (Heads, "heads"),
+    "B": (Newest, "newest"),
+    "C": (Lowest, "lowest"),
 }
 """The class behind each letter, and its cause."""

@@ -1,27 +1,5 @@
-"""9.6: find the bug in an evictor, with prompts that show it."""
+"""# 9.6 Find the bug: three evictors ★★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from typing import Any, cast
-
-from pagesim.errors import NoFreeBlocksError
-from pagesim.exercises.ch09.faulty import CAUSES, FAULTY
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.goal import Goal
-from pagesim.exercises.source import variant
-from pagesim.exercises.values import plain
-from pagesim.story import Story
-from pagesim.timeline.pair import Compared, compare
-from pagesim.timeline.run import Timeline
-from pagesim.v0.block.content import PrefixCachingBlock
-from pagesim.v0.block.interfaces import Device
-
-MOST_PROMPTS, BLOCK_SIZE = 5, 2
-_CHOICE = "\n".join(f'  * `"{name}"`: {words}' for name, words in CAUSES.items())
-
-STATEMENT = f"""
 Three evictors, `"A"`, `"B"` and `"C"`, are broken: each has one fault. Find it, and prove it with
 prompts of which a broken cache finds other blocks than vLLM's:
 
@@ -30,12 +8,16 @@ def show_fault(evictor, num_blocks):
     return prompts, cause
 ```
 
-* `evictor`: which one; `num_blocks`: the blocks of the pool, at least 3, of {BLOCK_SIZE} tokens
+* `evictor`: which one; `num_blocks`: the blocks of the pool, at least 3, of 2 tokens
   each;
-* `prompts`: at most {MOST_PROMPTS} prompts, each a list of ints that fits the pool. They arrive one
+* `prompts`: at most 5 prompts, each a list of ints that fits the pool. They arrive one
   after the other, and each leaves before the next one comes;
 * `cause`: one of
-{_CHOICE}
+  * `"heads"`: Of equally old blocks the one with the shortest prefix is evicted.
+  * `"newest"`: The block that was used last is evicted.
+  * `"lowest"`: The block with the lowest id is evicted, whenever it was used.
+  * `"partial"`: Blocks that are not full are found as well.
+  * `"kept"`: An evicted block is still found by what it held.
 
 To see which blocks of each prompt are found, by vLLM's cache and by a broken one:
 
@@ -48,7 +30,35 @@ print(found(prompts, 3), found(prompts, 3, "A"))   # [[], [], [0, 1]] both times
 
 The broken classes are in the package. Reading them tells you the cause, but no prompts that show
 it.
+
+## Hints
+1. An evictor is asked when no block is free. Its choice shows when a prompt comes back.
+2. Fill the pool, require one more block, and bring back the prompt that lost a block.
+3. A: two equally old blocks, one of which must go. B: an old and a new prompt. C: a prompt in block
+   0 that was used again before the newcomer arrives.
+
+## Wrong answers
+* enough_room (A): A prompt that comes back shows what a cache is worth.
+* symptom (A): A block that is found behind a missing one was kept by mistake.
+* not_asked_again (B): That the wrong block went shows at once.
+* used_once (C): The lowest id and the oldest block are never the same.
+
+## vLLM
+* vllm/core/evictor.py: LRUEvictor.evict
+* vllm/core/block/prefix_caching_block.py:
+  PrefixCachingBlockAllocator._maybe_allocate_evicted_block_id
 """
+
+from pagesim.errors import NoFreeBlocksError
+from pagesim.exercises.ch09.faulty import CAUSES, FAULTY
+from pagesim.exercises.ch09.prompts import fault_of, serve
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
+from pagesim.exercises.values import plain
+from pagesim.timeline.pair import Compared, compare
+from pagesim.v0.block.interfaces import Device
+
+Prompts = list[list[int]]
+Shown = tuple[Prompts, str]
 
 
 def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:
@@ -56,56 +66,47 @@ def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:
     ### BEGIN SOLUTION
     first = [1, 1]
     filler = list(range(100, 98 + 2 * num_blocks))  # all blocks but one
+    ### enough_room: filler = [9, 9]  # all blocks but one
     if evictor == "A":  # one of two equally old blocks must go
         return [[*first, 2, 2], filler, [*first, 2, 2]], "heads"
+        ### symptom: return [[*first, 2, 2], filler, [*first, 2, 2]], "kept"
     if evictor == "B":  # the filler was used later than the first prompt
         return [first, filler, [3, 3], first], "newest"
+        ### not_asked_again: return [first, filler, [3, 3]], "newest"
     return [first, filler, first, [3, 3], first], "lowest"  # block 0 is used again
+    ### used_once: return [first, filler, [3, 3], first], "lowest"  # block 0 is used again
     ### END SOLUTION
 
 
-def _story(letter: str | None, num_blocks: int, *, record: bool) -> Story:
-    story = Story(num_blocks, block_size=BLOCK_SIZE, caching=True, record=record)
-    if letter is not None:
-        gpu: Any = story.manager.block_allocator.allocator_on(Device.GPU)
-        gpu.evictor = FAULTY[letter][0]()
-    return story
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Each evictor, in pools of several sizes."""
+    for letter in FAULTY:
+        for num_blocks in (rng.randint(6, 12),) if hidden else (3, 5):
+            yield Case((letter, num_blocks), f"evictor {letter}, {num_blocks} blocks", letter)
 
 
-def _serve(story: Story, prompts: list[list[int]]) -> list[list[int]]:
-    places = []
-    for number, prompt in enumerate(prompts):
-        writer = story.arrive(prompt)
-        blocks = story.manager.block_tables[writer.seq.seq_id].blocks
-        hits = [place for place, block in enumerate(blocks) if _was_cached(block)]
-        places.append(hits)
-        story.manager.access_all_blocks_in_seq(writer.seq, float(number + 1))
-        story.manager.mark_blocks_as_computed(writer.group, len(prompt))
-        writer.leave()
-    return places
+def oracle(letter: str, num_blocks: int) -> Goal:
+    """Any prompts that show the fault, with its cause."""
+    return Goal(
+        accepts=lambda yours: not fault(yours, letter, num_blocks),
+        like=([[0]], "cause"),
+        words=f"up to 5 prompts of which {letter} finds other blocks, and why",
+    )
 
 
-def _was_cached(block: Any) -> bool:
-    return cast(PrefixCachingBlock, block).computed
+def why(yours: Shown, right: Goal, letter: str, num_blocks: int) -> str:
+    return fault(plain(yours), letter, num_blocks)
 
 
-def found(prompts: list[list[int]], num_blocks: int, letter: str | None = None) -> list[list[int]]:
-    """The places of the blocks that each prompt finds; by vLLM's evictor without a letter."""
-    return _serve(_story(letter, num_blocks, record=False), prompts)
-
-
-def fault(yours: Any, letter: str, num_blocks: int) -> str:
+def fault(yours: object, letter: str, num_blocks: int) -> str:
     """What is wrong with an answer; nothing if it shows the fault and names it."""
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "The answer is a list of prompts and a cause."
     prompts, cause = yours
-    if not 1 <= len(prompts) <= MOST_PROMPTS:
-        return f"One to {MOST_PROMPTS} prompts are enough, not {len(prompts)}."
-    for prompt in prompts:
-        if not isinstance(prompt, list) or not 0 < len(prompt) <= BLOCK_SIZE * num_blocks:
-            return f"A prompt is a list of 1 to {BLOCK_SIZE * num_blocks} ints."
-        if any(type(token) is not int or not 0 <= token < 2**31 for token in prompt):
-            return "A token is an int, and not negative."
+    if not 1 <= len(prompts) <= 5:
+        return f"One to 5 prompts are enough, not {len(prompts)}."
+    if problem := fault_of(prompts, 2 * num_blocks):
+        return problem
     try:
         vllm, broken = found(prompts, num_blocks), found(prompts, num_blocks, letter)
     except NoFreeBlocksError:
@@ -119,90 +120,29 @@ def fault(yours: Any, letter: str, num_blocks: int) -> str:
     return ""
 
 
-def expected(letter: str, num_blocks: int) -> Goal:
-    return Goal(
-        accepts=lambda yours: not fault(yours, letter, num_blocks),
-        like=([[0]], "cause"),
-        words=f"up to {MOST_PROMPTS} prompts of which {letter} finds other blocks, and why",
-    )
+def found(prompts: Prompts, num_blocks: int, letter: str | None = None) -> list[list[int]]:
+    """The places of the blocks that each prompt finds; by vLLM's evictor without a letter."""
+    return served(prompts, num_blocks, letter, record=False)[0]
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    for letter in FAULTY:
-        for num_blocks in (rng.randint(6, 12),) if hidden else (3, 5):
-            yield Case((letter, num_blocks), f"evictor {letter}, {num_blocks} blocks", letter)
+def served(
+    prompts: Prompts, num_blocks: int, letter: str | None, *, record: bool = True
+) -> tuple[list[list[int]], Story]:
+    story = Story(num_blocks, block_size=2, caching=True, record=record)
+    if letter is not None:
+        gpu = story.manager.block_allocator.allocator_on(Device.GPU)
+        vars(gpu)["evictor"] = FAULTY[letter][0]()
+    return [serve(story, prompt, float(time)) for time, prompt in enumerate(prompts, 1)], story
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    return fault(plain(yours), *case.args)
-
-
-def play(case: Case) -> Timeline:
+def play(letter: str, num_blocks: int) -> Timeline:
     """The broken evictor at work: two prompts wait, and a third one needs their blocks."""
-    letter, num_blocks = case.args
-    story = _story(letter, num_blocks, record=True)
-    filler = list(range(100, 100 + BLOCK_SIZE * (num_blocks - 2)))
-    _serve(story, [[1, 1, 2, 2], filler, [3, 3]])
+    filler = list(range(100, 96 + 2 * num_blocks))
+    _, story = served([[1, 1, 2, 2], filler, [3, 3]], num_blocks, letter)
     return story.run.annotate(title=f"Evictor {letter}: two prompts wait, a third one comes")
 
 
-def replay(_: Any, case: Case, yours: Any) -> Compared:
+def replay(yours: Shown, letter: str, num_blocks: int) -> Compared:
     """The prompts of the answer, with vLLM's evictor and with the broken one."""
-    letter, num_blocks = case.args
-    both = [_story(name, num_blocks, record=True) for name in (None, letter)]
-    for story in both:
-        _serve(story, yours[0])
-    return compare(both[0].run, both[1].run, ("Your prompts in vLLM", f"with {letter}"))
-
-
-EXERCISE = Exercise(
-    number="9.6",
-    title="Find the bug: three evictors",
-    stars=3,
-    statement=STATEMENT,
-    reference=show_fault,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "enough_room": Wrong(
-            variant(
-                show_fault, "filler = list(range(100, 98 + 2 * num_blocks))", "filler = [9, 9]"
-            ),
-            "A prompt that comes back shows what a cache is worth.",
-            "A",
-        ),
-        "symptom": Wrong(
-            variant(show_fault, '"heads"', '"kept"'),
-            "A block that is found behind a missing one was kept by mistake.",
-            "A",
-        ),
-        "not_asked_again": Wrong(
-            variant(show_fault, "filler, [3, 3], first]", "filler, [3, 3]]"),
-            "That the wrong block went shows at once.",
-            "B",
-        ),
-        "used_once": Wrong(
-            variant(
-                show_fault,
-                "[first, filler, first, [3, 3], first]",
-                "[first, filler, [3, 3], first]",
-            ),
-            "The lowest id and the oldest block are never the same.",
-            "C",
-        ),
-    },
-    hints=(
-        "An evictor is asked when no block is free. Its choice shows when a prompt comes back.",
-        "Fill the pool, require one more block, and bring back the prompt that lost a block.",
-        "A: two equally old blocks, one of which must go. B: an old and a new prompt. C: a prompt "
-        "in block 0 that was used again before the newcomer arrives.",
-    ),
-    vllm=(
-        "vllm/core/evictor.py: LRUEvictor.evict",
-        "vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator."
-        "_maybe_allocate_evicted_block_id",
-    ),
-    play=play,
-    replay=replay,
-)
+    vllm, broken = (served(yours[0], num_blocks, name)[1] for name in (None, letter))
+    return compare(vllm.run, broken.run, ("Your prompts in vLLM", f"with {letter}"))

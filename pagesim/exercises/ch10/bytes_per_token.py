@@ -1,18 +1,5 @@
-"""10.1: the bytes of a token, from a config.json."""
+"""# 10.1 The bytes of a token ★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from pagesim.exercises.acts import count
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.sizing.hf_config import parse_config
-from pagesim.sizing.model import PRESETS, ModelSpec
-
-STATEMENT = """
 How many bytes does one token take in the cache, in all layers together? Write
 
 ```python
@@ -33,7 +20,40 @@ keys that matter:
 Example: `{"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1,
 "hidden_size": 32}` has heads of 8 numbers, one of them for keys and values: 2 layers · 2 · 8
 numbers · 2 bytes are 64.
+
+## Hints
+1. In each layer a token leaves a key and a value for each KV head.
+2. num_key_value_heads and head_dim may be missing. dict.get has a second argument.
+3. layers · 2 · kv_heads · head_dim · 2 bytes; with kv_lora_rank it is layers · (kv_lora_rank +
+   qk_rope_head_dim) · 2 bytes.
+
+## Wrong answers
+* query_heads (fewer KV heads): Every query head has its own keys and values.
+* hidden_size (a head_dim of its own): The heads always share the hidden size evenly.
+* kv_heads_share (fewer KV heads): The KV heads share the hidden size.
+* latent_twice (a latent vector): There is a key and a value, so everything counts twice.
+* keys_alone (a head for each): What is cached are the keys.
+* one_layer (a head for each): The layers share the cache.
+
+## vLLM
+* vllm/config.py: ModelConfig.get_total_num_kv_heads
+* vllm/config.py: ModelConfig.get_head_size
+* vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size
 """
+
+from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.sizing.hf_config import parse_config
+from pagesim.sizing.model import PRESETS, ModelSpec
+
+Config = dict[str, int]
+
+SHOWN = ("opt-13b", "llama-3.1-8b", "qwen3-0.6b", "gemma-2-9b", "deepseek-v3")
+OTHERS = ("llama-2-7b", "llama-3.1-70b", "qwen3-32b", "gemma-3-27b", "deepseek-v2-lite")
+HIDDEN_SIZE = {
+    **{"qwen3-0.6b": 1024, "qwen3-32b": 5120, "gemma-2-9b": 3584, "gemma-3-27b": 5376},
+    **{"deepseek-v2-lite": 2048, "deepseek-v3": 7168},
+}
+"""Where heads do not share the hidden size evenly; from the models' config.json."""
 
 
 def bytes_per_token(config: dict[str, int]) -> int:
@@ -41,34 +61,43 @@ def bytes_per_token(config: dict[str, int]) -> int:
     ### BEGIN SOLUTION
     if "kv_lora_rank" in config:
         numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+        ### latent_twice: numbers = 2 * (config["kv_lora_rank"] + config["qk_rope_head_dim"])
     else:
         heads = config["num_attention_heads"]
         kv_heads = config.get("num_key_value_heads", heads)
+        ### query_heads: kv_heads = heads
         head_dim = config.get("head_dim", config["hidden_size"] // heads)
+        ### hidden_size: head_dim = config["hidden_size"] // heads
+        ### kv_heads_share: head_dim = config.get("head_dim", config["hidden_size"] // kv_heads)
         numbers = 2 * kv_heads * head_dim
+        ### keys_alone: numbers = kv_heads * head_dim
     return config["num_hidden_layers"] * numbers * 2
+    ### one_layer: return numbers * 2
     ### END SOLUTION
 
 
-def expected(config: dict[str, int]) -> int:
-    """What the simulator reads out of the config."""
-    return parse_config(config, "model", ModelSpec).kv_bytes_per_token
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Tiny ones, then the configs of models; hidden ones at random."""
+    if not hidden:
+        for config in (tiny(num_attention_heads=1), tiny(), tiny(num_hidden_layers=3)):
+            yield Case((config,), tag="a head for each")
+        yield Case((tiny(num_key_value_heads=1),), tag="fewer KV heads")
+        yield Case((tiny(head_dim=8),), tag="a head_dim of its own")
+        yield Case((tiny(kv_lora_rank=4, qk_rope_head_dim=2),), tag="a latent vector")
+    for name in OTHERS if hidden else SHOWN:
+        yield Case((published(name),), f"{name}: {published(name)}", name)
+    for _ in range(20 if hidden else 0):
+        heads = rng.choice((8, 16, 24))
+        config = tiny(num_hidden_layers=rng.randint(2, 60), num_attention_heads=heads)
+        config |= {"num_key_value_heads": rng.choice((1, 2, 4, heads)), "hidden_size": 64 * heads}
+        yield Case((config | ({"head_dim": 80} if rng.random() < 0.5 else {}),), tag="random")
 
 
-HIDDEN_SIZE = {
-    "qwen3-0.6b": 1024,
-    "qwen3-32b": 5120,
-    "gemma-2-9b": 3584,
-    "gemma-3-27b": 5376,
-    "deepseek-v2-lite": 2048,
-    "deepseek-v3": 7168,
-}
-"""Where heads do not share the hidden size evenly; from the models' config.json."""
-SHOWN = ("opt-13b", "llama-3.1-8b", "qwen3-0.6b", "gemma-2-9b", "deepseek-v3")
-OTHERS = ("llama-2-7b", "llama-3.1-70b", "qwen3-32b", "gemma-3-27b", "deepseek-v2-lite")
+def tiny(**more: int) -> Config:
+    return {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8} | more
 
 
-def _config(name: str) -> dict[str, int]:
+def published(name: str) -> Config:
     """What the model's config.json says of its attention."""
     spec = PRESETS[name]
     config = {
@@ -86,29 +115,14 @@ def _config(name: str) -> dict[str, int]:
     return config
 
 
-def _tiny(**more: int) -> dict[str, int]:
-    return {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8} | more
+def oracle(config: Config) -> int:
+    """What the simulator reads out of the config."""
+    return parse_config(config, "model", ModelSpec).kv_bytes_per_token
 
 
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    if not hidden:
-        for config in (_tiny(num_attention_heads=1), _tiny(), _tiny(num_hidden_layers=3)):
-            yield Case((config,), tag="a head for each")
-        yield Case((_tiny(num_key_value_heads=1),), tag="fewer KV heads")
-        yield Case((_tiny(head_dim=8),), tag="a head_dim of its own")
-        yield Case((_tiny(kv_lora_rank=4, qk_rope_head_dim=2),), tag="a latent vector")
-    for name in OTHERS if hidden else SHOWN:
-        yield Case((_config(name),), f"{name}: {_config(name)}", name)
-    for _ in range(20 if hidden else 0):
-        heads = rng.choice((8, 16, 24))
-        config = _tiny(num_hidden_layers=rng.randint(2, 60), num_attention_heads=heads)
-        config |= {"num_key_value_heads": rng.choice((1, 2, 4, heads)), "hidden_size": 64 * heads}
-        yield Case((config | ({"head_dim": 80} if rng.random() < 0.5 else {}),), tag="random")
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
-    config: Mapping[str, int] = case.args[0]
-    spec = parse_config(dict(config), "model", ModelSpec)
+def why(yours: int, right: int, config: Config) -> str:
+    """The product that was asked for, with its numbers."""
+    spec = parse_config(config, "model", ModelSpec)
     if spec.is_mla:
         vector = f"{spec.kv_lora_rank} + {spec.qk_rope_head_dim} numbers"
         return f"A token leaves one vector of {vector} of 2 bytes in each layer, and nothing else."
@@ -116,70 +130,3 @@ def why(case: Case, yours: Any, right: Any) -> str:
     return (
         f"{layers} · 2 (key and value) · {heads} · {spec.head_dim} numbers · 2 bytes = {right:,}."
     )
-
-
-EXERCISE = Exercise(
-    number="10.1",
-    title="The bytes of a token",
-    stars=1,
-    statement=STATEMENT,
-    reference=bytes_per_token,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "query_heads": Wrong(
-            variant(bytes_per_token, 'config.get("num_key_value_heads", heads)', "heads"),
-            "Every query head has its own keys and values.",
-            "fewer KV heads",
-        ),
-        "hidden_size": Wrong(
-            variant(
-                bytes_per_token,
-                'config.get("head_dim", config["hidden_size"] // heads)',
-                'config["hidden_size"] // heads',
-            ),
-            "The heads always share the hidden size evenly.",
-            "a head_dim of its own",
-        ),
-        "kv_heads_share": Wrong(
-            variant(
-                bytes_per_token,
-                'config["hidden_size"] // heads',
-                'config["hidden_size"] // kv_heads',
-            ),
-            "The KV heads share the hidden size.",
-            "fewer KV heads",
-        ),
-        "latent_twice": Wrong(
-            variant(
-                bytes_per_token,
-                'numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]',
-                'numbers = 2 * (config["kv_lora_rank"] + config["qk_rope_head_dim"])',
-            ),
-            "There is a key and a value, so everything counts twice.",
-            "a latent vector",
-        ),
-        "keys_alone": Wrong(
-            variant(bytes_per_token, "numbers = 2 * kv_heads", "numbers = kv_heads"),
-            "What is cached are the keys.",
-            "a head for each",
-        ),
-        "one_layer": Wrong(
-            variant(bytes_per_token, 'return config["num_hidden_layers"] * ', "return "),
-            "The layers share the cache.",
-            "a head for each",
-        ),
-    },
-    hints=(
-        "In each layer a token leaves a key and a value for each KV head.",
-        "num_key_value_heads and head_dim may be missing. dict.get has a second argument.",
-        "layers · 2 · kv_heads · head_dim · 2 bytes; with kv_lora_rank it is "
-        "layers · (kv_lora_rank + qk_rope_head_dim) · 2 bytes.",
-    ),
-    vllm=(
-        "vllm/config.py: ModelConfig.get_total_num_kv_heads",
-        "vllm/config.py: ModelConfig.get_head_size",
-        "vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size",
-    ),
-)

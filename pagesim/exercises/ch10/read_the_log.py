@@ -1,20 +1,5 @@
-"""10.2: how many blocks a start log means."""
+"""# 10.2 Read the start log ★★
 
-from __future__ import annotations
-
-import random
-import re
-from collections.abc import Iterator
-from typing import Any
-
-from pagesim.exercises.acts import count
-from pagesim.exercises.ch10.logs import LOGS, read, without_the_answer
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.sizing.model import PRESETS, ModelSpec
-from pagesim.sizing.presets import preset_name
-
-STATEMENT = """
 vLLM's start log says how much memory is left for the cache. Compute what comes next: the number of
 blocks. Write
 
@@ -38,7 +23,37 @@ Example: Llama-3.1-8B (32 layers, 8 KV heads of 128) with V0 and `kv_cache_size=
 `(1948, 1953)`; the real log went on with "# GPU blocks: 1952".
 
 The five logs are `pagesim.exercises.ch10.logs.LOGS`. A log of your own is exercise 10.4.
+
+## Hints
+1. First the bytes of one block on one GPU, then how often they fit into the memory.
+2. 3.81 GiB lies between 3.805 · 2**30 and 3.815 · 2**30 bytes. Beware of rounding: count in
+   thousandths of a GiB, as ints.
+3. block = layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes; memory // block
+   at both ends, and one less for V1.
+
+## Wrong answers
+* gigabytes (V0): GiB is another word for GB.
+* as_printed (V0): 3.81 GiB are 3.81 GiB.
+* no_null_block (V1): All blocks hold tokens.
+* all_heads (four GPUs and fp8): Each GPU keeps all heads.
+* always_two_bytes (four GPUs and fp8): The cache has the model's numbers.
+
+## vLLM
+* vllm/worker/worker.py: Worker.determine_num_available_blocks
+* vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size
+* vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache
 """
+
+import re
+
+from pagesim.exercises.ch10.logs import LOGS, read, without_the_answer
+from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.sizing.model import PRESETS, ModelSpec
+from pagesim.sizing.presets import preset_name
+
+TAGS = ("V0", "V0", "V1", "V1", "four GPUs and fp8")
+MORE = (("8", "auto", "as many GPUs as heads"), ("16", "auto", "more GPUs than heads"))
+OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto", "h"))
 
 
 def blocks_of(log: str, model: dict[str, int]) -> tuple[int, int]:
@@ -50,51 +65,54 @@ def blocks_of(log: str, model: dict[str, int]) -> tuple[int, int]:
     ### BEGIN SOLUTION
     cents = int(gib.replace(".", ""))  # in hundredths of a GiB, without rounding
     least = -((5 - 10 * cents) * 2**30 // 1000)
+    ### as_printed: least = -((-10 * cents) * 2**30 // 1000)
     most = (10 * cents + 5) * 2**30 // 1000
     number_bytes = 1 if "kv_cache_dtype=fp8" in log else 2
+    ### always_two_bytes: number_bytes = 2
     heads = max(1, model["kv_heads"] // gpus)
+    ### all_heads: heads = model["kv_heads"]
     block_bytes = model["layers"] * 2 * heads * model["head_dim"] * 16 * number_bytes
     null = 1 if "V1 LLM engine" in log else 0
+    ### no_null_block: null = 0
     return least // block_bytes - null, most // block_bytes - null
     ### END SOLUTION
 
 
-def expected(log: str, model: dict[str, int]) -> tuple[int, int]:
-    """By the simulator's sizes."""
-    spec = ModelSpec(
-        "model", model["layers"], 64 * model["kv_heads"], model["kv_heads"], model["head_dim"]
-    )
-    return read(log).usable(spec)
+def gigabytes(log: str, model: dict[str, int]) -> tuple[int, int]:
+    low, high = blocks_of(log, model)
+    return low * 10**9 // 2**30, high * 10**9 // 2**30
 
 
-def _model(log: str) -> dict[str, int]:
-    name = log.split("model='")[1].split("'")[0]
-    spec = PRESETS[preset_name(name)]
-    return {"layers": spec.num_layers, "kv_heads": spec.num_kv_heads, "head_dim": spec.head_dim}
-
-
-TAGS = ("V0", "V0", "V1", "V1", "four GPUs and fp8")
-MORE = (("8", "auto", "as many GPUs as heads"), ("16", "auto", "more GPUs than heads"))
-OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto", "h"))
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
+    """The logs, hidden ones with other memory; then the last one on other numbers of GPUs."""
     for number, log in enumerate(LOGS[:2] if hidden else LOGS):
-        shown, model = without_the_answer(log), _model(log)
-        told = f"LOGS[{number}] and {model}"
+        shown, model = without_the_answer(log), model_of(log)
+        words = f"LOGS[{number}] and {model}"
         if hidden:
             gib = f"{rng.randint(400, 900) / 100:.2f}"
-            shown, told = re.sub(r"(?<=cache_size=)[\d.]+", gib, shown), f"{told}, but {gib} GiB"
-        yield Case((shown, model), told, TAGS[number])
+            shown, words = re.sub(r"(?<=cache_size=)[\d.]+", gib, shown), f"{words}, but {gib} GiB"
+        yield Case((shown, model), words, TAGS[number])
     for gpus, kind, tag in OTHERS if hidden else MORE:
         log = without_the_answer(LOGS[4]).replace("size=4", f"size={gpus}")
         gib = f"{rng.randint(900, 7000) / 100:.2f}"
         log = log.replace("dtype=fp8", f"dtype={kind}").replace("35.12", gib)
-        yield Case((log, _model(log)), f"{gib} GiB on {gpus} GPUs, {kind}", tag)
+        yield Case((log, model_of(log)), f"{gib} GiB on {gpus} GPUs, {kind}", tag)
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    log, model = case.args
+def model_of(log: str) -> dict[str, int]:
+    spec = PRESETS[preset_name(log.split("model='")[1].split("'")[0])]
+    return {"layers": spec.num_layers, "kv_heads": spec.num_kv_heads, "head_dim": spec.head_dim}
+
+
+def oracle(log: str, model: dict[str, int]) -> tuple[int, int]:
+    """By the simulator's sizes."""
+    heads = model["kv_heads"]
+    spec = ModelSpec("model", model["layers"], 64 * heads, heads, model["head_dim"])
+    return read(log).usable(spec)
+
+
+def why(yours: tuple[int, int], right: tuple[int, int], log: str, model: dict[str, int]) -> str:
+    """What the bytes of a block are a product of."""
     found = read(log)
     heads = max(1, model["kv_heads"] // found.tensor_parallel_size)
     null = " V1 keeps one block, the null block, to itself." if found.engine == "v1" else ""
@@ -104,54 +122,3 @@ def why(case: Case, yours: Any, right: Any) -> str:
         f"{model['layers']} layers · 2 · {count(heads, 'KV head')} on a GPU · {model['head_dim']} "
         f"numbers of {number}.{null}"
     )
-
-
-EXERCISE = Exercise(
-    number="10.2",
-    title="Read the start log",
-    stars=2,
-    statement=STATEMENT,
-    reference=blocks_of,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "gigabytes": Wrong(
-            lambda log, model: tuple(x * 10**9 // 2**30 for x in blocks_of(log, model)),
-            "GiB is another word for GB.",
-            "V0",
-        ),
-        "as_printed": Wrong(
-            variant(blocks_of, "(5 - 10 * cents)", "(-10 * cents)"),
-            "3.81 GiB are 3.81 GiB.",
-            "V0",
-        ),
-        "no_null_block": Wrong(
-            variant(blocks_of, 'null = 1 if "V1 LLM engine" in log else 0', "null = 0"),
-            "All blocks hold tokens.",
-            "V1",
-        ),
-        "all_heads": Wrong(
-            variant(blocks_of, 'max(1, model["kv_heads"] // gpus)', 'model["kv_heads"]'),
-            "Each GPU keeps all heads.",
-            "four GPUs and fp8",
-        ),
-        "always_two_bytes": Wrong(
-            variant(blocks_of, '1 if "kv_cache_dtype=fp8" in log else 2', "2"),
-            "The cache has the model's numbers.",
-            "four GPUs and fp8",
-        ),
-    },
-    hints=(
-        "First the bytes of one block on one GPU, then how often they fit into the memory.",
-        "3.81 GiB lies between 3.805 · 2**30 and 3.815 · 2**30 bytes. Beware of rounding: count in "
-        "thousandths of a GiB, as ints.",
-        "block = layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes; memory // "
-        "block at both ends, and one less for V1.",
-    ),
-    vllm=(
-        "vllm/worker/worker.py: Worker.determine_num_available_blocks",
-        "vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size",
-        "vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache",
-    ),
-)

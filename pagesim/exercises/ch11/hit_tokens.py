@@ -1,20 +1,5 @@
-"""11.2: how much of a prompt a hit may give."""
+"""# 11.2 How much a hit gives ★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from itertools import product
-from typing import Any
-
-from pagesim.exercises.acts import count
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.timeline.record import record
-from pagesim.timeline.run import Timeline
-from pagesim.v1 import KVCacheManager, Request
-
-STATEMENT = """
 A prompt arrives, and some of its full blocks are cached. How many of its tokens need not be
 computed? Write
 
@@ -31,7 +16,29 @@ sampled from the prompt's last token.
 
 Example: `hit_tokens(9, [True, True], 4)` is 8. `hit_tokens(8, [True, True], 4)` is 4: all blocks
 are cached, and the second one is computed again all the same.
+
+## Hints
+1. Which block holds the last token, and can it be a part of the hit?
+2. At most (num_tokens - 1) // block_size blocks can be hits.
+3. Count the cached ones among the first (num_tokens - 1) // block_size, and stop at the first that
+   is not.
+
+## Wrong answers
+* all_of_it (all of it is cached): What is cached need not be computed.
+* never_the_last_block (all full blocks are cached): The last block is always computed again.
+* one_token_less (all of it is cached): All but the last token can be shared.
+* holes_do_not_matter (a hole): Every cached block saves its tokens.
+
+## vLLM 0.33.0
+* vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks
+* vllm/v1/core/single_type_kv_cache_manager.py: FullAttentionManager.find_longest_cache_hit
 """
+
+from itertools import product
+
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
+from pagesim.timeline.record import record
+from pagesim.v1 import KVCacheManager, Request
 
 
 def hit_tokens(num_tokens: int, cached: list[bool], block_size: int) -> int:
@@ -39,17 +46,58 @@ def hit_tokens(num_tokens: int, cached: list[bool], block_size: int) -> int:
     ### BEGIN SOLUTION
     hits = 0
     for is_cached in cached[: (num_tokens - 1) // block_size]:
+        ### all_of_it: for is_cached in cached:
+        ### never_the_last_block: for is_cached in cached[:-1]:
         if not is_cached:
             break
+            ### holes_do_not_matter: continue
         hits += 1
     return hits * block_size
+    ### one_token_less: whole = [*cached, False].index(False) * block_size
+    ### one_token_less: return min(whole, num_tokens - 1)
     ### END SOLUTION
 
 
-def _manager(
+def cases(rng: Random, hidden: bool) -> Cases:
+    """All patterns of up to three blocks, with a rest and without; then longer ones."""
+    block_size = 3 if hidden else 2
+    for blocks in range(4):
+        for cached in product((True, False), repeat=blocks):
+            for rest in range(0 if blocks else 1, block_size):
+                yield tagged(blocks * block_size + rest, list(cached), block_size)
+    for _ in range(20):
+        size = rng.choice((1, 4, 5) if hidden else (1, 4, 8))
+        pattern = [rng.random() < 0.8 for _ in range(rng.randint(1, 9))]
+        yield tagged(len(pattern) * size + rng.randrange(size), pattern, size)
+
+
+def tagged(num_tokens: int, cached: list[bool], block_size: int) -> Case:
+    if not cached:
+        tag = "no full block"
+    elif not any(cached):
+        tag = "nothing is cached"
+    elif all(cached):
+        tag = "all full blocks are cached" if num_tokens % block_size else "all of it is cached"
+    else:
+        tag = "a hole" if any(cached[cached.index(False) :]) else "the beginning is cached"
+    return Case((num_tokens, cached, block_size), tag=tag)
+
+
+def words(num_tokens: int, cached: list[bool], block_size: int) -> str:
+    marks = " ".join("cached" if each else "not" for each in cached) or "none"
+    return f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
+
+
+def oracle(num_tokens: int, cached: list[bool], block_size: int) -> int:
+    """What the KV cache manager finds."""
+    manager, request = second_time(num_tokens, cached, block_size)
+    return manager.get_computed_blocks(request)[1]
+
+
+def second_time(
     num_tokens: int, cached: list[bool], block_size: int
 ) -> tuple[KVCacheManager, Request]:
-    """A manager with the first prompt come and gone, of which some blocks were evicted."""
+    """The prompt has come and gone once, and some of its blocks were evicted."""
     manager = KVCacheManager(len(cached) + 3, block_size, 10**6)
     request = Request("first", range(num_tokens), block_size=block_size)
     manager.allocate_slots(request, num_tokens)
@@ -59,42 +107,8 @@ def _manager(
     return manager, Request("second", range(num_tokens), block_size=block_size)
 
 
-def expected(num_tokens: int, cached: list[bool], block_size: int) -> int:
-    """What the KV cache manager finds."""
-    manager, request = _manager(num_tokens, cached, block_size)
-    return manager.get_computed_blocks(request)[1]
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    """All patterns of up to three blocks, with a rest and without."""
-    block_size = 3 if hidden else 2
-    for blocks in range(4):
-        for cached in product((True, False), repeat=blocks):
-            for rest in range(0 if blocks else 1, block_size):
-                yield _case(blocks * block_size + rest, list(cached), block_size)
-    for _ in range(20):
-        size = rng.choice((1, 4, 5) if hidden else (1, 4, 8))
-        pattern = [rng.random() < 0.8 for _ in range(rng.randint(1, 9))]
-        yield _case(len(pattern) * size + rng.randrange(size), pattern, size)
-
-
-def _case(num_tokens: int, cached: list[bool], block_size: int) -> Case:
-    whole = num_tokens % block_size == 0
-    if not cached:
-        tag = "no full block"
-    elif not any(cached):
-        tag = "nothing is cached"
-    elif all(cached):
-        tag = "all of it is cached" if whole else "all full blocks are cached"
-    else:
-        tag = "a hole" if any(cached[cached.index(False) :]) else "the beginning is cached"
-    marks = " ".join("cached" if each else "not" for each in cached) or "none"
-    told = f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
-    return Case((num_tokens, cached, block_size), told, tag)
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
-    num_tokens, cached, block_size = case.args
+def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:
+    """The rule that the answer breaks."""
     if yours % block_size:
         return "A hit consists of whole blocks."
     if yours >= num_tokens:
@@ -106,59 +120,10 @@ def why(case: Case, yours: Any, right: Any) -> str:
     return f"The first {count(right // block_size, 'block')} can be shared."
 
 
-def play(case: Case) -> Timeline:
+def play(num_tokens: int, cached: list[bool], block_size: int) -> Timeline:
     """The prompt arrives for the second time."""
-    num_tokens = case.args[0]
-    manager, request = _manager(*case.args)
+    manager, request = second_time(num_tokens, cached, block_size)
     with record(manager) as run:
         hits, found, _ = manager.get_computed_blocks(request)
         manager.allocate_slots(request, num_tokens - found, found, hits)
     return run.annotate(title=f"It finds {count(found, 'token')} of its {num_tokens}")
-
-
-EXERCISE = Exercise(
-    number="11.2",
-    title="How much a hit gives",
-    stars=1,
-    statement=STATEMENT,
-    reference=hit_tokens,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "all_of_it": Wrong(
-            variant(hit_tokens, "cached[: (num_tokens - 1) // block_size]", "cached"),
-            "What is cached need not be computed.",
-            "all of it is cached",
-        ),
-        "never_the_last_block": Wrong(
-            variant(hit_tokens, "cached[: (num_tokens - 1) // block_size]", "cached[:-1]"),
-            "The last block is always computed again.",
-            "all full blocks are cached",
-        ),
-        "one_token_less": Wrong(
-            lambda num_tokens, cached, block_size: min(
-                hit_tokens(10**9, cached, block_size), num_tokens - 1
-            ),
-            "All but the last token can be shared.",
-            "all of it is cached",
-        ),
-        "holes_do_not_matter": Wrong(
-            variant(hit_tokens, "            break\n", "            continue\n"),
-            "Every cached block saves its tokens.",
-            "a hole",
-        ),
-    },
-    hints=(
-        "Which block holds the last token, and can it be a part of the hit?",
-        "At most (num_tokens - 1) // block_size blocks can be hits.",
-        "Count the cached ones among the first (num_tokens - 1) // block_size, and stop at the "
-        "first that is not.",
-    ),
-    vllm=(
-        "vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks",
-        "vllm/v1/core/single_type_kv_cache_manager.py: FullAttentionManager.find_longest_cache_hit",
-    ),
-    release="0.33.0",
-    play=play,
-)

@@ -1,17 +1,5 @@
-"""11.1: the queue of free blocks, linked through the blocks themselves."""
+"""# 11.1 The linked queue ★★
 
-from __future__ import annotations
-
-import copy
-import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.v1 import FreeKVCacheBlockQueue, KVCacheBlock
-
-STATEMENT = """
 V1's free blocks stand in a queue, and a hit takes a block out of its middle. A Python list would
 have to search for it and to shift the rest; V1 links the blocks instead. Write
 
@@ -35,7 +23,40 @@ every block in the queue has two neighbours. In an empty queue the sentinel's ne
 Example: the queue 0, 1, 2 is `after = [1, 2, 3, 0]` and `before = [3, 0, 1, 2]`. After
 `relink(after, before, "remove", 1)` they are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The function
 changes the lists and returns the block that it has moved.
+
+## Hints
+1. Draw the queue 0, 1, 2 as a ring with the sentinel in it. Which links change?
+2. Taking a block out links its neighbours to each other. Putting one in sets it between a left and
+   a right neighbour; for append, left is before[end].
+3. Out: after[left], before[right] = right, left. In: after[left] = before[right] = block, and
+   before[block], after[block] = left, right.
+
+## Wrong answers
+* one_direction (the first one goes): Only the block in front of it must know what follows.
+* keeps_its_links (the first one goes): What is not in the queue may remember where it stood.
+* looks_for_its_neighbour (a long queue): As long as the links are right in the end, it is a linked
+  queue.
+* prepends_at_the_back (one comes back in front): A queue is filled from its end.
+* append_forgets_the_sentinel (one comes back behind): The last block of the queue has nothing
+  behind it that would have to know.
+
+## vLLM 0.33.0
+* vllm/v1/core/kv_cache_utils.py: FreeKVCacheBlockQueue.popleft, remove, append, prepend_n
 """
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pagesim.exercises.kit import Case, Cases, Random
+from pagesim.v1 import FreeKVCacheBlockQueue, KVCacheBlock
+
+Link = int | None
+Op = tuple[str, Link]
+Found = dict[str, Any]
+
+FEW = 40
+"""Entries of the links that one operation may read or write: those of a few neighbours."""
 
 
 def relink(after: list[Any], before: list[Any], op: str, block: Any) -> Any:
@@ -46,34 +67,83 @@ def relink(after: list[Any], before: list[Any], op: str, block: Any) -> Any:
         block = after[end]
     if op in ("popleft", "remove"):
         left, right = before[block], after[block]
+        ### looks_for_its_neighbour: left, right = after.index(block), after[block]
         after[left], before[right] = right, left
+        ### one_direction: after[left] = right
         after[block] = before[block] = None
+        ### keeps_its_links:
         return block
     left = before[end] if op == "append" else end
+    ### prepends_at_the_back: left = before[end]
     right = after[left]
     after[left] = before[right] = block
+    ### append_forgets_the_sentinel: after[left] = block
     before[block], after[block] = left, right
     return block
     ### END SOLUTION
 
 
-Op = tuple[str, int | None]
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Every operation on a short queue, then random ones, then a long queue."""
+    num_blocks, middle = 4 if hidden else 3, 1
+    first: list[Op] = [("popleft", None)]
+    shown: list[tuple[list[Op], str]] = [
+        (first, "the first one goes"),
+        ([("remove", middle)], "one from the middle"),
+        ([("remove", num_blocks - 1)], "the last one goes"),
+        ([*first, ("append", 0)], "one comes back behind"),
+        ([*first, ("prepend", 0)], "one comes back in front"),
+        ([("remove", middle), ("prepend", middle)], "one comes back in front"),
+        (first * num_blocks, "the queue is empty"),
+        ([*first * num_blocks, ("append", 0), ("append", 1)], "after it was empty"),
+        ([*first * num_blocks, ("prepend", 0), ("prepend", 1)], "after it was empty"),
+    ]
+    for ops, tag in shown:
+        yield Case((num_blocks, ops), tag=tag)
+    for _ in range(40):
+        yield Case((8, some(rng, 8)), tag="many")
+    many = 90 if hidden else 80
+    there_and_back: list[Op] = [("remove", many // 2), ("append", many // 2), *first]
+    there_and_back += [("prepend", 0), ("remove", 7), ("remove", many - 7)]
+    yield Case((many, there_and_back), tag="a long queue")
 
 
-FEW = 40
-"""Entries of the links that one operation may read or write: those of a few neighbours."""
+def some(rng: Random, num_blocks: int) -> list[Op]:
+    queue, out, ops = list(range(num_blocks)), list[int](), list[Op]()
+    for _ in range(20):
+        out_of_it = queue and (not out or rng.random() < 0.5)
+        op = rng.choice(("popleft", "remove") if out_of_it else ("append", "prepend"))
+        if out_of_it:
+            out.append(queue.pop(0 if op == "popleft" else rng.randrange(len(queue))))
+            ops.append((op, None if op == "popleft" else out[-1]))
+        else:
+            block = out.pop(rng.randrange(len(out)))
+            queue.insert(len(queue) if op == "append" else 0, block)
+            ops.append((op, block))
+    return ops
 
 
-class _Counted(list[Any]):
+def words(num_blocks: int, ops: list[Op]) -> str:
+    done = (op if block is None else f"{op} {block}" for op, block in ops)
+    return f"{num_blocks} blocks; {', '.join(done)}"
+
+
+class Counted(list[Any]):
     """A list that counts the entries which its methods read or write."""
 
     used = 0
 
 
-def _counted(name: str) -> Callable[..., Any]:
+METHODS = (
+    "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
+    "append clear copy count extend index insert pop remove reverse sort"
+)
+
+
+def counted(name: str) -> Callable[..., Any]:
     plain = getattr(list, name)
 
-    def method(self: _Counted, *args: Any) -> Any:
+    def method(self: Counted, *args: Any) -> Any:
         place = args[0] if name in ("__getitem__", "__setitem__") else slice(None)
         piece = place.indices(len(self)) if isinstance(place, slice) else (1,)
         self.used += len(range(*piece))
@@ -82,19 +152,14 @@ def _counted(name: str) -> Callable[..., Any]:
     return method
 
 
-_METHODS = (
-    "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
-    "append clear copy count extend index insert pop remove reverse sort"
-)
-for _name in _METHODS.split():
-    setattr(_Counted, _name, _counted(_name))
+for name in METHODS.split():
+    setattr(Counted, name, counted(name))
 
 
-def call(relink: Callable[..., Any], case: Case) -> Any:
+def call(relink: Callable[..., Any], num_blocks: int, ops: list[Op]) -> Found:
     """All operations, one after the other: what each returned, and the links at the end."""
-    num_blocks, ops = case.args
     end = num_blocks
-    after, before = _Counted([*range(1, end + 1), 0]), _Counted([end, *range(end)])
+    after, before = Counted([*range(1, end + 1), 0]), Counted([end, *range(end)])
     answers, most = [], 0
     for op, block in ops:
         after.used = before.used = 0
@@ -104,7 +169,7 @@ def call(relink: Callable[..., Any], case: Case) -> Any:
     return copy.deepcopy({"loop": most > FEW, "answers": answers, **links})
 
 
-def expected(num_blocks: int, ops: Sequence[Op]) -> Any:
+def oracle(num_blocks: int, ops: list[Op]) -> Found:
     """The neighbours of V1's blocks after the same operations."""
     blocks = [KVCacheBlock(number) for number in range(num_blocks)]
     queue = FreeKVCacheBlockQueue(blocks)
@@ -118,149 +183,41 @@ def expected(num_blocks: int, ops: Sequence[Op]) -> Any:
         elif op == "prepend":
             queue.prepend_n([block])
         answers.append(block.block_id)
+
+    def link(block: KVCacheBlock | None) -> Link:
+        return None if block is None else num_blocks if block.block_id < 0 else block.block_id
+
     head, tail = queue.fake_free_list_head, queue.fake_free_list_tail
     return {
         "loop": False,
         "answers": answers,
-        "after": [_number(b.next_free_block, num_blocks) for b in [*blocks, head]],
-        "before": [_number(b.prev_free_block, num_blocks) for b in [*blocks, tail]],
+        "after": [link(block.next_free_block) for block in [*blocks, head]],
+        "before": [link(block.prev_free_block) for block in [*blocks, tail]],
     }
 
 
-def _number(block: KVCacheBlock | None, end: int) -> int | None:
-    if block is None:
-        return None
-    return end if block.block_id < 0 else block.block_id
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    """Every operation on a short queue, then random ones."""
-    num_blocks = 4 if hidden else 3
-    last, middle = num_blocks - 1, 1
-    shown: list[tuple[list[Op], str]] = [
-        ([("popleft", None)], "the first one goes"),
-        ([("remove", middle)], "one from the middle"),
-        ([("remove", last)], "the last one goes"),
-        ([("popleft", None), ("append", 0)], "one comes back behind"),
-        ([("popleft", None), ("prepend", 0)], "one comes back in front"),
-        ([("remove", middle), ("prepend", middle)], "one comes back in front"),
-        ([("popleft", None)] * num_blocks, "the queue is empty"),
-        ([("popleft", None)] * num_blocks + [("append", 0), ("append", 1)], "after it was empty"),
-        ([("popleft", None)] * num_blocks + [("prepend", 0), ("prepend", 1)], "after it was empty"),
-    ]
-    for ops, tag in shown:
-        yield _case(num_blocks, ops, tag)
-    many = 90 if hidden else 80
-    there_and_back: list[Op] = [("remove", many // 2), ("append", many // 2)]
-    there_and_back += [("popleft", None), ("prepend", 0), ("remove", 7), ("remove", many - 7)]
-    for _ in range(40):
-        yield _case(8, _some(rng, 8), "many")
-    yield _case(many, there_and_back, "a long queue")
-
-
-def _some(rng: random.Random, num_blocks: int) -> list[Op]:
-    queue, out, ops = list(range(num_blocks)), list[int](), list[Op]()
-    for _ in range(20):
-        op = rng.choice(
-            ("popleft", "remove")
-            if queue and (not out or rng.random() < 0.5)
-            else ("append", "prepend")
-        )
-        if op in ("popleft", "remove"):
-            block = queue.pop(0 if op == "popleft" else rng.randrange(len(queue)))
-            out.append(block)
-            ops.append((op, None if op == "popleft" else block))
-        else:
-            block = out.pop(rng.randrange(len(out)))
-            queue.insert(len(queue) if op == "append" else 0, block)
-            ops.append((op, block))
-    return ops
-
-
-def _case(num_blocks: int, ops: list[Op], tag: str) -> Case:
-    words = [op if block is None else f"{op} {block}" for op, block in ops]
-    return Case((num_blocks, ops), f"{num_blocks} blocks; {', '.join(words)}", tag)
-
-
-def _walk(links: Sequence[int | None]) -> list[int | None]:
-    """The queue along one direction, as far as it goes."""
-    end, found = len(links) - 1, list[int | None]()
-    place = links[end]
-    while place is not None and place != end and len(found) < len(links):
-        found.append(place)
-        place = links[place]
-    return found
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
+def why(yours: Found, right: Found, num_blocks: int, ops: list[Op]) -> str:
     """Whether the order is wrong, or one of the two directions."""
     if yours["answers"] != right["answers"]:
         return f"Each call returns the block that it has moved: {right['answers']}."
-    for name, told in (("after", "front to back"), ("before", "back to front")):
-        mine, theirs = _walk(yours[name]), _walk(right[name])
+    for name, direction in (("after", "front to back"), ("before", "back to front")):
+        mine, theirs = walk(yours[name]), walk(right[name])
         if mine != theirs:
-            return f"Along `{name}`, {told}, the queue is {theirs}, and yours {mine}."
+            return f"Along `{name}`, {direction}, the queue is {theirs}, and yours {mine}."
     if yours["loop"] and not right["loop"]:
         return (
             f"The links are right, but one operation looks at more than {FEW} entries of `after` "
-            f"and `before`: in a queue of {case.args[0]} blocks that is a loop. It needs only the "
+            f"and `before`: in a queue of {num_blocks} blocks that is a loop. It needs only the "
             f"block and its neighbours."
         )
     return "A block that is not in the queue has None on both sides."
 
 
-_TAKE = "after[left], before[right] = right, left"
-
-EXERCISE = Exercise(
-    number="11.1",
-    title="The linked queue",
-    stars=2,
-    statement=STATEMENT,
-    reference=relink,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "one_direction": Wrong(
-            variant(relink, _TAKE, "after[left] = right"),
-            "Only the block in front of it must know what follows.",
-            "the first one goes",
-        ),
-        "keeps_its_links": Wrong(
-            variant(relink, "        after[block] = before[block] = None\n", ""),
-            "What is not in the queue may remember where it stood.",
-            "the first one goes",
-        ),
-        "looks_for_its_neighbour": Wrong(
-            variant(
-                relink,
-                "left, right = before[block], after[block]",
-                "left, right = after.index(block), after[block]",
-            ),
-            "As long as the links are right in the end, it is a linked queue.",
-            "a long queue",
-        ),
-        "prepends_at_the_back": Wrong(
-            variant(relink, 'before[end] if op == "append" else end', "before[end]"),
-            "A queue is filled from its end.",
-            "one comes back in front",
-        ),
-        "append_forgets_the_sentinel": Wrong(
-            variant(relink, "after[left] = before[right] = block", "after[left] = block"),
-            "The last block of the queue has nothing behind it that would have to know.",
-            "one comes back behind",
-        ),
-    },
-    hints=(
-        "Draw the queue 0, 1, 2 as a ring with the sentinel in it. Which links change?",
-        "Taking a block out links its neighbours to each other. Putting one in sets it between a "
-        "left and a right neighbour; for append, left is before[end].",
-        "Out: after[left], before[right] = right, left. In: after[left] = before[right] = block, "
-        "and before[block], after[block] = left, right.",
-    ),
-    vllm=(
-        "vllm/v1/core/kv_cache_utils.py: FreeKVCacheBlockQueue.popleft, remove, append, prepend_n",
-    ),
-    release="0.33.0",
-    call=call,
-)
+def walk(links: Sequence[Link]) -> list[Link]:
+    """The queue along one direction, as far as it goes."""
+    end, found = len(links) - 1, list[Link]()
+    place = links[end]
+    while place is not None and place != end and len(found) < len(links):
+        found.append(place)
+        place = links[place]
+    return found

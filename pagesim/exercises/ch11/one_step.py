@@ -1,18 +1,5 @@
-"""11.4: the tokens of one step, without phases."""
+"""# 11.4 One step, without phases ★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from typing import Any
-
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.timeline.record import record
-from pagesim.timeline.run import Timeline
-from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
-
-STATEMENT = """
 V1's scheduler does not distinguish prefill from decode. Every request has tokens that are not
 computed yet, and a step computes as many as the budget allows. Write
 
@@ -33,7 +20,30 @@ computed and costs nothing. Blocks are plentiful, and nothing is preempted.
 Example: `tokens_of_a_step([("a", 9, 8), ("b", 30, 20)], [("c", 12, 4)], 16, 8)` is
 `[("a", 1), ("b", 10), ("c", 5)]`: a decodes, b goes on with its prompt, and c is missing 8 tokens,
 of which the budget leaves 5.
+
+## Hints
+1. Nothing in the rules asks whether a request decodes. What do all rows have in common?
+2. A request lacks tokens - computed, or tokens - hit: the same subtraction.
+3. Go through running + waiting[: max_num_seqs - len(running)]; take min(what it lacks, what is left
+   of the budget), and leave out the zeros.
+
+## Wrong answers
+* prompts_first (one decodes, one arrives): Prompts are computed first, as in V0.
+* one_token_each (the rest of a prompt): What runs decodes, one token a step.
+* whole_prompts (a prompt beyond the budget): A prompt that exceeds the budget waits for the next
+  step.
+* hits_cost (a hit leaves budget): A cached token counts against the budget, as in V0.
+* any_number_runs (one place is left): Only tokens are limited.
+
+## vLLM 0.33.0
+* vllm/v1/core/sched/scheduler.py: Scheduler.schedule
 """
+
+from pagesim.exercises.kit import Case, Cases, Random, Timeline
+from pagesim.timeline.record import record
+from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+
+Rows = list[tuple[str, int, int]]
 
 
 def tokens_of_a_step(
@@ -47,15 +57,68 @@ def tokens_of_a_step(
     scheduled: list[tuple[str, int]] = []
     places = max_num_seqs - len(running)
     for name, tokens, done in running + waiting[:places]:
+        ### prompts_first: for name, tokens, done in waiting[:places] + running:
+        ### any_number_runs: for name, tokens, done in running + waiting:
         num_tokens = min(tokens - done, budget)
+        ### one_token_each: lacks = tokens - done if (name, tokens, done) in waiting else 1
+        ### one_token_each: num_tokens = min(lacks, budget)
+        ### whole_prompts: num_tokens = tokens - done if tokens - done <= budget else 0
         if num_tokens > 0:
             scheduled.append((name, num_tokens))
             budget -= num_tokens
+            ### hits_cost: budget -= tokens if (name, tokens, done) in waiting else num_tokens
     return scheduled
     ### END SOLUTION
 
 
-Rows = list[tuple[str, int, int]]
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One request, then two of each kind, then many."""
+    n = 5 if hidden else 4
+    a, b, c = (((name, n + 1, n), (name, n, 0)) for name in "abc")  # one decodes, or arrives
+    shown: list[tuple[Rows, Rows, int, str]] = [
+        ([], [a[1]], 8, "one prompt"),
+        ([a[0]], [], 8, "one that decodes"),
+        ([], [("a", 20, 0)], 8, "a prompt beyond the budget"),
+        ([("a", 20, 16)], [], 8, "the rest of a prompt"),
+        ([], [("a", 12, n)], 8, "a hit"),
+        ([a[0]], [b[1]], 8, "one decodes, one arrives"),
+        ([("a", 40, n)], [b[1]], 8, "nothing is left for the second"),
+        ([a[0]], [("b", 40, 0)], 8, "a part is left for the second"),
+        ([a[0]], [b[1], c[1]], 2, "one place is left"),
+        ([a[0], b[0]], [c[1]], 2, "no place is left"),
+        ([("a", 40, n), b[0]], [], 8, "nothing is left for the second"),
+        ([], [("a", 12, n), ("b", 12, 0)], 8, "a hit leaves budget"),
+    ]
+    for running, waiting, places, tag in shown:
+        yield Case((running, waiting, 16, places), tag=tag)
+    for _ in range(40):
+        yield Case(many(rng), tag="many")
+
+
+def many(rng: Random) -> tuple[Rows, Rows, int, int]:
+    names = iter("abcdefghijkl")
+    running: Rows = []
+    for _ in range(rng.randrange(5)):
+        tokens = rng.randint(2, 30)
+        computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
+        running.append((next(names), tokens, computed))
+    waiting: Rows = []
+    for _ in range(rng.randrange(5)):
+        tokens = rng.randint(1, 30)
+        waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
+    return running, waiting, rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+
+
+def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:
+    lacks = all(tokens > done for _, tokens, done in [*running, *waiting])
+    began = all(done > 0 for _, _, done in running)
+    return lacks and began and budget > 0 and max_num_seqs >= max(1, len(running))
+
+
+def oracle(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> list[tuple[str, int]]:
+    """What the scheduler decides in this state."""
+    output = scheduler_with(running, waiting, budget, max_num_seqs).schedule()
+    return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()]
 
 
 def scheduler_with(
@@ -86,51 +149,15 @@ def scheduler_with(
     return scheduler
 
 
-def expected(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> list[Any]:
-    """What the scheduler decides in this state."""
-    output = scheduler_with(running, waiting, budget, max_num_seqs).schedule()
-    return list(output.num_scheduled_tokens.items())
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
-    """One request, then two of each kind, then many."""
-    n = 5 if hidden else 4
-    shown: list[tuple[Rows, Rows, int, int, str]] = [
-        ([], [("a", n, 0)], 16, 8, "one prompt"),
-        ([("a", n + 1, n)], [], 16, 8, "one that decodes"),
-        ([], [("a", 20, 0)], 16, 8, "a prompt beyond the budget"),
-        ([("a", 20, 16)], [], 16, 8, "the rest of a prompt"),
-        ([], [("a", 12, n)], 16, 8, "a hit"),
-        ([("a", n + 1, n)], [("b", n, 0)], 16, 8, "one decodes, one arrives"),
-        ([("a", 40, n)], [("b", n, 0)], 16, 8, "nothing is left for the second"),
-        ([("a", n + 1, n)], [("b", 40, 0)], 16, 8, "a part is left for the second"),
-        ([("a", n + 1, n)], [("b", n, 0), ("c", n, 0)], 16, 2, "one place is left"),
-        ([("a", n + 1, n), ("b", n + 1, n)], [("c", n, 0)], 16, 2, "no place is left"),
-        ([("a", 40, n), ("b", n + 1, n)], [], 16, 8, "nothing is left for the second"),
-        ([], [("a", 12, n), ("b", 12, 0)], 16, 8, "a hit leaves budget"),
-    ]
-    for *values, tag in shown:
-        yield Case(tuple(values), tag=tag)
-    for _ in range(40):
-        yield Case(_random(rng), tag="many")
-
-
-def _random(rng: random.Random) -> tuple[Rows, Rows, int, int]:
-    names = iter("abcdefghijkl")
-    running: Rows = []
-    for _ in range(rng.randrange(5)):
-        tokens = rng.randint(2, 30)
-        computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
-        running.append((next(names), tokens, computed))
-    waiting: Rows = []
-    for _ in range(rng.randrange(5)):
-        tokens = rng.randint(1, 30)
-        waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
-    return running, waiting, rng.randint(8, 40), max(len(running), rng.randint(1, 8))
-
-
-def why(case: Case, yours: Any, right: Any) -> str:
-    running, waiting, budget, max_num_seqs = case.args
+def why(
+    yours: list[tuple[str, int]],
+    right: list[tuple[str, int]],
+    running: Rows,
+    waiting: Rows,
+    budget: int,
+    max_num_seqs: int,
+) -> str:
+    """The budget, the places, the order, or what a request lacks."""
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
     total = sum(tokens for _, tokens in yours)
     if total > budget:
@@ -144,79 +171,9 @@ def why(case: Case, yours: Any, right: Any) -> str:
     return f"{name} has {tokens} tokens and {done} of them are there: it lacks {tokens - done}."
 
 
-def play(case: Case) -> Timeline:
+def play(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Timeline:
     """The step as the scheduler takes it."""
-    scheduler = scheduler_with(*case.args)
+    scheduler = scheduler_with(running, waiting, budget, max_num_seqs)
     with record(scheduler) as run:
         scheduler.schedule()
     return run.annotate(title="One step, without phases")
-
-
-def case_of(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Case | None:
-    """A case; a running request has computed something, and each lacks something."""
-    lacks = all(tokens > done for _, tokens, done in [*running, *waiting])
-    began = all(done > 0 for _, _, done in running)
-    fits = budget > 0 and max_num_seqs >= max(1, len(running))
-    return Case((running, waiting, budget, max_num_seqs)) if lacks and began and fits else None
-
-
-EXERCISE = Exercise(
-    number="11.4",
-    title="One step, without phases",
-    stars=2,
-    statement=STATEMENT,
-    reference=tokens_of_a_step,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "prompts_first": Wrong(
-            variant(tokens_of_a_step, "running + waiting[:places]", "waiting[:places] + running"),
-            "Prompts are computed first, as in V0.",
-            "one decodes, one arrives",
-        ),
-        "one_token_each": Wrong(
-            variant(
-                tokens_of_a_step,
-                "in running + waiting[:places]:\n        num_tokens = min(tokens - done, budget)",
-                "in running + waiting[:places]:\n        num_tokens = min("
-                "tokens - done if (name, tokens, done) in waiting else 1, budget)",
-            ),
-            "What runs decodes, one token a step.",
-            "the rest of a prompt",
-        ),
-        "whole_prompts": Wrong(
-            variant(
-                tokens_of_a_step,
-                "num_tokens = min(tokens - done, budget)",
-                "num_tokens = tokens - done if tokens - done <= budget else 0",
-            ),
-            "A prompt that exceeds the budget waits for the next step.",
-            "a prompt beyond the budget",
-        ),
-        "hits_cost": Wrong(
-            variant(
-                tokens_of_a_step,
-                "budget -= num_tokens",
-                "budget -= tokens if (name, tokens, done) in waiting else num_tokens",
-            ),
-            "A cached token counts against the budget, as in V0.",
-            "a hit leaves budget",
-        ),
-        "any_number_runs": Wrong(
-            variant(tokens_of_a_step, "waiting[:places]", "waiting"),
-            "Only tokens are limited.",
-            "one place is left",
-        ),
-    },
-    hints=(
-        "Nothing in the rules asks whether a request decodes. What do all rows have in common?",
-        "A request lacks tokens - computed, or tokens - hit: the same subtraction.",
-        "Go through running + waiting[: max_num_seqs - len(running)]; take min(what it lacks, what "
-        "is left of the budget), and leave out the zeros.",
-    ),
-    vllm=("vllm/v1/core/sched/scheduler.py: Scheduler.schedule",),
-    release="0.33.0",
-    play=play,
-    case_of=case_of,
-)

@@ -1,21 +1,5 @@
-"""11.5, the final project: vLLM V1's KV cache manager, graded by recordings of vLLM."""
+"""# 11.5 Final project: V1's KV cache manager ★★★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-from pagesim.exercises.ch11 import project_cases
-from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.replay.v1 import KVCacheManagerPlayer
-from pagesim.timeline.record import record
-from pagesim.timeline.run import Timeline
-
-STATEMENT = """
 The final project. Write the KV cache manager of today's vLLM, for full attention, on top of its
 block pool:
 
@@ -62,7 +46,63 @@ returns block 3; `tables["b"]` is then blocks 1 and 3.
 
 `check` plays short scenes, and then three recordings of vLLM 0.33.0, in which your manager must
 give the same blocks as vLLM after every operation.
+
+## Hints
+1. Begin without caching: hits is always empty, and a table grows by the blocks that are missing.
+   The first scenes ask for no more.
+2. Ask everything before you change anything: how many blocks the table will have, how many of the
+   hits stand in the free queue, how many blocks are free for this request.
+3. Then touch the hits, take the new blocks, and cache: from the first block not yet cached (behind
+   the hits at first) to min(tokens after this step, num_tokens) // block_size.
+
+## Wrong answers
+* freed_first_to_last (it leaves): A table is given back in its own order.
+* a_hit_is_the_whole_prompt (all of it is cached): What is cached need not be computed.
+* hits_cost_nothing (hits stand in the free queue): A hit takes no block, so it needs none.
+* hits_have_no_owner (the same prompt again): A block that is found is in the table; that is all.
+* caches_the_whole_prompt (a part of a prompt): The tokens of a prompt are known, so its blocks can
+  be cached.
+* takes_before_it_touches (a hit is not taken as a new block): There is room for both, so the order
+  does not matter.
+* reserved_for_the_whole (the whole of it may use what is reserved): What is reserved is not there,
+  whatever is asked.
+* whole_without_watermark (the whole of it leaves the watermark): The watermark is for blocks that
+  are taken now.
+* longer_than_the_longest (no slots ahead beyond the longest): No step asks for more than the
+  longest.
+* always_reads (it does not read the cache): What is cached is read.
+* watermark_for_all (the watermark): The watermark is never to be used.
+
+## vLLM 0.33.0
+* vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks, allocate_slots
+* vllm/v1/core/kv_cache_manager.py: KVCacheManager.free
+* vllm/v1/core/single_type_kv_cache_manager.py: SingleTypeKVCacheManager
 """
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pagesim.exercises.ch11 import project_cases
+from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
+from pagesim.exercises.kit import Cases, Random, Timeline
+from pagesim.replay.v1 import KVCacheManagerPlayer
+from pagesim.timeline.record import record
+
+Config = dict[str, Any]
+Ops = list[project_cases.Op]
+Seen = dict[str, Any]
+"""What an operation returned, and the state behind it."""
+
+SECONDS = 5.0
+
+RULES = {
+    "others": "As many, but others: hits leave the free queue before new blocks are taken.",
+    "returned": "Look at what it asks for, and at how many blocks it may use.",
+    "free": "The last block of a table is given back first; a hit leaves the queue.",
+    "ref": "Each table that a block is in is an owner.",
+    "cached": "A full block is cached when its tokens are known and computed, and once.",
+}
 
 
 def kv_cache_manager(
@@ -76,7 +116,10 @@ def kv_cache_manager(
     def get_computed_blocks(request: Any) -> Any:
         hits: list[Any] = []
         if pool.enable_caching and not request.skip_reading_prefix_cache:
+            ### always_reads: if pool.enable_caching:
             for block_hash in request.block_hashes[: (request.num_tokens - 1) // block_size]:
+                ### a_hit_is_the_whole_prompt: num_full = request.num_tokens // block_size
+                ### a_hit_is_the_whole_prompt: for block_hash in request.block_hashes[:num_full]:
                 found = pool.get_cached_block(block_hash)
                 if found is None:
                     break
@@ -91,45 +134,48 @@ def kv_cache_manager(
         table = tables.get(name, []) + hits
         end = request.num_computed_tokens + len(hits) * block_size + num_new_tokens
         free = pool.get_num_free_blocks() - sum(block.ref_cnt == 0 for block in hits)
+        ### hits_cost_nothing: free = pool.get_num_free_blocks()
         if others_run and request.status.name != "RUNNING":
+            ### watermark_for_all: if True:
             free -= watermark_blocks
 
         def missing(num_tokens: int) -> int:
             return -(-min(num_tokens, max_model_len) // block_size) - len(table)
+            ### longer_than_the_longest: return -(-num_tokens // block_size) - len(table)
 
         if whole and missing(request.num_tokens) > free:
+            ### reserved_for_the_whole: if whole and missing(request.num_tokens) > free - reserved:
+            ### whole_without_watermark: most = pool.get_num_free_blocks()
+            ### whole_without_watermark: if whole and missing(request.num_tokens) > most:
             return None
         num_new_blocks = max(missing(end + lookahead), 0)
         if num_new_blocks > free - reserved:
             return None
         pool.touch(hits)
+        ### hits_have_no_owner:
+        ### takes_before_it_touches:
         new_blocks = pool.get_new_blocks(num_new_blocks)
+        ### takes_before_it_touches: new_blocks = pool.get_new_blocks(num_new_blocks)
+        ### takes_before_it_touches: pool.touch(hits)
         tables[name] = table + new_blocks
         if pool.enable_caching:
             start = num_cached.get(name, len(hits))
             num_cached[name] = max(min(end, request.num_tokens) // block_size, start)
+            ### caches_the_whole_prompt: num_full = request.num_tokens // block_size
+            ### caches_the_whole_prompt: num_cached[name] = max(num_full, start)
             pool.cache_full_blocks(request, tables[name], start, num_cached[name], block_size)
         return new_blocks
 
     def free(request: Any) -> None:
         num_cached.pop(request.request_id, None)
         pool.free_blocks(tables.pop(request.request_id, [])[::-1])
+        ### freed_first_to_last: pool.free_blocks(tables.pop(request.request_id, []))
 
     return tables, get_computed_blocks, allocate_slots, free
     ### END SOLUTION
 
 
-def call(kv_cache_manager: Callable[..., Any], case: Case) -> Any:
-    """What each operation returns, and the state behind it, with the student's manager."""
-    return project_cases.observed(TheirPlayer(kv_cache_manager), *case.args)
-
-
-def expected(config: dict[str, Any], ops: list[project_cases.Op]) -> Any:
-    """The same with V1's manager."""
-    return project_cases.observed(KVCacheManagerPlayer(), config, ops)
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """Short scenes, then the recordings, or random operations of other seeds."""
     yield from project_cases.scenes(3 if hidden else 4)
     if hidden:
@@ -141,38 +187,33 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
             yield project_cases.recording(path)
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
+def call(kv_cache_manager: Callable[..., Any], config: Config, ops: Ops) -> list[Seen]:
+    """What each operation returns, and the state behind it, with the student's manager."""
+    return project_cases.observed(TheirPlayer(kv_cache_manager), config, ops)
+
+
+def oracle(config: Config, ops: Ops) -> list[Seen]:
+    """The same with V1's manager."""
+    return project_cases.observed(KVCacheManagerPlayer(), config, ops)
+
+
+def why(yours: list[Seen], right: list[Seen], config: Config, ops: Ops) -> str:
     """The first operation after which something differs."""
     place = next(i for i, pair in enumerate(zip(yours, right, strict=True)) if pair[0] != pair[1])
-    op, args = case.args[1][place]
     mine, theirs = yours[place], right[place]
     what = next(each for each in {**theirs, **mine} if mine.get(each) != theirs.get(each))
-    told = " ".join(f"{key}={value!r:.60}" for key, value in args.items())
-    return (
-        f"Operation {place}, {op} {told}: {what} is {theirs.get(what)} in vLLM, and "
-        f"{mine.get(what)} with yours. {_rule(what, mine.get(what), theirs.get(what))}"
-    ).strip()
-
-
-def _rule(what: str, mine: Any, theirs: Any) -> str:
-    if what == "returned" and isinstance(mine, dict) and isinstance(theirs, dict):
-        sizes = {len(each.get("blocks") or ()) for each in (mine, theirs)}
+    ours, vllms = mine.get(what), theirs.get(what)
+    op, args = ops[place]
+    done = " ".join([op, *(f"{key}={value!r:.60}" for key, value in args.items())])
+    found = f"{what} is {vllms} in vLLM, and {ours} with yours"
+    if what == "returned" and isinstance(ours, dict) and isinstance(vllms, dict):
+        sizes = {len(each.get("blocks") or ()) for each in (ours, vllms)}
         what = "others" if sizes - {0} and len(sizes) == 1 else what
-    return _RULES.get(what, "")
+    return f"Operation {place}, {done}: {found}. {RULES.get(what, '')}".strip()
 
 
-_RULES = {
-    "others": "As many, but others: hits leave the free queue before new blocks are taken.",
-    "returned": "Look at what it asks for, and at how many blocks it may use.",
-    "free": "The last block of a table is given back first; a hit leaves the queue.",
-    "ref": "Each table that a block is in is an owner.",
-    "cached": "A full block is cached when its tokens are known and computed, and once.",
-}
-
-
-def play(case: Case) -> Timeline:
+def play(config: Config, ops: Ops) -> Timeline:
     """The operations on V1's manager."""
-    config, ops = case.args
     player = KVCacheManagerPlayer()
     player.start(config)
     with record(player.manager) as run:
@@ -181,107 +222,8 @@ def play(case: Case) -> Timeline:
     return run.annotate(title="The same operations, as vLLM does them")
 
 
-def replay(kv_cache_manager: Callable[..., Any], case: Case, yours: Any) -> Timeline:
+def replay(
+    yours: list[Seen], config: Config, ops: Ops, *, function: Callable[..., Any]
+) -> Timeline:
     """The operations on the student's manager."""
-    return recorded(kv_cache_manager, *case.args).annotate(title="With your manager")
-
-
-EXERCISE = Exercise(
-    number="11.5",
-    title="Final project: V1's KV cache manager",
-    stars=3,
-    statement=STATEMENT,
-    reference=kv_cache_manager,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "freed_first_to_last": Wrong(
-            variant(kv_cache_manager, "[])[::-1])", "[]))"),
-            "A table is given back in its own order.",
-            "it leaves",
-        ),
-        "a_hit_is_the_whole_prompt": Wrong(
-            variant(kv_cache_manager, "(request.num_tokens - 1)", "request.num_tokens"),
-            "What is cached need not be computed.",
-            "all of it is cached",
-        ),
-        "hits_cost_nothing": Wrong(
-            variant(kv_cache_manager, " - sum(block.ref_cnt == 0 for block in hits)", ""),
-            "A hit takes no block, so it needs none.",
-            "hits stand in the free queue",
-        ),
-        "hits_have_no_owner": Wrong(
-            variant(kv_cache_manager, "        pool.touch(hits)\n", ""),
-            "A block that is found is in the table; that is all.",
-            "the same prompt again",
-        ),
-        "caches_the_whole_prompt": Wrong(
-            variant(kv_cache_manager, "min(end, request.num_tokens)", "request.num_tokens"),
-            "The tokens of a prompt are known, so its blocks can be cached.",
-            "a part of a prompt",
-        ),
-        "takes_before_it_touches": Wrong(
-            variant(
-                variant(kv_cache_manager, "        pool.touch(hits)\n", ""),
-                "        tables[name] = table + new_blocks\n",
-                "        pool.touch(hits)\n        tables[name] = table + new_blocks\n",
-            ),
-            "There is room for both, so the order does not matter.",
-            "a hit is not taken as a new block",
-        ),
-        "reserved_for_the_whole": Wrong(
-            variant(
-                kv_cache_manager,
-                "(request.num_tokens) > free:",
-                "(request.num_tokens) > free - reserved:",
-            ),
-            "What is reserved is not there, whatever is asked.",
-            "the whole of it may use what is reserved",
-        ),
-        "whole_without_watermark": Wrong(
-            variant(
-                kv_cache_manager,
-                "(request.num_tokens) > free:",
-                "(request.num_tokens) > pool.get_num_free_blocks():",
-            ),
-            "The watermark is for blocks that are taken now.",
-            "the whole of it leaves the watermark",
-        ),
-        "longer_than_the_longest": Wrong(
-            variant(kv_cache_manager, "min(num_tokens, max_model_len)", "num_tokens"),
-            "No step asks for more than the longest.",
-            "no slots ahead beyond the longest",
-        ),
-        "always_reads": Wrong(
-            variant(kv_cache_manager, " and not request.skip_reading_prefix_cache", ""),
-            "What is cached is read.",
-            "it does not read the cache",
-        ),
-        "watermark_for_all": Wrong(
-            variant(
-                kv_cache_manager, 'if others_run and request.status.name != "RUNNING":', "if True:"
-            ),
-            "The watermark is never to be used.",
-            "the watermark",
-        ),
-    },
-    hints=(
-        "Begin without caching: hits is always empty, and a table grows by the blocks that are "
-        "missing. The first scenes ask for no more.",
-        "Ask everything before you change anything: how many blocks the table will have, how many "
-        "of the hits stand in the free queue, how many blocks are free for this request.",
-        "Then touch the hits, take the new blocks, and cache: from the first block not yet cached "
-        "(behind the hits at first) to min(tokens after this step, num_tokens) // block_size.",
-    ),
-    vllm=(
-        "vllm/v1/core/kv_cache_manager.py: KVCacheManager.get_computed_blocks, allocate_slots",
-        "vllm/v1/core/kv_cache_manager.py: KVCacheManager.free",
-        "vllm/v1/core/single_type_kv_cache_manager.py: SingleTypeKVCacheManager",
-    ),
-    release="0.33.0",
-    play=play,
-    replay=replay,
-    call=call,
-    seconds=5.0,
-)
+    return recorded(function, config, ops).annotate(title="With your manager")

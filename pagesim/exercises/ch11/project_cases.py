@@ -35,8 +35,8 @@ def recording(path: Path) -> Case:
     header = next(lines)[1]
     ops = [(line["op"], line["args"]) for _, line in lines]
     name, release = header["name"], header["reference"]
-    told = f"the recording {name} of {release}, {len(ops)} operations"
-    return Case((header["config"], ops), told, name)
+    words = f"the recording {name} of {release}, {len(ops)} operations"
+    return Case((header["config"], ops), words, name)
 
 
 def _config(num_gpu_blocks: int, block_size: int, **more: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def scenes(size: int) -> Iterator[Case]:
     plain = {"enable_caching": False}
     first, again = _arrives("a", a[: n + 1], n + 1), _arrives("b", a[: n + 1], 1)
     full, rest = _arrives("a", a[: 2 * n], 2 * n), _writes("a", 2 * n, [7])
-    told: list[tuple[str, dict[str, Any], list[Op]]] = [
+    listed: list[tuple[str, dict[str, Any], list[Op]]] = [
         ("one request", _config(8, n, **plain), first),
         ("it leaves", _config(8, n, **plain), [*first, leaves]),
         ("no room", _config(2, n, **plain), first),
@@ -171,7 +171,7 @@ def scenes(size: int) -> Iterator[Case]:
             ],
         ),
     ]
-    for tag, config, ops in told:
+    for tag, config, ops in listed:
         words = "; ".join(_words(op, **args) for op, args in ops)
         pool = f"{count(config['num_gpu_blocks'], 'block')} of {n}"
         yield Case((config, ops), f"{tag}: {pool}; {words}", tag)
@@ -179,11 +179,11 @@ def scenes(size: int) -> Iterator[Case]:
 
 def _words(op: str, request: str, use_computed: bool = False, **args: Any) -> str:
     """An operation as a student reads it: what is given as tokens is counted."""
-    told = [
+    given = [
         count(len(value), "token") if isinstance(value, list) else f"{name}={value}"
         for name, value in args.items()
     ]
-    return f"{op} {request}" + f" ({', '.join(told)})" * bool(told)
+    return f"{op} {request}" + f" ({', '.join(given)})" * bool(given)
 
 
 def random_case(rng: random.Random, size: int, caching: bool) -> Case:
@@ -231,8 +231,8 @@ def random_case(rng: random.Random, size: int, caching: bool) -> Case:
                 waiting.append(name)
             else:
                 do("free", request=name)
-    told = f"{len(ops)} random operations, blocks of {size}, caching {'on' if caching else 'off'}"
-    return Case((config, ops), told, "random")
+    words = f"{len(ops)} random operations, blocks of {size}, caching {'on' if caching else 'off'}"
+    return Case((config, ops), words, "random")
 
 
 def _bits(rng: random.Random, least: int, most: int) -> list[int]:

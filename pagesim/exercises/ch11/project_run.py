@@ -71,7 +71,7 @@ class Theirs:
         return self.block_pool.get_usage()
 
 
-class _ToldPool(BlockPool):
+class _NotedPool(BlockPool):
     """A pool that says when a call is about to touch or take its first block."""
 
     begins: Callable[[], None] | None = None
@@ -90,14 +90,14 @@ class _ToldPool(BlockPool):
             begins()
 
 
-class _Told(Theirs):
+class _Noted(Theirs):
     """The same, telling a recording what V1's manager tells it."""
 
     state: Any = KVCacheManager.state
 
-    def __init__(self, make: Callable[..., Any], pool: _ToldPool, config: dict[str, Any]) -> None:
+    def __init__(self, make: Callable[..., Any], pool: _NotedPool, config: dict[str, Any]) -> None:
         super().__init__(make, pool, config)
-        self.told, self.journal, self.longest = pool, pool.journal, config["max_model_len"]
+        self.notes, self.journal, self.longest = pool, pool.journal, config["max_model_len"]
         self.give_back = self.__dict__.pop("free")
         self._num_slots: dict[Name, int] = {}
         self._owners: dict[Name, Request] = {}
@@ -115,9 +115,9 @@ class _Told(Theirs):
                 if hits:
                     tell_hits(self.journal, request, hits, self.block_size, 0)
 
-        self.told.begins = begins
+        self.notes.begins = begins
         new = super().allocate_slots(request, num_new_tokens, num_found, found, **options)
-        self.told.begins = None
+        self.notes.begins = None
         if new is not None:
             table = self.tables[name]
             end = min(start + num_new_tokens, len(table) * self.block_size, self.longest)
@@ -136,14 +136,14 @@ class _Told(Theirs):
 
 
 class TheirPlayer(KVCacheManagerPlayer):
-    """Tries a student's manager; one that is ``told`` of can be recorded."""
+    """Tries a student's manager; one that is ``noted`` can be recorded."""
 
-    def __init__(self, make: Callable[..., Any], told: bool = False) -> None:
-        self.make, self.told = make, told
+    def __init__(self, make: Callable[..., Any], noted: bool = False) -> None:
+        self.make, self.noted = make, noted
 
     def start(self, config: dict[str, Any]) -> None:
         V1Player.start(self, config)
-        kinds: tuple[Any, Any] = (_ToldPool, _Told) if self.told else (BlockPool, Theirs)
+        kinds: tuple[Any, Any] = (_NotedPool, _Noted) if self.noted else (BlockPool, Theirs)
         kind, manager = kinds
         pool = kind(config["num_gpu_blocks"], config["enable_caching"], config["block_size"])
         theirs: Any = manager(self.make, pool, config)
@@ -153,7 +153,7 @@ class TheirPlayer(KVCacheManagerPlayer):
 
 def recorded(make: Callable[..., Any], config: dict[str, Any], ops: list[Op]) -> Timeline:
     """What a student's manager does; an exception where that is not a run of pages at all."""
-    player = TheirPlayer(make, told=True)
+    player = TheirPlayer(make, noted=True)
     player.start(config)
     with record(player.manager) as run:
         for op, args in ops:

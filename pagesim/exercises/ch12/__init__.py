@@ -1,5 +1,1 @@
 """Text."""
-
-from pagesim.exercises.ch12 import harmed, next_token, permuted, sample_rows
-
-EXERCISES = (harmed.EXERCISE, permuted.EXERCISE, sample_rows.EXERCISE, next_token.EXERCISE)

@@ -1,16 +1,5 @@
-"""12.4: a draw that no batch can change."""
+"""# 12.4 A draw that no batch can change ★★
 
-from __future__ import annotations
-
-import math
-import random
-from collections.abc import Iterator
-from typing import Any
-
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-
-STATEMENT = """
 From logits to a token. Write
 
 ```python
@@ -35,7 +24,29 @@ request has the same answer whatever else is in the batch, and after a preemptio
 Example: with logits `[2.0, 1.0, 0.5, -1.0]`, temperature 1, `top_k` 3 and `top_p` 0.8, the
 probabilities are 0.63, 0.23 and 0.14. The first two stay, and 0.63 / 0.86 of all draws give
 token 0.
+
+## Hints
+1. Work on a list of tokens, the likeliest first, and on their weights exp(logit / T).
+2. Running sums of the weights serve twice: they say how many tokens stay, and in whose share the
+   number falls.
+3. Stop the sums at the first that is >= top_p * sum(weights). Then the token is the first whose
+   running sum is above number * sums[-1].
+
+## Wrong answers
+* who_crosses_p_leaves (equally likely): What is kept has a probability of at most top_p.
+* one_number_for_all (equally likely): A request has one seed, and so one number.
+* samples_share_their_draws (equally likely): The position says which draw it is.
+* temperature_multiplies (a high temperature): A high temperature makes the likely tokens likelier.
+* top_p_of_all (top_k and top_p): top_p is a share of all tokens, whatever top_k has left out.
+
+## vLLM
+* vllm/model_executor/layers/sampler.py: _apply_top_k_top_p
+* vllm/model_executor/layers/sampler.py: Sampler.forward
 """
+
+import math
+
+from pagesim.exercises.kit import Case, Cases, Random
 
 
 def next_token(
@@ -48,29 +59,27 @@ def next_token(
     ### BEGIN SOLUTION
     order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]
     weights = [math.exp((logits[token] - logits[order[0]]) / temperature) for token in order]
+    ### temperature_multiplies: gaps = [logits[token] - logits[order[0]] for token in order]
+    ### temperature_multiplies: weights = [math.exp(gap * temperature) for gap in gaps]
     enough = top_p * sum(weights)
+    ### top_p_of_all: all_weights = [math.exp((x - logits[order[0]]) / temperature) for x in logits]
+    ### top_p_of_all: enough = top_p * sum(all_weights)
     sums: list[float] = []
     for weight in weights:
         sums.append(weight + (sums[-1] if sums else 0.0))
         if sums[-1] >= enough:
             break
+            ### who_crosses_p_leaves: sums = sums[:-1] or sums
+            ### who_crosses_p_leaves: break
     number = np.random.default_rng([seed, sample, position]).random() * sums[-1]
+    ### one_number_for_all: number = np.random.default_rng(seed).random() * sums[-1]
+    ### samples_share_their_draws: number = np.random.default_rng([seed, position]).random()
+    ### samples_share_their_draws: number *= sums[-1]
     return order[sum(each <= number for each in sums)]
     ### END SOLUTION
 
 
-def expected(logits: list[float], temperature: float, top_k: int, top_p: float, *key: int) -> int:
-    """What the engine of chapter 12 draws."""
-    import torch
-
-    from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw
-
-    seed, sample, position = key
-    params = SamplingParams(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-    return draw(torch.tensor(logits, dtype=torch.float64), params, sample, position)
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """One rule after the other, each at several positions; then all of them."""
     seed = rng.randrange(1000)
     rules: list[tuple[list[float], float, int, float, str]] = [
@@ -85,106 +94,53 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         ([0.5, 1.0, 0.8, 0.2], 1.0, 0, 0.6, "top_p"),
         ([0.5, 1.0, 0.8, 0.2, 0.2, 0.1], 1.0, 3, 0.7, "top_k and top_p"),
     ]
-    for logits, temperature, top_k, top_p, tag in rules:
-        for position in range(1 if len(logits) == 1 else 8):
-            sample = position % 2
-            yield _case(logits, temperature, top_k, top_p, seed, sample, position, tag=tag)
+    for *rule, tag in rules:
+        for position in range(1 if tag == "one token" else 8):
+            yield Case((*rule, seed, position % 2, position), tag=tag)
     for _ in range(60):
-        many = [round(rng.gauss(0, 2), 3) for _ in range(rng.randint(3, 20 if hidden else 12))]
-        yield _case(
-            many,
-            rng.choice((0.3, 0.7, 1.0, 2.5)),
-            rng.choice((0, 1, 3, 30)),
-            rng.choice((0.2, 0.5, 0.9, 1.0)),
-            rng.randrange(10**6),
-            rng.randrange(4),
-            rng.randrange(100),
-            tag="many",
-        )
+        logits = [round(rng.gauss(0, 2), 3) for _ in range(rng.randint(3, 20 if hidden else 12))]
+        temperature, top_k = rng.choice((0.3, 0.7, 1.0, 2.5)), rng.choice((0, 1, 3, 30))
+        key = rng.choice((0.2, 0.5, 0.9, 1.0)), rng.randrange(10**6), rng.randrange(4)
+        yield Case((logits, temperature, top_k, *key, rng.randrange(100)), tag="many")
 
 
-def _case(*values: Any, tag: str) -> Case:
-    return Case(tuple(values), tag=tag)
+def valid(logits: list[float], temperature: float, top_k: int, top_p: float, *key: int) -> bool:
+    return bool(logits) and temperature > 0 and top_p > 0
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
+def oracle(logits: list[float], temperature: float, top_k: int, top_p: float, *key: int) -> int:
+    """What the engine of chapter 12 draws."""
+    import torch
+
+    from pagesim.kernels.tiny_llm.sampling import SamplingParams, draw
+
+    seed, sample, position = key
+    params = SamplingParams(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    return draw(torch.tensor(logits, dtype=torch.float64), params, sample, position)
+
+
+def why(
+    yours: int,
+    right: int,
+    logits: list[float],
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    *key: int,
+) -> str:
+    """Out of range, left out by top_k, or another stretch of the probabilities."""
     import numpy as np
 
-    logits, temperature, top_k, top_p, seed, sample, position = case.args
     if not 0 <= yours < len(logits):
         return f"The answer is a token, 0 to {len(logits) - 1}."
     order = sorted(range(len(logits)), key=lambda token: -logits[token])[: top_k or None]
-    number = np.random.default_rng([seed, sample, position]).random()
     if yours not in order:
         return f"Token {yours} is not among the {top_k} likeliest."
     scaled = np.array([logits[token] for token in order]) / temperature
     shares = np.exp(scaled - scaled[0])
     shares /= shares.sum()
-    told = ", ".join(f"{token}: {share:.2f}" for token, share in zip(order, shares, strict=True))
+    kept = ", ".join(f"{token}: {share:.2f}" for token, share in zip(order, shares, strict=True))
     return (
-        f"With the temperature and top_k, the probabilities are {told}. Those that sum to "
-        f"{top_p:g} or more stay, and the number is {number:.3f}."
+        f"With the temperature and top_k, the probabilities are {kept}. Those that sum to "
+        f"{top_p:g} or more stay, and the number is {np.random.default_rng(key).random():.3f}."
     )
-
-
-def case_of(logits: list[float], *others: Any) -> Case | None:
-    return _case(logits, *others, tag="") if logits and others[0] > 0 and others[2] > 0 else None
-
-
-EXERCISE = Exercise(
-    number="12.4",
-    title="A draw that no batch can change",
-    stars=2,
-    statement=STATEMENT,
-    reference=next_token,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "who_crosses_p_leaves": Wrong(
-            variant(
-                next_token,
-                "    number = np.random",
-                "    sums = sums[:-1] or sums\n    number = np.random",
-            ),
-            "What is kept has a probability of at most top_p.",
-            "equally likely",
-        ),
-        "one_number_for_all": Wrong(
-            variant(next_token, "default_rng([seed, sample, position])", "default_rng(seed)"),
-            "A request has one seed, and so one number.",
-            "equally likely",
-        ),
-        "samples_share_their_draws": Wrong(
-            variant(next_token, "[seed, sample, position]", "[seed, position]"),
-            "The position says which draw it is.",
-            "equally likely",
-        ),
-        "temperature_multiplies": Wrong(
-            variant(next_token, "/ temperature", "* temperature"),
-            "A high temperature makes the likely tokens likelier.",
-            "a high temperature",
-        ),
-        "top_p_of_all": Wrong(
-            variant(
-                next_token,
-                "top_p * sum(weights)",
-                "top_p * sum(math.exp((x - logits[order[0]]) / temperature) for x in logits)",
-            ),
-            "top_p is a share of all tokens, whatever top_k has left out.",
-            "top_k and top_p",
-        ),
-    },
-    hints=(
-        "Work on a list of tokens, the likeliest first, and on their weights exp(logit / T).",
-        "Running sums of the weights serve twice: they say how many tokens stay, and in whose "
-        "share the number falls.",
-        "Stop the sums at the first that is >= top_p * sum(weights). Then the token is the first "
-        "whose running sum is above number * sums[-1].",
-    ),
-    vllm=(
-        "vllm/model_executor/layers/sampler.py: _apply_top_k_top_p",
-        "vllm/model_executor/layers/sampler.py: Sampler.forward",
-    ),
-    case_of=case_of,
-)

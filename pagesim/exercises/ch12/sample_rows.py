@@ -1,19 +1,5 @@
-"""12.3: the rows of a batch that are sampled from."""
+"""# 12.3 Rows to sample from ★
 
-from __future__ import annotations
-
-import random
-from collections.abc import Iterator
-from typing import Any
-
-from pagesim.cache import build_v1_metadata
-from pagesim.exercises.ch11.one_step import scheduler_with
-from pagesim.exercises.exercise import Case, Exercise, Wrong
-from pagesim.exercises.source import variant
-from pagesim.timeline.record import record
-from pagesim.timeline.run import Timeline
-
-STATEMENT = """
 A step computes many sequences at once. Their new tokens form one batch, sequence after sequence, a
 row for each token, and the model computes a hidden state for every row. Only some of these become
 logits. Write
@@ -32,7 +18,30 @@ samples if and only if none is missing then, and it samples from its last token.
 
 Example: `rows_to_sample([(9, 0), (3, 0), (8, 7)], 4)` is `[6, 7]`. The first computes 4 of its 9
 tokens, rows 0 to 3, and samples nothing yet; the second has rows 4 to 6, the third row 7.
+
+## Hints
+1. How many rows does each sequence have? Where does the next one begin?
+2. Keep the end of the rows so far; a sequence adds min(tokens - computed, chunk) of them.
+3. It samples if tokens - computed <= chunk, and its last row is end - 1.
+
+## Wrong answers
+* every_sequence (a prompt goes on): Every sequence gets a token in every step.
+* a_row_too_far (two decode): The last row of a sequence is where the next one begins.
+* the_number_of_the_sequence (the end of a prompt): There is a row for each sequence.
+* first_row (the end of a prompt): A sequence samples from its first new token.
+
+## vLLM
+* vllm/model_executor/sampling_metadata.py: SamplingMetadata.prepare
+* vllm/worker/model_runner.py: ModelInputForGPUBuilder
 """
+
+from pagesim.cache import build_v1_metadata
+from pagesim.exercises.ch11.one_step import scheduler_with
+from pagesim.exercises.kit import Case, Cases, Random, Timeline
+from pagesim.timeline.record import record
+from pagesim.v1.scheduler import Scheduler
+
+Sequences = list[tuple[int, int]]
 
 
 def rows_to_sample(sequences: list[tuple[int, int]], chunk: int) -> list[int]:
@@ -43,38 +52,26 @@ def rows_to_sample(sequences: list[tuple[int, int]], chunk: int) -> list[int]:
     for tokens, computed in sequences:
         end += min(tokens - computed, chunk)
         if tokens - computed <= chunk:
+            ### every_sequence: if True:
             rows.append(end - 1)
+            ### a_row_too_far: rows.append(end)
+            ### first_row: rows.append(end - min(tokens - computed, chunk))
     return rows
+    ### the_number_of_the_sequence: lacks = [tokens - computed for tokens, computed in sequences]
+    ### the_number_of_the_sequence: return [i for i, n in enumerate(lacks) if n <= chunk]
     ### END SOLUTION
 
 
-def expected(sequences: list[tuple[int, int]], chunk: int) -> list[int]:
-    """What the metadata of V1's step says."""
-    scheduler = _scheduler(sequences, chunk)
-    return [int(row) for row in build_v1_metadata(scheduler.schedule(), scheduler).sample_rows]
-
-
-def _scheduler(sequences: list[tuple[int, int]], chunk: int) -> Any:
-    running = [
-        (f"s{i}", tokens, computed) for i, (tokens, computed) in enumerate(sequences) if computed
-    ]
-    waiting = [
-        (f"s{i}", tokens, 0) for i, (tokens, computed) in enumerate(sequences) if not computed
-    ]
-    return scheduler_with(running, waiting, 1000, len(sequences), chunk)
-
-
-def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
+def cases(rng: Random, hidden: bool) -> Cases:
     """Two sequences of each kind, then many; those with more than one new token stand first."""
     n = 5 if hidden else 4
-    shown = [
+    for sequences, chunk, tag in (
         ([(n, n - 1), (n + 1, n)], 8, "two decode"),
         ([(n, n - 2), (n + 1, n)], 8, "the end of a prompt"),
         ([(n + 9, 2), (n + 1, n)], 4, "a prompt goes on"),
         ([(n + 9, 2), (n + 9, 5)], 4, "no sequence samples"),
         ([(9, 5), (n + 1, n)], 4, "just what is left"),
-    ]
-    for sequences, chunk, tag in shown:
+    ):
         yield Case((sequences, chunk), tag=tag)
     for _ in range(40):
         chunk = rng.randint(2, 6)
@@ -84,83 +81,41 @@ def cases(rng: random.Random, hidden: bool) -> Iterator[Case]:
         yield Case((many, chunk), tag="many")
 
 
-def why(case: Case, yours: Any, right: Any) -> str:
-    sequences, chunk = case.args
-    end = 0
-    for number, (tokens, computed) in enumerate(sequences):
-        rows = list(range(end, end + min(tokens - computed, chunk)))
-        end += len(rows)
-        mine, theirs = [r for r in rows if r in yours], [r for r in rows if r in right]
-        if mine != theirs:
-            left = tokens - computed - len(rows)
-            last = (
-                f"lacks {left} then" if left else f"is complete then, with its last row {rows[-1]}"
-            )
-            return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}, and {last}."
-    return "Each row is there once, in order."
+def valid(sequences: Sequences, chunk: int) -> bool:
+    lacks = bool(sequences) and all(0 < computed < tokens for tokens, computed in sequences)
+    return lacks and chunk > 0
 
 
-def play(case: Case) -> Timeline:
+def oracle(sequences: Sequences, chunk: int) -> list[int]:
+    """What the metadata of V1's step says."""
+    scheduler = holding(sequences, chunk)
+    return [int(row) for row in build_v1_metadata(scheduler.schedule(), scheduler).sample_rows]
+
+
+def holding(sequences: Sequences, chunk: int) -> Scheduler:
+    """A scheduler with these sequences."""
+    named = [(f"s{i}", tokens, computed) for i, (tokens, computed) in enumerate(sequences)]
+    running, waiting = [each for each in named if each[2]], [each for each in named if not each[2]]
+    return scheduler_with(running, waiting, 1000, len(sequences), chunk)
+
+
+def play(sequences: Sequences, chunk: int) -> Timeline:
     """The step."""
-    scheduler = _scheduler(*case.args)
+    scheduler = holding(sequences, chunk)
     with record(scheduler) as run:
         scheduler.schedule()
     return run.annotate(title="A ragged batch: how many rows each sequence has")
 
 
-def case_of(sequences: list[tuple[int, int]], chunk: int) -> Case | None:
-    lacks = bool(sequences) and all(0 < computed < tokens for tokens, computed in sequences)
-    return Case((sequences, chunk)) if lacks and chunk > 0 else None
-
-
-EXERCISE = Exercise(
-    number="12.3",
-    title="Rows to sample from",
-    stars=1,
-    statement=STATEMENT,
-    reference=rows_to_sample,
-    cases=cases,
-    expected=expected,
-    why=why,
-    mistakes={
-        "every_sequence": Wrong(
-            variant(rows_to_sample, "if tokens - computed <= chunk:", "if True:"),
-            "Every sequence gets a token in every step.",
-            "a prompt goes on",
-        ),
-        "a_row_too_far": Wrong(
-            variant(rows_to_sample, "end - 1", "end"),
-            "The last row of a sequence is where the next one begins.",
-            "two decode",
-        ),
-        "the_number_of_the_sequence": Wrong(
-            lambda sequences, chunk: [
-                i for i, (tokens, computed) in enumerate(sequences) if tokens - computed <= chunk
-            ],
-            "There is a row for each sequence.",
-            "the end of a prompt",
-        ),
-        "first_row": Wrong(
-            variant(
-                rows_to_sample,
-                "end += min(tokens - computed, chunk)\n        if tokens - computed <= chunk:\n"
-                "            rows.append(end - 1)",
-                "if tokens - computed <= chunk:\n            rows.append(end)\n"
-                "        end += min(tokens - computed, chunk)",
-            ),
-            "A sequence samples from its first new token.",
-            "the end of a prompt",
-        ),
-    },
-    hints=(
-        "How many rows does each sequence have? Where does the next one begin?",
-        "Keep the end of the rows so far; a sequence adds min(tokens - computed, chunk) of them.",
-        "It samples if tokens - computed <= chunk, and its last row is end - 1.",
-    ),
-    vllm=(
-        "vllm/model_executor/sampling_metadata.py: SamplingMetadata.prepare",
-        "vllm/worker/model_runner.py: ModelInputForGPUBuilder",
-    ),
-    play=play,
-    case_of=case_of,
-)
+def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:
+    """The rows of the first sequence that was misjudged."""
+    end = 0
+    for number, (tokens, computed) in enumerate(sequences):
+        rows = range(end, end + min(tokens - computed, chunk))
+        end = rows.stop
+        if [row for row in rows if row in yours] != [row for row in rows if row in right]:
+            left = tokens - computed - len(rows)
+            last = f"is complete then, with its last row {rows[-1]}"
+            last = f"lacks {left} then" if left else last
+            return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}, and {last}."
+    return "Each row is there once, in order."

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pagesim.exercises.case import Case
-from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN, with_code
+from pagesim.exercises.registry import get
 
 _SILENT = ("check", "hint", "solution", "progress")
 """What notebooks call for the student's own eyes."""
@@ -97,19 +97,13 @@ class Student:
         function = self._functions.get(number, self._module.__dict__.get(name))
         if function is None:
             return {"problem": "", "missing": True}
-        call = _exercise(number).call if special else call_plainly
+        call = get(number).call if special else call_plainly
         answer = attempt(function, Case(args), call, limit)
         problem = answer.problem
         if problem == NOT_WRITTEN:
-            problem = with_code(problem, function, _exercise(number).stub)
+            problem = with_code(problem, function, get(number).stub)
         return {
             "value": answer.value if not problem else None,
             "problem": problem,
             "printed": answer.printed,
         }
-
-
-def _exercise(number: str) -> Exercise:
-    chapter = importlib.import_module(f"pagesim.exercises.ch{int(number.split('.')[0]):02d}")
-    exercises: dict[str, Exercise] = {e.number: e for e in chapter.EXERCISES}
-    return exercises[number]

@@ -28,12 +28,12 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 @dataclass(frozen=True)
 class Mark:
-    """What one answer is worth; ``said`` tells the student why it is not worth more."""
+    """What one answer is worth; ``feedback`` tells the student why it is not worth more."""
 
     number: str
     points: int
     of: int
-    said: str = ""
+    feedback: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Running:
     ) -> None:
         self._listed, self._layers = listed, layers
         self._names = {exercise.number: exercise.name for exercise in tried}
-        self._imports = ["kernels", "torch"] if any(e.needs_triton for e in tried) else []
+        self._imports = ["pagesim.kernels", "torch"] if any(e.needs_triton for e in tried) else []
         self._skipped: set[int] = set()
         self._process: Process | None = None
         self.problems: dict[str, str] = {}
@@ -111,8 +111,8 @@ class Running:
             special=exercise.call is not call_plainly,
         )
         if reply.get("missing"):
-            said = " ".join(f"{label}: {why}" for label, why in self.problems.items())
-            return Answer(problem=f"There is no function {exercise.name}. {said}".strip())
+            problems = " ".join(f"{label}: {why}" for label, why in self.problems.items())
+            return Answer(problem=f"There is no function {exercise.name}. {problems}".strip())
         return Answer(reply.get("value"), reply["problem"], reply["printed"])
 
     def close(self) -> None:
@@ -165,8 +165,8 @@ class Running:
 def _mark(exercise: Exercise, running: Running, seed: int) -> Mark:
     """One exercise: every hidden case until one is answered wrong."""
     exercise = replace(exercise, play=None)
-    said = next(_objections(exercise, running, seed), "")
-    return Mark(exercise.number, 0 if said else exercise.points, exercise.points, clean(said))
+    wrong = next(_objections(exercise, running, seed), "")
+    return Mark(exercise.number, 0 if wrong else exercise.points, exercise.points, clean(wrong))
 
 
 def _objections(exercise: Exercise, running: Running, seed: int) -> Iterator[str]:

@@ -15,7 +15,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import pagesim
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import MAX_PRINTED
 
@@ -23,7 +22,8 @@ START_SECONDS = 60.0
 """For Python and the libraries to be loaded, on a machine that is busy."""
 
 _NOT_AN_ANSWER = "It wrote something else where its answers go"
-_ROOT = Path(pagesim.__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[3]
+_OPTIONS = ["-P", "-s", "-B", "-X", "utf8", "-c"]
 _BEGIN = """
 import json, sys
 settings = json.loads(sys.argv[1])
@@ -56,17 +56,7 @@ class Process:
                 "layers": list(layers),
             }
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-s",
-                    "-B",
-                    "-X",
-                    "utf8",
-                    "-c",
-                    _BEGIN,
-                    json.dumps(settings),
-                ],
+                [sys.executable, *_OPTIONS, _BEGIN, json.dumps(settings)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -86,10 +76,10 @@ class Process:
         """The answer to a request; EndedError when the process gives none in this time."""
         self._asked += 1
         reply = self._exchange({**request, "id": self._asked}, seconds)
-        told = {name: reply.get(name, "") for name in ("problem", "printed")}
-        if reply.get("id") != self._asked or {*map(type, told.values())} != {str}:
+        texts = {name: reply.get(name, "") for name in ("problem", "printed")}
+        if reply.get("id") != self._asked or {*map(type, texts.values())} != {str}:
             raise EndedError(f"{_NOT_AN_ANSWER}.")
-        return reply | {name: text[:MAX_PRINTED] for name, text in told.items()}
+        return reply | {name: text[:MAX_PRINTED] for name, text in texts.items()}
 
     def close(self) -> None:
         """End it and all that it started, and remove its folder."""

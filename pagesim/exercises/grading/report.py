@@ -57,13 +57,13 @@ class Report:
         """Under what conditions submissions ran."""
         left = [words for name, words in TAKEN.items() if name not in self.taken]
         gone = [words for name, words in TAKEN.items() if name in self.taken]
-        told = (
+        facts = (
             count(len(self.students), "student"),
             count(len(self.exercises), "exercise"),
             count(self.of, "point"),
             f"hidden cases of seed {self.seed}",
         )
-        lines = [", ".join(told)]
+        lines = [", ".join(facts)]
         lines += [f"taken from submissions: {'; '.join(gone)}"] if gone else []
         lines += [f"LEFT to submissions: {'; '.join(left)}"] if left else []
         return lines
@@ -80,10 +80,7 @@ class Report:
                 {
                     "student": student.name,
                     "points": student.points,
-                    "marks": {
-                        mark.number: {"points": mark.points, "of": mark.of, "feedback": mark.said}
-                        for mark in student.marks.values()
-                    },
+                    "marks": {number: _facts(mark) for number, mark in student.marks.items()},
                     "problems": list(student.problems),
                     "flags": list(student.flags),
                 }
@@ -100,10 +97,10 @@ class Report:
             cells = [str(student.marks[n].points) if n in student.marks else "-" for n in numbers]
             lines.append(_line(student.name, wide, cells, str(student.points)))
         for student in self.students:
-            told = [f"  not graded: {problem}" for problem in student.problems]
-            told += [f"  look at this: {flag}" for flag in student.flags]
-            told += [_indented(mark) for mark in student.marks.values() if mark.said]
-            lines += ["", student.name, *told] if told else []
+            remarks = [f"  not graded: {problem}" for problem in student.problems]
+            remarks += [f"  look at this: {flag}" for flag in student.flags]
+            remarks += [_indented(mark) for mark in student.marks.values() if mark.feedback]
+            lines += ["", student.name, *remarks] if remarks else []
         return "\n".join(lines)
 
     def csv(self) -> str:
@@ -150,8 +147,12 @@ def _line(name: str, wide: int, cells: Sequence[str], points: str) -> str:
     return f"{name:<{wide}}  {'  '.join(f'{cell:>4}' for cell in cells)}  {points:>6}"
 
 
+def _facts(mark: Mark) -> dict[str, Any]:
+    return {"points": mark.points, "of": mark.of, "feedback": mark.feedback}
+
+
 def _indented(mark: Mark) -> str:
-    return "\n".join(f"  {line}" for line in mark.said.splitlines())
+    return "\n".join(f"  {line}" for line in mark.feedback.splitlines())
 
 
 def _harmless(text: str) -> str:

@@ -7,10 +7,11 @@ import { nameText, short } from "./text.js";
 const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
 
 export class Cells {
-  /** The cells are children of `parent`; `at` has them by block. */
+  /** The cells are children of `parent`; `at` has them by block. @param {Stage} stage */
   constructor(stage, parent) {
     const { layout, run } = stage, { cell, pools } = layout, gpu = run.header.num_gpu_blocks;
-    Object.assign(this, { stage, at: [] });
+    this.stage = stage;
+    this.at = [];
     const groups = run.header.pool_names.map((name) => svg("g", { role: "group", "aria-label": `${name} pool` }));
     for (let id = 0; id < gpu + run.header.num_cpu_blocks; id++) {
       const pool = +(id >= gpu), index = pool ? id - gpu : id, { columns } = pools[pool];
@@ -28,12 +29,14 @@ export class Cells {
     parent.append(...groups);
   }
 
+  /** @param {State} state @param {Owner[][]} owners @param {View} view */
   draw(state, owners, view) {
     const none = [];
     for (const cell of this.at) this.paint(cell, state, owners[cell.id] ?? none, view);
   }
 
-  /** What a cell looks like, as a string: the cell is painted when it changes. */
+  /** What a cell looks like, as a string: the cell is painted when it changes.
+   * @param {State} state @param {Owner[]} owners */
   paint(cell, state, owners, { selected, slots }) {
     const { id } = cell, { layout, label } = this.stage, { detail } = layout.cell;
     const refs = state.refs[id], waiting = state.isIdle(id), isNull = id === state.nullBlock;
@@ -67,7 +70,8 @@ export class Cells {
     cell.texts.done();
   }
 
-  /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box. */
+  /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
+   * @param {any} cell @param {State} state @param {Owner[]} owners */
   fill({ id, fills }, state, owners, { refs, waiting, isNull, fill }) {
     const { contiguous, cell: { w, h, detail } } = this.stage.layout, across = detail === 3 || contiguous;
     const filled = ((across ? w : h) * fill) / state.blockSize;
@@ -119,13 +123,15 @@ export class Cells {
     if (node.now.text !== text) node.textContent = node.now.text = text;
   }
 
+  /** @param {Owner[]} owners */
   names(owners, { refs, waiting, isNull }) {
     if (isNull) return "null";
     if (owners.length) return owners.map((owner) => nameText(owner.name)).join(" ");
     return refs ? "held" : waiting ? "unused" : "";
   }
 
-  /** A strip: the id before it, a word in each slot, the owners after it. */
+  /** A strip: the id before it, a word in each slot, the owners after it.
+   * @param {State} state @param {Owner[]} owners @param {Face} look */
   strip(cell, state, owners, look) {
     const { fits, cell: { w, h, slot, owners: behind } } = this.stage.layout, { id } = cell, { refs } = look;
     const middle = h / 2 + 4;
@@ -143,7 +149,8 @@ export class Cells {
     if (text) this.put(cell, w + behind - 12, middle, `end${refs > 1 ? " strong" : ""}${fits(text, room) ?? ""}`, text);
   }
 
-  /** A box: the id, its owners, and the words where there is room for them. */
+  /** A box: the id, its owners, and the words where there is room for them.
+   * @param {Owner[]} owners @param {Face} look */
   texts(cell, owners, look) {
     const { fits, cell: { w, h, detail } } = this.stage.layout, { id } = cell, { refs, waiting } = look;
     const used = refs || waiting, times = refs > 1 ? `\u00d7${refs}` : "";

@@ -70,10 +70,17 @@ export const CHANGES = new Map([...EFFECTS].map(([kind, { sign, word }]) => [kin
 export const EXAMPLE = "evict";
 export const TWO_BLOCKS = new Set([...EFFECTS.keys()].filter((kind) => EFFECTS.get(kind).apply === carry));
 
-const blocksAt = (kind, at) => (event) => event.effects.filter((e) => e[0] === kind).map((e) => e[at]);
-/** What can be asked → the blocks of the event that answer it. */
-export const ANSWERS = new Map([...EFFECTS].flatMap(([kind, { asked }]) =>
-  asked.map((word) => [word, blocksAt(kind, word.endsWith(" to") ? 2 : 1)])));
+/**
+ * What can be asked → the blocks of the event that answer it.
+ * @type {Map<string, (event: {effects: any[][]}) => number[]>}
+ */
+export const ANSWERS = new Map();
+for (const [kind, { asked }] of EFFECTS) {
+  for (const word of asked) {
+    const at = word.endsWith(" to") ? 2 : 1;
+    ANSWERS.set(word, ({ effects }) => effects.filter((e) => e[0] === kind).map((e) => e[at]));
+  }
+}
 
 /** The blocks an effect names. */
 export const blocksOf = (effect) => (TWO_BLOCKS.has(effect[0]) ? [effect[1], effect[2]] : [effect[1]]);

@@ -85,13 +85,13 @@ const fits = (narrow) => (text, width) => {
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
 
-/** Upright is `narrow`: the pools stand below the tables. */
+/** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
 export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
   const { header, most, inUse } = run, tall = linked ? LINKED : TALL;
   const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
-  const queues = most.queued ? (header.queues.length + run.updates) * QUEUE + 6 : 0;
+  const queues = most.queued ? (header.queues.length + Number(run.updates)) * QUEUE + 6 : 0;
   const below = lists.length * LIST + queues + 8;
   const legend = narrow ? Math.max((132 * NARROW) / width, 64) : ((header.caching ? 52 : 36) * WIDE) / width;
   const room = (narrow ? tall : STAGE) - HEAD - below - legend;
@@ -124,4 +124,3 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   return { width, narrow, full, contiguous, slot, slotRows, size, left, entry, cell, pools, lists, body, lines,
     below, legend, height: HEAD + body + below + legend, fits: fits(narrow) };
 }
-

@@ -6,7 +6,8 @@ import { short } from "./text.js";
 
 const LABEL = 92, BACK = 34; // the room for a list's name, and for "back"
 
-/** Draw all lists; returns where the next row begins. */
+/** Draw all lists; returns where the next row begins.
+ * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 export function drawLists(stage, state, changed, view) {
   const { layout, run, under } = stage;
   let y = HEAD + layout.body + 14;
@@ -27,6 +28,7 @@ export function drawLists(stage, state, changed, view) {
   return y;
 }
 
+/** @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) {
   const { layout, under, over, spots } = stage, left = MARGIN + LABEL, places = new Map();
   if (!chips.length) under.text(left, y + 12, "empty", "muted");

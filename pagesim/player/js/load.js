@@ -4,12 +4,12 @@
  */
 (async () => {
   const begun = performance.now();
-  const packed = document.getElementById("pagesim-script").content.textContent;
+  const packed = /** @type {HTMLTemplateElement} */ (document.getElementById("pagesim-script")).content.textContent;
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const script = document.createElement("script");
   script.textContent = await new Response(stream).text();
-  script.dataset.begun = begun;
+  script.dataset.begun = `${begun}`;
   document.body.append(script);
 })().catch((error) => {
   document.querySelector(".pagesim-player").textContent = `This player cannot be started: ${error}.`;

@@ -3,7 +3,8 @@
  *
  * It starts here, with its theme, its memory and its hooks. read.js, state.js, effects.js and model.js
  * understand the file, layout.js places things, view.js, queues.js and occupancy.js draw, and
- * controls.js handles input. A page contains all of them as one script: bundle/player.js, made by `make web`.
+ * controls.js knows what is shown; panel.js is what stands around the picture, input.js what a reader
+ * does with it. A page contains all of them as one script: bundle/player.js, made by `make web`.
  *
  * It reads pagesim/timeline/FORMAT.md and nothing else. "Step i" is the state after i events; what
  * event i - 1 changed is outlined. Every text from the file goes through textContent or text nodes:
@@ -42,6 +43,7 @@ function keeper(text) {
   let hash = 0x811c9dc5; // FNV-1a: it names the file, nothing more
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   const key = `pagesim-player:${(hash >>> 0).toString(16)}:${text.length}`;
+  /** @param {"sessionStorage" | "localStorage"} storage @returns {Kept} */
   const within = (storage, name) => ({
     read() {
       try { return JSON.parse(window[storage].getItem(name)) ?? {}; } catch { return {}; }
@@ -75,7 +77,7 @@ function follow(root) {
 /** In a notebook the iframe takes the height that the player needs: never a scrollbar, not even for a moment. */
 function fit(root) {
   try {
-    const frame = window.frameElement;
+    const frame = /** @type {HTMLElement} */ (window.frameElement);
     if (!frame) return;
     document.documentElement.style.overflowY = "hidden";
     new ResizeObserver(() => { frame.style.height = `${root.scrollHeight + 4}px`; }).observe(root);
@@ -115,11 +117,16 @@ async function mount(root, text, begun, linked) {
 /** Two files on one page are two players, linked. */
 async function begin(begun) {
   document.querySelector("style").replaceWith(html("style", {}, STYLE));
-  const roots = [...document.querySelectorAll(".pagesim-player")], linked = roots.length > 1;
-  const files = [...document.querySelectorAll(".pagesim-timeline")].map((one) => one.content.textContent.trim());
+  /** @type {NodeListOf<HTMLElement>} */
+  const mounts = document.querySelectorAll(".pagesim-player");
+  const roots = [...mounts], linked = roots.length > 1;
+  /** @type {NodeListOf<HTMLTemplateElement>} */
+  const templates = document.querySelectorAll(".pagesim-timeline");
+  const files = [...templates].map((one) => one.content.textContent.trim());
   const players = await Promise.all(roots.map((root, i) => mount(root, files[i], begun, linked)));
   window.pagesimPlayers = players.map((player) => player?.hooks);
   [window.pagesimPlayer] = window.pagesimPlayers;
+  /** @type {HTMLElement} */
   const outermost = linked ? document.querySelector(".pagesim-pair") : roots[0];
   if (linked && players.every(Boolean)) {
     const pair = new Pair(outermost, players);

@@ -12,7 +12,10 @@ const KEYFRAME = 32; // events between two copies of the state: how far a scrub 
 /** A whole run: any step is reached from the keyframe before it. */
 export class Run {
   constructor({ header, events, problem }) {
-    Object.assign(this, { header, problem, events: [], keyframes: [] });
+    this.header = header;
+    this.problem = problem;
+    this.events = [];
+    this.keyframes = [];
     this.places = new Map(); // sequence → its place in the order of first appearance
     this.requests = new Map();
     this.most = { tables: 0, rows: 0, length: 0, queued: 0 };
@@ -74,6 +77,7 @@ export class Run {
     return questions.length ? Math.min(opening, ...questions.map(({ at }) => at)) : 0;
   }
 
+  /** @param {State} s */
   survey(s) {
     let rows = 0;
     for (const table of s.tables.values()) {

@@ -15,7 +15,11 @@ export class Spots {
 
   /** Call this before the picture is drawn again. */
   clear() {
-    for (const of of ["lists", "entries", "chips", "rows", "of"]) this[of] = new Map();
+    this.lists = new Map();
+    this.entries = new Map();
+    this.chips = new Map();
+    this.rows = new Map();
+    this.of = new Map();
     return this;
   }
 
@@ -24,6 +28,7 @@ export class Spots {
 
 /** The ghosts of an event's effects, from where things were to where they are now. */
 export class Motion {
+  /** @param {Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.node = stage.node.appendChild(svg("g", { class: "ps-ghosts" }));
@@ -31,7 +36,7 @@ export class Motion {
 
   stop() { this.node.replaceChildren(); }
 
-  /** Animate an event: `before` and `after` are the spots of the two pictures. */
+  /** Animate an event: `before` and `after` are the spots of the two pictures. @param {PageEvent} event */
   play(event, before, after, most = DURATION) {
     this.stop();
     if (still.matches || !event) return;

@@ -9,9 +9,14 @@ const SHARES = new Map([["token", "token"], ["internal", "internal (partly fille
 
 /** The occupancy of the GPU pool over the whole run; a click selects a step. */
 export class Curve {
+  /** @param {Run} run */
   constructor(run, go, all = WIDE) {
     const narrow = all < 700; // the legend stands below the curve
-    Object.assign(this, { run, left: 92, top: 4, width: all - 92 - MARGIN, height: 62 });
+    this.run = run;
+    this.left = 92;
+    this.top = 4;
+    this.width = all - 92 - MARGIN;
+    this.height = 62;
     this.node = svg("svg", { viewBox: `0 0 ${all} ${narrow ? 104 : 84}`, class: "ps-curve", role: "img" });
     this.node.setAttribute("aria-label", this.words());
     const { left, top, width, height } = this;
@@ -80,6 +85,7 @@ export class Curve {
   }
 }
 
+/** @param {Run} run */
 export function shares(run, step) {
   const names = [...SHARES.keys()];
   return run.percent(step).map((part, i) => `${names[i]} ${part.toFixed(1)} %`).join(", ");

@@ -9,7 +9,8 @@ export function frame(spans, from, end, gap) {
   else spans.push([from, end]);
 }
 
-/** Dashed frames around what this step changed, with the signs for how; neighbours share one. */
+/** Dashed frames around what this step changed, with the signs for how; neighbours share one.
+ * @param {Stage} stage @param {Changed} changed */
 export function outline(stage, changed, { selected, picks }) {
   const { cells: { at }, over, layout: { cell: { w, h, gx, detail }, contiguous } } = stage;
   for (const id of selected?.kind === "block" ? [...picks, selected.value] : picks) {
@@ -33,7 +34,8 @@ export function outline(stage, changed, { selected, picks }) {
   }
 }
 
-/** What the mark that is shown says about each block: behind a strip, in a box's lower left corner. */
+/** What the mark that is shown says about each block: behind a strip, in a box's lower left corner.
+ * @param {Stage} stage @param {State} state */
 export function drawMarks(stage, state) {
   const { w, h, detail, owners } = stage.layout.cell;
   if (detail < 2) return; // no room: the shades say it, and the line under the picture
@@ -46,7 +48,8 @@ export function drawMarks(stage, state) {
   }
 }
 
-/** A copy or a move as an arrow from block to block: along the gaps between the cells. */
+/** A copy or a move as an arrow from block to block: along the gaps between the cells.
+ * @param {Stage} stage @param {PageEvent} event */
 export function arrows(stage, event) {
   const { w, h, gx, gy, detail, before, behind } = stage.layout.cell, strip = detail === 3;
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));

@@ -17,17 +17,18 @@ function stopsByClock(runs) {
   }), steps]);
 }
 
-/** The steps of a run at which it is compared. */
+/** The steps of a run at which it is compared. @param {Run} run */
 function stopsOf(run, bySchedule) {
   if (!bySchedule) return [...Array(run.steps + 1).keys()];
   const stops = [0, ...run.schedules.map((event) => event + 1)];
   return stops.at(-1) < run.steps ? [...stops, run.steps] : stops;
 }
 
-/** Where a request is: the name of its queue, or null. */
+/** Where a request is: the name of its queue, or null. @param {State} state */
 const queueOf = (state, name) => [...state.queues.keys()].find((queue) =>
   state.queues.get(queue).some((request) => state.first(request) === name)) ?? null;
 
+/** @param {State} state */
 const has = (state, name) => {
   const table = state.tables.get(name), queue = queueOf(state, name);
   return [queue, table?.ids.length ? `${plural(table.filled, "token")} in ${plural(table.ids.length, "block")}` : ""]
@@ -58,7 +59,12 @@ function elsewhere([a, b]) {
 
 export class Pair {
   constructor(root, players) {
-    Object.assign(this, { root, players, step: 0, timer: 0 });
+    this.root = root;
+    this.players = players;
+    this.step = this.timer = 0;
+    this.unit = "";
+    /** @type {number[][]} */
+    this.stops = null;
     const runs = players.map(({ run }) => run), bySchedule = runs.every(({ schedules }) => schedules.length > 0);
     this.ways = [[bySchedule ? "schedule()" : "step", runs.map((run) => stopsOf(run, bySchedule))]];
     if (runs.every(({ clock }) => clock.length)) this.ways.push(["seconds", stopsByClock(runs)]);

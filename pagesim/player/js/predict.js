@@ -7,10 +7,16 @@ import { whyNot } from "./reasons.js";
 import { plural } from "./text.js";
 
 export class Predict {
+  /** @param {Player} player */
   constructor(player) {
     const kept = player.storage.score.read(), isKept = isCount(kept.asked) && isCount(kept.right);
-    Object.assign(this, { player, on: false, question: null, picks: [], asked: isKept ? kept.asked : 0,
-      right: isKept ? kept.right : 0, skipped: isKept && isCount(kept.skipped) ? kept.skipped : 0 });
+    this.player = player;
+    this.on = false;
+    this.question = null;
+    this.picks = [];
+    this.asked = isKept ? kept.asked : 0;
+    this.right = isKept ? kept.right : 0;
+    this.skipped = isKept && isCount(kept.skipped) ? kept.skipped : 0;
     this.button = button("predict", "Predict", "ask before each step which block it is about",
       () => this.set(!this.on));
     this.score = html("span", { class: "ps-score", "aria-live": "polite" });

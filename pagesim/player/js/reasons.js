@@ -6,7 +6,7 @@ import { listWord, nameText, plural } from "./text.js";
 
 export const MANY = 6; // more blocks than this need not be named
 
-/** How many tokens an event writes or finds. */
+/** How many tokens an event writes or finds. @param {PageEvent} event */
 export const added = (event) => event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4]))
   .reduce((sum, e) => sum + e[4], 0);
 
@@ -16,14 +16,15 @@ export function blocksText(ids) {
   return words.length < 2 ? `block ${words[0]}` : `blocks ${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** A reason as a sentence of its own; the name of a sequence is left as it is. */
+/** A reason as a sentence of its own; the name of a sequence is left as it is. @param {Run} run */
 export function sentence(run, text) {
   const first = /^\p{L}+(?![\p{L}\d_])/u.exec(text)?.[0], begins = first && !run.places.has(first);
   const whole = begins ? first[0].toUpperCase() + text.slice(1) : text;
   return whole && !/[.!?\u2026]$/.test(whole) ? `${whole}.` : whole;
 }
 
-/** Why the blocks answer a question with this word: `answers` of `all` that would fit. */
+/** Why the blocks answer a question with this word: `answers` of `all` that would fit.
+ * @param {State} s @param {PageEvent} event */
 export function reasonFor(word, s, event, answers, all = answers) {
   const [b] = answers, many = answers.length > 1, free = event.effects.find((e) => e[0] === "free" && e[1] === b);
   if (b === undefined) return "";
@@ -53,6 +54,7 @@ export function reasonFor(word, s, event, answers, all = answers) {
   return word === "cached" ? `${many ? "They are" : "It is"} full now.` : "";
 }
 
+/** @param {State} s @param {PageEvent} event */
 function whyTaken(s, event, [b, ...rest]) {
   const copy = event.effects.find((effect) => effect[0] === "copy" && effect[2] === b);
   if (copy) {
@@ -85,7 +87,8 @@ function whyTaken(s, event, [b, ...rest]) {
   return `Block ${b} is at ${at} of the ${word}${others}.`;
 }
 
-/** Why a block that was chosen is not the answer, as far as it matters to what is asked. */
+/** Why a block that was chosen is not the answer, as far as it matters to what is asked.
+ * @param {State} s @param {PageEvent} event */
 export function whyNot(s, event, { word, all, answers }, id) {
   const block = `block ${id}`, place = s.placeOf(id), pool = s.pool(id);
   if (all.includes(id)) return `${block} is ${word} too, but not ${answers[0] === all[0] ? "first" : "last"}`;

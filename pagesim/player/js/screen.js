@@ -5,12 +5,10 @@ import { NARROW, WIDE } from "./layout.js";
 import { isCount } from "./read.js";
 import { nameText } from "./text.js";
 
-const SWIPE = 40; // pixels
-
 /** The width of the picture in units: as many as pixels, so that words stay readable, but not below a phone's. */
 export const unitsFor = ({ clientWidth: width }) => Math.min(Math.max((width || WIDE) - (width % 20), NARROW), WIDE);
 
-/** When a phone is turned or a window resized, the picture is laid out again. */
+/** When a phone is turned or a window resized, the picture is laid out again. @param {Player} player */
 export function watchWidth(player) {
   new ResizeObserver(() => {
     if (unitsFor(player.root) !== player.stage.layout.width) player.layOut();
@@ -26,24 +24,7 @@ export function fullScreenButton(root) {
   return node;
 }
 
-/** A swipe to the left is a step forward, to the right a step back. */
-export function listenForSwipes(player, node) {
-  let start = null;
-  node.addEventListener("touchstart", (event) => {
-    start = event.touches.length === 1 ? [event.touches[0].clientX, event.touches[0].clientY] : null;
-  }, { passive: true });
-  node.addEventListener("touchend", (event) => {
-    const end = event.changedTouches[0];
-    if (!start || !end) return;
-    const dx = end.clientX - start[0], dy = end.clientY - start[1];
-    start = null;
-    if (Math.abs(dx) < SWIPE || Math.abs(dx) < 2 * Math.abs(dy)) return;
-    if (dx < 0) player.next();
-    else player.go(player.step - 1);
-  }, { passive: true });
-}
-
-/** What `#step=14&follow=s1` asks for: {step, follow}, each null if missing. */
+/** What `#step=14&follow=s1` asks for: {step, follow}, each null if missing. @param {Run} run */
 export function fromAddress(run) {
   const params = new URLSearchParams(location.hash.slice(1));
   const step = params.get("step"), follow = params.get("follow");
@@ -56,7 +37,7 @@ export function fromAddress(run) {
   };
 }
 
-/** The address of what is shown now; a page has it in its URL, an iframe does not. */
+/** The address of what is shown now; a page has it in its URL, an iframe does not. @param {Selected} selected */
 export function toAddress(step, selected) {
   if (window !== parent || location.protocol === "about:") return;
   const { kind, value } = selected ?? {};

@@ -33,9 +33,8 @@ export class State {
     for (const [id, count] of list(given.refs ?? [], "refs")) {
       s.refs[s.block(id)] = isCount(count) ? count : wrong(`refs: ${count} owners`);
     }
-    for (const [key, flag] of [["cached", CACHED], ["computed", COMPUTED]]) {
-      for (const id of list(given[key] ?? [], key)) s.flags[s.block(id)] |= flag;
-    }
+    for (const id of list(given.cached ?? [], "cached")) s.flags[s.block(id)] |= CACHED;
+    for (const id of list(given.computed ?? [], "computed")) s.flags[s.block(id)] |= COMPUTED;
     s.nullBlock = given.null == null ? null : s.block(given.null);
     const queues = list(given.queues ?? [], "queues");
     s.queues = new Map(header.queues.map((name, i) => [name, list(queues[i] ?? [], name).filter(isName)]));
@@ -69,7 +68,7 @@ export class State {
   /** The blocks of the first pool that have owners. */
   get held() { return this.refs.subarray(0, this.numGpu).filter((count) => count > 0).length; }
   /** The blocks of the first pool that can have owners: not the null block, unless it is counted as an owner. */
-  get usable() { return this.numGpu - (this.nullBlock !== null && this.refs[this.nullBlock] === 0); }
+  get usable() { return this.numGpu - Number(this.nullBlock !== null && this.refs[this.nullBlock] === 0); }
   pool(id) { return id < this.numGpu ? 0 : 1; }
   /** Whether a block that has no owner is still found by its content. */
   isIdle(id) { return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0; }

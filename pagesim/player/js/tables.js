@@ -5,15 +5,17 @@ import { frame } from "./overlay.js";
 import { namesIn } from "./search.js";
 import { nameText, plural, short } from "./text.js";
 
-/** Whether the reader follows a block or one of its owners. */
+/** Whether the reader follows a block or one of its owners.
+ * @param {Selected} selected @param {Owner[]} owners */
 export function isSelected(selected, id, owners) {
   if (selected.kind === "block") return selected.value === id;
   return owners.some((owner) => owner.name === selected.value);
 }
 
-/** The sign of a sequence that differs in the run beside this one. */
+/** The sign of a sequence that differs in the run beside this one. @param {View} view @param {Table} table */
 const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 
+/** @param {Stage} stage @param {State} state @param {PageEvent} event @param {Changed} changed @param {View} view */
 export function drawTables(stage, state, event, changed, view) {
   if (!stage.layout.full) { tablesInLines(stage, state, event, changed, view); return; }
   const plugs = tablesInFull(stage, state, changed, view);
@@ -22,7 +24,8 @@ export function drawTables(stage, state, event, changed, view) {
   if (plugs.length) wires(stage, plugs, (id) => moves || (kind === "block" && value !== id));
 }
 
-/** The left side as in the figures: slots with their tokens, then the block table. */
+/** The left side as in the figures: slots with their tokens, then the block table.
+ * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 function tablesInFull(stage, state, changed, view) {
   const { under: layer, run } = stage, { slot, size, left, entry: [wide, counts] } = stage.layout;
   const x = MARGIN + 18, tableX = left - wide - counts, plugs = [];
@@ -93,7 +96,7 @@ function tablesInFull(stage, state, changed, view) {
   return plugs;
 }
 
-/** Arrows from table entries to their blocks, along the gaps between the cells. */
+/** Arrows from table entries to their blocks, along the gaps between the cells. @param {Stage} stage */
 function wires(stage, plugs, isDim) {
   const { cell: { w, h, before, detail }, pools } = stage.layout;
   const lane = Math.min(44 / plugs.length, 8), taken = new Map();
@@ -119,7 +122,8 @@ function wires(stage, plugs, isDim) {
   });
 }
 
-/** Many sequences: one line each; those that this step concerns are always among them. */
+/** Many sequences: one line each; those that this step concerns are always among them.
+ * @param {Stage} stage @param {State} state @param {PageEvent} event @param {Changed} changed @param {View} view */
 function tablesInLines(stage, state, event, changed, view) {
   const { lines } = stage.layout, tables = [...state.tables.values()];
   const wanted = new Set(event ? namesIn(event) : []);
@@ -142,7 +146,8 @@ function tablesInLines(stage, state, event, changed, view) {
   if (!stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
 }
 
-/** Under the lines, one logical block with its tokens: what this step wrote, or what is selected. */
+/** Under the lines, one logical block with its tokens: what this step wrote, or what is selected.
+ * @param {Stage} stage @param {State} state @param {PageEvent} event @param {View} view */
 function slots(stage, state, event, view, y) {
   const { under: layer, run } = stage, size = state.blockSize;
   const wrote = event?.effects.findLast((e) => (e[0] === "write" || e[0] === "hit") && e[2] !== null);
@@ -170,7 +175,8 @@ function slots(stage, state, event, view, y) {
   }
 }
 
-/** A request in contiguous memory: its row, filled as far as it has tokens, and its addresses. */
+/** A request in contiguous memory: its row, filled as far as it has tokens, and its addresses.
+ * @param {Stage} stage @param {Table} table @param {View} view */
 function stretch(stage, table, y, view) {
   const { under: layer, over, run, cells, layout: { left: end, cell } } = stage, look = run.look(table.name);
   const hit = { seq: table.name }, left = MARGIN + 78, unit = Math.min((end - left - 80) / run.most.length, 26);
@@ -195,6 +201,7 @@ function stretch(stage, table, y, view) {
   }
 }
 
+/** @param {Stage} stage @param {Table} table @param {State} state @param {Changed} changed @param {View} view */
 function line(stage, table, y, state, concerned, changed, view) {
   if (stage.layout.contiguous && table.ids.length) { stretch(stage, table, y, view); return; }
   const { under: layer, run } = stage, size = state.blockSize;

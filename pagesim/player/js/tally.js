@@ -5,13 +5,14 @@ import { nameText, plural, short } from "./text.js";
 
 /** Counts the hits and preemptions of a run up to each of its steps. */
 export class Tally {
+  /** @param {Run} run */
   constructor(run) {
     let hits = 0, preemptions = 0;
     this.run = run;
     this.sums = [[0, 0]];
     for (const { event, effects } of run.events) {
       for (const effect of effects) if (effect[0] === "hit") hits += effect[4] || 0;
-      preemptions += event === "preempt";
+      preemptions += Number(event === "preempt");
       this.sums.push([hits, preemptions]);
     }
   }

@@ -5,7 +5,7 @@ import { ROW } from "./layout.js";
 import { marksOf } from "./marks.js";
 import { nameText } from "./text.js";
 
-/** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. */
+/** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. @param {State} state */
 export function follow(state, { name, position }) {
   const table = state.tables.get(name), k = Math.floor(position / state.blockSize), block = table?.ids[k];
   if (block === undefined || block === state.nullBlock || position >= table.filled) return null;
@@ -13,14 +13,14 @@ export function follow(state, { name, position }) {
   return { name, position, k, block, offset, slot: block * state.blockSize + offset };
 }
 
-/** The word in a slot of a block: {name, position}, or null. */
+/** The word in a slot of a block: {name, position}, or null. @param {State} state */
 export function wordAt(state, block, offset) {
   const { name, first } = state.content[block] ?? {};
   return first === undefined || offset < 0 || offset >= state.fill[block] || !state.tables.has(name)
     ? null : { name, position: first + offset };
 }
 
-/** The path in words. */
+/** The path in words. @param {State} state @param {PageEvent} event @param {Found} found */
 export function wayOf(state, event, found, label) {
   const { name, position, k, block, offset } = found, size = state.blockSize;
   const table = state.tables.get(name), known = position < table.known;
@@ -38,12 +38,16 @@ export function wayOf(state, event, found, label) {
 const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
   `M${x + w / 2} ${y + h}v1H${lane}V${toY + toH + gap}H${toX + toW / 2}V${toY + toH}`;
 
-/** Frames around the word's places, joined by a line. */
+/** Frames around the word's places, joined by a line.
+ * @param {Stage} stage @param {Layer} layer @param {Found} found */
 export function drawTrace(stage, layer, found) {
   if (found) {
     const { slot: logical } = stage.layout, { cell } = stage.layout, at = stage.cells.at[found.block];
-    const key = `${found.name} ${found.k}`, places = [];
+    const key = `${found.name} ${found.k}`;
+    /** @type {Box[]} */
+    const places = [];
     const left = stage.spots.rows.get(key), entry = stage.spots.of.get(key);
+    /** @type {Box} */
     const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
     if (row) places.push(row);
     if (entry) places.push(entry);

@@ -14,7 +14,7 @@ import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
 import { drawTrace } from "./trace.js";
 
-/** Block → the kinds of an event's effects on it. */
+/** Block → the kinds of an event's effects on it. @param {PageEvent} event */
 function changesOf(event) {
   const changed = new Map();
   for (const effect of event?.effects ?? []) {
@@ -27,9 +27,14 @@ function changesOf(event) {
 
 /** The whole picture. `draw(step, view)` shows a step; view: {selected, hideNext, slots, picks}. */
 export class Stage {
+  /** @param {Run} run */
   constructor(run, label, width, linked) {
     const layout = plan(run, width, linked);
-    Object.assign(this, { run, label, layout, height: layout.height, focused: 0, spots: new Spots() });
+    this.run = run;
+    this.label = label;
+    this.layout = layout;
+    this.focused = 0;
+    this.spots = new Spots();
     this.node = svg("svg", { viewBox: `0 0 ${layout.width} ${layout.height}`, class: "ps-stage", role: "group" });
     this.node.setAttribute("aria-label", "The cache at this step: tables, pools, free lists");
     this.patterns();
@@ -82,7 +87,7 @@ export class Stage {
     });
   }
 
-  /** The owners of each block: block → [{name, place, color, pattern}, …]. */
+  /** The owners of each block: block → [{name, place, color, pattern}, …]. @param {State} state */
   owners(state) {
     const owners = new Array(state.total);
     for (const table of state.tables.values()) {
@@ -98,6 +103,7 @@ export class Stage {
 
   // -- one step ----------------------------------------------------------------------------------
 
+  /** @param {View} view */
   draw(step, view) {
     const { run } = this, state = run.at(step);
     const event = step ? run.events[step - 1] : null;
@@ -120,9 +126,10 @@ export class Stage {
     return state;
   }
 
-  /** Show the path of a word, as trace.js found it; null hides it. */
+  /** Show the path of a word, as trace.js found it; null hides it. @param {Found} found */
   trace(found) { drawTrace(this, this.traced, found); }
 
+  /** @param {Hit} hit */
   swatch(x, y, w, h, className, { color, pattern }, hit) {
     this.under.rect(x, y, w, h, className, color, hit);
     if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);

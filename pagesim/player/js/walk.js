@@ -4,7 +4,8 @@ import { follow, wordAt } from "./trace.js";
 
 const WAYS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowDown", [0, 1]], ["ArrowUp", [0, -1]]]);
 
-/** A key on a block that has the focus: Space selects it, Enter its words as well; whether it was one of these. */
+/** A key on a block that has the focus: Space selects it, Enter its words as well; whether it was one of these.
+ * @param {Player} player */
 export function walk(player, key, id) {
   const { state, word, stage: { cells, layout } } = player, [dx, dy] = WAYS.get(key) ?? [0, 0];
   if (key === " " || key === "Enter") {
@@ -18,7 +19,7 @@ export function walk(player, key, id) {
   return true;
 }
 
-/** Show a word's way to its bytes, and stay with it: arrow keys go on through the text. */
+/** Show a word's way to its bytes, and stay with it: arrow keys go on through the text. @param {Player} player */
 function read(player, word) {
   const found = word && follow(player.state, word);
   if (!found) return;
@@ -26,5 +27,5 @@ function read(player, word) {
   g.focus();
   player.word = word;
   player.hover({ block: found.block, word });
-  g.setAttribute("aria-label", player.detail.textContent);
+  g.setAttribute("aria-label", player.panel.detail.textContent);
 }

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.simulation.free_block_ids import FreeBlockIds
 from pagesim.simulation.waste import Slots, usage
-from pagesim.v0.block.block_ids import FreeBlockIds
 from pagesim.workload.request import Request
 
 

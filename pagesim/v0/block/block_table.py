@@ -13,7 +13,7 @@ from typing import Any
 from pagesim.checks import check_int, check_token_ids
 from pagesim.errors import UsageError
 from pagesim.journal import event
-from pagesim.journal.effects import NULL, OPEN, PATCH
+from pagesim.journal.effects import NULL, OPEN, PATCH, Row
 from pagesim.v0.block.common import BlockList, cdiv
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Block, Device
@@ -22,6 +22,9 @@ from pagesim.v0.block.interfaces import Block, Device
 def itself(table: BlockTable, *_: Any) -> BlockTable:
     """The subject of a table's events: the table itself."""
     return table
+
+
+table_event = event(itself, of_table=True)
 
 
 class BlockTable:
@@ -102,7 +105,7 @@ class BlockTable:
 
     # -- growing ---------------------------------------------------------------------------------
 
-    @event(itself)
+    @table_event
     def allocate(self, token_ids: Sequence[int], device: Device = Device.GPU) -> None:
         """Allocate the blocks of a prompt: full ones are immutable, a partial one mutable.
 
@@ -118,17 +121,21 @@ class BlockTable:
         chunks = [tokens[i : i + block_size] for i in range(0, len(tokens), block_size)]
         partial = chunks.pop() if len(chunks[-1]) < block_size else None
         with self.journal:
-            self.journal.tell((OPEN, self, None, [], 0, []))
-            self.journal.append(self, 0, tokens, setattr, self, "num_full_slots", 0)
-            blocks = allocator._allocate_immutable_blocks(None, chunks)
+            self.journal.append(self, 0, tokens)
+            blocks: list[Block] = []
+            block: Block | None = None
+            for chunk in chunks:
+                block = allocator._allocate_immutable_block(block, chunk)
+                blocks.append(block)
             if partial is not None:
-                blocks.append(allocator.allocate_mutable_block(blocks[-1] if blocks else None))
+                blocks.append(allocator.allocate_mutable_block(block))
                 blocks[-1].append_token_ids(partial)
             self._blocks.update(blocks)
+            self.journal.was(self, "num_full_slots")
             self.num_full_slots = len(tokens)
             self._tell_entries(0)
 
-    @event(itself)
+    @table_event
     def append_token_ids(
         self,
         token_ids: Sequence[int],
@@ -140,13 +147,15 @@ class BlockTable:
         ``num_computed_slots`` tells a table with a sliding window how many tokens are computed.
         NoFreeBlocksError if there is no room for a new block or the copy of a shared one.
         """
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         tokens = check_token_ids("token_ids", token_ids)
         self._append_token_ids(tokens, num_lookahead_slots, num_computed_slots)
 
     def _append_token_ids(
         self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
+        if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
+            self._write(tokens)  # only taking a block can fail, and that comes first
+            return
         self._check_allocated()
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
         with self.journal:
@@ -170,24 +179,19 @@ class BlockTable:
         if index == len(ids):
             self._add_blocks(1)
         block = self._blocks.blocks[index]
-        if journal.active:
-            if journal.recording:
-                self._tell_unless_known()
-            journal.append(self, full, tokens, self._unwrite, index, ids[index], full)
+        if journal.active:  # once per token
+            journal.append(self, full, tokens)
+            journal.was(self, "num_full_slots")
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
+            journal.undo(ids.__setitem__, index, ids[index])
             ids[index] = block.block_id  # type: ignore[assignment]
             self._tell_entries(index)
         self.num_full_slots = full + len(tokens)
 
-    def _unwrite(self, index: int, block_id: int, num_full_slots: int) -> None:
-        self._blocks.ids[index] = block_id
-        self.num_full_slots = num_full_slots
-
     def _add_blocks(self, num_empty_slots: int) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty."""
         self._check_allocated()
-        self._tell_unless_known()
         blocks, before = self._blocks, len(self._blocks)
         missing = num_empty_slots + self.num_full_slots - before * self._block_size
         if missing > 0:
@@ -195,11 +199,10 @@ class BlockTable:
                 blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
             self._tell_entries(before)
 
-    @event(itself)
+    @table_event
     def ensure_num_empty_slots(self, num_empty_slots: int) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
         check_int("num_empty_slots", num_empty_slots, 0)
-        self._check_allocated()
         with self.journal:
             self._add_blocks(num_empty_slots)
 
@@ -222,22 +225,20 @@ class BlockTable:
         before = self._num_dropped_blocks
         if end <= before:
             return
-        self._tell_unless_known()
         for index in range(before, end):
             self._allocator.free(self._blocks[index])
             self._blocks.replace(index, null_block)
             self.journal.tell((NULL, null_block.block_id, self, index))
-        self.journal.note(None, setattr, self, "_num_dropped_blocks", before)
+        self.journal.was(self, "_num_dropped_blocks")
         self._num_dropped_blocks = end
         self._tell_entries(before)
 
     # -- sharing, moving, freeing ----------------------------------------------------------------
 
-    @event(lambda table, child: child or table)
+    @event(lambda table, child: child or table, of_table=True)
     def fork(self) -> BlockTable:
         """A second table on the same blocks, which both share until one of them writes."""
         self._check_allocated()
-        self._tell_unless_known()
         table = BlockTable(
             self._block_size,
             self._allocator,
@@ -249,29 +250,23 @@ class BlockTable:
         self.journal.tell((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
         return table
 
-    @event(itself)
+    @table_event
     def update(self, blocks: Sequence[Block]) -> None:
         """Hold other blocks, or read the ids again after a swap."""
-        self._tell_unless_known()
         self._blocks.update(blocks)
         self._tell_entries(0)
 
-    @event(itself)
+    @table_event
     def free(self) -> None:
         """Free all blocks, first to last; the table is then empty and may be used again."""
         self._check_allocated()
         blocks = self._blocks.blocks
         self._blocks.check(blocks)
-        self._tell_unless_known()
         self._allocator._free_blocks(blocks)
         self._blocks.update(())
-        if self.journal.active:
-            self.journal.note(None, self._unfree, self.num_full_slots, self._num_dropped_blocks)
+        self.journal.was(self, "num_full_slots", "_num_dropped_blocks")
         self.num_full_slots = self._num_dropped_blocks = 0
         self.journal.closed(self)
-
-    def _unfree(self, num_full_slots: int, num_dropped_blocks: int) -> None:
-        self.num_full_slots, self._num_dropped_blocks = num_full_slots, num_dropped_blocks
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -279,12 +274,9 @@ class BlockTable:
         if not self._blocks.blocks:
             raise UsageError("the table has no blocks: allocate it first")
 
-    def _tell_unless_known(self) -> None:
-        """Tell a recorder what the table holds, if it has not seen it before."""
-        recorder = self.journal.recorder
-        if recorder is not None and self not in recorder.tables:
-            name, block_ids = self.journal.names.get(self), self._blocks.ids.copy()
-            self.journal.tell((OPEN, self, name, self.token_ids, self.num_full_slots, block_ids))
+    def opening(self) -> Row:
+        """What a recorder is told that has not seen the table before: all that it holds."""
+        return OPEN, self, None, self.token_ids, self.num_full_slots, self._blocks.ids.copy()
 
     def _tell_entries(self, start: int) -> None:
         if self.journal.active:

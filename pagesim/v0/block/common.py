@@ -5,41 +5,46 @@ vLLM keeps their counterparts in ``vllm/core/block/common.py`` (release 0.6.4.po
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from operator import index
 from typing import Any
 
-from pagesim.checks import check_token_ids
+from pagesim.checks import check_count, check_int, check_token_ids
 from pagesim.errors import UsageError
 from pagesim.journal import Journal
-from pagesim.v0.block.block_ids import BlockIds
 from pagesim.v0.block.interfaces import Block, Device
 
 
 class RefCounter:
     """How many handles refer to each physical block; 0 for a free one.
 
-    ``all_block_indices`` are the ids that exist. An unknown id or a count below 0 is a UsageError.
+    ``all_block_indices`` are the ids that exist, ascending. An unknown id or a count below 0 is a
+    UsageError.
     """
 
-    __slots__ = ("all_block_indices", "counts")
+    __slots__ = ("_journal", "all_block_indices", "counts")
 
-    def __init__(self, all_block_indices: Iterable[int]) -> None:
-        self.all_block_indices = BlockIds(all_block_indices)
+    def __init__(self, all_block_indices: Sequence[int], journal: Journal | None = None) -> None:
+        self.all_block_indices = all_block_indices
         self.counts: dict[int, int] = {}
         """By id; an id that was never taken is missing. Live: read it only."""
+        self._journal = journal or Journal()
 
     def incr(self, block_id: int) -> int:
         """Add an owner; returns the new count."""
-        count = self.get(block_id) + 1
-        self.counts[block_id] = count
-        return count
+        return self._set(block_id, self.get(block_id) + 1)
 
     def decr(self, block_id: int) -> int:
         """Remove an owner; returns the new count."""
-        count = self.counts.get(block_id, 0) - 1
-        if count < 0:
-            self.all_block_indices.rank(block_id)  # an unknown id is an error
+        count = self.get(block_id)
+        if not count:
             raise UsageError(f"block {block_id} is free: it has no owner to remove")
+        return self._set(block_id, count - 1)
+
+    def _set(self, block_id: int, count: int) -> int:
+        self._journal.was_in(self.counts, block_id)
         self.counts[block_id] = count
         return count
 
@@ -47,7 +52,7 @@ class RefCounter:
         """The number of owners of ``block_id``."""
         count = self.counts.get(block_id)
         if count is None:
-            self.all_block_indices.rank(block_id)  # an unknown id is an error
+            rank_of(block_id, self.all_block_indices)  # an unknown id is an error
             return 0
         return count
 
@@ -126,8 +131,7 @@ class BlockList:
         """Hold other blocks. UsageError if one of them was freed."""
         blocks = list(blocks)
         ids = self.check(blocks)
-        if self.journal.active:
-            self.journal.note(None, self._put_back, self.blocks, self.ids)
+        self.journal.was(self, "blocks", "ids")
         self.blocks, self.ids = blocks, ids
 
     @staticmethod
@@ -142,26 +146,18 @@ class BlockList:
         """Add a block at the end."""
         self.blocks.append(block)
         self.ids.append(block.block_id)  # type: ignore[arg-type]
-        if self.journal.active:
-            self.journal.note(None, self._drop_last)
-
-    def replace(self, index: int, block: Block) -> None:
-        """Replace a block, or read the id of the same block again."""
-        if self.journal.active:
-            self.journal.note(None, self._put_at, index, self.blocks[index], self.ids[index])
-        self.blocks[index] = block
-        self.ids[index] = block.block_id  # type: ignore[assignment]
+        self.journal.undo(self._drop_last)
 
     def _drop_last(self) -> None:
         self.blocks.pop()
         self.ids.pop()
 
-    def _put_at(self, index: int, block: Block, block_id: int) -> None:
+    def replace(self, index: int, block: Block) -> None:
+        """Replace a block, or read the id of the same block again."""
+        self.journal.undo(self.blocks.__setitem__, index, self.blocks[index])
+        self.journal.undo(self.ids.__setitem__, index, self.ids[index])
         self.blocks[index] = block
-        self.ids[index] = block_id
-
-    def _put_back(self, blocks: list[Block], ids: list[int]) -> None:
-        self.blocks, self.ids = blocks, ids
+        self.ids[index] = block.block_id  # type: ignore[assignment]
 
 
 def get_all_blocks(last_block: Block) -> list[Block]:
@@ -201,12 +197,57 @@ def check_swapped_out(block: Block) -> Block:
 
 def check_tokens_of_block(token_ids: Any, block_size: int) -> list[int]:
     """The tokens as a list; UsageError if they exceed a block, TypeError unless they are ints."""
-    if type(token_ids) is tuple and not token_ids:  # as most blocks begin
-        return []
     tokens = check_token_ids("token_ids", token_ids)
     if len(tokens) > block_size:
         raise UsageError(f"{len(tokens)} tokens do not fit into a block of {block_size} slots")
     return tokens
+
+
+def check_block_ids(num_blocks: int, block_ids: Iterable[int] | None) -> Sequence[int]:
+    """The ids of a pool, checked: one per block, distinct, none below 0.
+
+    A range stays one, which costs the same at any length: the pool may be large.
+    """
+    check_count("num_blocks", num_blocks, 0)
+    ids = range(num_blocks) if block_ids is None else block_ids
+    if not isinstance(ids, range):
+        ids = check_token_ids("block_ids", ids)
+    distinct = ids if isinstance(ids, range) else set(ids)
+    if not len(ids) == len(distinct) == num_blocks:
+        raise UsageError(f"block_ids must be {num_blocks} distinct ids, not {ids[:8]}…")
+    check_int("the smallest of block_ids", next(iter(ascending(ids)), 0), 0)
+    return ids
+
+
+def ascending(block_ids: Sequence[int]) -> Sequence[int]:
+    """Distinct ids in order."""
+    is_ascending = isinstance(block_ids, range) and block_ids.step > 0
+    return block_ids if is_ascending else sorted(block_ids)
+
+
+def find(block_id: object, ids: Sequence[int]) -> int | None:
+    """How many of the ascending ``ids`` are smaller; None if ``block_id`` is not one of them."""
+    try:
+        rank = bisect_left(ids, index(block_id))  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    return rank if rank < len(ids) and ids[rank] == block_id else None
+
+
+def first_shared(ids: Sequence[int], others: Sequence[int]) -> int | None:
+    """The smallest id that both of two pools have; None if there is none."""
+    few, many = sorted((ids, others), key=len)
+    start = bisect_left(few, many[0]) if many else 0
+    within = takewhile(lambda block_id: block_id <= many[-1], few[start:])
+    return next((block_id for block_id in within if find(block_id, many) is not None), None)
+
+
+def rank_of(block_id: int, ids: Sequence[int]) -> int:
+    """:func:`find`, and UsageError for the id of another pool."""
+    rank = find(block_id, ids)
+    if rank is None:
+        raise UsageError(f"block {block_id!r} does not belong to this pool")
+    return rank
 
 
 def cdiv(a: int, b: int) -> int:

@@ -24,15 +24,13 @@ class ComputedBlocksTracker:
 
     def add_seq(self, seq_id: int) -> None:
         """Begin with nothing known."""
+        self._journal.was_in(self._known, seq_id)
         self._known[seq_id] = ([], False)
-        if self._journal.active:
-            self._journal.note(None, self._known.pop, seq_id)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
-        known = self._known.pop(seq_id)
-        if self._journal.active:
-            self._journal.note(None, self._known.__setitem__, seq_id, known)
+        self._journal.was_in(self._known, seq_id)
+        del self._known[seq_id]
 
     def get_cached_computed_blocks_and_update(
         self, seq_id: int, block_ids: Sequence[int]
@@ -41,9 +39,7 @@ class ComputedBlocksTracker:
         computed, has_gap = self._known[seq_id]
         to_know = len(block_ids) - 1
         if not has_gap and len(computed) < to_know:
-            if self._journal.active:
-                known = computed, has_gap
-                self._journal.note(None, self._known.__setitem__, seq_id, known)
+            self._journal.was_in(self._known, seq_id)
             computed = self._allocator.get_computed_block_ids(list(computed), block_ids, True)
             self._known[seq_id] = (computed, len(computed) < to_know)
         return computed
@@ -59,21 +55,17 @@ class LastAccessBlocksTracker:
 
     def add_seq(self, seq_id: int) -> None:
         """Begin without an access."""
+        self._journal.was_in(self._last_access, seq_id)
         self._last_access[seq_id] = None
-        if self._journal.active:
-            self._journal.note(None, self._last_access.pop, seq_id)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
-        when = self._last_access.pop(seq_id)
-        if self._journal.active:
-            self._journal.note(None, self._last_access.__setitem__, seq_id, when)
+        self._journal.was_in(self._last_access, seq_id)
+        del self._last_access[seq_id]
 
     def update_last_access(self, seq_id: int, when: float) -> None:
         """The sequence was scheduled at ``when``."""
-        if self._journal.active:
-            before = self._last_access[seq_id]
-            self._journal.note(None, self._last_access.__setitem__, seq_id, before)
+        self._journal.was_in(self._last_access, seq_id)
         self._last_access[seq_id] = when
 
     def update_seq_blocks_last_access(self, seq_id: int, block_ids: Sequence[int]) -> None:

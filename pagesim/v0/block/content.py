@@ -131,10 +131,6 @@ class PrefixCachingBlock(NaiveBlock):
         super()._unwrite(num_tokens)
         self._content = None
 
-    def set_hit(self, content: BlockContent | None, computed: bool) -> None:
-        """Set the content, which is the cache's own after a hit, and whether it was cached."""
-        self._content, self._computed = content, computed
-
     def _find_content(self) -> None:
         """Fill in the contents of the full blocks up to this one, without recursion."""
         unknown: list[PrefixCachingBlock] = []

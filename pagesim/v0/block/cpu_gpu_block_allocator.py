@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import MOVE, NULL, Name
 from pagesim.journal.state import State
-from pagesim.v0.block.common import block_id_of, get_all_blocks
+from pagesim.v0.block.common import block_id_of, find, first_shared, get_all_blocks
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
 from pagesim.v0.block.naive_block import NaiveBlock, NaiveBlockAllocator
 from pagesim.v0.block.prefix_caching_block import PrefixCachingBlockAllocator
@@ -83,7 +83,7 @@ class CpuGpuBlockAllocator:
     def __init__(
         self, cpu_block_allocator: BlockAllocator, gpu_block_allocator: BlockAllocator
     ) -> None:
-        shared = gpu_block_allocator.block_ids.first_shared(cpu_block_allocator.block_ids)
+        shared = first_shared(gpu_block_allocator.block_ids, cpu_block_allocator.block_ids)
         if shared is not None:
             raise UsageError(f"block {shared} must belong to one device, not to both")
         if cpu_block_allocator.journal is not gpu_block_allocator.journal:
@@ -103,13 +103,16 @@ class CpuGpuBlockAllocator:
         }
         for allocator in self._allocators.values():
             allocator.parent = self
+        self.tables: Mapping[Any, Any] = {}
+        """The tables of the manager that these pools belong to, if any."""
         self._swap_mapping: dict[int, int] = {}
         self._null_block: NullBlock | None = None
 
     # -- state -----------------------------------------------------------------------------------
 
     def state(self, tables: Mapping[Name, Any] | None = None) -> State:
-        """The present state of both pools, and of ``tables`` on them."""
+        """The present state of both pools, and of ``tables`` on them: by default the manager's."""
+        tables = self.tables if tables is None else tables
         return read_pools([self._gpu, self._cpu], tables, self.null_block_id)
 
     @property
@@ -155,19 +158,16 @@ class CpuGpuBlockAllocator:
 
     # -- allocating, sharing, freeing ------------------------------------------------------------
 
-    @event()
     def allocate_mutable_block(self, prev_block: Block | None, device: Device) -> Block:
         """An empty block on ``device``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_mutable_block(prev_block)
 
-    @event()
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device
     ) -> Block:
         """A block on ``device`` with ``token_ids``. NoFreeBlocksError if there is none."""
         return self.allocator_on(device).allocate_immutable_block(prev_block, token_ids)
 
-    @event()
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]], device: Device
     ) -> list[Block]:
@@ -178,11 +178,9 @@ class CpuGpuBlockAllocator:
     def allocate_or_get_null_block(self) -> NullBlock:
         """The block that replaces those outside a sliding window; allocated once and kept."""
         if self._null_block is None:
-            null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
-            if self.journal.active:
-                row = (NULL, null_block.block_id, None, None)
-                self.journal.note(row, setattr, self, "_null_block", None)
-            self._null_block = null_block
+            self.journal.was(self, "_null_block")
+            self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
+            self.journal.tell((NULL, self._null_block.block_id, None, None))
         return self._null_block
 
     def free(self, block: Block) -> None:
@@ -237,11 +235,10 @@ class CpuGpuBlockAllocator:
                 old: block.block_id  # type: ignore[misc]
                 for old, block in zip(old_ids, blocks, strict=True)
             }
-            before = {old: self._swap_mapping.get(old) for old in mapping}
-            self.journal.note(None, self._restore_swaps, before)
             for old_id, new_id in mapping.items():
+                self.journal.was_in(self._swap_mapping, old_id)
+                self._swap_mapping[old_id] = new_id
                 self.journal.tell((MOVE, old_id, new_id))
-            self._swap_mapping |= mapping
         return mapping
 
     def get_and_reset_swaps(self) -> list[tuple[int, int]]:
@@ -302,17 +299,10 @@ class CpuGpuBlockAllocator:
 
     def _owner(self, block_id: int) -> BlockAllocator:
         for allocator in self._allocators.values():
-            if block_id in allocator.block_ids:
+            if find(block_id, allocator.block_ids) is not None:
                 return allocator
         raise UsageError(f"block {block_id!r} does not exist on any device")
 
     def _without_null(self, blocks: Sequence[Block]) -> list[Block]:
         null_block = self._null_block
         return [block for block in blocks if block is not null_block or block is None]
-
-    def _restore_swaps(self, before: dict[int, int | None]) -> None:
-        for old_id, new_id in before.items():
-            if new_id is None:
-                del self._swap_mapping[old_id]
-            else:
-                self._swap_mapping[old_id] = new_id

@@ -9,9 +9,8 @@ import enum
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from pagesim.errors import NoFreeBlocksError
+from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal
-from pagesim.v0.block.block_ids import BlockIds
 
 
 class Device(enum.Enum):
@@ -36,24 +35,35 @@ class Block(Protocol):
     def allocator(self) -> BlockAllocator: ...
 
     @property
-    def is_full(self) -> bool: ...
+    def is_full(self) -> bool:
+        """Whether every slot of the block holds a token."""
 
     @property
-    def num_empty_slots(self) -> int: ...
+    def num_empty_slots(self) -> int:
+        """How many tokens the block still has room for."""
 
     @property
-    def num_tokens_total(self) -> int: ...
+    def num_tokens_total(self) -> int:
+        """Tokens from the start of the sequence up to the end of this block."""
 
     @property
-    def content_hash(self) -> int | None: ...
+    def content_hash(self) -> int | None:
+        """None: without caching no block is looked up by its content."""
 
     @property
-    def computed(self) -> bool: ...
+    def computed(self) -> bool:
+        """False: without caching no block is used a second time."""
 
     @property
-    def last_accessed(self) -> float: ...
+    def last_accessed(self) -> float:
+        """-1: without caching it does not matter when a block was used."""
 
-    def append_token_ids(self, token_ids: Sequence[int]) -> None: ...
+    def append_token_ids(self, token_ids: Sequence[int]) -> None:
+        """Write ``token_ids`` into the next empty slots; an empty list still copies a shared block.
+
+        UsageError if they do not fit, NoFreeBlocksError if the block is shared and there is no room
+        for a copy. In both cases nothing is written.
+        """
 
 
 class BlockAllocator(Protocol):
@@ -67,68 +77,105 @@ class BlockAllocator(Protocol):
     journal: Journal
     block_size: int
 
-    block_ids: BlockIds
+    block_ids: Sequence[int]
     cow_tracker: Any
     parent: object
 
     @property
-    def all_block_ids(self) -> frozenset[int]: ...
+    def all_block_ids(self) -> frozenset[int]:
+        """The ids of this pool, free or not."""
 
     @property
-    def free_block_ids(self) -> tuple[int, ...]: ...
+    def free_block_ids(self) -> tuple[int, ...]:
+        """The free ids in the order in which they will be taken (evictable ones not included)."""
 
-    def allocate_mutable_block(self, prev_block: Block | None) -> Block: ...
+    def allocate_mutable_block(self, prev_block: Block | None) -> Block:
+        """An empty block after ``prev_block``. NoFreeBlocksError if none is free."""
 
-    def allocate_immutable_block(
-        self, prev_block: Block | None, token_ids: Sequence[int]
-    ) -> Block: ...
+    def allocate_immutable_block(self, prev_block: Block | None, token_ids: Sequence[int]) -> Block:
+        """A block that already holds ``token_ids``. NoFreeBlocksError if none is free."""
 
     def allocate_immutable_blocks(
         self, prev_block: Block | None, block_token_ids: Sequence[Sequence[int]]
-    ) -> list[Block]: ...
+    ) -> list[Block]:
+        """One block for each list of tokens, chained; on an error none."""
 
-    def _allocate_immutable_blocks(
-        self, prev_block: Block | None, block_token_ids: Sequence[list[int]]
-    ) -> list[Block]: ...
+    def _allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: list[int]
+    ) -> Block: ...
 
-    def free(self, block: Block) -> None: ...
+    def free(self, block: Block) -> None:
+        """Give up this handle's share of its block; UsageError if it was already freed."""
 
     def _free_block_id(self, block: Block) -> None: ...
 
-    def fork(self, last_block: Block) -> list[Block]: ...
+    def fork(self, last_block: Block) -> list[Block]:
+        """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
 
-    def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]: ...
+    def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
+        """New handles on ``blocks``, chained to each other, with the same ids and tokens.
 
-    def get_ref_count(self, block_id: int) -> int: ...
+        The first has the same predecessor as the first of ``blocks``: there is one where older
+        blocks fell out of a sliding window.
+        """
 
-    def get_num_free_blocks(self) -> int: ...
+    def get_ref_count(self, block_id: int) -> int:
+        """How many handles refer to ``block_id``; 0 when it is free."""
 
-    def get_num_total_blocks(self) -> int: ...
+    def get_num_free_blocks(self) -> int:
+        """How many blocks could be taken now."""
 
-    def get_physical_block_id(self, absolute_id: int) -> int: ...
+    def get_num_total_blocks(self) -> int:
+        """How many blocks the pool has."""
 
-    def cow_block_if_not_appendable(self, block: Block) -> int: ...
+    def get_physical_block_id(self, absolute_id: int) -> int:
+        """The rank of an id among this device's ids: the index in a cache tensor."""
 
-    def clear_copy_on_writes(self) -> list[tuple[int, int]]: ...
+    def cow_block_if_not_appendable(self, block: Block) -> int:
+        """The id at which ``block`` may be written: its own, or a new one if it is shared.
 
-    def swap_out(self, blocks: Sequence[Block]) -> None: ...
+        The copy is recorded for :meth:`clear_copy_on_writes`.
+        """
 
-    def swap_in(self, blocks: Sequence[Block]) -> None: ...
+    def clear_copy_on_writes(self) -> list[tuple[int, int]]:
+        """The copies (source, target) recorded since the last call, in order; forgets them."""
 
-    def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int: ...
+    def swap_out(self, blocks: Sequence[Block]) -> None:
+        """Release the ids of ``blocks``, first to last; the handles stay, without an id."""
 
-    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None: ...
+    def swap_in(self, blocks: Sequence[Block]) -> None:
+        """Give each of ``blocks``, first to last, an id of this pool; all of them or none."""
 
-    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None: ...
+    def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
+        """How many distinct full handles there are: each needs a block on the other device."""
+
+    # What only prefix caching does.
+
+    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
+        """Does nothing: without caching it does not matter when a block was last used."""
+
+    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
+        """Does nothing: without caching no block is used a second time."""
 
     def get_computed_block_ids(
-        self, prev_computed_block_ids: list[int], block_ids: Sequence[int], skip_last_block_id: bool
-    ) -> list[int]: ...
+        self,
+        prev_computed_block_ids: list[int],
+        block_ids: Sequence[int],
+        skip_last_block_id: bool = True,
+    ) -> list[int]:
+        """[]: no block is known to be computed."""
+        return []
 
     def get_common_computed_block_ids(
         self, computed_seq_block_ids: Sequence[Sequence[int]]
-    ) -> list[int]: ...
+    ) -> list[int]:
+        """[]: no block is known to be computed."""
+        return []
 
-    def promote_to_immutable_block(self, block: Block) -> int: ...
+    def promote_to_immutable_block(self, block: Block) -> int:
+        """UsageError: there is no cache."""
+        raise UsageError(f"a naive allocator has no cache: block {block.block_id} stays mutable")
 
-    def get_prefix_cache_hit_rate(self) -> float: ...
+    def get_prefix_cache_hit_rate(self) -> float:
+        """-1: there is no cache that could be hit."""
+        return -1

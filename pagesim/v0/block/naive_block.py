@@ -5,7 +5,10 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/naive_block.py``.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from operator import length_hint
 from typing import Any, ClassVar
 
 from pagesim.checks import check_int
@@ -13,15 +16,17 @@ from pagesim.errors import NoFreeBlocksError, UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import COPY, FREE, FRONT, SHARE, TAKE, UNSHARE, WRITE
 from pagesim.journal.state import State
-from pagesim.v0.block.block_ids import BlockIds, FreeBlockIds, check_block_ids
 from pagesim.v0.block.common import (
     CopyOnWriteTracker,
     RefCounter,
+    ascending,
     block_id_of,
+    check_block_ids,
     check_no_device,
     check_swapped_out,
     check_tokens_of_block,
     get_all_blocks,
+    rank_of,
 )
 from pagesim.v0.block.interfaces import Block, BlockAllocator, Device
 from pagesim.v0.state import read_pools
@@ -44,61 +49,47 @@ class NaiveBlock:
         allocator: Any,
         block_id: int | None = None,
     ) -> None:
-        if type(block_size) is not int or block_size < 1:
-            check_int("block_size", block_size, 1)
-        self.prev_block = prev_block
+        self.block_size = check_int("block_size", block_size, 1)
         self.token_ids = check_tokens_of_block(token_ids, block_size)
-        self.block_size = block_size
+        self.prev_block = prev_block
         self.allocator = allocator
         self.block_id = block_id
 
     @property
     def is_full(self) -> bool:
-        """Whether every slot of the block holds a token."""
         return len(self.token_ids) == self.block_size
 
     @property
     def num_empty_slots(self) -> int:
-        """How many tokens the block still has room for."""
         return self.block_size - len(self.token_ids)
 
     @property
     def num_tokens_total(self) -> int:
-        """Tokens from the start of the sequence up to the end of this block."""
         return sum(len(block.token_ids) for block in get_all_blocks(self))
 
     @property
     def content_hash(self) -> int | None:
-        """None: without caching no block is looked up by its content."""
         return None
 
     @property
     def computed(self) -> bool:
-        """False: without caching no block is used a second time."""
         return False
 
     @property
     def last_accessed(self) -> float:
-        """-1: without caching it does not matter when a block was used."""
         return -1.0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
-        """Write ``token_ids`` into the next empty slots; an empty list still copies a shared block.
-
-        UsageError if they do not fit, NoFreeBlocksError if the block is shared and there is no room
-        for a copy. In both cases nothing is written.
-        """
         if len(token_ids) > self.block_size - len(self.token_ids):
             raise UsageError(
                 f"{len(token_ids)} tokens do not fit into block {self.block_id}: "
                 f"{self.num_empty_slots} of its {self.block_size} slots are empty"
             )
         allocator = self.allocator
-        if allocator.ref_counts.get(self.block_id) != 1 and self.block_id is not None:
+        if self.block_id is not None and allocator.ref_counts.get(self.block_id) != 1:
             allocator.cow_block_if_not_appendable(self)
-        if allocator.journal.active:
-            row = (WRITE, self.block_id, len(token_ids))
-            allocator.journal.note(row, self._unwrite, len(self.token_ids))
+        if (journal := allocator.journal).active:  # once per token
+            journal.note((WRITE, self.block_id, len(token_ids)), self._unwrite, len(self.token_ids))
         self.token_ids += token_ids
 
     def _unwrite(self, num_tokens: int) -> None:
@@ -108,7 +99,7 @@ class NaiveBlock:
         return f"{type(self).__name__}(block_id={self.block_id}, token_ids={self.token_ids})"
 
 
-class NaiveBlockAllocator:
+class NaiveBlockAllocator(BlockAllocator):
     """One device's pool: ``num_blocks`` blocks of ``block_size`` slots, 0, 1, … by default.
 
     Every call either succeeds or, on an error, leaves pool, handles and records as they were.
@@ -116,7 +107,6 @@ class NaiveBlockAllocator:
     the device's name in a timeline.
     """
 
-    NoFreeBlocksError: ClassVar[type[NoFreeBlocksError]] = NoFreeBlocksError
     block_class: ClassVar[Callable[..., Block]] = NaiveBlock
 
     def __init__(
@@ -128,15 +118,16 @@ class NaiveBlockAllocator:
         journal: Journal | None = None,
         pool: str = "GPU",
     ) -> None:
+        self._free_block_indices: deque[int] = deque()
+        """Free ids, the next one first; those that were never taken come behind them."""
         ids = check_block_ids(num_blocks, block_ids)
-        self.block_ids = BlockIds(ids)
-        """The ids of this pool, free or not."""
+        self._never_taken = iter(ids)  # a pool costs what is used of it
+        self.block_ids = ascending(ids)  # free or not
         self.block_size = check_int("block_size", block_size, 1)
         self.journal = journal or Journal()
         self.parent: Any = None
         """The allocator of both devices that this one belongs to, if any."""
-        self._free_block_indices = FreeBlockIds(ids)
-        self._refcounter = RefCounter(ids)
+        self.refcounter = self._refcounter = RefCounter(self.block_ids, self.journal)
         self.ref_counts = self._refcounter.counts
         self.cow_tracker = CopyOnWriteTracker(self._refcounter.as_readonly())
         self.pool, self._free_list = pool, f"{pool} free list"
@@ -147,7 +138,6 @@ class NaiveBlockAllocator:
     def allocate_mutable_block(
         self, prev_block: Block | None, device: Device | None = None
     ) -> Block:
-        """An empty block after ``prev_block``. NoFreeBlocksError if none is free."""
         check_no_device(device)
         block_id = self._allocate_block_id()
         return self.block_class(prev_block, (), self.block_size, self, block_id)
@@ -156,10 +146,7 @@ class NaiveBlockAllocator:
     def allocate_immutable_block(
         self, prev_block: Block | None, token_ids: Sequence[int], device: Device | None = None
     ) -> Block:
-        """A block that already holds ``token_ids``. NoFreeBlocksError if none is free."""
-        check_no_device(device)
-        tokens = check_tokens_of_block(token_ids, self.block_size)
-        return self._allocate_immutable_block(prev_block, tokens)
+        return self.allocate_immutable_blocks(prev_block, [token_ids], device)[0]
 
     @event()
     def allocate_immutable_blocks(
@@ -168,77 +155,56 @@ class NaiveBlockAllocator:
         block_token_ids: Sequence[Sequence[int]],
         device: Device | None = None,
     ) -> list[Block]:
-        """One block for each list of tokens, chained; on an error none."""
         check_no_device(device)
         tokens = [check_tokens_of_block(each, self.block_size) for each in block_token_ids]
-        return self._allocate_immutable_blocks(prev_block, tokens)
-
-    def _allocate_immutable_blocks(
-        self, prev_block: Block | None, block_token_ids: Sequence[list[int]]
-    ) -> list[Block]:
         blocks: list[Block] = []
         with self.journal:
-            for token_ids in block_token_ids:
-                prev_block = self._allocate_immutable_block(prev_block, token_ids)
+            for each in tokens:
+                prev_block = self._allocate_immutable_block(prev_block, each)
                 blocks.append(prev_block)
         return blocks
 
     def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
-        block = self.block_class(prev_block, (), self.block_size, self)
+        block_id = self._allocate_block_id()
+        block = self.block_class(prev_block, (), self.block_size, self, block_id)
         block.token_ids = token_ids
-        block.block_id = self._allocate_block_id()
-        if self.journal.recording:
-            self.journal.tell((WRITE, block.block_id, len(block.token_ids)))
+        self.journal.tell((WRITE, block_id, len(token_ids)))
         return block
 
     def _allocate_block_id(self) -> int:
-        try:
-            block_id = self._free_block_indices.popleft()
-        except IndexError:
+        free = self._free_block_indices
+        block_id = free.popleft() if free else next(self._never_taken, None)
+        if block_id is None:
             total = len(self.block_ids)
-            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken") from None
+            raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken")
+        self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
+        self.journal.was_in(self.ref_counts, block_id)
         self.ref_counts[block_id] = 1
-        if self.journal.active:
-            self.journal.note((TAKE, block_id, self._free_list), self._untake, block_id)
         return block_id
-
-    def _untake(self, block_id: int) -> None:
-        self._refcounter.decr(block_id)
-        self._free_block_indices.appendleft(block_id)
 
     @event()
     def free(self, block: Block) -> None:
-        """Give up this handle's share of its block; UsageError if it was already freed."""
         self._free_block_id(block)
 
     def _free_block_id(self, block: Block) -> None:
         block_id = block_id_of(block)
         refcount = self._refcounter.decr(block_id)
-        if refcount == 0:
-            self._free_block_indices.appendleft(block_id)
+        self.journal.was(block, "block_id")
         block.block_id = None
-        if self.journal.active:
-            row = (UNSHARE, block_id) if refcount else (FREE, block_id, self._free_list, FRONT)
-            self.journal.note(row, self._unfree, block, block_id)
-
-    def _unfree(self, block: Block, block_id: int) -> None:
-        if self._refcounter.incr(block_id) == 1:
-            self._free_block_indices.popleft()
-        block.block_id = block_id
+        if refcount:
+            self.journal.tell((UNSHARE, block_id))
+        else:
+            free = self._free_block_indices
+            free.appendleft(block_id)
+            self.journal.note((FREE, block_id, self._free_list, FRONT), free.popleft)
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
-        """New handles on the chain that ends at ``last_block``, first to last; ids are shared."""
         block_id_of(last_block)
         return self.fork_blocks(get_all_blocks(last_block))
 
     @event()
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """New handles on ``blocks``, chained to each other, with the same ids and tokens.
-
-        The first has the same predecessor as the first of ``blocks``: there is one where older
-        blocks fell out of a sliding window.
-        """
         forked_blocks: list[Block] = []
         prev_block = blocks[0].prev_block if blocks else None
         with self.journal:
@@ -255,17 +221,12 @@ class NaiveBlockAllocator:
         if self._refcounter.get(block_id) == 0:
             raise UsageError(f"block {block_id} is free: it has no owner to share it with")
         self._refcounter.incr(block_id)
-        if self.journal.active:
-            self.journal.note((SHARE, block_id), self._refcounter.decr, block_id)
+        self.journal.tell((SHARE, block_id))
 
     # -- copy-on-write ---------------------------------------------------------------------------
 
     @event()
     def cow_block_if_not_appendable(self, block: Block) -> int:
-        """The id at which ``block`` may be written: its own, or a new one if it is shared.
-
-        The copy is recorded for :meth:`clear_copy_on_writes`.
-        """
         src_block_id = block_id_of(block)
         owners = self._refcounter.get(src_block_id)
         if owners == 1:
@@ -275,54 +236,36 @@ class NaiveBlockAllocator:
         trg_block_id = self._allocate_block_id()
         self._refcounter.decr(src_block_id)
         self.cow_tracker.record_cow(src_block_id, trg_block_id)
+        self.journal.tell((UNSHARE, src_block_id))
+        self.journal.note((COPY, src_block_id, trg_block_id, owners), self.cow_tracker.copies.pop)
+        self.journal.was(block, "block_id")
         block.block_id = trg_block_id
-        if self.journal.active:
-            self.journal.tell((UNSHARE, src_block_id))
-            row = (COPY, src_block_id, trg_block_id, owners)
-            self.journal.note(row, self._uncopy, block, src_block_id)
         return trg_block_id
 
-    def _uncopy(self, block: Block, src_block_id: int) -> None:
-        self.cow_tracker.copies.pop()
-        self._refcounter.incr(src_block_id)
-        block.block_id = src_block_id
-
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
-        """The copies (source, target) recorded since the last call, in order; forgets them."""
-        if not self.cow_tracker.copies:
-            return []
-        copies = self.cow_tracker.clear_cows()
-        if self.journal.active:
-            self.journal.note(None, setattr, self.cow_tracker, "copies", copies.copy())
-        return copies
+        self.journal.was(self.cow_tracker, "copies")
+        return self.cow_tracker.clear_cows()
 
     # -- swapping --------------------------------------------------------------------------------
 
     @event()
     def swap_out(self, blocks: Sequence[Block]) -> None:
-        """Release the ids of ``blocks``, first to last; the handles stay, without an id."""
         with self.journal:
             for block in blocks:
                 self._free_block_id(block)
 
     @event()
     def swap_in(self, blocks: Sequence[Block]) -> None:
-        """Give each of ``blocks``, first to last, an id of this pool; all of them or none."""
         with self.journal:
             for block in blocks:
                 self._swap_in_block(check_swapped_out(block))
 
     def _swap_in_block(self, block: Any) -> None:
-        self.journal.note(None, self._put_back, block, block.allocator)
+        self.journal.was(block, "block_id", "allocator")
         block.block_id = self._allocate_block_id()
         block.allocator = self
 
-    @staticmethod
-    def _put_back(block: Any, allocator: BlockAllocator) -> None:
-        block.block_id, block.allocator = None, allocator
-
     def get_num_full_blocks_touched(self, blocks: Sequence[Block]) -> int:
-        """How many distinct full handles there are: each needs a block on the other device."""
         return len({id(block) for block in blocks if block.is_full})
 
     # -- state -----------------------------------------------------------------------------------
@@ -333,18 +276,11 @@ class NaiveBlockAllocator:
 
     @property
     def all_block_ids(self) -> frozenset[int]:
-        """The ids of this pool, free or not."""
         return frozenset(self.block_ids)
 
     @property
     def free_block_ids(self) -> tuple[int, ...]:
-        """The free ids in the order in which they will be taken (evictable ones not included)."""
-        return tuple(self._free_block_indices)
-
-    @property
-    def refcounter(self) -> RefCounter:
-        """How many handles refer to each block."""
-        return self._refcounter
+        return (*self._free_block_indices, *copy(self._never_taken))
 
     @property
     def pending_copies(self) -> tuple[tuple[int, int], ...]:
@@ -352,49 +288,13 @@ class NaiveBlockAllocator:
         return tuple(self.cow_tracker.copies)
 
     def get_ref_count(self, block_id: int) -> int:
-        """How many handles refer to ``block_id``; 0 when it is free."""
         return self._refcounter.get(block_id)
 
     def get_num_free_blocks(self) -> int:
-        """How many blocks could be taken now."""
-        free = self._free_block_indices
-        return len(free.returned) + free.num_fresh
+        return len(self._free_block_indices) + length_hint(self._never_taken)
 
     def get_num_total_blocks(self) -> int:
-        """How many blocks the pool has."""
         return len(self.block_ids)
 
     def get_physical_block_id(self, absolute_id: int) -> int:
-        """The rank of an id among this device's ids: the index in a cache tensor."""
-        return self.block_ids.rank(absolute_id)
-
-    # -- what only prefix caching does -----------------------------------------------------------
-
-    def mark_blocks_as_accessed(self, block_ids: Sequence[int], now: float) -> None:
-        """Does nothing: without caching it does not matter when a block was last used."""
-
-    def mark_blocks_as_computed(self, block_ids: Sequence[int]) -> None:
-        """Does nothing: without caching no block is used a second time."""
-
-    def get_computed_block_ids(
-        self,
-        prev_computed_block_ids: list[int],
-        block_ids: Sequence[int],
-        skip_last_block_id: bool = True,
-    ) -> list[int]:
-        """[]: no block is known to be computed."""
-        return []
-
-    def get_common_computed_block_ids(
-        self, computed_seq_block_ids: Sequence[Sequence[int]]
-    ) -> list[int]:
-        """[]: no block is known to be computed."""
-        return []
-
-    def promote_to_immutable_block(self, block: Block) -> int:
-        """UsageError: there is no cache."""
-        raise UsageError(f"a naive allocator has no cache: block {block.block_id} stays mutable")
-
-    def get_prefix_cache_hit_rate(self) -> float:
-        """-1: there is no cache that could be hit."""
-        return -1
+        return rank_of(absolute_id, self.block_ids)

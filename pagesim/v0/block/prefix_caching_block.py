@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import length_hint
 from typing import Any
 
 from pagesim.checks import check_time
-from pagesim.errors import NoFreeBlocksError, UsageError
+from pagesim.errors import UsageError
 from pagesim.journal import Journal, event
 from pagesim.journal.effects import BACK, CACHE, COMPUTED, EVICT, FREE, HIT, TAKE, UNSHARE, WRITE
 from pagesim.v0.block.common import block_id_of
@@ -82,78 +83,46 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         cached_id = self._cached_blocks.get(content)
         if cached_id is None:
             block.block_id = self._allocate_block_id()
-            if num_written and self.journal.recording:
+            if num_written:
                 self.journal.tell((WRITE, block.block_id, num_written))
             self._cache_block(content, block.block_id)
         else:
             self._incr_refcount_cached_block(block, cached_id, num_written)
-        if self.journal.active:
-            self.journal.note(None, self._set_metric, self._lookups, self._hits)
-        self._set_metric(self._lookups + 1, self._hits + (cached_id is not None))
+        self.journal.was(self, "_lookups", "_hits")
+        self._lookups += 1
+        self._hits += cached_id is not None
 
     def _allocate_block_id(self) -> int:
         """A free id, or else one whose content is evicted."""
-        block_id = self._maybe_allocate_hashless_block_id()
+        free = super().get_num_free_blocks()
+        block_id = None if free else self._maybe_allocate_evicted_block_id()
         if block_id is None:
-            block_id = self._maybe_allocate_evicted_block_id()
-        if block_id is None:
-            raise NoFreeBlocksError(
-                f"no free block: all {self.get_num_total_blocks()} of this pool are taken"
-            )
+            block_id = super()._allocate_block_id()
         self._track_block_id(block_id, computed=False)
         return block_id
-
-    def _maybe_allocate_hashless_block_id(self) -> int | None:
-        return super()._allocate_block_id() if self._free_block_indices else None
 
     def _maybe_allocate_evicted_block_id(self) -> int | None:
         if not self.evictor.num_blocks:
             return None
         block_id = self.evictor.candidate()
-        entry = self.evictor.remove(block_id)
-        content = self._forget(block_id)
+        self._remove_from_evictor(block_id)
+        self._forget(block_id)
         self._refcounter.incr(block_id)
-        if self.journal.active:
-            self.journal.tell((EVICT, block_id))
-            row = (TAKE, block_id, self._evictor_list)
-            self.journal.note(row, self._unevict, block_id, entry, content)
+        self.journal.tell((EVICT, block_id))
+        self.journal.tell((TAKE, block_id, self._evictor_list))
         return block_id
-
-    def _unevict(self, block_id: int, entry: Any, content: BlockContent) -> None:
-        self._refcounter.decr(block_id)
-        self._remember(content, block_id)
-        self.evictor.put_back(block_id, entry)
 
     def _incr_refcount_cached_block(
         self, block: PrefixCachingBlock, cached_id: int, num_written: int
     ) -> None:
         """Point a handle at a cached block, which leaves the evictor if it is there."""
-        refcount, entry = self._refcounter.incr(cached_id), None
-        if refcount == 1:
-            entry = self.evictor.remove(cached_id)
-        if self.journal.active:
-            self.journal.note(
-                (HIT, cached_id, num_written),
-                self._unhit,
-                block,
-                block.block_id,
-                block._computed,
-                cached_id,
-                entry,
-            )
-        if entry is not None:
+        if self._refcounter.incr(cached_id) == 1:
+            self._remove_from_evictor(cached_id)
             self._track_block_id(cached_id, computed=True)
-        block.block_id = cached_id
-        block.set_hit(self._content_at[cached_id], True)
-
-    def _unhit(
-        self, block: PrefixCachingBlock, block_id: int, computed: bool, cached_id: int, entry: Any
-    ) -> None:
-        block.block_id = block_id
-        block.set_hit(None, computed)
-        self._refcounter.decr(cached_id)
-        if entry is not None:
-            self.evictor.put_back(cached_id, entry)
+        self.journal.tell((HIT, cached_id, num_written))
+        self.journal.was(block, "block_id", "_content", "_computed")
+        block.block_id, block._computed = cached_id, True
+        block._content = self._content_at[cached_id]  # the cache's own
 
     # -- caching ---------------------------------------------------------------------------------
 
@@ -177,28 +146,21 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         return block.block_id  # type: ignore[no-any-return]
 
     def _cache_block(self, content: BlockContent, block_id: int) -> None:
-        if self.journal.active:
-            touched = block_id in self._touched_blocks
-            self.journal.note((CACHE, block_id), self._uncache, block_id, touched)
         self._remember(content, block_id)
-        self._touched_blocks.add(block_id)
-
-    def _uncache(self, block_id: int, touched: bool) -> None:
-        self._forget(block_id)
-        if not touched:
-            self._touched_blocks.discard(block_id)
+        self.journal.tell((CACHE, block_id))
+        if block_id not in self._touched_blocks:
+            self._touched_blocks.add(block_id)
+            self.journal.undo(self._touched_blocks.remove, block_id)
 
     def _remember(self, content: BlockContent, block_id: int) -> None:
         self._cached_blocks[content] = block_id
         self._content_at[block_id] = content
+        self.journal.undo(self._forget, block_id)
 
-    def _forget(self, block_id: int) -> BlockContent:
+    def _forget(self, block_id: int) -> None:
         content = self._content_at.pop(block_id)
         del self._cached_blocks[content]
-        return content
-
-    def _set_metric(self, lookups: int, hits: int) -> None:
-        self._lookups, self._hits = lookups, hits
+        self.journal.undo(self._remember, content, block_id)
 
     # -- freeing ---------------------------------------------------------------------------------
 
@@ -217,20 +179,21 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
     def _decr_refcount_cached_block(self, block: Block, block_id: int) -> None:
         """A block without owners goes to the end of the evictor, with its content."""
         refcount = self._refcounter.decr(block_id)
+        self.journal.was(block, "block_id")
         block.block_id = None
-        if refcount == 0:
-            content, tracker = self._content_at[block_id], self._untrack_block_id(block_id)
-            self.evictor.add(block_id, content.hash, content.num_tokens, tracker.last_accessed)
-        if self.journal.active:
-            row = (UNSHARE, block_id) if refcount else (FREE, block_id, self._evictor_list, BACK)
-            self.journal.note(row, self._unfree_cached_block, block, block_id)
-            if refcount == 0 and not tracker.computed:
-                self.journal.tell((COMPUTED, block_id))  # as vLLM assumes
+        if refcount:
+            self.journal.tell((UNSHARE, block_id))
+            return
+        content, tracker = self._content_at[block_id], self._untrack_block_id(block_id)
+        self.evictor.add(block_id, content.hash, content.num_tokens, tracker.last_accessed)
+        row = (FREE, block_id, self._evictor_list, BACK)
+        self.journal.note(row, self.evictor.remove, block_id)
+        if not tracker.computed:
+            self.journal.tell((COMPUTED, block_id))  # as vLLM assumes
 
-    def _unfree_cached_block(self, block: Block, block_id: int) -> None:
-        block.block_id = block_id
-        if self._refcounter.incr(block_id) == 1:
-            self.evictor.remove(block_id)
+    def _remove_from_evictor(self, block_id: int) -> None:
+        entry = self.evictor.remove(block_id)
+        self.journal.undo(self.evictor.put_back, block_id, entry)
 
     # -- swapping --------------------------------------------------------------------------------
 
@@ -239,7 +202,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         if block.content is None:
             super()._swap_in_block(block)
             return
-        self.journal.note(None, self._put_back, block, block.allocator)
+        self.journal.was(block, "block_id", "allocator")
         self._allocate_full_block(block, block.content, 0)
         block.allocator = self
 
@@ -257,7 +220,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def _fork_block(self, prev_block: Block | None, block: Any) -> Any:
         forked = super()._fork_block(prev_block, block)
-        forked.set_hit(block._content, False)
+        forked._content = block._content
         return forked
 
     # -- when blocks were used, and whether they are computed -------------------------------------
@@ -272,9 +235,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             if not self.get_ref_count(block_id) and block_id not in self.evictor:
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")
         for block_id in block_ids:
-            if self.journal.active:
-                before = self.get_last_accessed(block_id)
-                self.journal.note(None, self._set_last_accessed, block_id, before)
+            self.journal.undo(self._set_last_accessed, block_id, self.get_last_accessed(block_id))
             self._set_last_accessed(block_id, now)
 
     def _set_last_accessed(self, block_id: int, when: float) -> None:
@@ -303,12 +264,11 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         for block_id in sorted(self._touched_blocks):
             tracker = self._block_tracker.get(block_id)
             if tracker is not None and not tracker.computed:
+                self.journal.was(tracker, "computed")
                 tracker.computed = True
-                if self.journal.active:
-                    self.journal.note((COMPUTED, block_id), setattr, tracker, "computed", False)
-        if self.journal.active:
-            self.journal.note(None, self._touched_blocks.update, self._touched_blocks.copy())
-        self._touched_blocks.clear()
+                self.journal.tell((COMPUTED, block_id))
+        self.journal.was(self, "_touched_blocks")
+        self._touched_blocks = set()
 
     def block_is_computed(self, block_id: int) -> bool:
         """Whether the block's keys and values exist: it is marked, or waits in the evictor."""
@@ -347,22 +307,19 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         return common
 
     def _track_block_id(self, block_id: int, computed: bool) -> None:
-        if self.journal.active:
-            self.journal.note(None, self._block_tracker.pop, block_id)
+        self.journal.was_in(self._block_tracker, block_id)
         self._block_tracker[block_id] = BlockTracker(computed)
 
     def _untrack_block_id(self, block_id: int) -> BlockTracker:
-        tracker = self._block_tracker.pop(block_id)
-        if self.journal.active:
-            self.journal.note(None, self._block_tracker.__setitem__, block_id, tracker)
-        return tracker
+        self.journal.was_in(self._block_tracker, block_id)
+        return self._block_tracker.pop(block_id)
 
     # -- state -----------------------------------------------------------------------------------
 
     def get_num_free_blocks(self) -> int:
         """How many blocks could be taken now: the free ones and those that can be evicted."""
-        free = self._free_block_indices
-        return len(free.returned) + free.num_fresh + len(self.evictor.free_table)
+        num_free = len(self._free_block_indices) + length_hint(self._never_taken)
+        return num_free + len(self.evictor.free_table)
 
     @property
     def cached_block_ids(self) -> frozenset[int]:

@@ -19,7 +19,7 @@ def test_the_oracle_of_4_2_is_the_layout_that_the_kernels_convert_to() -> None:
     keys, _ = to_cuda_layout(natural, natural)
     flat = keys.flatten()
     for block, slot, head, dim in torch.cartesian_prod(*map(torch.arange, natural.shape)).tolist():
-        at = key_offset.expected(block, head, dim, slot, 2, 16, 4, 4)
+        at = key_offset.oracle(block, head, dim, slot, 2, 16, 4, 4)
         assert flat[at] == natural[block, slot, head, dim]
 
 
@@ -35,7 +35,7 @@ def test_the_oracle_of_4_3_counts_what_the_emulated_kernel_loads(block_size: int
     trace = simt.Trace()
     simt.paged_attention_v1(q, k_cache, v_cache, table, np.array([block_size]), trace=trace)
     first = trace.loads("k")[0]
-    turned, natural, _ = sectors.expected(128, block_size).like
+    turned, natural, _ = sectors.oracle(128, block_size).like
     assert turned == len(first.sectors())
     assert natural == sectors.counted(128, block_size, ("slot", "piece", "x"))
     assert turned == sectors.counted(128, block_size, ("piece", "slot", "x"))
@@ -47,7 +47,7 @@ def test_every_row_of_v_is_summed_by_the_lanes_that_share_it() -> None:
         rows = [
             row
             for lane in range(32)
-            for row in lanes.expected(head_size, block_size, query_bytes, cache_bytes, lane)[3]
+            for row in lanes.oracle(head_size, block_size, query_bytes, cache_bytes, lane)[3]
         ]
         sharing = block_size // min(16 // query_bytes, block_size)
         assert sorted(rows) == sorted(list(range(head_size)) * sharing)

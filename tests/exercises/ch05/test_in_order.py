@@ -8,6 +8,7 @@ import pytest
 
 from pagesim import kernels
 from pagesim.exercises.ch05 import in_order
+from pagesim.exercises.registry import get
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.ch05
@@ -17,7 +18,7 @@ def test_copy_blocks_leaves_the_same_contents() -> None:
     device = kernels.backend.device()
     for case in list(in_order.cases(random.Random(1), True))[-12:]:
         (pairs,) = case.args
-        expected = in_order.in_turn(pairs)["holds"]
+        expected = in_order.in_turn(pairs)[0]
         k = torch.arange(len(expected), dtype=torch.float32, device=device)
         k = k.reshape(-1, 1, 1, 1).repeat(1, 1, 1, 16)
         v = -k
@@ -27,5 +28,9 @@ def test_copy_blocks_leaves_the_same_contents() -> None:
 
 
 def test_a_launch_with_a_clash_is_wrong_even_if_it_would_come_out_right() -> None:
-    verdict = in_order.EXERCISE.check(lambda pairs: [pairs])
+    verdict = get("5.4").check(lambda pairs: [pairs])
     assert not verdict and "chance decides" in verdict.why
+
+
+def test_a_launch_that_writes_a_block_twice_is_wrong_with_the_same_content_too() -> None:
+    assert isinstance(in_order.carried_out([(0, 1)], [[(0, 1), (0, 1)]]), str)

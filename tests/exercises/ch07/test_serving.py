@@ -16,7 +16,7 @@ pytestmark = pytest.mark.ch07
 def test_with_vllms_victims_the_hook_changes_nothing() -> None:
     hooked = measure(STREAM, last_in)
     plain = serve(new_scheduler(30, max_num_seqs=64), requests(STREAM))
-    assert hooked.told == plain.told and hooked.preempted == plain.preempted
+    assert hooked.batches == plain.batches and hooked.preempted == plain.preempted
     assert hooked.preemptions > 20 and hooked.finished
 
 
@@ -38,7 +38,7 @@ def test_a_victim_is_the_one_that_is_picked() -> None:
 @pytest.mark.parametrize("letter", FAULTY)
 def test_a_faulty_scheduler_serves_ordinary_requests_as_vllms(letter: str) -> None:
     vllm, broken = compare(letter, [(4, 3), (8, 2), (3, 5)], 12)
-    assert vllm.told == broken.told and vllm.finished
+    assert vllm.batches == broken.batches and vllm.finished
     assert "differs" not in side_by_side(letter, [(4, 3)], 12)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pagesim import exercises
-from pagesim.exercises.source import variant
+from pagesim.exercises.source import rewritten, text
 from pagesim.v1 import BlockPool, Request
 
 PROJECT = exercises.get("11.5")
@@ -29,16 +29,18 @@ def test_the_example_of_the_statement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "why"),
     [
         ("min(end, request.num_tokens)", "min(end + lookahead, request.num_tokens)", "cached is"),
         ("(request.num_tokens - 1)", "request.num_tokens", "returned is"),
         ("tables.pop(request.request_id, [])[::-1]", "tables.pop(request.request_id, [])", "free"),
     ],
 )
-def test_a_wrong_manager_is_told_what_differs_first(old: str, new: str, said: str) -> None:
-    verdict = PROJECT.check(variant(PROJECT.reference, old, new))
-    assert not verdict and said in verdict.why and "shape" not in verdict.why
+def test_a_wrong_manager_is_told_what_differs_first(old: str, new: str, why: str) -> None:
+    right = text(PROJECT.reference)
+    assert right.count(old) == 1
+    verdict = PROJECT.check(rewritten(PROJECT.reference, right.replace(old, new)))
+    assert not verdict and why in verdict.why and "shape" not in verdict.why
 
 
 def test_hits_that_are_taken_as_new_blocks_are_shown_in_a_scene() -> None:

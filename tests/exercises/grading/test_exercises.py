@@ -47,7 +47,7 @@ def graded(folder: Path, tried: Sequence[Exercise], texts: Sequence[str]) -> Mar
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_references_get_full_marks(chapter: int, tmp_path: Path) -> None:
     result = graded(tmp_path, of(chapter), [e.solution for e in of(chapter)])
-    assert not result.problem and not [m.said for m in result.marks if m.said]
+    assert not result.problem and not [m.feedback for m in result.marks if m.feedback]
     assert [(m.number, m.points) for m in result.marks] == [
         (e.number, e.points) for e in of(chapter)
     ]
@@ -70,7 +70,9 @@ def test_wrong_answers_get_none(chapter: int, place: int, tmp_path: Path) -> Non
     result = graded(tmp_path, tried, texts)
     assert [(m.number, m.points) for m in result.marks] == [(e.number, 0) for e in tried]
     for given in result.marks:
-        assert "NameError" not in given.said and "SyntaxError" not in given.said, given.said
+        assert "NameError" not in given.feedback and "SyntaxError" not in given.feedback, (
+            given.feedback
+        )
 
 
 def hidden(exercise: Exercise) -> Iterator[Case]:

@@ -188,10 +188,10 @@ def test_an_attack_is_worth_nothing(
     result = marked(tmp_path, before, body)
     attacked, honest = result.marks
     assert (attacked.number, attacked.points) == ("2.1", 0)
-    assert said in attacked.said, attacked.said
-    assert all(c.isprintable() or c == "\n" for c in attacked.said)
+    assert said in attacked.feedback, attacked.feedback
+    assert all(c.isprintable() or c == "\n" for c in attacked.feedback)
     if "json" not in before and "w.receive" not in before and "attempt" not in before:
-        assert (honest.number, honest.points) == ("6.1", honest.of), honest.said
+        assert (honest.number, honest.points) == ("6.1", honest.of), honest.feedback
 
 
 @pytest.mark.parametrize("prints", ["pass", "os.write(1, b'x')", "print('x', file=sys.__stdout__)"])
@@ -203,7 +203,7 @@ def test_an_honest_answer_is_right_whatever_it_prints(prints: str, tmp_path: Pat
 
 def test_a_stub_s_line_that_is_left_in_is_named(tmp_path: Path) -> None:
     left, _ = marked(tmp_path, "", "n = 1\n    raise NotImplementedError()").marks
-    assert LEFT_IN in left.said
+    assert LEFT_IN in left.feedback
 
 
 def test_without_a_sandbox_it_still_grades(tmp_path: Path) -> None:
@@ -249,6 +249,6 @@ def test_a_grader_in_the_same_process_is_fooled(name: str, tmp_path: Path) -> No
 
 def test_its_folder_is_gone_afterwards(tmp_path: Path) -> None:
     result = marked(tmp_path, "", "import os; return os.getcwd()")
-    folder = result.marks[0].said.split("yours:    '")[1].split("'")[0]
+    folder = result.marks[0].feedback.split("yours:    '")[1].split("'")[0]
     assert folder.startswith("/") and "pagesim-grade-" in folder
     assert not os.path.exists(folder)

@@ -105,7 +105,7 @@ def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
     assert json.dumps(first.as_dict()) == json.dumps(again.as_dict())
     assert first.text() == again.text() and first.csv() == again.csv()
     assert "There is no function slots. the file: Its process ended itself (exit code 0)." in (
-        first.students[3].marks["2.1"].said
+        first.students[3].marks["2.1"].feedback
     )
 
 

@@ -1,12 +1,15 @@
-"""How v2 cuts a call on a chip of so many seats: no GPU is needed to plan for one."""
+"""How v2 cuts a call: on a chip of so many seats, which is not needed to plan for it, and here."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from pagesim.kernels.attention import configs
 from pagesim.kernels.attention.partitions import wave_span
+from tests.kernels import pages
+from tests.kernels.cases import NAN, make_case
 
 pytestmark = pytest.mark.ch03
 
@@ -60,3 +63,47 @@ def test_configurations_fit_what_a_dot_takes() -> None:
                         assert made.rows >= max(16, group)
                         assert made.tile >= 16
                         assert made.rows & (made.rows - 1) == made.tile & (made.tile - 1) == 0
+
+
+@pytest.mark.parametrize("kernel", ["v1", "v2", "v2 in 3"])
+def test_empty_sequences_give_zeros_and_minus_infinity(kernel: str) -> None:
+    case = make_case(pages.fragmented([0, 5, 0], block_size=4), kernel=kernel)
+    answer = case.answer(v_scale=2.0, sliding_window=3, softcap=5.0)
+    out = answer if kernel == "v1" else answer[0]
+    assert (out[[0, 2]] == 0).all()
+    assert kernel == "v1" or (answer[1][[0, 2]] == -torch.inf).all()
+    assert out[1].isfinite().all()
+
+
+@pytest.mark.parametrize("num_partitions", [1, 2, 5, 40])
+def test_partitions_that_hold_nothing(num_partitions: int, monkeypatch) -> None:
+    """What no partition wrote is NaN here; also more partitions than tokens, and odd sizes."""
+    made = pages.fragmented([37, 0, 5], block_size=4)
+    case = make_case(made, kernel="v2", heads=2, kv_heads=1)
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *a, **k: empty(*a, **k).fill_(NAN))
+    answer = case.answer(num_partitions=num_partitions)
+    monkeypatch.undo()
+    case.compare(answer)
+
+
+@pytest.mark.parametrize("partition_size", [3, 16, 100, 4096])
+def test_partition_sizes(partition_size: int) -> None:
+    made = pages.fragmented([37, 60], block_size=8)
+    case = make_case(made, kernel="v2", heads=2, kv_heads=1, window=50)
+    case.check(partition_size=partition_size, sliding_window=50)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"partition_size": 0}, ValueError, "partition_size = 0: give at least 1"),
+        ({"num_partitions": -2}, ValueError, "num_partitions = -2"),
+        ({"num_partitions": 2**40}, ValueError, "num_partitions = 1099511627776: .*at most 65535"),
+        ({"num_partitions": 2.0}, TypeError, r"num_partitions must be an int, got 2.0 \(float\)"),
+        ({"partition_size": None}, TypeError, "partition_size must be an int"),
+    ],
+)
+def test_partitions_that_are_refused(keywords, error, message) -> None:
+    with pytest.raises(error, match=message):
+        make_case(pages.fragmented([9], block_size=4), kernel="v2").answer(**keywords)

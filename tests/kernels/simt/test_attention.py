@@ -48,7 +48,7 @@ def worlds(draw: st.DrawFn) -> tuple[World, int]:
     return world, threads
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(worlds(), st.integers(1, 3))
 def test_any_size_equals_the_reference(drawn: tuple[World, int], blocks: int) -> None:
     world, threads = drawn

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from pagesim.kernels.tiny_llm import Model
-from pagesim.kernels.tiny_llm.exam import logits_of
+from tools.walk_exam import logits_of
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "tiny_llm"
 FOLDERS = ("llama3", "qwen2", "qwen3", "sharded")

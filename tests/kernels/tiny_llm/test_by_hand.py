@@ -9,7 +9,7 @@ import torch
 from pagesim.kernels.tiny_llm import Model, by_hand, maps
 from pagesim.kernels.tiny_llm import model as tiny
 from pagesim.kernels.tiny_llm.by_hand import BEHIND_ARROW, CLOCK, HEAD_DIM, IS_ARROW, LOGIT, SOURCE
-from pagesim.kernels.tiny_llm.exam import examine, fresh_walks, logits_of
+from tools.walk_exam import examine, fresh_walks, logits_of
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 

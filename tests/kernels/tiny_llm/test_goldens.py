@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
-from pagesim.kernels.tiny_llm import CheckpointError, Model, exam, load, model
+from pagesim.kernels.tiny_llm import CheckpointError, Model, load, model
 from pagesim.kernels.tiny_llm.config import shapes
 from tests.kernels.tiny_llm.goldens import DATA, FOLDERS, TOLERANCE, golden_error
+from tools import walk_exam
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 
@@ -148,7 +149,7 @@ CODE: dict[str, tuple[str, object, str, object]] = {
     "pairs side by side": ("llama3", model, "rotate", interleaved),
     "turned the other way": ("qwen2", model, "rotate", backwards),
     "not turned": ("qwen2", model, "rotate", lambda x, cos, sin: x),
-    "heads dealt out": ("llama3", exam, "causal", heads_dealt_out),
+    "heads dealt out": ("llama3", walk_exam, "causal", heads_dealt_out),
     "qk-norm after RoPE": ("qwen3", Model, "attention", late_norm),
     "silu of up": ("sharded", Model, "mlp", silu_of_up),
 }

@@ -10,7 +10,7 @@ import torch
 
 from pagesim.kernels.tiny_llm import Config, Model, causal
 from pagesim.kernels.tiny_llm.config import shapes
-from pagesim.kernels.tiny_llm.exam import logits_of
+from tools.walk_exam import logits_of
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 

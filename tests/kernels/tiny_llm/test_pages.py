@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from pagesim.cache import KVPool
 from pagesim.kernels.tiny_llm import Model, maps, walk
 from pagesim.kernels.tiny_llm.contiguous import Contiguous
-from pagesim.kernels.tiny_llm.page_weights import Watching
 from pagesim.kernels.tiny_llm.paged_attend import Torch
-from tests.kernels.tiny_llm.serving import batch_of, hand, pools, scrambled
+from tests.generation.serving import batch_of, hand, pools, scrambled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -97,6 +98,30 @@ def written(model: Model, block_size: int) -> Written:
 
 FIRST, LAST = slice(0, 1), slice(-1, None)
 BLOCK_SIZES = [4, 8, 16]
+
+
+class Watching(Torch):
+    """Keeps every layer's weights of each sequence's last query, added up page by page."""
+
+    def __init__(self, pool: Any, batch: Any) -> None:
+        super().__init__(pool, batch)
+        self.weights: list[torch.Tensor] = []
+        """For each layer, [sequences, Hq, longest table]."""
+        self.tables = torch.from_numpy(batch.gather_tables()[0])
+        self.last = torch.from_numpy(batch.query_start_loc[1:] - 1)
+        self.lens = torch.from_numpy(batch.seq_lens)
+
+    def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        out = super().__call__(layer, q, k, v)
+        keys = self.pool.keys[layer][self.tables].flatten(1, 2)  # [S, W · block_size, Hkv, D]
+        grouped = q[self.last].unflatten(1, (self.kv_heads, -1))  # [S, Hkv, G, D]
+        scores = torch.einsum("shgd,slhd->shgl", grouped, keys) / q.shape[2] ** 0.5
+        hidden = torch.arange(keys.shape[1]) >= self.lens[:, None]
+        weights = scores.masked_fill(hidden[:, None, None], float("-inf")).softmax(-1).flatten(1, 2)
+        self.weights.append(weights.unflatten(-1, (-1, self.block_size)).sum(-1))
+        return out
+
+
 MODELS = [(hand, 4), (hand, 8), (hand, 16), (walk, 8)]
 
 

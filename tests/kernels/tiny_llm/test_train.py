@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-from pagesim.kernels.tiny_llm import load, maps, train, walk
-from pagesim.kernels.tiny_llm.exam import examine, fresh_walks, logits_of
+from pagesim.kernels.tiny_llm import load, maps, walk
+from tools import train_walk as train
+from tools.walk_exam import examine, fresh_walks, logits_of
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 
-FOLDER = Path(train.__file__).parent / "walk"
+FOLDER = Path(maps.__file__).parent / "walk"
 
 
 def test_every_token_of_fresh_maps() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from pagesim.kernels.tiny_llm import by_hand, load, safetensors, save, walk
+from pagesim.kernels.tiny_llm import by_hand, load, save, walk
 from tests.kernels.tiny_llm.goldens import DATA, FOLDERS, TOLERANCE, error
 from tests.kernels.tiny_llm.make_goldens import LLAMA3, logits_of, random_model
 
@@ -66,15 +66,3 @@ def test_our_own_models_are_llamas_to_it(make: Any, tmp_path: Path) -> None:
     found = error(make(), TOKENS, logits_of(tmp_path, TOKENS))
     print(f"{make.__name__}: {found:.1e}")
     assert found < TOLERANCE
-
-
-def test_its_package_reads_what_we_write_and_we_what_it_writes(tmp_path: Path) -> None:
-    package = pytest.importorskip("safetensors.torch")
-    dtypes = (torch.float32, torch.float16, torch.bfloat16)
-    tensors = {str(dtype): torch.randn(3, 5).to(dtype) for dtype in dtypes}
-    package.save_file(tensors, tmp_path / "theirs", metadata={"format": "pt"})
-    ours = dict(safetensors.read_tensors(safetensors.read_header(tmp_path / "theirs")))
-    safetensors.write(tmp_path / "ours", tensors)
-    theirs = package.load_file(tmp_path / "ours")
-    for name, tensor in tensors.items():
-        assert ours[name].equal(tensor) and theirs[name].equal(tensor)

@@ -24,7 +24,7 @@ from pagesim.kernels.xray.accesses import Access, Region
 from pagesim.kernels.xray.ownership import read_ownership
 from tests.kernels import pages
 from tests.kernels.cases import Case, make_case
-from tests.kernels.children import ROOT, block_import, python
+from tests.kernels.children import ROOT, block_import, nightly, python
 
 pytestmark = [pytest.mark.ch02, pytest.mark.ch03]
 
@@ -151,6 +151,7 @@ def test_prefill_reads_what_its_queries_see(window: int) -> None:
     assert reads == (2 * 8 if window else 2 * 10)
 
 
+@nightly
 def test_the_room_is_called_like_the_function(tmp_path: Path) -> None:
     """Whichever is imported first; and without torch the missing extra is named."""
     code = "from pagesim import kernels; import pagesim.kernels.xray.accesses; "

@@ -1,67 +1,12 @@
-"""A call that may run out of blocks, the world it happens in, and how to make room scarce.
-
-A test builds the same scene again and again, each time with another number of free blocks.
-"""
+"""Allocators, managers, tables and sequences for tests, in few words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
 import pagesim
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
-from pagesim.v0.block.interfaces import BlockAllocator
-from tests.v0.block.state import State, everything
 
 BLOCK_SIZE = 4
 KINDS = ("naive", "prefix_caching")
-# How the free blocks lie: on the free list, in the evictor, or half and half.
-SUPPLIES = {"naive": ("free",), "prefix_caching": ("free", "evictor", "mixed")}
-
-
-@dataclass
-class Scene:
-    """``call`` is what is tried; ``pool`` is the device whose blocks it needs."""
-
-    owner: Any
-    call: Callable[[], Any]
-    pool: BlockAllocator
-    tables: list[BlockTable] = field(default_factory=list)
-    handles: list[Any] = field(default_factory=list)
-    seqs: list[pagesim.Sequence] = field(default_factory=list)
-    held: list[Any] = field(default_factory=list)
-
-    def state(self) -> State:
-        """All that a failing call must not change."""
-        return everything(self.owner, self.tables, self.handles + self.held, self.seqs)
-
-    def leave_free(self, num_free: int, supply: str) -> None:
-        """Take blocks until ``num_free`` are left, lying as ``supply`` says."""
-        while self.pool.get_num_free_blocks() > num_free:
-            self.held.append(self.pool.allocate_mutable_block(None))
-        free_list = len(self.pool.free_block_ids)
-        to_cache = {"free": 0, "evictor": free_list, "mixed": (free_list + 1) // 2}[supply]
-        self._cache_and_free(to_cache)
-
-    def release_held(self) -> None:
-        """Give back what :meth:`leave_free` took."""
-        while self.held:
-            self.pool.free(self.held.pop())
-
-    def _cache_and_free(self, num_blocks: int) -> None:
-        """Move blocks from the free list to the evictor, with ages and prefixes that differ."""
-        chains: list[list[Any]] = [[], []]
-        for number in range(num_blocks):
-            blocks = chains[number % 2]
-            tokens = [9000 + number] * BLOCK_SIZE
-            prev_block = blocks[-1] if blocks else None
-            blocks.append(self.pool.allocate_immutable_block(prev_block, tokens))
-        blocks = chains[0] + chains[1]
-        for age, block in enumerate(reversed(blocks)):
-            self.pool.mark_blocks_as_accessed([block.block_id], float(age % 3))
-        for block in blocks:
-            self.pool.free(block)
 
 
 def new_allocator(kind: str, gpu: int = 24, cpu: int = 24) -> CpuGpuBlockAllocator:

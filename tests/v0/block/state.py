@@ -48,11 +48,6 @@ def everything(
     return state
 
 
-def without_identities(state: State) -> State:
-    """The same for comparing two scenes: other objects, equal values."""
-    return {key: value for key, value in state.items() if key != "identities"}
-
-
 def pool(allocator: Any) -> State:
     """One device: who owns what, what is free in which order, what is cached."""
     state: State = {

@@ -101,14 +101,11 @@ class Requests(RuleBasedStateMachine):
 
     def append_one(self, seq: Sequence, lookahead: int, promise: bool) -> None:
         held = self.manager.block_tables[seq.seq_id].num_full_slots
-        copies: list[tuple[int, int]] = []
         self.memory.watch()
-        done = attempt(
-            lambda: copies.extend(self.manager.append_slots(seq, lookahead)), self.manager
-        )
+        done = attempt(lambda: self.manager.append_slots(seq, lookahead), self.manager)
         assert done or not promise
         if done:
-            self.memory.copy(copies)
+            self.memory.copy(done[0])
             ids = self.manager.get_block_table(seq)
             self.memory.compute(ids, seq.get_token_ids(), held)
         else:
@@ -122,7 +119,7 @@ class Requests(RuleBasedStateMachine):
             return
         child = group.first_seq.fork(self.next_id)
         self.next_id += 1
-        self.manager.fork(group.first_seq, child)
+        assert attempt(lambda: self.manager.fork(group.first_seq, child), self.manager)
         assert self.manager.get_block_table(child) == self.manager.get_block_table(group.first_seq)
         self.groups[self.groups.index(group)] = new_group(group.first_seq, child)
 
@@ -132,13 +129,12 @@ class Requests(RuleBasedStateMachine):
         if group is None:
             return
         promise = self.manager.can_swap_out(group) and self.promised()
-        pairs: list[tuple[int, int]] = []
-        done = attempt(lambda: pairs.extend(self.manager.swap_out(group)), self.manager)
+        done = attempt(lambda: self.manager.swap_out(group), self.manager)
         assert done or not promise
         if done:
             set_status(group, SWAPPED)
             gpu_blocks = self.manager.num_total_gpu_blocks
-            self.memory.copy((gpu, gpu_blocks + cpu) for gpu, cpu in pairs)
+            self.memory.copy((gpu, gpu_blocks + cpu) for gpu, cpu in done[0])
 
     @rule(pick=PICK)
     def swap_in(self, pick: int) -> None:
@@ -146,13 +142,12 @@ class Requests(RuleBasedStateMachine):
         if group is None:
             return
         promise = self.manager.can_swap_in(group, 0) is AllocStatus.OK and self.promised()
-        pairs: list[tuple[int, int]] = []
-        done = attempt(lambda: pairs.extend(self.manager.swap_in(group)), self.manager)
+        done = attempt(lambda: self.manager.swap_in(group), self.manager)
         assert done or not promise
         if done:
             set_status(group, RUNNING)
             gpu_blocks = self.manager.num_total_gpu_blocks
-            self.memory.copy((gpu_blocks + cpu, gpu) for cpu, gpu in pairs)
+            self.memory.copy((gpu_blocks + cpu, gpu) for cpu, gpu in done[0])
 
     @rule(pick=PICK)
     def free(self, pick: int) -> None:
@@ -161,7 +156,7 @@ class Requests(RuleBasedStateMachine):
             return
         self.groups.remove(group)
         for seq in group.seqs:
-            self.manager.free(seq)
+            assert attempt(lambda seq=seq: self.manager.free(seq), self.manager)
             assert seq.seq_id not in self.manager.block_tables
 
     @rule(pick=PICK)
@@ -180,11 +175,16 @@ class Requests(RuleBasedStateMachine):
         if group is None:
             return
         self.now += pick % 2
-        for seq in group.seqs:
-            self.manager.access_all_blocks_in_seq(seq, self.now)
-        common = self.manager.get_common_computed_block_ids(group.seqs)
+
+        def call() -> list[int]:
+            for seq in group.seqs:
+                self.manager.access_all_blocks_in_seq(seq, self.now)
+            common = self.manager.get_common_computed_block_ids(group.seqs)
+            self.manager.mark_blocks_as_computed(group, 1)
+            return common
+
+        (common,) = attempt(call, self.manager)
         assert self.kind or not common
-        self.manager.mark_blocks_as_computed(group, 1)
 
     @precondition(lambda self: self.groups)
     @rule()

@@ -82,8 +82,7 @@ class Tables(RuleBasedStateMachine):
     @rule(pick=PICK)
     def fork(self, pick: int) -> None:
         index = pick % len(self.tables)
-        forks: list[BlockTable] = []
-        if attempt(lambda: forks.append(self.tables[index].fork()), self.allocator, self.tables):
+        if forks := attempt(self.tables[index].fork, self.allocator, self.tables):
             assert forks[0].physical_block_ids == self.tables[index].physical_block_ids
             self.tables += forks
             self.model.append(list(self.model[index]))
@@ -91,9 +90,10 @@ class Tables(RuleBasedStateMachine):
     @precondition(lambda self: self.tables)
     @rule(pick=PICK)
     def free(self, pick: int) -> None:
-        table = self.tables.pop(pick % len(self.tables))
+        table = self.tables[pick % len(self.tables)]
+        assert attempt(table.free, self.allocator, self.tables)
+        self.tables.remove(table)
         self.model.pop(pick % len(self.model))
-        table.free()
         assert (table.physical_block_ids, table.num_full_slots) == ([], 0)
 
     @precondition(lambda self: self.tables)
@@ -101,16 +101,16 @@ class Tables(RuleBasedStateMachine):
     def swap(self, pick: int, source: Device) -> None:
         table = self.tables[pick % len(self.tables)]
         target = Device.CPU if source is Device.GPU else Device.GPU
-        mappings: list[dict[int, int]] = []
 
-        def call() -> None:
+        def call() -> dict[int, int]:
             blocks = table.blocks
-            mappings.append(self.allocator.swap(blocks, source, target))
+            mapping = self.allocator.swap(blocks, source, target)
             table.update(blocks)
+            return mapping
 
-        if attempt(call, self.allocator, self.tables):
-            self.swapped |= mappings[0]
-            self.memory.copy(mappings[0].items())
+        for mapping in attempt(call, self.allocator, self.tables):
+            self.swapped |= mapping
+            self.memory.copy(mapping.items())
 
     @rule()
     def take_swaps(self) -> None:
@@ -121,7 +121,7 @@ class Tables(RuleBasedStateMachine):
     def take_copies(self) -> None:
         gpu = self.allocator.allocator_on(Device.GPU)
         copies = list(gpu.pending_copies)
-        assert self.allocator.clear_copy_on_writes() == copies
+        assert attempt(self.allocator.clear_copy_on_writes, self.allocator) == [copies]
         assert not gpu.pending_copies
 
     @rule(device=DEVICES, pick=PICK, now=st.integers(0, 3))
@@ -133,7 +133,8 @@ class Tables(RuleBasedStateMachine):
 
     @rule(device=DEVICES)
     def computed(self, device: Device) -> None:
-        self.allocator.allocator_on(device).mark_blocks_as_computed([])
+        pool = self.allocator.allocator_on(device)
+        attempt(lambda: pool.mark_blocks_as_computed([]), self.allocator)
 
     @invariant()
     def pools_are_sound(self) -> None:

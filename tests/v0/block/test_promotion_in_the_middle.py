@@ -15,7 +15,7 @@ from pagesim import (
     SequenceGroup,
     SequenceStatus,
 )
-from tests.v0.block.scenes import Scene, add_tokens, new_group, new_manager, new_seq, set_status
+from tests.v0.block.scenes import add_tokens, new_group, new_manager, new_seq, set_status
 
 pytestmark = pytest.mark.ch02
 
@@ -35,7 +35,8 @@ def two_sharers(kind: str, num_free: int) -> tuple[SelfAttnBlockSpaceManager, Se
     manager.fork(first.seqs[0], second.seqs[0])
     add_tokens(first.seqs[0], 7, 8)
     pool = manager.block_allocator.allocator_on(Device.GPU)
-    Scene(manager, lambda: None, pool).leave_free(num_free, "free")
+    while pool.get_num_free_blocks() > num_free:
+        pool.allocate_mutable_block(None)
     return manager, first
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from pagesim import (
@@ -65,17 +66,27 @@ def contents(pool: Any) -> dict[int, Any]:
     return dict(getattr(pool, "_content_at", {}))
 
 
-def attempt(call: Callable[[], Any], owner: Any, tables: Iterable[BlockTable] = ()) -> bool:
-    """Whether ``call`` succeeded; if it was refused, nothing may have changed."""
-    tables = list(tables)
+class LaterError(Exception):
+    """What goes wrong in a larger call, after the smaller one has succeeded."""
+
+
+def attempt(call: Callable[[], Any], owner: Any, tables: Iterable[BlockTable] = ()) -> list[Any]:
+    """[what ``call`` answers]; [] if it was refused, and then nothing may have changed.
+
+    First it is tried inside a larger call that fails in the end: that takes everything back.
+    """
+    tables, journal = list(tables), getattr(owner, "block_allocator", owner).journal
     before = everything(owner, tables)
-    try:
+    with suppress(LaterError, NoFreeBlocksError, UsageError), journal:
         call()
+        raise LaterError
+    assert everything(owner, tables) == before
+    try:
+        return [call()]
     except (NoFreeBlocksError, UsageError) as error:
         assert type(error) in (NoFreeBlocksError, UsageError)
         assert everything(owner, tables) == before
-        return False
-    return True
+        return []
 
 
 def check_pools(allocator: CpuGpuBlockAllocator, tables: Iterable[BlockTable]) -> None:

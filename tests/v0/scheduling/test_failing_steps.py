@@ -212,7 +212,8 @@ def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     assert rest == {"d": 1, "s": 1, "q": rest["q"]}
     assert rest["q"] > 1
     e.groups["p"].first_seq.data.token_ids.extend([7, 7])
-    e.groups["p"].first_seq.data.restore_progress(33, pagesim.v0.sequence.SequenceStage.PREFILL)
+    data = e.groups["p"].first_seq.data
+    data.num_computed_tokens, data.stage = 33, pagesim.v0.sequence.SequenceStage.PREFILL
     e.add("n", 3)
     out = e.step()
     assert names(out) == "npqds"

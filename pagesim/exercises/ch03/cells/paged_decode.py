@@ -19,13 +19,17 @@ def paged_decode(
         # 1. The physical block of this page, from the row of the table that is this sequence's.
         ### BEGIN SOLUTION
         block = tl.load(block_tables + seq * TABLE + page).to(tl.int64)
+        ### page_for_block: block = page
+        ### first_row_of_the_table: block = tl.load(block_tables + page).to(tl.int64)
         ### END SOLUTION
         at = (block * BLOCK + row)[:, None] * DIM + dim[None, :]
         # 2. Which rows of the page hold a token? Load keys and values [BLOCK, DIM] of those alone.
         ### BEGIN SOLUTION
         seen = page * BLOCK + row < length
+        ### one_row_too_many: seen = page * BLOCK + row <= length
         keys = tl.load(k_cache + at, mask=seen[:, None], other=0.0)
         values = tl.load(v_cache + at, mask=seen[:, None], other=0.0)
+        ### values_not_masked: values = tl.load(v_cache + at)
         ### END SOLUTION
         scores = tl.where(seen, tl.sum(keys * query[None, :], axis=1) * scale, -float("inf"))
         new_m = tl.maximum(m, tl.max(scores, axis=0))
@@ -35,9 +39,11 @@ def paged_decode(
         rescale = tl.exp(m - new_m)
         ell = ell * rescale + tl.sum(weights, axis=0)
         acc = acc * rescale + tl.sum(weights[:, None] * values, axis=0)
+        ### acc_not_rescaled: acc = acc + tl.sum(weights[:, None] * values, axis=0)
         ### END SOLUTION
         m = new_m
     # 4. The answer of this sequence, a row of out.
     ### BEGIN SOLUTION
     tl.store(out + seq * DIM + dim, acc / ell)
+    ### not_divided: tl.store(out + seq * DIM + dim, acc)
     ### END SOLUTION

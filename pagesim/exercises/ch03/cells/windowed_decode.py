@@ -23,9 +23,16 @@ def windowed_decode(
         # Which positions of this page does the query see? A tile of True and False, [BLOCK].
         ### BEGIN SOLUTION
         seen = (position < length) & (position >= length - window)
+        ### the_query_not_counted: seen = (position < length) & (position >= length - 1 - window)
+        ### one_too_few: seen = (position < length) & (position > length - window)
+        ### only_the_window: seen = (position >= length - window)
         ### END SOLUTION
         keys = tl.load(k_cache + at, mask=seen[:, None], other=0.0)
+        ### scores_masked_only: keys = tl.load(
+        ### scores_masked_only:     k_cache + at, mask=(position < length)[:, None], other=0.0)
         values = tl.load(v_cache + at, mask=seen[:, None], other=0.0)
+        ### scores_masked_only: values = tl.load(
+        ### scores_masked_only:     v_cache + at, mask=(position < length)[:, None], other=0.0)
         scores = tl.where(seen, tl.sum(keys * query[None, :], axis=1) * scale, -float("inf"))
         new_m = tl.maximum(m, tl.max(scores, axis=0))
         weights, rescale = tl.exp(scores - new_m), tl.exp(m - new_m)

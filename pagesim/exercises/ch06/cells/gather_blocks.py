@@ -11,9 +11,14 @@ def gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE: tl.constexpr)
     number = tl.program_id(1) * TILE + tl.arange(0, TILE)  # of the element in its block
     ### BEGIN SOLUTION
     block = tl.load(table_ptr + place)
+    ### no_table: block = place
+    ### first_block: block = tl.load(table_ptr)
     inside = number < numbers
+    ### no_mask: inside = number >= 0
     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+    ### scattered: tl.store(buffer_ptr + block * numbers + number, values, mask=inside)
+    ### tile_as_step: tl.store(buffer_ptr + place * TILE + number, values, mask=inside)
     ### END SOLUTION
 
 

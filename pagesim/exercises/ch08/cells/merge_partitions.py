@@ -14,13 +14,21 @@ def merge_kernel(
     dim = tl.arange(0, HEAD_DIM)
     ### BEGIN SOLUTION
     there = part < num_partitions
+    ### no_mask: there = part >= 0
     row = query * num_partitions + part
+    ### first_query: row = part
+    ### parts_as_step: row = query * PARTS + part
     lse = tl.load(lse_ptr + row, mask=there, other=float("-inf"))
     seen = (lse > float("-inf"))[:, None]
+    ### unwritten: seen = (there)[:, None]
     offset = row[:, None] * HEAD_DIM + dim[None, :]
     partial = tl.load(partial_ptr + offset, mask=seen, other=0.0)
     weights = tl.exp2(lse - tl.max(lse, axis=0))
+    ### base_e: weights = tl.exp(lse - tl.max(lse, axis=0))
+    ### average: weights = tl.where(there, 1.0, 0.0)
+    ### no_shift: weights = tl.exp2(lse)
     out = tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0)
+    ### not_divided: out = tl.sum(weights[:, None] * partial, axis=0)
     ### END SOLUTION
     tl.store(out_ptr + query * HEAD_DIM + dim, out)
 

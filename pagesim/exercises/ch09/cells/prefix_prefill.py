@@ -18,7 +18,9 @@ def prefill_kernel(
     # 1. The position of each new token in its sequence [ROWS], and where its query lies in q.
     ### BEGIN SOLUTION
     position = length - count + row
+    ### position_from_0: position = row
     offset = (begin + row)[:, None] * DIM + dim[None, :]
+    ### queries_from_0: offset = row[:, None] * DIM + dim[None, :]
     ### END SOLUTION
     there = (row < count)[:, None]
     query = tl.load(q + offset, mask=there, other=0.0)
@@ -34,6 +36,8 @@ def prefill_kernel(
         # 2. Which keys does each new token see? [ROWS, BLOCK]
         ### BEGIN SOLUTION
         seen = key[None, :] <= position[:, None]
+        ### not_itself: seen = key[None, :] < position[:, None]
+        ### no_causal_mask: seen = (key < length)[None, :] & (row < ROWS)[:, None]
         ### END SOLUTION
         scores = tl.sum(query[:, None, :] * keys[None, :, :], axis=2) * scale
         scores = tl.where(seen, scores, -float("inf"))
@@ -43,6 +47,7 @@ def prefill_kernel(
         ### BEGIN SOLUTION
         ell = ell * rescale + tl.sum(weights, axis=1)
         acc = acc * rescale[:, None] + tl.sum(weights[:, :, None] * values[None, :, :], axis=1)
+        ### acc_not_rescaled: acc = acc + tl.sum(weights[:, :, None] * values[None, :, :], axis=1)
         ### END SOLUTION
         m = new_m
     tl.store(out + offset, acc / ell[:, None], mask=there)

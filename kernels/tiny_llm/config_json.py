@@ -1,0 +1,183 @@
+"""Reads config.json, and refuses by name what this model would compute wrongly.
+
+That is: unknown model types, windows, quantised weights, other activations, other position
+encodings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pagesim.kernels.tiny_llm.config import LLAMA3, Config
+
+MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**24, 2**31, 4096
+FAMILIES = ("llama", "qwen2", "qwen3")
+
+
+class CheckpointError(ValueError):
+    """A folder or file cannot be read as a model; the message names file, part and value."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= 1_000 else f"{message[:997]}...")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a plain file, without a key twice; CheckpointError for anything else."""
+    with plain_file(path), path.open("rb") as file:
+        raw = file.read(MAX_JSON + 1)
+    if len(raw) > MAX_JSON:
+        raise CheckpointError(f"{path}: longer than {MAX_JSON} bytes")
+    try:
+        found = json.loads(raw, object_pairs_hook=_unique)
+    except (RecursionError, ValueError) as problem:  # also text that is not UTF-8
+        raise CheckpointError(f"{path}: not a JSON object: {problem}") from problem
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path}: not a JSON object, but {quoted(found)}")
+    return found
+
+
+@contextmanager
+def plain_file(path: Path) -> Iterator[None]:
+    """CheckpointError unless it is a file that opens: reading a pipe could wait forever."""
+    try:
+        if not path.is_file():
+            raise CheckpointError(f"{path}: there is no such file")
+        yield
+    except OSError as problem:
+        raise CheckpointError(f"{path}: {problem.strerror or problem}") from problem
+
+
+def quoted(value: object) -> str:
+    """A value of a file in a message, shortened."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_config(path: Path) -> Config:
+    """The `Config` in a config.json, as transformers 4 or 5 wrote it."""
+    given = read_json(path)
+    try:
+        return parse_config(given)
+    except CheckpointError as problem:
+        raise CheckpointError(f"{path}: {problem}") from None
+
+
+def parse_config(given: Mapping[str, Any]) -> Config:
+    """The `Config` of a config.json's keys; CheckpointError names the key and the value.
+
+    A key that is null or absent stands for what transformers takes in its place.
+    """
+    given = {key: value for key, value in given.items() if value is not None}
+    kind = _known("model_type", given.get("model_type"), FAMILIES)
+    _refuse(given, kind)
+
+    def whole(key: str, default: int | None = None, most: int = MAX_NUMBER) -> int:
+        value = given.get(key, default)
+        if type(value) is not int or not 1 <= value <= most:
+            raise CheckpointError(
+                f"{key} must be a whole number from 1 to {most}, not {quoted(value)}"
+            )
+        return value
+
+    def flag(key: str) -> bool:
+        value = given.get(key, False)
+        if type(value) is not bool:
+            raise CheckpointError(f"{key} must be true or false, not {quoted(value)}")
+        return value
+
+    hidden, heads = whole("hidden_size"), whole("num_attention_heads")
+    kv_heads = whole("num_key_value_heads", heads)
+    head_dim = whole("head_dim", 128 if kind == "qwen3" else hidden // heads)
+    if heads % kv_heads or head_dim % 2:
+        raise CheckpointError(
+            f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}, "
+            f"and head_dim {head_dim} of 2"
+        )
+    rope_theta, rope_scaling = _rope(given)
+    return Config(
+        model_type=kind,
+        num_hidden_layers=whole("num_hidden_layers", most=MAX_LAYERS),
+        hidden_size=hidden,
+        intermediate_size=whole("intermediate_size"),
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        head_dim=head_dim,
+        vocab_size=whole("vocab_size"),
+        rms_norm_eps=_positive("rms_norm_eps", given.get("rms_norm_eps", 1e-6)),
+        rope_theta=rope_theta,
+        rope_scaling=rope_scaling,
+        tie_word_embeddings=flag("tie_word_embeddings"),
+        attention_bias=kind == "qwen2" or flag("attention_bias"),
+        output_bias=kind != "qwen2" and flag("attention_bias"),
+        mlp_bias=kind == "llama" and flag("mlp_bias"),
+        qk_norm=kind == "qwen3",
+        eos_token_id=_tokens("eos_token_id", given.get("eos_token_id", [])),
+    )
+
+
+def _refuse(given: Mapping[str, Any], kind: str) -> None:
+    """Refuse what this model would compute without a word, and wrongly."""
+    _known("hidden_act", given.get("hidden_act", "silu"), ("silu",))
+    for key in ("dtype", "torch_dtype"):
+        _known(key, given.get(key, "float32"), ("float32", "float16", "bfloat16"))
+    layers = given.get("layer_types", [])
+    for key, refused in {
+        "quantization_config": True,
+        # The Qwen families write a window that only this flag puts to use.
+        "sliding_window": given.get("use_sliding_window", kind == "llama"),
+        "layer_types": not isinstance(layers, list) or layers != ["full_attention"] * len(layers),
+        "partial_rotary_factor": given.get("partial_rotary_factor") != 1,
+    }.items():
+        if refused and key in given:
+            raise CheckpointError(f"{key} {quoted(given[key])} is not supported")
+
+
+def _rope(given: Mapping[str, Any]) -> tuple[float, dict[str, float] | None]:
+    """Theta and llama3's numbers: transformers 5 keeps both in one key, 4 kept them in two."""
+    key = "rope_parameters" if "rope_parameters" in given else "rope_scaling"
+    rope = given.get(key, {})
+    if not isinstance(rope, dict) or rope.get("partial_rotary_factor", 1) != 1:
+        raise CheckpointError(f"{key} {quoted(rope)} is not supported")
+    theta = rope.get("rope_theta", given.get("rope_theta", 10000.0))
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    scaling = None
+    if _known("rope_type", kind, ("default", "llama3")) == "llama3":
+        scaling = {name: _positive(name, rope.get(name)) for name in LLAMA3}
+        if scaling["low_freq_factor"] >= scaling["high_freq_factor"]:
+            raise CheckpointError(f"{key}: low_freq_factor must be below high_freq_factor")
+    return _positive("rope_theta", theta), scaling
+
+
+def _known(key: str, value: object, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise CheckpointError(f"{key} {quoted(value)} is not supported, only {', '.join(known)}")
+    return str(value)
+
+
+def _positive(key: str, value: Any) -> float:
+    if type(value) not in (int, float) or not 0 < value < 1e30:
+        raise CheckpointError(f"{key} must be a positive number, not {quoted(value)}")
+    return float(value)
+
+
+def _tokens(key: str, value: Any) -> tuple[int, ...]:
+    tokens = value if isinstance(value, list) else [value]
+    if not all(type(token) is int and token >= 0 for token in tokens):
+        raise CheckpointError(f"{key} must be one token id or a list, not {quoted(value)}")
+    return tuple(tokens)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"{quoted(twice)} twice")
+    return found

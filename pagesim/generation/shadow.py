@@ -1,0 +1,73 @@
+"""A ledger of every slot: which text was last written there, and which text a reader expects.
+
+A key at position p depends on all tokens up to p. So a slot is right for a sequence only if the
+same tokens, 0 to p, were written there. The shadow notes them and, before every step, compares all
+that attention is about to read: a wrong block shows even where an answer happens to be right.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pagesim.cache import AttentionMetadata
+from pagesim.cache.cache_engine import BlockMoves
+from pagesim.generation.engine import Engine
+
+
+class Misread(NamedTuple):
+    """Positions of a sequence, in a step, whose slots hold another text or none."""
+
+    step: int
+    answer: int
+    positions: tuple[int, ...]
+
+
+class ShadowedEngine(Engine):
+    """An engine that keeps this ledger: `misread` is empty as long as every page is right."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.misread: list[Misread] = []
+        self._numbers: dict[int, list[int]] = {}
+        self._written = [self._blank(pool) for pool in (self.cache.gpu, self.cache.cpu)]
+
+    def move(self, moves: BlockMoves) -> None:
+        super().move(moves)
+        gpu, cpu = self._written
+        for pairs, source, target in (
+            (moves.blocks_to_swap_out, gpu, cpu),
+            (moves.blocks_to_copy, gpu, gpu),
+            (moves.blocks_to_swap_in, cpu, gpu),
+        ):
+            for old, new in pairs:
+                target[new] = source[old]
+
+    def forward(self, batch: AttentionMetadata) -> Tensor:
+        for row, seq_id in enumerate(batch.seq_ids):
+            number = int(seq_id)
+            sequence = self._sequences[number]
+            computed, end = int(batch.context_lens[row]), int(batch.seq_lens[row])
+            tokens = *sequence.answer.prompt, *sequence.tokens
+            texts = np.array(self._texts_of(number, tokens)[:end], dtype=np.int64)
+            written = self._written[0][batch.block_tables[row]].reshape(-1)
+            if (wrong := np.flatnonzero(written[:computed] != texts[:computed])).size:
+                self.misread.append(Misread(self.steps, sequence.answer.id, tuple(wrong.tolist())))
+            begin, stop = batch.query_start_loc[row : row + 2]
+            slots = batch.slot_mapping[begin:stop]
+            self._written[0].reshape(-1)[slots] = texts[computed:]
+        return super().forward(batch)
+
+    @staticmethod
+    def _blank(pool: Any) -> NDArray[np.int64]:
+        return np.zeros(pool.keys[0].shape[:2], dtype=np.int64)
+
+    def _texts_of(self, seq_id: int, tokens: tuple[int, ...]) -> list[int]:
+        """A number for the text up to each position: equal for equal texts."""
+        numbers = self._numbers.setdefault(seq_id, [])
+        for token in tokens[len(numbers) :]:
+            numbers.append(hash((numbers[-1] if numbers else 0, token)))
+        return numbers

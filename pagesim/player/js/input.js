@@ -1,0 +1,106 @@
+// What a reader does with the picture: the pointer, a finger and the keyboard.
+
+import { wordAt } from "./trace.js";
+import { walk } from "./walk.js";
+
+const JUMP = 50; // steps of PageUp and PageDown
+const SWIPE = 40; // pixels
+
+/** @param {Player} player */
+export function listen(player) {
+  const { panel: { picture }, root } = player;
+  picture.addEventListener("mousedown", (event) => {
+    event.preventDefault(); // a click must not move the focus, so that the arrow keys still step
+    root.focus({ preventScroll: true });
+  });
+  picture.addEventListener("click", (event) => player.choose(hitOf(player, event)));
+  for (const kind of ["pointerover", "pointermove"]) {
+    picture.addEventListener(kind, (event) => player.hover(hitOf(player, event)));
+  }
+  picture.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") player.hover(null); // what a finger has tapped stays
+  });
+  picture.addEventListener("focusin", (event) => {
+    const hit = hitOf(player, event), { stage } = player;
+    if (!hit) return;
+    stage.cells.at[stage.focused].g.setAttribute("tabindex", -1);
+    stage.focused = hit.block;
+    event.target.setAttribute("tabindex", 0);
+    player.word = null;
+    player.hover(hit);
+    event.target.setAttribute("aria-label", player.panel.detail.textContent);
+  });
+  listenForSwipes(player, picture);
+  if (!player.linked) document.addEventListener("keydown", (event) => key(player, event));
+}
+
+/**
+ * What is under the pointer: a block, its word, or a sequence.
+ *
+ */
+function hitOf({ stage: { layout: { width, cell }, node, cells }, state }, event) {
+  const hit = event.target?.hit ?? null;
+  const box = node.getBoundingClientRect(), x = ((event.clientX - box.left) * width) / (box.width || 1);
+  if (hit?.at) {
+    const block = hit.at(x);
+    return block == null ? null : { block };
+  }
+  if (!hit || hit.word || !("block" in hit) || cell.detail !== 3 || event.type === "focusin") return hit;
+  const word = wordAt(state, hit.block, Math.floor((x - cells.at[hit.block].x) / cell.slot));
+  return word ? { ...hit, word } : hit;
+}
+
+/** A swipe to the left is a step forward, to the right a step back. @param {Player} player */
+function listenForSwipes(player, node) {
+  let start = null;
+  node.addEventListener("touchstart", (event) => {
+    start = event.touches.length === 1 ? [event.touches[0].clientX, event.touches[0].clientY] : null;
+  }, { passive: true });
+  node.addEventListener("touchend", (event) => {
+    const end = event.changedTouches[0];
+    if (!start || !end) return;
+    const dx = end.clientX - start[0], dy = end.clientY - start[1];
+    start = null;
+    if (Math.abs(dx) < SWIPE || Math.abs(dx) < 2 * Math.abs(dy)) return;
+    if (dx < 0) player.next();
+    else player.go(player.step - 1);
+  }, { passive: true });
+}
+
+/** @param {Player} player  */
+function key(player, event) {
+  const { panel, root, run, step } = player, { target } = event;
+  if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+  if (event.key === "Escape") {
+    player.hover(player.word = null);
+    player.select(null);
+    root.focus();
+    return;
+  }
+  if (target.tagName === "INPUT" && target !== panel.slider) return;
+  const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (event.shiftKey && way && run.schedules.length) {
+    event.preventDefault();
+    event.stopPropagation();
+    player.jumpSchedule(way);
+    return;
+  }
+  if (target.closest?.(".ps-cell") && walk(player, event.key, target.hit.block)) {
+    event.preventDefault();
+    return;
+  }
+  if (event.key === " " && target.tagName === "BUTTON") return;
+  if (player.predict.question && /^[0-9]$/.test(event.key)) player.predict.input.focus(); // the digit goes there
+  const moves = {
+    ArrowRight: () => player.next(), ArrowLeft: () => player.go(step - 1),
+    PageDown: () => player.go(step + JUMP), PageUp: () => player.go(step - JUMP),
+    Home: () => player.go(0), End: () => player.go(run.steps), " ": () => player.play(),
+    s: () => { if (!panel.slotsButton.hidden) player.showSlots(!player.slots); },
+    f: () => root.querySelector('[data-action="fullscreen"]').click(),
+  };
+  if (!Object.hasOwn(moves, event.key)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.key === "ArrowRight") player.stop();
+  moves[event.key]();
+}

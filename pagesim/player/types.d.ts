@@ -1,0 +1,188 @@
+// What the player's modules hand to each other, for `tsc --checkJs` alone: the page never sees it.
+// A parameter without a type is any; what these names say is checked.
+
+import type { Player as Controls } from "./js/controls.js";
+import type { Stage as Picture } from "./js/view.js";
+import type { Layer as Sheet } from "./js/svg.js";
+import type { Run as WholeRun } from "./js/model.js";
+import type { Spots as Places } from "./js/motion.js";
+import type { State as Pages } from "./js/state.js";
+
+declare global {
+  /** The style of the page, which bundle.mjs puts in. */
+  const STYLE: string;
+
+  interface Window {
+    pagesimPlayer: Hooks | undefined;
+    pagesimPlayers: (Hooks | undefined)[];
+    pagesimPair: object;
+  }
+  /** What a pointer hits: set on the node that is drawn. */
+  interface EventTarget {
+    hit?: Hit | null;
+  }
+  interface SVGElement {
+    now: Record<string, unknown>;
+  }
+
+  type Player = Controls;
+  type Stage = Picture;
+  type Layer = Sheet;
+  type Run = WholeRun;
+  type State = Pages;
+  type Spots = Places;
+
+  /** Of a sequence or a request. */
+  type Name = string | number;
+  /** Its kind, its block, and what the kind needs: FORMAT.md. */
+  type Effect = [string, number, ...any[]];
+  type Box = [number, number, number, number];
+
+  interface Header {
+    [key: string]: any;
+    block_size: number;
+    num_gpu_blocks: number;
+    num_cpu_blocks: number;
+    pool_names: [string, string];
+    lists: [string, string?][];
+    queues: string[];
+    caching?: boolean;
+  }
+  interface PageEvent {
+    event: string;
+    of: Name | null;
+    caption: string;
+    effects: Effect[];
+    tables: [Name, number, number[]][];
+    opened: [Name, unknown[], number?][];
+    tokens: [Name, number, unknown[]][];
+    closed: Name[];
+    queues: [string, string, number, Name, Name?][];
+    scheduled: [Name, Name | null, number][];
+    marks: [unknown, unknown, [number, number][]][];
+    line: number;
+    step?: number;
+    called?: string;
+  }
+  interface Table {
+    name: Name;
+    ids: number[];
+    tokens: unknown[];
+    known: number;
+    filled: number;
+  }
+  interface Mark {
+    name: string;
+    on: string; // slots or blocks
+    numbers: Map<number, number>;
+  }
+  interface Word {
+    name: Name;
+    position: number;
+  }
+  /** A word, and where its bytes are. */
+  interface Found extends Word {
+    k: number;
+    block: number;
+    offset: number;
+    slot: number;
+  }
+  interface Hit {
+    block?: number;
+    seq?: Name;
+    word?: Word;
+    at?: (x: number) => number | null | undefined;
+  }
+  interface Selected {
+    kind: string; // block or seq
+    value: any;
+  }
+  /** What a reader has chosen to see of a step. */
+  interface View {
+    selected: Selected | null;
+    hideNext: boolean;
+    slots: boolean;
+    picks: number[];
+    shade: number;
+    differ: Set<Name>;
+  }
+  /** How a sequence is painted. */
+  interface Look {
+    place: number;
+    color: string;
+    pattern: string | null;
+    ink: string;
+  }
+  interface Owner extends Partial<Look> {
+    name: Name;
+  }
+  /** What a cell looks like: it is painted again when this changes. */
+  interface Face {
+    refs: number;
+    waiting: boolean;
+    isNull: boolean;
+    fill: number;
+    cached: boolean;
+    computed: boolean;
+    dim: boolean;
+    chosen: boolean;
+    slots: boolean;
+    lit: (number | undefined)[];
+    words: string[];
+  }
+  /** A block → the kinds of a step's effects on it. */
+  type Changed = Map<number, Set<string>>;
+  interface Kept {
+    read(): Record<string, any>;
+    write(value: object): void;
+  }
+  interface Hooks {
+    readonly step: number;
+    readonly steps: number;
+    readonly timings: Record<string, number>;
+    goto(step: number): void;
+    state(): object;
+    header: Header;
+    problem: string;
+  }
+}
+
+// The fields that a constructor copies from an object, or that a static method sets.
+declare module "./js/state.js" {
+  interface State {
+    poolNames: string[];
+    listNames: string[];
+    sorted: boolean[];
+    blockSize: number;
+    numGpu: number;
+    total: number;
+    refs: Int32Array;
+    fill: Int32Array;
+    taken: Int32Array;
+    freed: Int32Array;
+    flags: Uint8Array;
+    content: { tokens: unknown[]; first: number; name: Name }[];
+    tables: Map<Name, Table>;
+    slots: { token: number; internal: number; reserved: number };
+    gaps: Map<number, { list: number; rank: number; behind: number | null }>;
+    flight: { step: number; rows: PageEvent["scheduled"] }[];
+    preempted: Set<Name>;
+    lists: number[][];
+    nullBlock: number | null;
+    queues: Map<string, Name[]>;
+    requests: Map<Name, Name>;
+  }
+}
+declare module "./js/model.js" {
+  interface Run {
+    header: Header;
+    problem: string;
+    events: PageEvent[];
+    keyframes: State[];
+  }
+}
+declare module "./js/controls.js" {
+  interface Player {
+    hooks: Hooks;
+  }
+}

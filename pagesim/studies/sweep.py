@@ -1,0 +1,272 @@
+"""A sweep: a function on every cell of a grid, on any executor, into a file that can be resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import uuid
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent import futures
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
+
+from pagesim.checks import check_int
+from pagesim.errors import UsageError
+from pagesim.files import check_output
+from pagesim.progress import Progress, ProgressCallback
+from pagesim.simulation.cell import simulate_cell
+from pagesim.studies.cells import Cell, CellResult, Function, Grid, cells_of, failure, run_cell
+
+
+@dataclass(repr=False, eq=False)
+class Sweep:
+    """The cells of a grid and their results so far; made by ``sweep``.
+
+    Iterating over it runs the cells and gives a ``CellResult`` for each as it finishes, known ones
+    first. After ``break`` or Ctrl-C, another loop continues: finished cells are not run twice.
+    """
+
+    _cells: list[Cell]
+    _function: Function
+    _executor: futures.Executor | None
+    _out: str | None
+    _progress: bool | ProgressCallback | None
+    _in_flight: int
+    _header: dict[str, Any] = field(default_factory=dict)
+    _known: dict[int, CellResult] = field(default_factory=dict)
+    _file: BinaryIO | None = None
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[CellResult]:
+        with ExitStack() as stack:
+            if self._out is not None and len(self._known) < len(self):
+                self._open(self._out, stack)
+            yield from list(self._known.values())
+            if len(self._known) < len(self):
+                yield from self._run(stack)
+
+    def run(self) -> Sweep:
+        """Run all remaining cells and return the sweep itself."""
+        deque(self, maxlen=0)
+        return self
+
+    @property
+    def results(self) -> list[CellResult]:
+        """The cells that have a value so far, in the order of the grid."""
+        return [one for _, one in sorted(self._known.items()) if one.ok]
+
+    @property
+    def failures(self) -> list[CellResult]:
+        """The cells that have failed so far, in the order of the grid."""
+        return [one for _, one in sorted(self._known.items()) if not one.ok]
+
+    def __repr__(self) -> str:
+        failed, left = self.failures, len(self) - len(self._known)
+        counts = f"{len(self.results)} done, {len(failed)} failed, {left} to do"
+        names = [f"  cell {one.index} {one.cell}: {one.error}" for one in failed[:5]]
+        more = [f"  and {len(failed) - 5} more in .failures"] if failed[5:] else []
+        trace = [str(one).rstrip() for one in failed[:1]]
+        return "\n".join([f"sweep of {len(self)} cells: {counts}", *names, *more, *trace])
+
+    def _run(self, stack: ExitStack) -> Iterator[CellResult]:
+        progress = Progress(self._progress, len(self), "cell", done=len(self._known))
+        stack.callback(progress.close)
+        flying: dict[futures.Future[CellResult], tuple[int, futures.Executor]] = {}
+        stack.callback(self._leave, flying, progress)
+        todo = deque(index for index in range(len(self)) if index not in self._known)
+        places = [self._executor] * self._in_flight if self._executor else self._processes(stack)
+        ended: list[CellResult] = []
+        while todo or flying:
+            while todo and places:
+                pool, index = places.pop(), todo.popleft()
+                call = (self._function, index, self._cells[index], uuid.uuid4().hex)
+                flying[pool.submit(run_cell, *call)] = index, pool
+            # All are kept before the first is given: a slow loop, or one that is left, loses none.
+            yield from ended
+            ended = []
+            for future in futures.wait(flying, 0.5, futures.FIRST_COMPLETED).done:
+                index, pool = flying[future]
+                try:
+                    result = future.result()
+                except Exception as error:  # a lost worker, a call that cannot be sent
+                    if isinstance(error, futures.BrokenExecutor):
+                        if self._executor is not None:
+                            raise
+                        pool = stack.enter_context(_process())
+                    result = failure(index, self._cells[index], error)
+                ended.append(self._keep(result, progress))
+                places.append(pool)
+                del flying[future]
+        yield from ended
+
+    def _leave(self, flying: dict[futures.Future[CellResult], Any], progress: Progress) -> None:
+        """Start no more cells, and keep those that have ended."""
+        for future, (index, _) in flying.items():
+            left = future.cancel() or not future.done() or future.exception() is not None
+            if not left and index not in self._known:
+                self._keep(future.result(), progress)
+
+    def _keep(self, result: CellResult, progress: Progress) -> CellResult:
+        self._write(asdict(result))
+        self._known[result.index] = result
+        progress(len(self._known))
+        if not result.ok:
+            progress.fail(f"cell {result.index} {result.cell}: {result.error}")
+        return result
+
+    def _processes(self, stack: ExitStack) -> list[futures.Executor]:
+        """A process for each core, each in a pool of its own, which no other's cell can break."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        number = min(cores or 1, self._in_flight, len(self) - len(self._known))
+        pools: list[futures.Executor] = [stack.enter_context(_process()) for _ in range(number)]
+        try:
+            pools[0].submit(callable, self._function).result()
+        except Exception as error:
+            raise UsageError(
+                f"a new process cannot run {self._function!r} ({error}): it must be importable "
+                "there, and a script must sweep under `if __name__ == '__main__':`; or pass "
+                "executor=ThreadPoolExecutor() or another that can run it"
+            ) from error
+        return pools
+
+    def _open(self, out: str, stack: ExitStack) -> None:
+        """Be the file's one writer, and cut off what a killed process left of a line."""
+        lock = FileLock(f"{os.path.realpath(out)}.lock", blocking=False)
+        try:
+            stack.enter_context(lock)
+        except Timeout:
+            raise UsageError(
+                f"{out} is being written by another sweep, which holds {lock.lock_file}: wait "
+                "until it ends, or give out another name"
+            ) from None
+        if os.name == "posix":  # Windows removes it by itself
+            stack.callback(os.unlink, lock.lock_file)
+        self._file = stack.enter_context(open(out, "ab"))  # noqa: SIM115
+        whole = self._read(out)
+        self._file.truncate(whole)
+        if not whole:
+            self._write(self._header)
+
+    def _read(self, out: str) -> int:
+        """Take the values that the file has; returns the bytes of its whole lines."""
+        header, whole = self._header, 0
+        places = {_line(cell): at for at, cell in enumerate(self._cells)}
+        with open(out, "rb") as file:
+            for number, raw in enumerate(file, 1):
+                if not raw.endswith(b"\n") and (whole or _line(header).startswith(raw)):
+                    break
+                whole += len(raw)
+                try:
+                    line = json.loads(raw)
+                    if number == 1 and line | header != line:
+                        raise ValueError(f"it has {line}, not {header}")
+                    if number > 1:
+                        if (key := _line(line["cell"])) not in places:
+                            raise ValueError("the grid has no such cell")
+                        line |= {"index": places[key], "cell": self._cells[places[key]]}
+                        if (result := CellResult(**line)).ok:
+                            self._known[result.index] = result
+                except (LookupError, RecursionError, TypeError, ValueError) as error:
+                    raise UsageError(
+                        f"{out}:{number} is not of this sweep ({error}): give out another name, "
+                        "or remove the line, and its cell is run again"
+                    ) from error
+        return whole
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        if self._file is not None:
+            self._file.write(_line(line))
+            self._file.flush()
+
+
+def sweep(
+    grid: Grid,
+    function: Function = simulate_cell,
+    *,
+    executor: futures.Executor | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | ProgressCallback | None = None,
+    in_flight: int = 1024,
+) -> Sweep:
+    """Run ``function(**cell)`` on every cell of ``grid``, locally or on a cluster, resumably.
+
+    ``grid`` maps names to lists of values, and the cells are all combinations, the last name
+    changing fastest; or it is a list of dicts, one per cell. ``function`` returns a dict that JSON
+    can hold. Nothing runs before the first loop over the result, or its ``run()``:
+
+    >>> def area(width: int, height: int) -> dict[str, int]:
+    ...     return {"area": width * height}
+    >>> with futures.ThreadPoolExecutor() as pool:
+    ...     study = sweep({"width": [1, 2], "height": [3, 4]}, area, executor=pool).run()
+    >>> [one.cell | one.value for one in study.results][2:]
+    [{'width': 2, 'height': 3, 'area': 6}, {'width': 2, 'height': 4, 'area': 8}]
+
+    ``executor`` is any ``concurrent.futures.Executor``, such as a Dask ``client.get_executor()``;
+    None means a process for each core, for functions that a new process can import. A cell that
+    raises becomes a result with ``error`` and ``traceback``; the others continue.
+
+    ``out`` names a file of JSON lines, one for each finished cell: a sweep with the same function
+    and these cells, or more, resumes from it and retries those that failed. If the function's code
+    has changed, start another file. A second writer is refused.
+
+    ``progress`` is True for a bar, a function called with (finished, all) cells, False for nothing,
+    None for a bar on a terminal. ``in_flight`` is the most cells submitted at a time. TypeError or
+    UsageError names the bad argument.
+    """
+    _check(function, executor, progress, in_flight)
+    if out is None:
+        return Sweep(cells_of(grid), function, executor, None, progress, in_flight)
+    check_output(out)
+    if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
+        raise UsageError(f"{out} cannot be continued line by line: name a file, without .gz")
+    header, name = _header(function), os.fspath(out)
+    study = Sweep(cells_of(grid), function, executor, name, progress, in_flight, header)
+    if os.path.exists(out):
+        study._read(name)
+    return study
+
+
+def _check(function: Any, executor: Any, progress: Any, in_flight: Any) -> None:
+    check_int("in_flight", in_flight, minimum=1)
+    if not callable(function):
+        raise TypeError(f"function must be callable with a cell's names, not {function!r}")
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
+    if executor is not None and not isinstance(executor, futures.Executor):
+        raise TypeError(
+            f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask client, "
+            "pass client.get_executor()"
+        )
+
+
+def _process() -> futures.ProcessPoolExecutor:
+    """One new process. Ctrl-C goes to every process of a terminal: let it end silently."""
+    return futures.ProcessPoolExecutor(
+        1,
+        get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def _header(function: Function) -> dict[str, Any]:
+    """The first line of a file."""
+    name = getattr(function, "__qualname__", "<lambda>")
+    if name.endswith("<lambda>"):
+        raise UsageError(
+            f"the file identifies functions by name, and {function!r} has none: use def, and put "
+            "fixed arguments into the grid as lists of one value"
+        )
+    return {"format": "pagesim sweep", "version": 1, "function": f"{function.__module__}.{name}"}
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True).encode() + b"\n"
