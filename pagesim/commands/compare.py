@@ -36,8 +36,8 @@ def compare(
             raise BadInput(f"{file} holds {kinds[file]}: give two recorded runs, or two results")
     one, other = kinds[a] in (SUMMARY, REQUESTS), kinds[b] in (SUMMARY, REQUESTS)
     if one != other:
-        said = (f"{file} holds {kind or 'nothing that is known'}" for file, kind in kinds.items())
-        raise BadInput(f"{', '.join(said)}: give two recorded runs, or two results")
+        found = (f"{file} holds {kind or 'nothing that is known'}" for file, kind in kinds.items())
+        raise BadInput(f"{', '.join(found)}: give two recorded runs, or two results")
     left, right = map(click.format_filename, titles or (a.name, b.name))
     if not one:
         if out is None:

@@ -275,9 +275,9 @@ def _value(answer: Any, words: Any) -> dict[str, Any]:
         {"tokens": sample, "text": text_of(words, answer, i)}
         for i, sample in enumerate(answer.samples)
     ]
-    said = {"prompt": list(answer.prompt), "state": answer.state, "samples": samples}
+    line = {"prompt": list(answer.prompt), "state": answer.state, "samples": samples}
     return (
-        said
+        line
         | ({"scores": answer.scores} if answer.scores else {})
         | ({"why": answer.why} if answer.why else {})
     )

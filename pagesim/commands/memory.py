@@ -86,11 +86,11 @@ def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) 
             raise BadInput(f"'--pool' / '--slots': {slots} is not between 1 and {sys.maxsize}")
         return Pool(slots)
     try:
-        said = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
-        low, block_size = said["tokens"][0], said["block_size"]
-        if said.get("engine") == "v1" and said["num_groups"] == 1:  # with the null block
-            low = said["num_gpu_blocks"][0] * block_size
-        pool = Pool(low, str(said["model"]))
+        size = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text("utf-8"))
+        low, block_size = size["tokens"][0], size["block_size"]
+        if size.get("engine") == "v1" and size["num_groups"] == 1:  # with the null block
+            low = size["num_gpu_blocks"][0] * block_size
+        pool = Pool(low, str(size["model"]))
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BadInput(
             f"--pool {text}: must be a number of tokens, or the output of pagesim size --json, in "

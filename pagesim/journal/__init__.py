@@ -22,10 +22,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from pagesim.checks import RAW, explain
 from pagesim.errors import UsageError
-from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name
-
-Row = tuple[Any, ...]
-"""What happened: a kind from `effects`, and what it concerns. ``FORMAT.md`` lists them."""
+from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name, Row
 
 START = 0, 0, 0
 """Where the outermost transaction begins."""

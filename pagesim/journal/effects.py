@@ -1,14 +1,20 @@
 """The vocabulary for what happens to pages: journals write it, timelines store and show it.
 
-The kinds are small integers, so that a million of them are cheap; ``EFFECTS[kind]`` is the word.
-``timeline/FORMAT.md`` says what each does. Nothing here depends on a policy: the class that moves
-blocks says in which list they wait, and in which order.
+A row is a tuple: its kind, a word, then what it concerns. The table :data:`EFFECTS` says what each
+effect on a block has and does; ``timeline/FORMAT.md`` repeats it for readers of files. Nothing here
+depends on a policy: the class that moves blocks says in which list they wait, and in which order.
 """
 
 from __future__ import annotations
 
+import inspect
 import reprlib
+from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import dataclass
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+"""What happened: a kind, and what it concerns."""
 
 Name = int | str
 """The name of a table or a request: the id of a sequence, or a label."""
@@ -43,32 +49,6 @@ def request_name(request_id: object) -> Name:
     return request_id if is_name(request_id) else show(request_id)  # type: ignore[return-value]
 
 
-EFFECTS = (
-    "take",
-    "free",
-    "share",
-    "unshare",
-    "write",
-    "copy",
-    "move",
-    "cache",
-    "hit",
-    "evict",
-    "computed",
-    "null",
-)
-"""The elementary effects on blocks."""
-
-TAKE, FREE, SHARE, UNSHARE, WRITE, COPY, MOVE, CACHE, HIT, EVICT, COMPUTED, NULL = range(12)
-# Rows of a log that are not effects on blocks: changes of tables and queues, tokens, marks.
-PATCH, OPEN, CLOSE, TOKENS, LEAVE, ENTER, SCHEDULED, MARK = range(12, 20)
-# Rows of journals only: a table begins to write tokens; the order of a queue; what a table's tokens
-# are by now.
-APPEND, QUEUE, KNOWN = 20, 21, 22
-
-FRONT, BACK = 0, -1
-"""The place in its list where a freed block goes."""
-
 FAILED = "failed"
 """The kind of the event for a call that raised and was undone."""
 
@@ -90,7 +70,6 @@ CALLS = (
     "allocate_immutable_block",
     "allocate_immutable_blocks",
     "allocate_or_get_null_block",
-    "full_block",
     "fork_blocks",
     "cow_block_if_not_appendable",
     "promote_to_immutable_block",
@@ -111,110 +90,183 @@ DECISIONS = ("arrive", "admit", "preempt", "resume", "finish", "ignore", "abort"
 """Kinds of events that are a scheduler's decisions about one request, not calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """One elementary change to ``block``, which is the source of a copy or a move.
+# Rows that are not effects on blocks: changes of tables and queues, tokens, steps, marks.
+PATCH, OPEN, CLOSE, TOKENS = "patch", "open", "close", "tokens"
+LEAVE, ENTER, SCHEDULED, MARK = "leave", "enter", "scheduled", "mark"
+# Rows of journals only: a table begins to write tokens; the order of a queue; what a table's tokens
+# are by now.
+APPEND, QUEUE, KNOWN = "append", "queue", "known"
 
-    ``to``: where a copy or a move goes. ``list``: the list that a block leaves (take, hit) or goes
-    to (free), and ``place`` the position in it: 0 is the front, -1 the back. ``table``, ``first``,
-    ``count``: the table and the positions of a write or a hit. ``owners``: how many shared the
-    source of a copy. ``index``: the entry of the table that became null.
+FRONT, BACK = 0, -1
+"""The place in its list where a freed block goes."""
+
+# -- the effects on blocks -------------------------------------------------------------------------
+
+TAKE, FREE, WRITE, SHARE, UNSHARE, COPY = "take", "free", "write", "share", "unshare", "copy"
+MOVE, HIT, EVICT, CACHE, COMPUTED, NULL = "move", "hit", "evict", "cache", "computed", "null"
+
+
+class ImpossibleError(ValueError):
+    """What cannot happen to a block in its present state."""
+
+
+class Waiting(Protocol):
+    """A list of blocks without owners."""
+
+    def add(self, block: int, place: int) -> None: ...
+
+    def discard(self, block: int) -> bool: ...
+
+
+class Pages(Protocol):
+    """What effects change: the owners of each block, and where blocks without owners wait."""
+
+    refs: MutableSequence[int]
+    cached: set[int]
+    computed: set[int]
+    null_block: int | None
+
+    @property
+    def lists(self) -> Mapping[str, Waiting]: ...
+
+    def fill(self, table: Any, end: int) -> None:
+        """Note that the positions up to ``end`` of a table are written."""
+
+    def need(self, is_so: bool, problem: str) -> None:
+        """Where effects come from a file: ImpossibleError unless it is so."""
+
+
+Apply = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an effect has apart from its block, and what it does.
+
+    ``fields`` are attributes of `Effect`, in the order of the row. ``asked`` are the words by which
+    a `Question` asks for its blocks: one that ends in "to" asks where a copy or a move goes.
     """
 
-    kind: str
-    block: int
-    to: int | None = None
-    list: str | None = None
-    place: int | None = None
-    table: Name | None = None
-    first: int | None = None
-    count: int = 0
-    owners: int | None = None
-    index: int | None = None
+    apply: Apply
+    fields: tuple[str, ...]
+    asked: tuple[str, ...]
+
+    @property
+    def form(self) -> str:
+        """The effect as ``FORMAT.md`` writes it: ``["take", b, list]``."""
+        _, *names = inspect.signature(self.apply).parameters
+        return f'["{self.apply.__name__}", {", ".join(names)}]'
+
+    @property
+    def meaning(self) -> str:
+        """What it does, as ``FORMAT.md`` says it."""
+        return " ".join((self.apply.__doc__ or "").split())
 
 
-@dataclass(frozen=True, slots=True)
-class TableChange:
-    """From entry ``start`` on the table now holds ``block_ids``."""
-
-    table: Name
-    start: int
-    block_ids: tuple[int, ...]
+EFFECTS: dict[str, Kind] = {}
+"""Each effect by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A table begins, with the tokens it already has and ``num_slots`` of its slots filled."""
+def effect(*fields: str, asked: tuple[str, ...] = ()) -> Callable[[Apply], Apply]:
+    """Enter a function into the table: it carries out the effect of its name."""
 
-    table: Name
-    token_ids: tuple[int, ...] = ()
-    num_slots: int = 0
+    def enter(apply: Apply) -> Apply:
+        EFFECTS[apply.__name__] = Kind(apply, fields, asked)
+        return apply
 
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """The tokens of a table from position ``first`` on, known when they are written, or later."""
-
-    table: Name
-    first: int
-    token_ids: tuple[int, ...]
+    return enter
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Numbers on blocks or, if ``on`` is "slots", on slots: pairs (id, number)."""
+@effect("list", asked=("taken",))
+def take(now: Pages, b: int, list: str) -> None:
+    """`b` leaves this list, from any position, and has one owner; it is not computed"""
+    now.need(now.lists[list].discard(b), f"it is not in the {list}")
+    now.refs[b] = 1
+    now.computed.discard(b)
 
-    name: str
-    on: str
-    numbers: tuple[tuple[int, float], ...]
 
+@effect("list", "place", asked=("returned", "unused"))
+def free(now: Pages, b: int, list: str, place: int) -> None:
+    """the last owner frees `b`.
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A request leaves a queue, or enters it; ``place`` is its position there, 0 is the front.
-
-    ``sequence`` is the request's first sequence, if that is known.
+    It goes to the front (place 0) or back (-1) of this list, or to its place in a sorted list
     """
-
-    enters: bool
-    queue: str
-    place: int
-    request: Name
-    sequence: Name | None = None
+    now.need(now.refs[b] == 1, f"it has {now.refs[b]} owners, not 1")
+    now.refs[b] = 0
+    now.lists[list].add(b, place)
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduled:
-    """A request that computes in a step: tokens of its prompt, or one per sequence."""
+@effect("table", "first", "count", asked=("written",))
+def write(now: Pages, b: int, name: Any, p: int, n: int) -> None:
+    """the positions `p` … `p + n - 1` of the table are written into `b`.
 
-    request: Name
-    sequence: Name | None
-    num_tokens: int
-    is_prompt: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One public call, or one decision of a scheduler, and what it did, in order.
-
-    ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
-    and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
-    concerns. ``opened`` and ``closed`` are tables that begin or end in this event, ``tokens`` the
-    tokens that became known. ``moves`` are the changes of queues, in order; ``step`` counts the
-    calls of ``schedule()``, and ``scheduled`` is what such a call decided to compute.
+    With name null, they are in no table
     """
+    now.need(now.refs[b] > 0, "it has no owner")
+    now.fill(name, p + n)
 
-    kind: str
-    subject: Name | None
-    effects: tuple[Effect, ...] = ()
-    tables: tuple[TableChange, ...] = ()
-    opened: tuple[Opened, ...] = ()
-    closed: tuple[Name, ...] = ()
-    tokens: tuple[Tokens, ...] = ()
-    moves: tuple[Move, ...] = ()
-    scheduled: tuple[Scheduled, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    step: int | None = None
-    called: str | None = None
-    error: str | None = None
-    caption: str = ""
+
+@effect(asked=("shared",))
+def share(now: Pages, b: int) -> None:
+    """`b` gains an owner"""
+    now.need(now.refs[b] > 0, "it has no owner")
+    now.refs[b] += 1
+
+
+@effect()
+def unshare(now: Pages, b: int) -> None:
+    """`b` loses an owner; others remain"""
+    now.need(now.refs[b] > 1, f"it has {now.refs[b]} owners, not 2 or more")
+    now.refs[b] -= 1
+
+
+@effect("to", "owners", asked=("copied", "copied to"))
+def copy(now: Pages, a: int, b: int, n: int) -> None:
+    """the content of `a`, which had `n` owners, must be copied to `b` (copy-on-write)"""
+
+
+@effect("to", asked=("swapped", "swapped to"))
+def move(now: Pages, a: int, b: int) -> None:
+    """the content of `a` moves to `b` in another pool: it is swapped"""
+
+
+@effect("table", "first", "count", asked=("found",))
+def hit(now: Pages, b: int, name: Any, p: int, n: int) -> None:
+    """the contents of these positions are cached in `b` (`n` 0: the table already has them).
+
+    `b` gains an owner; if it had none, it leaves its list
+    """
+    now.need(b in now.cached, "it is not cached")
+    is_there = now.refs[b] > 0 or any(waiting.discard(b) for waiting in now.lists.values())
+    now.need(is_there, "it has no owner and is in no list")
+    now.refs[b] += 1
+    now.fill(name, p + n)
+
+
+@effect(asked=("evicted",))
+def evict(now: Pages, b: int) -> None:
+    """the content of `b` is forgotten: it is no longer cached. `b` stays where it is"""
+    now.need(b in now.cached, "it is not cached")
+    now.cached.discard(b)
+
+
+@effect(asked=("cached",))
+def cache(now: Pages, b: int) -> None:
+    """`b` is full and can be found by its content from now on"""
+    now.need(now.refs[b] > 0, "it has no owner")
+    now.cached.add(b)
+
+
+@effect()
+def computed(now: Pages, b: int) -> None:
+    """the keys and values of `b` exist from now on"""
+    now.computed.add(b)
+
+
+@effect("table", "index")
+def null(now: Pages, b: int, name: Any, k: int | None) -> None:
+    """entry `k` of the table now is the null block `b`.
+
+    With name and `k` null, `b` was taken to be the null block
+    """
+    now.null_block = b

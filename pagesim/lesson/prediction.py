@@ -44,11 +44,11 @@ class Prediction:
             return NONE_YET
         if self.not_asked:
             return f"Not yet a prediction: {self.not_asked}. It was not counted; write it again."
-        said = f"You said {_words(self.mine)}."
+        answer = f"You said {_words(self.mine)}."
         if self.is_right:
-            return f"\N{CHECK MARK} Right. {said}{self._kept}"
-        said += f"{self._nearly()} Try again, or run the next cell."
-        return f"\N{BALLOT X} Wrong. {said}{self._kept}"
+            return f"\N{CHECK MARK} Right. {answer}{self._kept}"
+        answer += f"{self._nearly()} Try again, or run the next cell."
+        return f"\N{BALLOT X} Wrong. {answer}{self._kept}"
 
     def _nearly(self) -> str:
         """Which parts of a prediction with several parts are right."""
@@ -82,8 +82,8 @@ class Answer:
             display(self)
 
     def _lines(self) -> str:
-        said = f"you said:   {_words(self.prediction.mine)}\n" if self.prediction.is_made else ""
-        return f"{said}the answer: {_words(self.prediction.truth())}\n"
+        answer = f"you said:   {_words(self.prediction.mine)}\n" if self.prediction.is_made else ""
+        return f"{answer}the answer: {_words(self.prediction.truth())}\n"
 
     def __str__(self) -> str:
         return self._lines() + self._captured.text

@@ -38,12 +38,12 @@ class Score:
         return sum(entry.get("right") is True for entry in self.exercises.values())
 
     def __repr__(self) -> str:
-        said = "No predictions yet."
+        text = "No predictions yet."
         if self.made:
-            said = f"Predictions: {self.made} made, {self.first} right at first, {self.right} now."
+            text = f"Predictions: {self.made} made, {self.first} right at first, {self.right} now."
         if self.exercises:
-            said += f"\nExercises: {len(self.exercises)} tried, {self.solved} solved."
-        return said
+            text += f"\nExercises: {len(self.exercises)} tried, {self.solved} solved."
+        return text
 
 
 def score() -> Score:

@@ -3,7 +3,9 @@
 The file format is described in ``FORMAT.md`` in this folder.
 """
 
-from pagesim.journal.effects import (
+from pagesim.journal.state import Queues, State, TableState
+from pagesim.timeline.checked import TimelineError
+from pagesim.timeline.events import (
     Effect,
     Event,
     Mark,
@@ -13,8 +15,6 @@ from pagesim.journal.effects import (
     TableChange,
     Tokens,
 )
-from pagesim.journal.state import Queues, State, TableState
-from pagesim.timeline.checked import TimelineError
 from pagesim.timeline.pair import compare
 from pagesim.timeline.questions import Question
 from pagesim.timeline.reader import load

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from pagesim.journal.effects import Event, Scheduled
 from pagesim.journal.state import State
+from pagesim.player.describe import name_text
 from pagesim.timeline.captions_v1 import PARTS as V1
-from pagesim.timeline.told import Told, blocks, nulls, pick, say, tokens
+from pagesim.timeline.events import Event, Scheduled
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens
 
 
 def caption(event: Event, state: State) -> str:
@@ -16,56 +17,56 @@ def caption(event: Event, state: State) -> str:
 
     ``state`` is any state of the run: pools and lists are called by its names.
     """
-    told = Told(event, state)
+    facts = Facts(event, state)
     if event.kind == "failed":
-        whose = f" for {told.who}" if told.who else ""
+        whose = f" for {facts.who}" if facts.who else ""
         why = str(event.error).rstrip(".")
         return f"{event.called}{whose} failed, and nothing has changed: {why}."
-    if told.is_v1 and event.kind in V1:
-        parts = V1[event.kind](told)
-    elif told.who or event.kind in _WITHOUT_SUBJECT:
-        parts = _PARTS.get(event.kind, _any_call)(told)
+    if facts.is_v1 and event.kind in V1:
+        parts = V1[event.kind](facts)
+    elif facts.who or event.kind in _WITHOUT_SUBJECT:
+        parts = _PARTS.get(event.kind, _any_call)(facts)
     else:
-        parts = [_REQUESTED.get(event.kind, f"{event.kind} is called"), *_what_happened(told)]
+        parts = [_REQUESTED.get(event.kind, f"{event.kind} is called"), *_what_happened(facts)]
     if event.kind != "read":
-        parts += _heaviest(told)
+        parts += _heaviest(facts)
     text = "; ".join(part for part in parts if part)
-    return f"{text if told.who else text[:1].upper() + text[1:]}."
+    return f"{text if facts.who else text[:1].upper() + text[1:]}."
 
 
-def _any_call(told: Told) -> list[str]:
-    return [f"{told.who}: {told.event.kind}", *_what_happened(told)]
+def _any_call(facts: Facts) -> list[str]:
+    return [f"{facts.who}: {facts.event.kind}", *_what_happened(facts)]
 
 
-def _placed(told: Told, verb: str) -> list[str]:
+def _placed(facts: Facts, verb: str) -> list[str]:
     """What a prompt needs and gets; ``verb`` says how its sequence came."""
-    count = sum(effect.count for effect in (*told.of("write"), *told.of("hit")))
-    changed = [change for change in told.event.tables if change.block_ids]
+    count = sum(effect.count for effect in (*facts.of("write"), *facts.of("hit")))
+    changed = [change for change in facts.event.tables if change.block_ids]
     needed = len(changed[0].block_ids) if changed else 0
     need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
-    head = f"{told.who} {verb}"
+    head = f"{facts.who} {verb}"
     head = f"{head} with {tokens(count)}, which {need}" if count else f"{head} empty"
-    others = [say(change.table) for change in changed[1:]]
+    others = [name_text(change.table) for change in changed[1:]]
     shared = f"{' and '.join(others)} {pick(others, 'shares', 'share')} them" if others else ""
-    return [head, *_hits(told), *_taken(told), shared]
+    return [head, *_hits(facts), *_taken(facts), shared]
 
 
-def _append(told: Told) -> list[str]:
-    who, writes = told.who, told.of("write")
+def _append(facts: Facts) -> list[str]:
+    who, writes = facts.who, facts.of("write")
     count = sum(effect.count for effect in writes)
-    parts = [*nulls(told), *_copies(told), *_evicted(told, f" by {who}")]
-    if told.fresh and count:
-        full = told.fresh[0] in [effect.block for effect in writes]
+    parts = [*nulls(facts), *_copies(facts), *_evicted(facts, f" by {who}")]
+    if facts.fresh and count:
+        full = facts.fresh[0] in [effect.block for effect in writes]
         why = "its last block is full" if full else "slots are reserved for the next tokens"
-        parts.append(f"{who} takes {blocks(told.fresh)} from {told.origin}: {why}")
-    elif told.fresh:
-        parts.append(f"{who} reserves {blocks(told.fresh)} for the tokens to come")
-    if count and not told.of("copy") and not told.of("take"):
-        into = blocks(told.ids("write"))
+        parts.append(f"{who} takes {blocks(facts.fresh)} from {facts.origin}: {why}")
+    elif facts.fresh:
+        parts.append(f"{who} reserves {blocks(facts.fresh)} for the tokens to come")
+    if count and not facts.of("copy") and not facts.of("take"):
+        into = blocks(facts.ids("write"))
         parts.append(f"{who} writes {tokens(count)} into {into}, which had room")
-    if promoted := told.ids("cache"):
+    if promoted := facts.ids("cache"):
         parts.append(f"{blocks(promoted)} became full and can now be found by content")
-    for before, effect in pairwise(told.effects):
+    for before, effect in pairwise(facts.effects):
         if before.kind == "free" and effect.kind == "hit" and not effect.count:
             parts.append(
                 f"block {effect.block} already holds what {who} wrote into block {before.block}, "
@@ -74,60 +75,60 @@ def _append(told: Told) -> list[str]:
     return parts or [f"{who} already has room: nothing changes"]
 
 
-def _fork(told: Told) -> list[str]:
-    if not (shared := told.ids("share")):
-        return [f"{told.who} has nothing to share: its parent holds no block"]
-    return [f"{told.who} shares {blocks(shared)} with its parent: nothing is copied"]
+def _fork(facts: Facts) -> list[str]:
+    if not (shared := facts.ids("share")):
+        return [f"{facts.who} has nothing to share: its parent holds no block"]
+    return [f"{facts.who} shares {blocks(shared)} with its parent: nothing is copied"]
 
 
-def _free(told: Told) -> list[str]:
-    what = "returns its blocks" if told.effects else "has no blocks to return"
-    return [f"{told.who} {what}", *_given_back(told)]
+def _free(facts: Facts) -> list[str]:
+    what = "returns its blocks" if facts.effects else "has no blocks to return"
+    return [f"{facts.who} {what}", *_given_back(facts)]
 
 
-def _swap(told: Told) -> list[str]:
-    if not (moved := told.of("move")):
-        return [f"{told.who or 'this call'} has nothing to move"]
+def _swap(facts: Facts) -> list[str]:
+    if not (moved := facts.of("move")):
+        return [f"{facts.who or 'this call'} has nothing to move"]
     pairs = ", ".join(f"{effect.block} → {effect.to}" for effect in moved[:6])
     more = f" and {len(moved) - 6} more" if len(moved) > 6 else ""
-    subject = f"{told.who} moves" if told.who else "the blocks move"
-    parts = [f"{subject} to the {told.pool}: {pairs}{more}"]
-    if kept := told.kept:
+    subject = f"{facts.who} moves" if facts.who else "the blocks move"
+    parts = [f"{subject} to the {facts.pool}: {pairs}{more}"]
+    if kept := facts.kept:
         stay = pick(kept, "stays in place for the sequences that share it",
                     "stay in place for the sequences that share them")  # fmt: skip
         parts.append(f"{blocks(kept)} {stay}")
-    return [*parts, *_hits(told), *_evicted(told)]
+    return [*parts, *_hits(facts), *_evicted(facts)]
 
 
 # -- a scheduler's decisions ----------------------------------------------------------------------
 
 
-def _arrive(told: Told) -> list[str]:
-    entered = [move for move in told.event.moves if move.enters]
-    names = {say(move.request) for move in entered[:1]} - {told.who}
-    named = "".join(f" as request {name}" for name in names if f"s{name}" != told.who)
+def _arrive(facts: Facts) -> list[str]:
+    entered = [move for move in facts.event.moves if move.enters]
+    names = {name_text(move.request) for move in entered[:1]} - {facts.who}
+    named = "".join(f" as request {name}" for name in names if f"s{name}" != facts.who)
     place = f" at position {entered[0].place + 1} in the queue" if entered else ""
-    return [f"{told.who} arrives{named}", f"it waits{place}"]
+    return [f"{facts.who} arrives{named}", f"it waits{place}"]
 
 
-def _preempt(told: Told) -> list[str]:
-    head = f"{told.who} is preempted to make room"
-    if not told.of("move"):
-        return [f"{head}: its blocks are freed, and it is recomputed later", *_given_back(told)]
-    where = f"it waits on the {told.pool}"
-    if any(move.enters and move.queue == "waiting" for move in told.event.moves):
+def _preempt(facts: Facts) -> list[str]:
+    head = f"{facts.who} is preempted to make room"
+    if not facts.of("move"):
+        return [f"{head}: its blocks are freed, and it is recomputed later", *_given_back(facts)]
+    where = f"it waits on the {facts.pool}"
+    if any(move.enters and move.queue == "waiting" for move in facts.event.moves):
         where = "its keys and values are lost, because vLLM 0.6.4 does not order the move"
-    return [f"{head}: {where}", *_swap(told)]
+    return [f"{head}: {where}", *_swap(facts)]
 
 
-def _abort(told: Told) -> list[str]:
-    queues = [move.queue for move in told.event.moves if not move.enters]
+def _abort(facts: Facts) -> list[str]:
+    queues = [move.queue for move in facts.event.moves if not move.enters]
     was = f", which was {queues[0]}," if queues else ""
-    return [f"{told.who}{was} is aborted and leaves", *_given_back(told)]
+    return [f"{facts.who}{was} is aborted and leaves", *_given_back(facts)]
 
 
-def _schedule(told: Told) -> list[str]:
-    scheduled = told.event.scheduled
+def _schedule(facts: Facts) -> list[str]:
+    scheduled = facts.event.scheduled
     if not scheduled:
         return ["nothing can be computed in this step"]
     parts = []
@@ -139,7 +140,7 @@ def _schedule(told: Told) -> list[str]:
 
 
 def _computes(it: Scheduled) -> str:
-    name = say(it.request if it.sequence is None else it.sequence)
+    name = name_text(it.request if it.sequence is None else it.sequence)
     return f"{name} ({it.num_tokens})" if it.is_prompt or it.num_tokens != 1 else name
 
 
@@ -155,114 +156,114 @@ def _some(computing: list[Scheduled]) -> str:
 # -- what happened to blocks ----------------------------------------------------------------------
 
 
-def _what_happened(told: Told) -> list[str]:
-    known = sum(len(given.token_ids) for given in told.event.tokens)  # later than their slots
-    parts = [f"{tokens(known)} became known" if known and not told.of("write") else ""]
-    parts += _copies(told)
-    if shared := told.ids("share"):
+def _what_happened(facts: Facts) -> list[str]:
+    known = sum(len(given.token_ids) for given in facts.event.tokens)  # later than their slots
+    parts = [f"{tokens(known)} became known" if known and not facts.of("write") else ""]
+    parts += _copies(facts)
+    if shared := facts.ids("share"):
         parts.append(f"{blocks(shared)} {pick(shared, 'gains', 'gain')} an owner")
-    parts += [*_hits(told), *_taken(told), *nulls(told), *_given_back(told)]
-    if full := told.ids("cache"):
+    parts += [*_hits(facts), *_taken(facts), *nulls(facts), *_given_back(facts)]
+    if full := facts.ids("cache"):
         parts.append(f"{blocks(full)} can now be found by content")
-    if exist := [block for block in told.ids("computed") if block not in told.ids("free")]:
+    if exist := [block for block in facts.ids("computed") if block not in facts.ids("free")]:
         parts.append(f"{blocks(exist)} {pick(exist, 'is', 'are')} computed")
     return parts
 
 
-def _copies(told: Told) -> list[str]:
-    shared = "is shared by {} tables" if told.who else "has {} owners"
+def _copies(facts: Facts) -> list[str]:
+    shared = "is shared by {} tables" if facts.who else "has {} owners"
     return [
         f"block {effect.block} {shared.format(effect.owners)}: "
-        f"{told.who or 'its writer'} copies it to {effect.to} before writing"
-        for effect in told.of("copy")
+        f"{facts.who or 'its writer'} copies it to {effect.to} before writing"
+        for effect in facts.of("copy")
     ]
 
 
-def _taken(told: Told) -> list[str]:
+def _taken(facts: Facts) -> list[str]:
     parts = []
-    if fresh := told.fresh:
-        parts.append(f"{blocks(fresh)} {pick(fresh, 'is', 'are')} taken from {told.origin}")
-    return parts + _evicted(told)
+    if fresh := facts.fresh:
+        parts.append(f"{blocks(fresh)} {pick(fresh, 'is', 'are')} taken from {facts.origin}")
+    return parts + _evicted(facts)
 
 
-def _evicted(told: Told, by: str = "") -> list[str]:
-    if not (evicted := told.evicted):
+def _evicted(facts: Facts, by: str = "") -> list[str]:
+    if not (evicted := facts.evicted):
         return []
-    why = "no block was free, so " if told.was_last_resort else ""
+    why = "no block was free, so " if facts.was_last_resort else ""
     gave = pick(evicted, "gives up its", "give up their")
     head = f"{why}{blocks(evicted)} {gave} cached content"
-    taken = set(evicted) <= set(told.ids("take"))
+    taken = set(evicted) <= set(facts.ids("take"))
     return [f"{head} and {pick(evicted, 'is', 'are')} taken{by}" if taken else head]
 
 
-def _hits(told: Told) -> list[str]:
-    if not (hits := told.ids("hit")):
+def _hits(facts: Facts) -> list[str]:
+    if not (hits := facts.ids("hit")):
         return []
     verb, reused = pick(hits, "holds", "hold"), pick(hits, "is", "are")
     return [f"{blocks(hits)} {verb} the same tokens after the same prefix and {reused} reused"]
 
 
-def _given_back(told: Told) -> list[str]:
-    parts, returned = [], told.ids("free")
+def _given_back(facts: Facts) -> list[str]:
+    parts, returned = [], facts.ids("free")
     if len(returned) == 1:
         parts.append(f"{blocks(returned)} has no owner left and can be taken again")
     elif returned:
         parts.append(f"{blocks(returned)} have no owner left: they return one by one in this order")
-    if kept := told.kept:
+    if kept := facts.kept:
         parts.append(
             f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
         )
     return parts
 
 
-def _heaviest(told: Told) -> list[str]:
+def _heaviest(facts: Facts) -> list[str]:
     """Where the first mark's numbers are largest, block by block."""
     sums: dict[int, float] = {}
-    for mark in told.event.marks[:1]:
-        size = told.state.block_size if mark.on == "slots" else 1
+    for mark in facts.event.marks[:1]:
+        size = facts.state.block_size if mark.on == "slots" else 1
         for place, number in mark.numbers:
             sums[place // size] = sums.get(place // size, 0.0) + number
     if not sums:
         return []
     block = max(sums, key=lambda each: sums[each])
-    return [f"{told.event.marks[0].name}: most of it, {sums[block]:.3g}, on block {block}"]
+    return [f"{facts.event.marks[0].name}: most of it, {sums[block]:.3g}, on block {block}"]
 
 
 def _keys(count: int) -> str:
     return f"{count} key{'' if count == 1 else 's'}"
 
 
-def _read(told: Told) -> list[str]:
+def _read(facts: Facts) -> list[str]:
     """A kernel's program has loaded keys; what it then holds stands in the other marks."""
-    mark, *held = told.event.marks
-    size = told.state.block_size
+    mark, *held = facts.event.marks
+    size = facts.state.block_size
     where = blocks(dict.fromkeys(int(slot) // size for slot, _ in mark.numbers))
     now = ", ".join(f"{it.name} {it.numbers[0][1]:.3g}" for it in held if it.numbers)
-    return [f"{told.who}: {mark.name} reads {_keys(len(mark.numbers))} from {where}", f"now {now}"]
+    return [f"{facts.who}: {mark.name} reads {_keys(len(mark.numbers))} from {where}", f"now {now}"]
 
 
-_PARTS: dict[str, Callable[[Told], list[str]]] = {
-    "allocate": lambda told: _placed(told, "arrives"),
+_PARTS: dict[str, Callable[[Facts], list[str]]] = {
+    "allocate": lambda facts: _placed(facts, "arrives"),
     **dict.fromkeys(
         ("append_slots", "allocate_slots", "append_token_ids", "ensure_num_empty_slots"), _append
     ),
     "fork": _fork,
     "free": _free,
     **dict.fromkeys(("swap", "swap_out", "swap_in"), _swap),
-    "update": lambda told: [f"{told.who} rereads the ids of its blocks"],
-    "mark_blocks_as_computed": lambda told: [
+    "update": lambda facts: [f"{facts.who} rereads the ids of its blocks"],
+    "mark_blocks_as_computed": lambda facts: [
         "the step has run: the blocks cached in it now hold their keys and values"
     ],
     "arrive": _arrive,
-    "admit": lambda told: _placed(told, "is admitted"),
+    "admit": lambda facts: _placed(facts, "is admitted"),
     "preempt": _preempt,
-    "resume": lambda told: [f"{told.who} resumes: there is room again", *_swap(told)],
-    "finish": lambda told: [f"{told.who} has finished and leaves", *_given_back(told)],
-    "ignore": lambda told: [f"{told.who} is too long ever to be scheduled, and is dropped"],
+    "resume": lambda facts: [f"{facts.who} resumes: there is room again", *_swap(facts)],
+    "finish": lambda facts: [f"{facts.who} has finished and leaves", *_given_back(facts)],
+    "ignore": lambda facts: [f"{facts.who} is too long ever to be scheduled, and is dropped"],
     "abort": _abort,
     "schedule": _schedule,
-    "read": lambda told: _read(told),
-    "record": lambda told: [
+    "read": lambda facts: _read(facts),
+    "record": lambda facts: [
         "the recording of the scheduler starts here, with these requests in its queues"
     ],
 }
@@ -272,7 +273,6 @@ _WITHOUT_SUBJECT = ("swap", "mark_blocks_as_computed", "schedule", "record")
 _REQUESTED = {
     "allocate_mutable_block": "an empty block is requested",
     "allocate_immutable_block": "a full block is requested",
-    "full_block": "a full block is requested",
     "allocate_immutable_blocks": "a chain of full blocks is requested",
     "allocate_or_get_null_block": "the null block is requested",
     "fork": "a chain of blocks is shared",

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pagesim.timeline.told import Told, blocks, nulls, pick, tokens
+from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens
 
 FRONT = 0
 
 
-def _placed(told: Told, verb: str) -> list[str]:
+def _placed(facts: Facts, verb: str) -> list[str]:
     """A request begins to run; ``verb`` says how it came."""
-    computed = sum(effect.count for effect in told.of("write"))
-    found = sum(effect.count for effect in told.of("hit"))
-    count = computed + found + len(told.of("null")) * told.state.block_size
-    needed = sum(len(change.block_ids) for change in told.event.tables)
+    computed = sum(effect.count for effect in facts.of("write"))
+    found = sum(effect.count for effect in facts.of("hit"))
+    count = computed + found + len(facts.of("null")) * facts.state.block_size
+    needed = sum(len(change.block_ids) for change in facts.event.tables)
     need = f"need{'s' * (count == 1)} {needed} block{'s' * (needed != 1)}"
     return [
-        f"{told.who} {verb} with {tokens(count)}, which {need}",
-        *_hits(told, found, computed),
-        *nulls(told),
-        *_taken(told),
-        *_cached(told),
+        f"{facts.who} {verb} with {tokens(count)}, which {need}",
+        *_hits(facts, found, computed),
+        *nulls(facts),
+        *_taken(facts),
+        *_cached(facts),
     ]
 
 
-def _hits(told: Told, found: int, computed: int) -> list[str]:
-    if not (hits := told.ids("hit")):
+def _hits(facts: Facts, found: int, computed: int) -> list[str]:
+    if not (hits := facts.ids("hit")):
         return []
     parts = [
         f"{blocks(hits)} {pick(hits, 'holds', 'hold')} the same tokens after the same prefix: a "
         f"hit costs nothing, because these {tokens(found)} are not computed again"
     ]
-    if computed == told.state.block_size:
+    if computed == facts.state.block_size:
         parts.append(
             "the last block of a prompt is computed again, cached or not, because the next token "
             "is sampled from its output"
@@ -40,10 +40,10 @@ def _hits(told: Told, found: int, computed: int) -> list[str]:
     return parts
 
 
-def _taken(told: Told, who: str = "") -> list[str]:
+def _taken(facts: Facts, who: str = "") -> list[str]:
     """Blocks from the front of the queue; those that were cached come last."""
-    fresh, parts = told.fresh, []
-    evicted = [block for block in told.evicted if block in told.source]
+    fresh, parts = facts.fresh, []
+    evicted = [block for block in facts.evicted if block in facts.source]
     front = "from the front of the free queue"
     if fresh:
         is_taken = f"{blocks(fresh)} {pick(fresh, 'is', 'are')} taken"
@@ -58,41 +58,41 @@ def _taken(told: Told, who: str = "") -> list[str]:
     return parts
 
 
-def _cached(told: Told) -> list[str]:
-    if not (full := told.ids("cache")):
+def _cached(facts: Facts) -> list[str]:
+    if not (full := facts.ids("cache")):
         return []
     them = pick(full, "it is", "they are")
     return [f"{blocks(full)} can be found from now on, even before {them} computed"]
 
 
-def _grow(told: Told) -> list[str]:
-    if told.event.opened:
-        return _placed(told, "begins")
-    writes, taken = told.of("write"), told.ids("take")
+def _grow(facts: Facts) -> list[str]:
+    if facts.event.opened:
+        return _placed(facts, "begins")
+    writes, taken = facts.of("write"), facts.ids("take")
     count = sum(effect.count for effect in writes)
-    unknown = range(count - sum(len(given.token_ids) for given in told.event.tokens))
-    parts = [*nulls(told), *_dropped(told), *_taken(told, told.who)]
+    unknown = range(count - sum(len(given.token_ids) for given in facts.event.tokens))
+    parts = [*nulls(facts), *_dropped(facts), *_taken(facts, facts.who)]
     if unknown:
         is_not = pick(unknown, "is not known yet: the step that samples it is",
                       "are not known yet: the steps that sample them are")  # fmt: skip
-        parts.append(f"{told.who} has a slot for {tokens(len(unknown))} that {is_not} in flight")
+        parts.append(f"{facts.who} has a slot for {tokens(len(unknown))} that {is_not} in flight")
     elif count and not taken:
-        into = blocks(told.ids("write"))
-        parts.append(f"{told.who} writes {tokens(count)} into {into}, which had room")
+        into = blocks(facts.ids("write"))
+        parts.append(f"{facts.who} writes {tokens(count)} into {into}, which had room")
     elif count and taken[0] in [effect.block for effect in writes]:
         parts[-1] += ", because its last block is full"
-    return [*parts, *_cached(told)] or [f"{told.who} already has room: nothing changes"]
+    return [*parts, *_cached(facts)] or [f"{facts.who} already has room: nothing changes"]
 
 
-def _dropped(told: Told) -> list[str]:
+def _dropped(facts: Facts) -> list[str]:
     """Blocks behind the window."""
-    if not (gone := told.ids("free")):
+    if not (gone := facts.ids("free")):
         return []
     return [f"{blocks(gone)} {pick(gone, 'returns', 'return')} to the free queue"]
 
 
-def _given_back(told: Told) -> list[str]:
-    freed = told.of("free")
+def _given_back(facts: Facts) -> list[str]:
+    freed = facts.of("free")
     front = [effect.block for effect in freed if effect.place == FRONT][::-1]
     back = [effect.block for effect in freed if effect.place != FRONT]
     parts = ["its blocks are freed last to first"] if len(freed) > 1 else []
@@ -107,44 +107,46 @@ def _given_back(told: Told) -> list[str]:
             f"{blocks(back)} {pick(back, 'is', 'are')} cached and {pick(back, 'goes', 'go')} to "
             f"the back{why if len(back) > 1 else ''}"
         )
-    if kept := told.kept:
+    if kept := facts.kept:
         parts.append(
             f"{blocks(kept)} {pick(kept, 'stays: others use it', 'stay: others use them')}"
         )
     return parts
 
 
-def _preempt(told: Told) -> list[str]:
-    head = f"{told.who} is preempted: it keeps its tokens, loses its blocks, and begins again later"
+def _preempt(facts: Facts) -> list[str]:
+    head = (
+        f"{facts.who} is preempted: it keeps its tokens, loses its blocks, and begins again later"
+    )
     again = "what is still cached then costs nothing"
-    cached = any(effect.place != FRONT for effect in told.of("free"))
-    return [head, *_given_back(told), again if cached else ""]
+    cached = any(effect.place != FRONT for effect in facts.of("free"))
+    return [head, *_given_back(facts), again if cached else ""]
 
 
-def _update(told: Told) -> list[str]:
-    step = "a step" if told.event.step is None else f"step {told.event.step}"
-    known = [token for given in told.event.tokens for token in given.token_ids]
+def _update(facts: Facts) -> list[str]:
+    step = "a step" if facts.event.step is None else f"step {facts.event.step}"
+    known = [token for given in facts.event.tokens for token in given.token_ids]
     parts = [f"The output of {step} has arrived"]
     if known:
         late = pick(
             known, "is known now, after its slot was", "are known now, after their slots were"
         )
         parts.append(f"{tokens(len(known))} {late} written")
-    if full := told.ids("cache"):
+    if full := facts.ids("cache"):
         its = pick(full, "its", "their")
         parts.append(f"{blocks(full)} can be found now that all of {its} tokens are known")
-    if exist := told.ids("computed"):
+    if exist := facts.ids("computed"):
         parts.append(f"{blocks(exist)} {pick(exist, 'is', 'are')} computed")
     return parts if parts[1:] else [*parts, "a sampled token gets its slot in the next step"]
 
 
-def _leaves(head: str) -> Callable[[Told], list[str]]:
-    return lambda told: [f"{told.who} {head}", *_given_back(told)]
+def _leaves(head: str) -> Callable[[Facts], list[str]]:
+    return lambda facts: [f"{facts.who} {head}", *_given_back(facts)]
 
 
-PARTS: dict[str, Callable[[Told], list[str]]] = {
-    "admit": lambda told: _placed(told, "is admitted"),
-    "resume": lambda told: _placed(told, "resumes"),
+PARTS: dict[str, Callable[[Facts], list[str]]] = {
+    "admit": lambda facts: _placed(facts, "is admitted"),
+    "resume": lambda facts: _placed(facts, "resumes"),
     "allocate_slots": _grow,
     "preempt": _preempt,
     "finish": _leaves("has finished and leaves"),

@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, overload
 
 from pagesim.files import replacing
+from pagesim.player.describe import describe
+from pagesim.player.notebook import notebook_html
+from pagesim.player.page import page
+from pagesim.player.static_svg import static_svg
+from pagesim.timeline import file
+from pagesim.timeline.events import Event
 from pagesim.timeline.file import header, packed
 from pagesim.timeline.header import state_as_dict
 from pagesim.timeline.questions import check_text
-from pagesim.timeline.run import Timeline
 
 MAX_EVENTS = 20_000
 """The most events in one page; ``run[a:b]`` chooses which."""
 
 
-def to_html(run: Timeline, path: str | PathLike[str], title: str | None = None) -> None:
-    """Write a single HTML file that plays ``run`` anywhere, without a server."""
-    from pagesim.player.page import page
+class Run(file.Run, Protocol):
+    """What a page shows: a `Timeline`."""
 
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Run: ...
+
+
+def to_html(run: Run, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write a single HTML file that plays ``run`` anywhere, without a server."""
     file_of_run, title = packed_for_player(run, title)
     text = page(file_of_run, title=title, alt=described(run))
     with replacing(path) as file:
         file.write(text.encode())
 
 
-def notebook_output(run: Timeline, title: str | None = None) -> str:
+def notebook_output(run: Run, title: str | None = None) -> str:
     """The player as HTML, with a still picture for where no script may run."""
-    from pagesim.player.notebook import notebook_html
-
     file_of_run, title = packed_for_player(run, title)
     picture = still_picture(run)
     return notebook_html(file_of_run, title=title, alt=described(run), static_svg=picture)
 
 
-def packed_for_player(run: Timeline, title: str | None, **extras: Any) -> tuple[bytes, str]:
+def packed_for_player(run: Run, title: str | None, **extras: Any) -> tuple[bytes, str]:
     """The file for the player, and its title; ``extras`` are more keys of its header."""
     own = run.notes.title or "What happened to the pages"
     title = check_text("title", title or own)
@@ -45,10 +56,8 @@ def packed_for_player(run: Timeline, title: str | None, **extras: Any) -> tuple[
     return packed(shown, title=title, **extras), title
 
 
-def still_picture(run: Timeline) -> str:
+def still_picture(run: Run) -> str:
     """The step that the run opens at, or the last one in which a sequence holds a block, as SVG."""
-    from pagesim.player.static_svg import static_svg
-
     shown = run[:MAX_EVENTS]
     head = header(shown) | {"sequences": run.sequences}
     # Only the last steps are searched: going further back takes too long.
@@ -59,10 +68,8 @@ def still_picture(run: Timeline) -> str:
     return static_svg(head, state_as_dict(shown.at(step)), caption)
 
 
-def described(run: Timeline) -> str:
+def described(run: Run) -> str:
     """What the player shows, in words."""
-    from pagesim.player.describe import describe
-
     shown = run[:MAX_EVENTS]
     what = describe(header(shown), state_as_dict(shown.at(-1)))
     return f"A recorded run of {len(shown)} steps. At its end: {what}"

@@ -8,18 +8,36 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from pagesim.files import replacing
+from pagesim.journal.effects import Name
+from pagesim.journal.state import State
 from pagesim.timeline.header import FORMAT, LINKED, SORTED, state_as_dict
 from pagesim.timeline.lines import as_json
-from pagesim.timeline.run import Timeline
+from pagesim.timeline.notes import Notes
 
 PIECE = 1_000
 """Lines that are packed at once: a call of the compressor costs more than a line."""
 
 
-def save(run: Timeline, path: str | PathLike[str]) -> None:
+class Run(Protocol):
+    """What a file holds: a `Timeline`."""
+
+    notes: Notes
+    first: int
+
+    @property
+    def sequences(self) -> list[Name]: ...
+
+    def __len__(self) -> int: ...
+
+    def at(self, index: int) -> State: ...
+
+    def lines(self) -> Iterator[str]: ...
+
+
+def save(run: Run, path: str | PathLike[str]) -> None:
     """Write ``run`` to ``path``, gzipped if its name ends in .gz; an old file is replaced whole."""
     with replacing(path) as file:
         if fspath(path).endswith(".gz"):
@@ -28,19 +46,19 @@ def save(run: Timeline, path: str | PathLike[str]) -> None:
             file.writelines(pieces(run))
 
 
-def packed(run: Timeline, **extras: Any) -> bytes:
+def packed(run: Run, **extras: Any) -> bytes:
     """The gzipped file as bytes, the same each time; ``extras`` are keys of the header."""
     buffer = io.BytesIO()
     _pack(run, buffer, **extras)
     return buffer.getvalue()
 
 
-def _pack(run: Timeline, file: BinaryIO, **extras: Any) -> None:
+def _pack(run: Run, file: BinaryIO, **extras: Any) -> None:
     with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
         packed.writelines(pieces(run, **extras))
 
 
-def pieces(run: Timeline, **extras: Any) -> Iterator[bytes]:
+def pieces(run: Run, **extras: Any) -> Iterator[bytes]:
     """The file in pieces of many lines: the header, then a line for each event."""
     head = header(run) | {key: value for key, value in extras.items() if value}
     yield f"{as_json(head)}\n".encode()
@@ -49,7 +67,7 @@ def pieces(run: Timeline, **extras: Any) -> Iterator[bytes]:
         yield piece.encode()
 
 
-def header(run: Timeline) -> dict[str, Any]:
+def header(run: Run) -> dict[str, Any]:
     """The first line of the file, as a dict."""
     state = run.at(0)
     notes = replace(run.notes, sequences=tuple(run.sequences)) if run.first else run.notes

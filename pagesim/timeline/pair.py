@@ -9,6 +9,8 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.files import replacing
 from pagesim.journal.effects import is_text
+from pagesim.player.notebook import notebook_html
+from pagesim.player.page import page
 from pagesim.timeline.display import described, packed_for_player, still_picture
 from pagesim.timeline.run import Timeline
 
@@ -29,14 +31,10 @@ class Compared:
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a single HTML file that plays both anywhere, without a server."""
-        from pagesim.player.page import page
-
         with replacing(path) as file:
             file.write(page(*self._files(), title=self.title, alt=self._alt()).encode())
 
     def _repr_html_(self) -> str:
-        from pagesim.player.notebook import notebook_html
-
         picture = still_picture(self.runs[0])
         return notebook_html(*self._files(), title=self.title, alt=self._alt(), static_svg=picture)
 

@@ -8,33 +8,19 @@ from typing import Any, Protocol
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.journal.effects import MAX_NAME, Effect, Event, is_text, show
+from pagesim.journal.effects import EFFECTS, MAX_NAME, is_text, show
 from pagesim.journal.state import State
+from pagesim.timeline.events import Effect, Event
 
 
-def _of(*kinds: str) -> Callable[[Event], list[int | None]]:
-    return lambda event: [e.block for e in event.effects if e.kind in kinds]
+def _asked(kind: str, word: str) -> Callable[[Event], list[int | None]]:
+    """The blocks of an event that a word asks for: where they go if it ends in "to"."""
+    end = "to" if word.endswith(" to") else "block"
+    return lambda event: [getattr(e, end) for e in event.effects if e.kind == kind]
 
 
-def _to(*kinds: str) -> Callable[[Event], list[int | None]]:
-    return lambda event: [e.to for e in event.effects if e.kind in kinds]
-
-
-ANSWERS: dict[str, Callable[[Event], list[int | None]]] = {
-    "taken": _of("take"),
-    "returned": _of("free"),
-    "unused": _of("free"),  # only those without a token
-    "written": _of("write"),
-    "shared": _of("share"),
-    "copied": _of("copy"),
-    "copied to": _to("copy"),
-    "swapped": _of("move"),
-    "swapped to": _to("move"),
-    "found": _of("hit"),
-    "evicted": _of("evict"),
-    "cached": _of("cache"),
-}
-"""What a question can ask for: the values of ``Question.answer``."""
+ANSWERS = {word: _asked(kind, word) for kind, what in EFFECTS.items() for word in what.asked}
+"""What a question can ask for, the values of ``Question.answer``, and the blocks that answer it."""
 
 WHICH = ("all", "in order", "first", "last", "any")
 """How many of the matching blocks are wanted: the values of ``Question.which``."""

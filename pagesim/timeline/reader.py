@@ -6,25 +6,25 @@ the file and the line, before much memory is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from os import PathLike, fspath
+from sys import intern
 from typing import Any
 
 from pagesim.files.jsonl import numbered_objects
 from pagesim.journal import effects as fx
-from pagesim.journal.effects import Name, show
+from pagesim.journal.effects import EFFECTS, Name, Row, show
 from pagesim.timeline.checked import Checked, TimelineError
-from pagesim.timeline.edition1 import FORMAT_1, edition2
+from pagesim.timeline.events import MAX_MARK, ON
 from pagesim.timeline.header import FORMAT, read_state
-from pagesim.timeline.log import EVENT, FIELDS, MAX_MARK, ON, ROW, Log, TableLog
+from pagesim.timeline.log import Log
 from pagesim.timeline.notes import notes_from
+from pagesim.timeline.pages import Pages
 from pagesim.timeline.run import Timeline
-from pagesim.timeline.seek import MutableState
 
 MAX_EVENTS = 10_000_000
-LIFE = 50
-"""The cost of a table, counted in numbers."""
+EVENT, ROW, TABLE, MARKED = 20, 15, 50, 15
+"""What they, and a pair of a mark, cost in memory, counted in numbers."""
 
 
 def load(path: str | PathLike[str]) -> Timeline:
@@ -32,13 +32,10 @@ def load(path: str | PathLike[str]) -> Timeline:
     name = fspath(path)
     numbered = numbered_objects(name, TimelineError)
     number, first = next(numbered, (1, {}))
-    if first.get("format") not in (FORMAT, FORMAT_1):
+    if first.get("format") != FORMAT:
         raise TimelineError(
             f"{name}:{number}: format must be {FORMAT!r}, not {show(first.get('format'))}"
         )
-    if first["format"] == FORMAT_1:
-        numbered = edition2(chain([(number, first)], numbered), name)
-        number, first = next(numbered)
     reader = Reader(first, f"{name}:{number}")
     for number, words in numbered:
         reader.event(words, f"{name}:{number}")
@@ -56,7 +53,7 @@ class Reader:
 
     def __init__(self, header: Mapping[str, Any], where: str) -> None:
         check = self._check = Checked(where)
-        self._lives: dict[Name, TableLog] = {}
+        self._rows: list[Row] = []
         self.first = check.integer(header.get("first", 0), "first")
         self.num_events = check.integer(header.get("events"), "events")
         try:
@@ -65,12 +62,12 @@ class Reader:
             raise check.error(f"invalid title, tokens or questions: {show(error)}") from None
         start = read_state(header, check)
         self.log = Log(start)
-        for name, table in start.tables.items():
-            self._begin(name).write(list(table.token_ids))
-        self._now = MutableState.from_start(self.log, range(len(start.tables)))
+        check.count(TABLE * len(start.tables))
+        self._now = Pages.from_start(self.log)
+        self._now.is_strict = True
         self._items = {
             "opened": self._open,
-            "tokens": self._tokens,
+            "tokens": self._know,
             "effects": self._effect,
             "tables": self._change,
             "closed": self._close,
@@ -79,79 +76,68 @@ class Reader:
             "marks": self._mark,
         }
 
-    def event(self, words: Mapping[str, Any], where: str) -> None:
+    def event(self, given: Mapping[str, Any], where: str) -> None:
         """Add one event. TimelineError, naming ``where``, if it is impossible."""
         check, log = self._check, self.log
         check.where = where
         if len(log) >= MAX_EVENTS:
             raise check.error(f"more than {MAX_EVENTS} events")
-        kind, subject = check.text(words.get("event"), "event"), words.get("of")
+        kind, subject = check.text(given.get("event"), "event"), given.get("of")
         check.count(EVENT)
+        self._rows = []
         for key, read in self._items.items():
-            for item in check.items(words.get(key, []), key):
+            for item in check.items(given.get(key, []), key):
                 check.count(ROW)
                 read(item)
-        if "error" in words:
-            called = check.text(words.get("called"), "called")
-            log.errors[len(log)] = called, check.text(words["error"], "error")
-        log.begin_step(check.integer(words["step"], "step") if "step" in words else None)
+        if "error" in given:
+            called = check.text(given.get("called"), "called")
+            self._rows.append((fx.FAILED, called, check.text(given["error"], "error")))
+        step = check.integer(given["step"], "step") if "step" in given else None
         name = None if subject is None else check.name(subject)
-        log.event(log.kind_codes[kind], log.subject_codes[name])
+        log.entries.append((intern(kind), name, step, *self._rows))
 
-    def _apply(self, kind: int, a: int = -1, b: int = -1, c: int = 0, d: int = 0) -> None:
-        self.log.row(kind, a, b, c, d)
-        self._now.step(self.log, (kind, a, b, c, d))
+    def _apply(self, *row: Any) -> None:
+        self._rows.append(row)
+        self._now.apply(row)
 
     # -- effects ---------------------------------------------------------------------------------
 
     def _effect(self, given: Any) -> None:
         check, effect = self._check, self._check.items(given, "effect")
-        if not effect or effect[0] not in fx.EFFECTS:
+        if not effect or not isinstance(effect[0], str) or effect[0] not in EFFECTS:
             raise check.error(f"unknown effect {show(effect)}")
-        kind = fx.EFFECTS.index(effect[0])
-        word, block, *more = check.parts(effect, effect[0], 2 + len(FIELDS.get(effect[0], ())))
-        if problem := self._problem(kind, check.block(block), more):
-            raise check.error(f"{word} {block}: {problem}")
-        if kind in (fx.TAKE, fx.FREE):
-            self._apply(kind, block, self.log.lists.index(more[0]), *more[1:])
-        elif kind in (fx.WRITE, fx.HIT):
-            table = -1 if more[0] is None else self._life(more[0]).number
-            first, count = (check.integer(number, "position") for number in more[1:])
-            self._apply(kind, block, table, first, count)
-        elif kind in (fx.COPY, fx.MOVE):
-            owners = check.integer(more[1], "owners") if kind == fx.COPY else 0
-            self._apply(kind, block, check.block(more[0]), owners)
-        elif kind == fx.NULL and more[0] is not None:
-            self._apply(kind, block, self._life(more[0]).number, check.integer(more[1], "entry"))
-        else:
-            self._apply(kind, block)
+        fields = EFFECTS[effect[0]].fields
+        kind, block, *more = check.parts(effect, effect[0], 2 + len(fields))
+        check.block(block)
+        try:
+            values = [self._field(name, value) for name, value in zip(fields, more, strict=True)]
+            self._apply(intern(kind), block, *values)
+        except fx.ImpossibleError as error:
+            raise check.error(f"{kind} {block}: {error}") from None
 
-    def _problem(self, kind: int, block: int, more: Sequence[Any]) -> str | None:
-        """Why this cannot happen to the block in its present state; None if it can."""
-        now, owners = self._now, self._now.refs[block]
-        if kind in (fx.TAKE, fx.FREE) and more[0] not in self.log.lists:
-            return f"there is no list {show(more[0])}"
-        if kind == fx.TAKE and block not in now.lists[self.log.lists.index(more[0])]:
-            return f"it is not in the {more[0]}"
-        if kind == fx.FREE and (type(more[1]) is not int or more[1] not in (fx.FRONT, fx.BACK)):
-            return f"its place in the list must be 0 or -1, not {show(more[1])}"
-        if kind == fx.FREE and owners != 1:
-            return f"it has {owners} owners, not 1"
-        if kind in (fx.SHARE, fx.CACHE, fx.WRITE) and owners < 1:
-            return "it has no owner"
-        if kind == fx.UNSHARE and owners < 2:
-            return f"it has {owners} owners, not 2 or more"
-        if kind in (fx.HIT, fx.EVICT) and block not in now.cached:
-            return "it is not cached"
-        if kind == fx.HIT and not owners and not any(block in waiting for waiting in now.lists):
-            return "it has no owner and is in no list"
-        return None
+    def _field(self, name: str, value: Any) -> Any:
+        """What a row has for the value of an effect's field."""
+        check = self._check
+        if name == "list":
+            if not isinstance(value, str) or value not in self._now.lists:
+                raise fx.ImpossibleError(f"there is no list {show(value)}")
+            return intern(value)
+        if name == "place" and (type(value) is not int or value not in (fx.FRONT, fx.BACK)):
+            raise fx.ImpossibleError(f"its place in the list must be 0 or -1, not {show(value)}")
+        if name == "table":
+            return None if value is None else self._known(value)
+        if name == "to":
+            return check.block(value)
+        if name == "place" or (name == "index" and value is None):
+            return value
+        called = {"first": "position", "count": "position", "index": "entry"}
+        return check.integer(value, called.get(name, name))
 
     def _mark(self, given: Any) -> None:
         check = self._check
         name, on, given_pairs = check.parts(given, "a mark", 3)
         pairs = check.pairs(given_pairs, "a mark's numbers")
-        check.count(2 * len(pairs))
+        check.count(MARKED * len(pairs))
         if on not in ON:
             raise check.error(f"a mark must be on blocks or slots, not on {show(on)}")
         total = check.num_blocks * (1 if on == "blocks" else self.log.start.block_size)
@@ -160,79 +146,68 @@ class Reader:
                 raise check.error(f"{show(place)} is not one of the {total} {on}")
             if type(number) not in (int, float) or not abs(number) < MAX_MARK:
                 raise check.error(f"a mark must be a number, not {show(number)}")
-        self.log.mark_numbers(check.text(name, "a mark's name"), on == "slots", dict(pairs))
+        numbers = {place: float(number) for place, number in pairs}
+        self._rows.append((fx.MARK, check.text(name, "a mark's name"), on, *numbers.items()))
 
     # -- tables ----------------------------------------------------------------------------------
 
     def _open(self, given: Any) -> None:
         check = self._check
         name, tokens, *more = check.parts(given, "opened", 2, 3)
-        life = self._begin(check.name(name))
-        life.write(check.integers(tokens, "tokens"))
+        check.count(TABLE)
+        if check.name(name) in self._now.tables:
+            raise check.error(f"table {show(name)} exists already")
+        check.integers(tokens, "tokens")
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)
-        self._apply(fx.OPEN, num_slots, life.number, 0, len(tokens))
+        self._apply(fx.OPEN, name, num_slots, *tokens)
 
-    def _tokens(self, given: Any) -> None:
+    def _know(self, given: Any) -> None:
         check = self._check
         name, first, tokens = check.parts(given, "tokens", 3)
-        life = self._life(name)
-        known = self._now.num_tokens[life.number]
+        known = self._now.num_tokens[self._known(name)]
         if check.integer(first, "position") != known:
             raise check.error(f"table {show(name)} has {known} known tokens, not {first}")
-        life.write(check.integers(tokens, "tokens"))
-        self._apply(fx.TOKENS, -1, life.number, known, len(tokens))
+        self._apply(fx.TOKENS, name, known, *check.integers(tokens, "tokens"))
 
     def _change(self, given: Any) -> None:
-        check, log = self._check, self.log
+        check = self._check
         name, start, given_ids = check.parts(given, "a table's change", 3)
-        life, ids = self._life(name), check.blocks(given_ids, "ids")
+        entries, ids = self._now.tables[self._known(name)], check.blocks(given_ids, "ids")
         check.count(len(ids))
-        if check.integer(start, "entry") > len(self._now.tables[life.number]):
+        if check.integer(start, "entry") > len(entries):
             raise check.error(f"table {show(name)} has no entry {start} to start from")
-        log.patch(life, start, list(ids))
-        self._now.tables[life.number][start:] = ids
+        self._apply(fx.PATCH, name, start, *ids)
 
     def _close(self, name: Any) -> None:
-        life = self._life(name)
-        del self._lives[life.name]
-        self._apply(fx.CLOSE, b=life.number)
+        self._apply(fx.CLOSE, self._known(name))
 
-    def _begin(self, name: Name) -> TableLog:
-        self._check.count(LIFE)
-        if name in self._lives:
-            raise self._check.error(f"table {show(name)} exists already")
-        self._lives[name] = life = self.log.new_table(name)
-        return life
-
-    def _life(self, name: Any) -> TableLog:
-        life = self._lives.get(self._check.name(name))
-        if life is None:
+    def _known(self, name: Any) -> Name:
+        if self._check.name(name) not in self._now.tables:
             raise self._check.error(f"there is no table {show(name)}")
-        return life
+        return name  # type: ignore[no-any-return]
 
     # -- queues ----------------------------------------------------------------------------------
 
     def _move(self, given: Any) -> None:
-        check, log = self._check, self.log
+        check, queues = self._check, self._now.queues
         what, queue, place, request, *more = check.parts(given, "a queue's change", 4, 5)
-        if what not in ("enter", "leave") or queue not in log.queues:
-            raise check.error(f"a request must enter or leave one of {show(log.queues)}")
-        number = log.queues.index(queue)
-        waiters = self._now.queues[number]
-        waiter = log.waiter(check.name(request), check.name(more[0]) if more else None)
+        if what not in (fx.ENTER, fx.LEAVE) or queue not in tuple(queues):
+            raise check.error(f"a request must enter or leave one of {show(tuple(queues))}")
+        waiting = queues[queue]
+        waiter = check.name(request), check.name(more[0]) if more else None
         check.integer(place, "place")
-        if what == "enter" and place > len(waiters):
+        if what == fx.ENTER and place > len(waiting):
             raise check.error(f"the {queue} queue has no place {place} to enter")
-        if what == "leave":
-            if place >= len(waiters) or waiters[place][0] != waiter[0]:
+        if what == fx.LEAVE:
+            if place >= len(waiting) or waiting[place][0] != waiter[0]:
                 raise check.error(f"request {show(request)} is not at place {place} of {queue}")
-            waiter = waiters[place]
-        self._apply(fx.ENTER if what == "enter" else fx.LEAVE, number, waiter[0], place, waiter[1])
+            waiter = waiting[place]
+        self._apply(intern(what), intern(queue), place, *waiter)
 
     def _scheduled(self, given: Any) -> None:
         check = self._check
         request, name, tokens, is_prompt = check.parts(given, "scheduled", 4)
         if type(is_prompt) is not bool:
             raise check.error(f"the last part of scheduled must be a bool, not {show(is_prompt)}")
-        waiter = self.log.waiter(check.name(request), None if name is None else check.name(name))
-        self._apply(fx.SCHEDULED, check.integer(tokens, "tokens"), waiter[0], is_prompt, waiter[1])
+        waiter = check.name(request), None if name is None else check.name(name)
+        self._apply(fx.SCHEDULED, *waiter, check.integer(tokens, "tokens"), is_prompt)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
 
 from pagesim.errors import UsageError
-from pagesim.journal import Journal, Row
+from pagesim.journal import Journal
 from pagesim.journal import effects as fx
-from pagesim.journal.effects import Name, request_name
-from pagesim.journal.state import Queues, State
-from pagesim.timeline.log import Log, TableLog, Waiter
+from pagesim.journal.effects import Name, Row, request_name
+from pagesim.journal.state import Queues, State, TableState
+from pagesim.timeline.log import START, Log
+from pagesim.timeline.names import Names
 from pagesim.timeline.run import Timeline
 
 Request = tuple[Any, ...]
@@ -63,44 +64,56 @@ def record(subject: Recordable) -> Iterator[Timeline]:
             recording.tables.clear()
 
 
-@dataclass(slots=True)
-class Label:
-    """The name of a table, its number in the log, and the histories that bear it."""
+class Table:
+    """A table that exists: what stands for it in rows, and the tokens that are known."""
 
-    name: Name
-    subject: int
-    histories: list[TableLog] = field(default_factory=list)
+    __slots__ = ("key", "tokens")
+
+    def __init__(self, key: Any, tokens: Iterable[int]) -> None:
+        self.key = key
+        self.tokens: array[int] = array("q")
+        self.write(tokens)
+
+    def write(self, tokens: Iterable[int]) -> None:
+        """Append tokens. UsageError for one beyond 64 bits."""
+        tokens = list(tokens)
+        try:
+            self.tokens.fromlist(tokens)
+        except OverflowError:
+            big = next(token for token in tokens if not -(2**63) <= token < 2**63)
+            raise UsageError(
+                f"token {big} cannot be recorded: tokens in a timeline have at most 64 bits"
+            ) from None
 
 
 class Recording:
-    """Turns the rows of a journal into the rows of a log.
+    """Appends what a journal reports to a log; in its rows, names stand for tables and requests.
 
-    ``tables`` maps the live tables to their histories in the log. A log refers to lists, queues and
-    tables by number; the translation from names and objects happens here.
+    ``tables`` are the live ones.
     """
 
     def __init__(self, journal: Journal, state: State) -> None:
-        self.journal, self.listeners = journal, 0
+        self.journal, self.listeners, self.step = journal, 0, 0
         self.log = Log(replace(state, live={}))
-        self.tables: dict[Any, TableLog] = {}
-        self._labels: WeakKeyDictionary[Any, Label] = WeakKeyDictionary()
-        self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
-        self._unnamed = self.step = 0
-        self._begin(state)
-        for name, table in state.tables.items():
-            history = self.log.new_table(name)
-            history.write(list(table.token_ids))
-            self._know(state.live[name], name, history)
-
-    def _begin(self, state: State) -> None:
-        self.log.begin(state)
-        self._lists = {name: number for number, name in enumerate(self.log.lists)}
-        self._queue_codes = {name: number for number, name in enumerate(self.log.queues)}
-        self._queues = [
-            [(request, state.requests.get(request)) for request in queue]
-            for queue in state.queues.values()
-        ]
+        self.tables: dict[Any, Table] = {}
+        self.names = Names(self.tables.__contains__, self.log.rename)
+        self._queues: dict[str, list[Request]] = {
+            queue: [(request, state.requests.get(request)) for request in requests]
+            for queue, requests in state.queues.items()
+        }
         self.has_queues = bool(self._queues)
+        self._step: int | None = None
+        self._rows: list[Row] = []
+        self._writing: Any = None
+        self._position = 0
+        self._begin(state.tables, state.live)
+
+    def _begin(self, tables: Mapping[Name, TableState], live: Mapping[Name, Any]) -> None:
+        """Begin the histories of tables that are there from the start."""
+        for name, table in tables.items():
+            self.names.free(name, len(self.log))
+            key = self.names.give(live[name], name, START)
+            self.tables[live[name]] = Table(key, table.token_ids)
 
     def include(self, state: State) -> None:
         """Add tables and queues that were not recorded so far to the initial state.
@@ -108,23 +121,21 @@ class Recording:
         Nothing has happened to those tables yet, or their histories would have begun. The requests
         in the queues are added by a separate event.
         """
-        log, known = self.log, state.live
-        new = {n: t for n, t in state.tables.items() if known[n] not in self.tables}
-        start = replace(log.start, tables={**log.start.tables, **new})
+        new = {n: t for n, t in state.tables.items() if state.live[n] not in self.tables}
+        self._begin(new, state.live)
+        start = self.log.start
+        if new:
+            start = replace(start, tables={**start.tables, **new})
         if state.queues and not self.has_queues:
             start = replace(start, queues=Queues(dict.fromkeys(state.queues, ())))
-        if start != log.start:
-            self._begin(start)
-        for name, table in new.items():
-            self._free_name(name)
-            history = log.new_table(name)
-            history.write(list(table.token_ids))
-            log.first_lives.append(history.number)
-            self._know(known[name], name, history)
-        if any(state.queues.values()) and not any(self._queues):
-            for queue, requests in state.queues.items():
-                self._arrange(queue, [(name, state.requests.get(name)) for name in requests])
-            log.event(log.kind_codes["record"], -1)
+            self._queues, self.has_queues = {queue: [] for queue in state.queues}, True
+        self.log.start = start
+        if any(state.queues.values()) and not any(self._queues.values()):
+            rows: list[Row] = [
+                (fx.QUEUE, queue, [(name, state.requests.get(name)) for name in requests])
+                for queue, requests in state.queues.items()
+            ]
+            self.event("record", None, rows, None, None)
 
     # -- what the journal reports ----------------------------------------------------------------
 
@@ -132,83 +143,117 @@ class Recording:
         """The following events belong to the next step of a scheduler, or to an earlier one."""
         if number is None:
             number = self.step = self.step + 1
-        self.log.begin_step(number)
+        self._step = number
 
     def event(
         self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """Log one event. Blocks are written in the order of the tokens their table announced."""
-        log, lists, add = self.log, self._lists, self.log.open_rows.extend
-        table, position = -1, 0
+        done: list[Row] = []
+        self._rows, self._writing, self._position = done, None, 0
         for row in rows:
             what = row[0]
             if what == fx.WRITE:
-                what, block, count = row
-                add((what, block, table, position if table >= 0 else 0, count))
-                position += count
+                done.append((what, row[1], self._writing, self._position, row[2]))
+                self._position += row[2] if self._writing is not None else 0
             elif what == fx.APPEND:
-                what, of, position, tokens = row
-                history = self.tables[of]
-                table = history.number
-                history.tokens.fromlist(tokens)
+                _, table, self._position, tokens = row
+                history = self.tables[table]
+                self._writing = history.key
                 if tokens:
-                    add((fx.TOKENS, -1, table, position, len(tokens)))
-            elif what == fx.KNOWN:
-                history, known = self.tables[row[1]], len(self.tables[row[1]].tokens)
-                if new := row[2][known : row[3]]:
-                    history.tokens.fromlist(new)
-                    add((fx.TOKENS, -1, history.number, known, len(new)))
-            elif what == fx.PATCH:
-                log.patch(self.tables[row[1]], row[2], row[3])
-            elif what == fx.TAKE:
-                add((fx.TAKE, row[1], lists[row[2]], 0, 0))
-            elif what == fx.FREE:
-                add((fx.FREE, row[1], lists[row[2]], row[3], 0))
-            elif what == fx.HIT:
-                found = table if row[2] else -1  # a hit of 0 tokens adds none to the table
-                log.row(fx.HIT, row[1], found, position if found >= 0 else 0, row[2])
-                position += row[2]
-            elif what in (fx.COPY, fx.MOVE):
-                log.row(*row)
-            elif what == fx.NULL:
-                of = row[2]
-                log.row(fx.NULL, row[1], -1 if of is None else self.tables[of].number, row[3] or 0)
-            elif what == fx.OPEN:
-                self._open(*row[1:])
-            elif what == fx.CLOSE:
-                if row[1] in self.tables:
-                    log.row(fx.CLOSE, b=self.tables.pop(row[1]).number)
-            elif what in (fx.LEAVE, fx.ENTER, fx.QUEUE, fx.SCHEDULED):
-                if self.has_queues:
-                    self._in_queues(row)
-            else:  # share, unshare, cache, evict, computed
-                add((what, row[1], -1, 0, 0))
+                    history.tokens.fromlist(tokens)
+                    done.append((fx.TOKENS, history.key, self._position, *tokens))
+            elif what in self._named:
+                self._named[what](self, *row[1:])
+            else:
+                done.append(row)
         if kind == fx.FAILED:
             why = (error or "").encode(errors="backslashreplace").decode()[: fx.MAX_NAME]
-            log.errors[len(log)] = (called or "", why)
-        if subject is not None and not isinstance(subject, (int, str)):
-            subject = self._name(subject)
-        log.event(log.kind_codes[kind], log.subject_codes[subject])
+            done.append((fx.FAILED, called or "", why))
+        self.log.entries.append((kind, self._key(subject), self._step, *done))
 
-    # -- queues ----------------------------------------------------------------------------------
+    def _key(self, subject: Any) -> Any:
+        if subject is None or isinstance(subject, int | str):
+            return None if subject is None else self.names.key(subject)
+        return self.names.of(subject, len(self.log))
 
-    def _in_queues(self, row: Row) -> None:
-        if row[0] == fx.LEAVE:
-            self._leave(self._queue_codes[row[1]], row[2:])
-        elif row[0] == fx.ENTER:
-            queue, place = self._queue_codes[row[1]], row[4]
-            if place < 0:
-                place = len(self._queues[queue])
-            self._enter(queue, row[2:4], place)
-        elif row[0] == fx.QUEUE:
-            self._arrange(row[1], row[2])
-        else:
-            request, sequence = self._waiter(row[1:3])
-            self.log.row(fx.SCHEDULED, row[3], request, row[4], sequence)
+    # -- rows that concern tables ----------------------------------------------------------------
 
-    def _arrange(self, name: str, now: Sequence[Request]) -> None:
+    def _hit(self, block: int, count: int) -> None:
+        if count and self._writing is not None:
+            self._rows.append((fx.HIT, block, self._writing, self._position, count))
+            self._position += count
+        else:  # of 0 tokens, it adds none to the table
+            self._rows.append((fx.HIT, block, None, 0, count))
+
+    def _know(self, table: Any, tokens: Sequence[int], end: int) -> None:
+        history = self.tables[table]
+        first = len(history.tokens)
+        if new := tokens[first:end]:
+            history.write(new)
+            self._rows.append((fx.TOKENS, history.key, first, *new))
+
+    def _patch(self, table: Any, entry: int, block_ids: list[int]) -> None:
+        self._rows.append((fx.PATCH, self.tables[table].key, entry, *block_ids))
+
+    def _null(self, block: int, table: Any, entry: int | None) -> None:
+        name = None if table is None else self.tables[table].key
+        self._rows.append((fx.NULL, block, name, entry))
+
+    def _open(
+        self, table: Any, name: Name | None, tokens: Any, num_slots: int, block_ids: list[int]
+    ) -> None:
+        """A table begins; ``tokens`` are its own, or the table that it forks."""
+        now = len(self.log)
+        if name is not None and (table in self.tables or not self.names.has(table)):
+            self.names.take(table, name, now)
+        if table in self.tables:
+            return
+        if not isinstance(tokens, list):
+            tokens = self.tables[tokens].tokens[:num_slots]
+        new = self.tables[table] = Table(self.names.of(table, now), tokens)
+        self._rows.append((fx.OPEN, new.key, num_slots, *tokens))
+        if block_ids:
+            self._rows.append((fx.PATCH, new.key, 0, *block_ids))
+
+    def _close(self, table: Any) -> None:
+        if table in self.tables:
+            self._rows.append((fx.CLOSE, self.tables.pop(table).key))
+
+    def label(self, table: Any, name: Name) -> None:
+        """Name a table for the whole run. UsageError if another table has that name."""
+        if table.journal is not self.journal:
+            raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
+        self.names.call(table, name, len(self.log))
+
+    # -- rows that concern queues ----------------------------------------------------------------
+
+    def _scheduled(self, request: Any, sequence: Name | None, *more: Any) -> None:
+        if self.has_queues:
+            self._rows.append((fx.SCHEDULED, *self._waiter(request, sequence), *more))
+
+    def _leave(self, queue: str, *request: Any) -> None:
+        if not self.has_queues:
+            return
+        requests = self._queues[queue]
+        is_last = requests[-1:] == [request]
+        try:
+            place = len(requests) - 1 if is_last else requests.index(request)
+        except ValueError:  # its first sequence has ended, and another is the first now
+            place = [name for name, _ in requests].index(request[0])
+        self._rows.append((fx.LEAVE, queue, place, *self._waiter(*requests.pop(place))))
+
+    def _enter(self, queue: str, request: Any, sequence: Name | None, place: int) -> None:
+        if not self.has_queues:
+            return
+        place = len(self._queues[queue]) if place < 0 else place
+        self._queues[queue].insert(place, (request, sequence))
+        self._rows.append((fx.ENTER, queue, place, *self._waiter(request, sequence)))
+
+    def _arrange(self, queue: str, now: Sequence[Request]) -> None:
         """Put a queue in this order; the requests between the first and last change move."""
-        queue = self._queue_codes[name]
+        if not self.has_queues:
+            return
         known = self._queues[queue].copy()
         first = last = 0
         shorter = min(len(known), len(now))
@@ -217,100 +262,23 @@ class Recording:
         while last < shorter - first and known[-1 - last] == now[-1 - last]:
             last += 1
         for request in known[first : len(known) - last]:
-            self._leave(queue, request)
-        for place, request in enumerate(now[first : len(now) - last], first):
-            self._enter(queue, request, place)
+            self._leave(queue, *request)
+        for place, (request, sequence) in enumerate(now[first : len(now) - last], first):
+            self._enter(queue, request, sequence, place)
 
-    def _leave(self, queue: int, request: Request) -> None:
-        requests = self._queues[queue]
-        is_last = requests[-1:] == [request]
-        try:
-            place = len(requests) - 1 if is_last else requests.index(request)
-        except ValueError:  # its first sequence has ended, and another is the first now
-            place = [name for name, _ in requests].index(request[0])
-        self.log.move(fx.LEAVE, queue, self._waiter(requests.pop(place)), place)
+    def _waiter(self, request: Any, sequence: Name | None) -> tuple[Name, Any]:
+        return request_name(request), self._key(sequence)
 
-    def _enter(self, queue: int, request: Request, place: int) -> None:
-        self._queues[queue].insert(place, request)
-        self.log.move(fx.ENTER, queue, self._waiter(request), place)
-
-    def _waiter(self, request: Request) -> Waiter:
-        return self.log.waiter(request_name(request[0]), request[1])
-
-    # -- tables and their names ------------------------------------------------------------------
-
-    def _open(
-        self, table: Any, name: Name | None, tokens: Any, num_slots: int, block_ids: list[int]
-    ) -> None:
-        """Begin a table's history; ``tokens`` are its own, or the table that it forks."""
-        if table in self.tables:
-            if name is not None:
-                self._call_sequence(table, name)
-            return
-        if not isinstance(tokens, list):
-            tokens = self.tables[tokens].tokens[:num_slots].tolist()
-        if name is not None and table not in self._labels:
-            self._call_sequence(table, name)
-        history = self.tables[table] = self.log.new_table(self._name(table))
-        self._labels[table].histories.append(history)
-        history.write(tokens)
-        self.log.row(fx.OPEN, num_slots, history.number, 0, len(tokens))
-        if block_ids:
-            self.log.patch(history, 0, block_ids)
-
-    def label(self, table: Any, name: Name) -> None:
-        """Name a table for the whole run. UsageError if another table has that name."""
-        if table.journal is not self.journal:
-            raise UsageError(f"the table for {name!r} belongs to an allocator not recorded here")
-        self._call(table, name)
-
-    def _name(self, table: Any) -> Name:
-        """The name of a table: t0, t1, … until it is given one.
-
-        A table loses its name when another table is given the same one.
-        """
-        label = self._labels.get(table)
-        if label is None or self._owners.setdefault(label.name, table) is not table:
-            return self._give(table, self._fresh_name()).name
-        self.log.subject_codes[label.name] = label.subject
-        return label.name
-
-    def _call(self, table: Any, name: Name) -> None:
-        owner = self._owners.get(name, table)
-        if owner is not table and owner in self.tables:
-            raise UsageError(f"another table is already called {name!r}")
-        label, log = self._labels.get(table), self.log
-        if label is None or self._owners.get(label.name) is not table:
-            self._give(table, name)
-        elif label.name != name:
-            del self._owners[label.name]
-            label.name, self._owners[name] = name, table
-            log.subjects[label.subject], log.subject_codes[name] = name, label.subject
-            for history in label.histories:
-                history.name = name
-
-    def _call_sequence(self, table: Any, seq_id: Name) -> None:
-        """Name a manager's table after its sequence, even if another table has that label."""
-        if self._owners.get(seq_id) is not table:
-            self._free_name(seq_id)
-        self._call(table, seq_id)
-
-    def _free_name(self, name: Name) -> None:
-        owner = self._owners.get(name)
-        if owner is not None and owner in self.tables:
-            self._call(owner, self._fresh_name())
-
-    def _fresh_name(self) -> str:
-        while (fresh := f"t{self._unnamed}") in self._owners:
-            self._unnamed += 1
-        self._unnamed += 1
-        return fresh
-
-    def _give(self, table: Any, name: Name) -> Label:
-        label = self._labels[table] = Label(name, self.log.subject_codes.new(name))
-        self._owners[name] = table
-        return label
-
-    def _know(self, table: Any, name: Name, history: TableLog) -> None:
-        self.tables[table] = history
-        self._give(table, name).histories.append(history)
+    _named: ClassVar[dict[str, Callable[..., None]]] = {
+        fx.HIT: _hit,
+        fx.KNOWN: _know,
+        fx.PATCH: _patch,
+        fx.NULL: _null,
+        fx.OPEN: _open,
+        fx.CLOSE: _close,
+        fx.SCHEDULED: _scheduled,
+        fx.LEAVE: _leave,
+        fx.ENTER: _enter,
+        fx.QUEUE: _arrange,
+    }
+    """How the other rows are named that concern tables or queues; the rest is kept as it is."""

@@ -7,15 +7,20 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, overload
 
+from pagesim.checks import check_int
 from pagesim.errors import UsageError
-from pagesim.journal.effects import OPEN, Event, Name, is_name
+from pagesim.journal.effects import OPEN, Name, is_name
 from pagesim.journal.state import State
+from pagesim.timeline import search
 from pagesim.timeline.captions import caption
-from pagesim.timeline.lines import Lines
-from pagesim.timeline.log import Log
+from pagesim.timeline.display import notebook_output, to_html
+from pagesim.timeline.events import Event, event_of
+from pagesim.timeline.file import save
+from pagesim.timeline.film import checked_mark, film
+from pagesim.timeline.lines import line
+from pagesim.timeline.log import Entry, Log
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
-from pagesim.timeline.search import Search
 from pagesim.timeline.seek import Seeker
 
 
@@ -69,11 +74,14 @@ class Timeline:
             )
             piece._seeker = self._seeker
             return piece
-        event = self._log.read(self._start + range(len(self))[index])
+        event = event_of(self._log.entry(self._start + range(len(self))[index]))
         return replace(event, caption=caption(event, self._log.start))
 
     def __iter__(self) -> Iterator[Event]:
         return (self[i] for i in range(len(self)))
+
+    def _entries(self) -> Iterator[Entry]:
+        return self._log.between(self._start, self._start + len(self))
 
     @property
     def sequences(self) -> list[Name]:
@@ -81,11 +89,9 @@ class Timeline:
 
         The order decides their colours, in the player as in the figures.
         """
-        log = self._log
-        rows = log.rows(0, self._start + len(self))
-        began = [*log.first_lives, *(row[2] for row in rows if row[0] == OPEN)]
-        names = (log.tables[number].name for number in began)
-        return list(dict.fromkeys([*self.notes.sequences, *names]))
+        entries = self._log.between(0, self._start + len(self))
+        began = (row[1] for entry in entries for row in entry[3:] if row[0] == OPEN)
+        return list(dict.fromkeys([*self.notes.sequences, *self._log.start.tables, *began]))
 
     def at(self, index: int) -> State:
         """The state after ``index`` events; negative numbers count from the end, -1 is the last."""
@@ -106,15 +112,12 @@ class Timeline:
         A condition is a block, a sequence (or label), or a kind: that of an event
         ("append_slots", "failed") or of an effect ("copy"). UsageError for an unknown kind.
         """
-        search = Search(self._log, self._start, self._start + len(self))
-        found = set(range(len(self)))
-        if block is not None:
-            found &= search.of_block(block)
-        if sequence is not None:
-            found &= search.of_sequence(sequence)
-        if kind is not None:
-            found &= search.of_kind(kind)
-        return sorted(found)
+        tests = [
+            *([] if block is None else [search.of_block(block)]),
+            *([] if sequence is None else [search.of_sequence(sequence)]),
+            *([] if kind is None else [search.of_kind(kind, self._log)]),
+        ]
+        return [i for i, entry in enumerate(self._entries()) if all(test(entry) for test in tests)]
 
     def label(self, table: Any, name: Name) -> None:
         """Give a table of this recording a name, which holds from the table's beginning.
@@ -165,10 +168,12 @@ class Timeline:
         heaviest block. Marks are saved. TypeError or UsageError for a number that is not finite, or
         a slot or step outside the run.
         """
-        from pagesim.timeline.film import checked_mark
-
-        mark = checked_mark(self, step, numbers, what, on)
-        self._log.marks.setdefault(self._start + step - 1, []).append(mark)
+        if not check_int("step", step, 0) or step > len(self):
+            raise UsageError(
+                f"step {step} has no event: the steps of this run are 1 to {len(self)}"
+            )
+        mark = checked_mark(self.at(0), numbers, what, on)
+        self._log.add(self._start + step - 1, mark)
         return self
 
     def film(self, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Timeline:
@@ -179,9 +184,9 @@ class Timeline:
         up the slots that a step read, and shows how m, l and acc move. UsageError for a row without
         a name, or a slot outside the first pool.
         """
-        from pagesim.timeline.film import film
-
-        return film(self, reads, names)
+        log = film(self.at(-1), reads, names)
+        notes = replace(self.notes, questions=(), opens=None, sequences=tuple(self.sequences))
+        return Timeline(log, stop=len(log), notes=notes)
 
     @property
     def nbytes(self) -> int:
@@ -193,12 +198,12 @@ class Timeline:
 
     def lines(self) -> Iterator[str]:
         """The events as lines of a file: see ``FORMAT.md``."""
-        return Lines(self._log).events(self._start, self._start + len(self))
+        return (
+            line(entry, event.caption) for entry, event in zip(self._entries(), self, strict=True)
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file (``.jsonl`` or ``.jsonl.gz``): see ``FORMAT.md``."""
-        from pagesim.timeline.file import save
-
         save(self, path)
 
     def to_html(self, path: str | PathLike[str], title: str | None = None) -> None:
@@ -206,13 +211,9 @@ class Timeline:
 
         A page holds at most 20,000 events. Of a longer run it shows the first ones and says so.
         """
-        from pagesim.timeline.display import to_html
-
         to_html(self, path, title)
 
     def _repr_html_(self) -> str:
-        from pagesim.timeline.display import notebook_output
-
         return notebook_output(self)
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ def player(box: Any) -> str:
     return next(child.value for child in box.children if "iframe" in str(child.value))
 
 
-def said(box: Any) -> str:
+def message(box: Any) -> str:
     return "".join(c.value for c in box.children if str(c.value).startswith("<div role="))
 
 
@@ -100,20 +100,20 @@ def test_what_the_scenario_raises_is_one_line_of_text() -> None:
         return scenario(blocks=blocks)
 
     box = explore(fails, blocks=(4, 16))
-    assert said(box) == ""
+    assert message(box) == ""
     controls(box)["blocks"].value = 6
-    assert "ValueError: &lt;img src=x onerror=alert(1)&gt; second line" in said(box)
-    assert "<img" not in said(box) and "\n" not in said(box)
+    assert "ValueError: &lt;img src=x onerror=alert(1)&gt; second line" in message(box)
+    assert "<img" not in message(box) and "\n" not in message(box)
     assert all("iframe" not in str(child.value) for child in box.children), "no stale player"
     controls(box)["blocks"].value = 4
-    assert said(box) == "" and "iframe" in player(box)
+    assert message(box) == "" and "iframe" in player(box)
 
 
 def test_a_scenario_that_returns_no_run_is_told() -> None:
     box = explore(lambda blocks=4: "nothing", blocks=(4, 16))
-    assert "TypeError: the scenario must return a run" in said(box)
+    assert "TypeError: the scenario must return a run" in message(box)
     box = explore(lambda blocks=4: Timeline, blocks=(4, 16))  # the class is no run either
-    assert "must return a run" in said(box)
+    assert "must return a run" in message(box)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def test_the_bundle_is_made_of_these_sources() -> None:
     total = hashlib.sha256()
     for name in names:
         total.update(f"{name}\n".encode() + (PLAYER / name).read_bytes())
-    said = SUM.search((BUNDLE / "player.js").read_text(encoding="utf-8").split("\n", 1)[0])
-    assert said and said[1] == total.hexdigest(), "the bundle is stale: make web"
+    message = SUM.search((BUNDLE / "player.js").read_text(encoding="utf-8").split("\n", 1)[0])
+    assert message and message[1] == total.hexdigest(), "the bundle is stale: make web"
 
 
 def test_the_tools_make_the_same_bundle(tmp_path: Path) -> None:

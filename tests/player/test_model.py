@@ -62,7 +62,7 @@ def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "said"),
+    ("effect", "message"),
     [
         (["take", 99, GPU], "block 99 does not exist"),
         (["take", "0", GPU], 'block "0" does not exist'),
@@ -79,14 +79,14 @@ def test_a_lost_block_ends_the_run_and_is_told(node: Any) -> None:
         (["write", 0, None, -1, 2], "a position is not a number"),
     ],
 )
-def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
+def test_nonsense_is_named(node: Any, effect: list[Any], message: str) -> None:
     events = [samples.event("allocate", 1, effect)]
     text = (samples.header(2, 0, 2, events), events)
-    assert node("return run.problem;", text) == f"line 2: {said}"
+    assert node("return run.problem;", text) == f"line 2: {message}"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"format": "other/1"}, 'line 1: format is "other/1"'),
         ({"block_size": 0}, "line 1: block_size is 0"),
@@ -98,9 +98,9 @@ def test_nonsense_is_named(node: Any, effect: list[Any], said: str) -> None:
         ({"state": None}, "line 1: no state"),
     ],
 )
-def test_a_bad_header_is_refused(node: Any, change: dict[str, Any], said: str) -> None:
+def test_a_bad_header_is_refused(node: Any, change: dict[str, Any], message: str) -> None:
     head, events = samples.sharing()
-    with pytest.raises(NodeError, match=re.escape(said)):
+    with pytest.raises(NodeError, match=re.escape(message)):
         node("return run.steps;", (head | change, events))
 
 
@@ -190,7 +190,7 @@ def test_blocks_of_one_slot_are_read(node: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "line 3 is not JSON"),
         ("[]", "line 3 is not a JSON object"),
@@ -199,11 +199,11 @@ def test_blocks_of_one_slot_are_read(node: Any) -> None:
         ('{"event": "free", "closed": {}}', 'line 3: "closed" is not a list'),
     ],
 )
-def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, said: str) -> None:
+def test_a_damaged_line_is_named_by_its_number(node: Any, line: str, message: str) -> None:
     head, events = samples.sharing()
     lines = samples.text_of(head, events).split("\n")
     text = "\n".join([*lines[:2], line, *lines[3:]])
-    assert node(ENDS, text) == [1, said]
+    assert node(ENDS, text) == [1, message]
 
 
 OPENING = "return run.opening;"

@@ -92,7 +92,7 @@ def test_what_was_reserved_and_never_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         (Question(3, "?", (2,)),
          "question at=3: allocate of 2 does nothing to block 2; it concerns blocks 1, 0"),
@@ -103,12 +103,12 @@ def test_what_was_reserved_and_never_used() -> None:
         (Question(4, "?", "taken"), "the run has no such event, its events are 0 to 3"),
     ],
 )  # fmt: skip
-def test_a_question_about_what_does_not_happen_is_refused(question: Question, said: str) -> None:
+def test_a_question_about_what_does_not_happen_is_refused(question: Question, message: str) -> None:
     run = small().annotate(title="before")
     notes = run.notes
     with pytest.raises(UsageError) as refused:
         run.annotate(title="after", questions=[question])
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert run.notes == notes
 
 
@@ -154,10 +154,10 @@ def test_the_reason_may_name_the_blocks(node: Any) -> None:
     run = small()
     template = Question(2, "?", "returned", "now {answer} are on top")
     found = node(AUTOMATIC, run.annotate(questions=[template]))[2]
-    assert found["why"] == "Now blocks 0 and 1 are on top." and found["told"]
+    assert found["why"] == "Now blocks 0 and 1 are on top." and found["inWhy"]
     run.annotate(questions=[replace(template, at=3, answer="taken", why="")])
     found = node(AUTOMATIC, run)[3]
-    assert "freed last" in found["why"] and not found["told"]
+    assert "freed last" in found["why"] and not found["inWhy"]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("moves", "said"),
+    ("moves", "message"),
     [
         ([["leave", "waiting", 0, "r0"]], "r0 leaves waiting, but it is not there"),
         ([["enter", "running", 5, "r9"]], "the queue running has no place 5"),
@@ -43,12 +43,12 @@ def test_a_request_has_the_colour_of_its_first_sequence(node: Any) -> None:
     ],
 )
 def test_a_change_that_cannot_be_ends_the_run_and_is_told(
-    node: Any, moves: list[Any], said: str
+    node: Any, moves: list[Any], message: str
 ) -> None:
     head, events = samples.scheduling()
     events[0]["queues"] = moves
     steps, problem = node("return [run.steps, run.problem];", (head, events))
-    assert (steps, problem) == (0, f"line 2: {said}")
+    assert (steps, problem) == (0, f"line 2: {message}")
 
 
 def test_the_still_picture_and_the_words_name_who_waits() -> None:

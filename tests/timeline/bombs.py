@@ -59,16 +59,16 @@ def tried(folder: str, index: int) -> tuple[str, str, int]:
     with gzip.open(path, "wb", compresslevel=1) as packed:
         packed.writelines(parts)
     del parts
-    said = outcome(path)
-    return name, said, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    message = outcome(path)
+    return name, message, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def main() -> None:
     numbers = [(sys.argv[1], index) for index in range(len(list(bombs())))]
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         answers = pool.starmap(tried, numbers, chunksize=1)
-    said = {name: text for name, text, _ in answers}
-    print(json.dumps({"said": said, "peaks": {name: peak for name, _, peak in answers}}))
+    message = {name: text for name, text, _ in answers}
+    print(json.dumps({"message": message, "peaks": {name: peak for name, _, peak in answers}}))
 
 
 if __name__ == "__main__":

@@ -18,25 +18,35 @@ from pagesim.errors import UsageError
 from pagesim.timeline import State, Timeline
 
 
-class ManagerRun:
-    """A block manager under random load; `step` makes one public call, most of which succeed."""
+class Source:
+    """Something under random load: `step` makes one public call, most of which succeed."""
+
+    subject: Any
+
+    def __init__(self, seed: int, subject: Any = None) -> None:
+        self.random = random.Random(seed)
+        self.subject = subject
+        self.run: Timeline | None = None
+
+    def live(self) -> State:
+        state: State = self.subject.state()
+        return state
+
+    def step(self) -> None:
+        raise NotImplementedError
+
+
+class ManagerRun(Source):
+    """A block manager."""
 
     def __init__(self, seed: int, caching: bool, window: int | None = None, **sizes: int) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         pool = {"block_size": 4, "num_gpu_blocks": 24, "num_cpu_blocks": 16} | sizes
-        self.manager = pagesim.SelfAttnBlockSpaceManager(
+        self.subject = self.manager = pagesim.SelfAttnBlockSpaceManager(
             **pool, watermark=0.0, sliding_window=window, enable_caching=caching
         )
         self.groups: list[pagesim.SequenceGroup] = []
-        self.run: Timeline | None = None
         self._ids = 0
-
-    @property
-    def subject(self) -> pagesim.SelfAttnBlockSpaceManager:
-        return self.manager
-
-    def live(self) -> State:
-        return self.manager.state()
 
     def step(self) -> None:
         """One call; NoFreeBlocksError is a result like any other."""
@@ -123,25 +133,20 @@ class ManagerRun:
             seq.status = status
 
 
-class TableRun:
+class TableRun(Source):
     """Bare tables on an allocator of both devices, and blocks that are in no table.
 
     Tables get their names, table 0, 1, …, as labels of the run once it is there.
     """
 
     def __init__(self, seed: int, caching: bool) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         kind = "prefix_caching" if caching else "naive"
-        self.allocator = pagesim.CpuGpuBlockAllocator.create(kind, 20, 12, 4)
+        self.subject = self.allocator = pagesim.CpuGpuBlockAllocator.create(kind, 20, 12, 4)
         self.tables: dict[str, pagesim.BlockTable] = {}
         self.where: dict[str, Device] = {}
         self.loose: list[Any] = []
         self._count = 0
-        self.run: Timeline | None = None
-
-    @property
-    def subject(self) -> pagesim.CpuGpuBlockAllocator:
-        return self.allocator
 
     def live(self) -> State:
         return self.allocator.state(self.tables)
@@ -212,23 +217,15 @@ class TableRun:
         return self.random.choice(names) if names else None
 
 
-class DeviceRun:
+class DeviceRun(Source):
     """One device's allocator alone: chains of handles that grow, fork, and are given up."""
 
     def __init__(self, seed: int, caching: bool) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         kinds = pagesim.NaiveBlockAllocator, pagesim.PrefixCachingBlockAllocator
         ids = [3, 0, 9, 4, 7, 5, 1, 12, 6] if seed % 2 else None
-        self.allocator = kinds[caching](9, 4, ids)
+        self.subject = self.allocator = kinds[caching](9, 4, ids)
         self.chains: list[list[Any]] = []
-        self.run: Timeline | None = None
-
-    @property
-    def subject(self) -> pagesim.NaiveBlockAllocator | pagesim.PrefixCachingBlockAllocator:
-        return self.allocator
-
-    def live(self) -> State:
-        return self.allocator.state()
 
     def step(self) -> None:
         begin = [self.mutable, self.immutable, self.several]
@@ -274,7 +271,7 @@ class DeviceRun:
         return [self.random.randrange(2) for _ in range(count)]
 
 
-class SchedulerRun:
+class SchedulerRun(Source):
     """A scheduler and its engine, one public call at a time; the seed says which policies.
 
     A step is ``schedule()``, then a call for each sequence that computed, then the end of those
@@ -282,7 +279,7 @@ class SchedulerRun:
     """
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        super().__init__(seed)
         chunked, caching, swap = (self.random.random() < 0.5 for _ in range(3))
         config = pagesim.SchedulerConfig(
             max(self.random.choice([16, 24]), 0 if chunked else 40),
@@ -298,18 +295,10 @@ class SchedulerRun:
             4, 10, self.random.choice([2, 16]), enable_prefix_caching=caching, watermark=0.0
         )
         self.now = 0.0
-        self.scheduler = pagesim.Scheduler(config, cache, clock=lambda: self.now)
+        self.subject = self.scheduler = pagesim.Scheduler(config, cache, clock=lambda: self.now)
         self.computing: list[tuple[pagesim.SequenceGroup, Any]] = []
         self.finished = self.stuck = False
-        self.run: Timeline | None = None
         self._ids = 0
-
-    @property
-    def subject(self) -> pagesim.Scheduler:
-        return self.scheduler
-
-    def live(self) -> State:
-        return self.scheduler.state()
 
     def step(self) -> None:
         """One call; a `schedule()` that raises is a result like any other."""
@@ -388,8 +377,6 @@ class SchedulerRun:
             for seq in group.get_finished_seqs():
                 self.scheduler.free_seq(seq)
 
-
-Source = ManagerRun | TableRun | DeviceRun | SchedulerRun
 
 SOURCES: dict[str, Callable[[int], Source]] = {
     "manager-naive": lambda seed: ManagerRun(seed, False),

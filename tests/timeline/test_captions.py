@@ -10,7 +10,7 @@ import pytest
 from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
 from pagesim.timeline import Effect, Event, State, TableChange
 from pagesim.timeline.captions import caption
-from pagesim.timeline.told import blocks
+from pagesim.timeline.facts import blocks
 from tests.timeline.runs import SOURCES, recorded
 
 KINDS = [*CALLS, *DECISIONS, "failed", "something else"]
@@ -58,7 +58,7 @@ def test_whatever_the_effects_are(kind: str) -> None:
     state = State(2, {"GPU": 6, "CPU": 3}, True, {}, {}, {"list": ()})
     for _ in range(300):
         effects = []
-        for word in rng.choices(EFFECTS, k=rng.randrange(5)):
+        for word in rng.choices([*EFFECTS], k=rng.randrange(5)):
             to = rng.randrange(9) if word in ("copy", "move") else None
             owners = 2 if word == "copy" else None
             index = rng.choice([None, 1]) if word == "null" else None

@@ -1,6 +1,10 @@
-"""Captions of vLLM V1 say what happened, and why it is so."""
+"""Captions of vLLM V1 name the right blocks and counts; how they put it is theirs."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -9,13 +13,8 @@ from pagesim.timeline import Timeline
 from tests.v1.scenes import Cache, Engine, text
 
 
-def told(run: Timeline, kind: str, *, nth: int = 0) -> str:
-    return run[run.find(kind=kind)[nth]].caption
-
-
-@pytest.fixture(scope="module")
-def run() -> Timeline:
-    """Two equal prompts of three blocks, one after the other; then a text that needs the pool."""
+def two_equal_prompts() -> Timeline:
+    """Of three blocks, one after the other; then a text that needs the whole pool."""
     engine = Engine(8)
     with pagesim.record(engine.scheduler) as run:
         for name in ("a", "b"):
@@ -23,112 +22,65 @@ def run() -> Timeline:
             engine.steps(3)
         engine.add("c", text(26, first=100), max_tokens=1)
         engine.step()
+    assert run.at(run.find(kind="finish")[0] + 1).lists == {"free queue": (4, 5, 6, 7, 3, 2, 1)}
     return run
 
 
-def test_full_blocks_are_found_before_they_are_computed(run: Timeline) -> None:
-    assert told(run, "admit") == (
-        "a is admitted with 12 tokens, which need 3 blocks; blocks 1, 2 and 3 are taken from the "
-        "front of the free queue; blocks 1, 2 and 3 can be found from now on, even before they are "
-        "computed."
-    )
-    assert told(run, "allocate_slots") == (
-        "a takes block 4 from the front of the free queue, because its last block is full."
-    )
-
-
-def test_blocks_are_freed_last_to_first(run: Timeline) -> None:
-    assert told(run, "finish") == (
-        "a has finished and leaves; its blocks are freed last to first; block 4 goes to the front "
-        "of the free queue, because nothing can be found in it; blocks 3, 2 and 1 are cached and "
-        "go to the back, so that the earlier part, which others share most often, is forgotten "
-        "last."
-    )
-    assert run.at(run.find(kind="finish")[0] + 1).lists == {"free queue": (4, 5, 6, 7, 3, 2, 1)}
-
-
-def test_a_hit_costs_nothing_and_the_last_block_is_computed_again(run: Timeline) -> None:
-    assert told(run, "admit", nth=1) == (
-        "b is admitted with 12 tokens, which need 3 blocks; blocks 1 and 2 hold the same tokens "
-        "after the same prefix: a hit costs nothing, because these 8 tokens are not computed "
-        "again; the last block of a prompt is computed again, cached or not, because the next "
-        "token is sampled from its output; block 4 is taken from the front of the free queue; "
-        "block 4 can be found from now on, even before it is computed."
-    )
-
-
-def test_what_was_cached_is_taken_last(run: Timeline) -> None:
-    assert told(run, "admit", nth=2).split("; ")[1:3] == [
-        "blocks 5, 6 and 7 are taken from the front of the free queue",
-        "blocks 3, 4, 2 and 1 forget what they cached and are taken: no other cached block has "
-        "waited longer",
-    ]
-
-
-def test_an_output_arrives(run: Timeline) -> None:
-    assert told(run, "update_from_output") == (
-        "The output of step 1 has arrived; a sampled token gets its slot in the next step."
-    )
-
-
-def test_without_caching_all_go_to_the_front() -> None:
-    engine = Engine(8, enable_prefix_caching=False)
+def served(*requests: tuple[int, int], pool: int = 8, steps: int, **config: Any) -> Timeline:
+    """Requests a, b, … with so many tokens in their prompts and outputs."""
+    engine = Engine(pool, **config)
     with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(12), max_tokens=1)
-        engine.step()
-    assert told(run, "finish") == (
-        "a has finished and leaves; its blocks are freed last to first; blocks 3, 2 and 1 go to "
-        "the front of the free queue, because nothing can be found in them."
-    )
-    assert run.at(-1).lists == {"free queue": (3, 2, 1, 4, 5, 6, 7)}
+        for i, (prompt, output) in enumerate(requests):
+            engine.add("ab"[i], text(prompt, first=50 * i), max_tokens=output)
+        engine.steps(steps)
+    return run
 
 
-def test_the_preempted_come_back() -> None:
-    engine = Engine(6)
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(9), max_tokens=8)
-        engine.add("b", text(7, first=50), max_tokens=6)
-        engine.steps(12)
-    assert told(run, "preempt").startswith(
-        "b is preempted: it keeps its tokens, loses its blocks, and begins again later; its blocks "
-        "are freed last to first; "
-    )
-    assert told(run, "preempt").endswith("; what is still cached then costs nothing.")
-    assert told(run, "resume").startswith("b resumes with ")
-    assert "has nothing to move" not in told(run, "resume")
-
-
-def test_steps_in_flight() -> None:
-    engine = Engine(8, async_scheduling=True)
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(6), max_tokens=3)
-        engine.steps(5)
-    assert told(run, "allocate_slots") == (
-        "a has a slot for 1 token that is not known yet: the step that samples it is in flight."
-    )
-    assert told(run, "update_from_output") == (
-        "The output of step 1 has arrived; 1 token is known now, after its slot was written."
-    )
-    full = "block 2 can be found now that all of its tokens are known"
-    assert any(full in event.caption for event in run)
-
-
-def test_a_window_drops_blocks() -> None:
-    engine = Engine(8, sliding_window=4)
-    with pagesim.record(engine.scheduler) as run:
-        engine.add("a", text(8), max_tokens=4)
-        engine.steps(2)
-    assert told(run, "allocate_slots").startswith(
-        "entry 0 of a fell out of the sliding window: the null block 0 takes its place; block 1 "
-        "returns to the free queue; a takes block 3 from the front of the free queue"
-    )
-
-
-def test_a_table_begins_without_a_scheduler() -> None:
+def without_a_scheduler() -> Timeline:
     cache = Cache(8)
     with pagesim.record(cache.manager) as run:
         cache.admit("a", text(6))
-    assert run[0].caption == (
-        "a begins with 6 tokens, which need 2 blocks; blocks 1 and 2 are taken from the front of "
-        "the free queue; block 1 can be found from now on, even before it is computed."
-    )
+    return run
+
+
+SCENES: dict[str, tuple[Callable[[], Timeline], list[tuple[str, int, str]]]] = {
+    "two equal prompts": (
+        two_equal_prompts,
+        [
+            ("admit", 0, "12 3 | 1 2 3 | 1 2 3"),
+            ("allocate_slots", 0, "4"),
+            ("finish", 0, "| | 4 | 3 2 1"),
+            ("admit", 1, "12 3 | 1 2 8 | | 4 | 4"),  # the last of three blocks is computed again
+            ("admit", 2, "26 7 | 5 6 7 | 3 4 2 1 | 5 6 7 3 4 2"),
+            ("update_from_output", 0, "1 |"),
+        ],
+    ),
+    "no cache": (
+        lambda: served((12, 1), steps=1, enable_prefix_caching=False),
+        [("finish", 0, "| | 3 2 1")],
+    ),
+    "preempted": (
+        lambda: served((9, 8), (7, 6), pool=6, steps=12),
+        [("preempt", 0, "| | 5 4 |"), ("resume", 0, "9 3 | 4 4 | 5 3 | 5")],
+    ),
+    "in flight": (
+        lambda: served((6, 3), steps=5, async_scheduling=True),
+        [("allocate_slots", 0, "1"), ("update_from_output", 0, "1 | 1")],
+    ),
+    "a window": (
+        lambda: served((8, 4), steps=2, sliding_window=4),
+        [("allocate_slots", 0, "0 0 | 1 | 3")],
+    ),
+    "no scheduler": (without_a_scheduler, [("allocate_slots", 0, "6 2 | 1 2 | 1")]),
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_numbers_of_captions(scene: str) -> None:
+    """Those of each part of the sentence."""
+    make, expected = SCENES[scene]
+    run = make()
+    for kind, nth, numbers in expected:
+        parts = run[run.find(kind=kind)[nth]].caption.split(";")
+        found = [" ".join(re.findall(r"\b\d+\b", part)) for part in parts]
+        assert " | ".join(found).split() == numbers.split(), kind

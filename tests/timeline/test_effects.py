@@ -1,308 +1,183 @@
-"""What each call does, effect by effect, and the sentence that tells it."""
+"""What each call does, effect by effect: a line for an event, with the numbers of its effects."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
 import pagesim
 from pagesim import Device, NoFreeBlocksError, Timeline, record
 from pagesim.timeline import Opened
-from tests.timeline.scenes import (
-    new_group,
-    new_story,
-    new_table,
-    take_until,
-    words,
-)
+from tests.timeline.scenes import new_group, new_story, new_table, take_until, words
 
 PROMPT = [1, 2, 3, 4]
 
 
-def told(run: Timeline, index: int = -1) -> tuple[str, object, list[tuple[object, ...]], str]:
-    """Kind, subject, effects and caption of one event."""
-    event = run[index]
-    return event.kind, event.subject, words(event), event.caption
+def lines(run: Timeline) -> list[str]:
+    """Each event as "kind subject: effect, effect": of a write or a hit with table and tokens."""
+    effects = (", ".join(" ".join(map(str, word)) for word in words(event)) for event in run)
+    return [f"{event.kind} {event.subject}: {of}" for event, of in zip(run, effects, strict=True)]
 
 
-def test_allocate() -> None:
-    story = new_story()
-    with record(story.manager) as run:
-        story.arrive([*PROMPT, 5], 1)
-    assert told(run) == (
-        "allocate",
-        1,
-        [("take", 0), ("write", 0, 1, *PROMPT), ("take", 1), ("write", 1, 1, 5)],
-        "s1 arrives with 5 tokens, which need 2 blocks; "
-        "blocks 0 and 1 are taken from the front of the free list.",
-    )
+def allocate(story: pagesim.Story, run: Timeline) -> list[str]:
+    story.arrive([*PROMPT, 5], 1)
+    story.manager.allocate(new_group(2, 3, 4, tokens=PROMPT))
+    story.arrive([], 5)
+    assert list(run.at(2).tables) == [1, 2, 3, 4]
+    assert run.at(3).tables[5].block_ids == ()
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, take 1, write 1 1 5",
+        "allocate 2: take 2, write 2 2 1 2 3 4, share 2, share 2",
+        "allocate 5: ",
+    ]
 
 
-def test_allocate_a_group() -> None:
-    story = new_story()
-    with record(story.manager) as run:
-        story.manager.allocate(new_group(1, 2, 3, tokens=PROMPT))
-    assert len(run) == 1
-    assert told(run) == (
-        "allocate",
-        1,
-        [("take", 0), ("write", 0, 1, *PROMPT), ("share", 0), ("share", 0)],
-        "s1 arrives with 4 tokens, which need 1 block; "
-        "block 0 is taken from the front of the free list; s2 and s3 share them.",
-    )
-    assert list(run.at(1).tables) == [1, 2, 3]
-
-
-def test_allocate_without_tokens() -> None:
-    story = new_story()
-    with record(story.manager) as run:
-        story.arrive([], 1)
-    assert told(run) == ("allocate", 1, [], "s1 arrives empty.")
-    assert run.at(1).tables[1].block_ids == ()
-
-
-def test_append_within_a_block() -> None:
-    story = new_story()
+def append(story: pagesim.Story, run: Timeline) -> list[str]:
     seq = story.arrive([1], 1)
-    with record(story.manager) as run:
-        seq.write([7, 8], at_once=True)
-    caption = "s1 writes 2 tokens into block 0, which had room."
-    assert told(run) == ("append_slots", 1, [("write", 0, 1, 7, 8)], caption)
+    seq.write([7, 8], at_once=True)
+    seq.write([7])
+    seq.write([7])
+    seq.write(lookahead=2)
+    seq.write(lookahead=5)
+    seq.write([7], lookahead=7)
+    return [
+        "allocate 1: take 0, write 0 1 1",
+        "append_slots 1: write 0 1 7 8",
+        "append_slots 1: write 0 1 7",
+        "append_slots 1: take 1, write 1 1 7",
+        "append_slots 1: ",
+        "append_slots 1: take 2",
+        "append_slots 1: take 3, write 1 1 7",
+    ]
 
 
-def test_append_to_a_full_block() -> None:
-    story = new_story()
-    seq = story.arrive(PROMPT, 1)
-    with record(story.manager) as run:
-        seq.write([7])
-    assert told(run) == (
-        "append_slots",
-        1,
-        [("take", 1), ("write", 1, 1, 7)],
-        "s1 takes block 1 from the front of the free list: its last block is full.",
-    )
-
-
-def test_append_nothing() -> None:
-    story = new_story()
-    seq = story.arrive(PROMPT[:2], 1)
-    with record(story.manager) as run:
-        seq.write(lookahead=2)
-    caption = "s1 already has room: nothing changes."
-    assert told(run) == ("append_slots", 1, [], caption)
-
-
-def test_lookahead() -> None:
-    story = new_story()
-    seq = story.arrive(PROMPT[:2], 1)
-    with record(story.manager) as run:
-        seq.write(lookahead=5)
-        seq.write([7], lookahead=7)
-    caption = "s1 reserves block 1 for the tokens to come."
-    assert told(run, 0) == ("append_slots", 1, [("take", 1)], caption)
-    assert told(run, 1) == (
-        "append_slots",
-        1,
-        [("take", 2), ("write", 0, 1, 7)],
-        "s1 takes block 2 from the front of the free list: slots are reserved for the next tokens.",
-    )
-
-
-def test_fork_and_copy_on_write() -> None:
-    story = new_story()
+def fork_and_copy_on_write(story: pagesim.Story, run: Timeline) -> list[str]:
     parent = story.arrive([*PROMPT, 5], 1)
-    take_until(story.manager, 3)
-    with record(story.manager) as run:
-        child = parent.fork(2)
-        parent.write([6])
-        child.write([7])
-    caption = "s2 shares blocks 0 and 1 with its parent: nothing is copied."
-    assert told(run, 0) == ("fork", 2, [("share", 0), ("share", 1)], caption)
-    assert run[0].opened == (Opened(2, (*PROMPT, 5), 5),)
-    assert told(run, 1) == (
-        "append_slots",
-        1,
-        [("take", 5), ("unshare", 1), ("copy", 1, 5, 2), ("write", 5, 1, 6)],
-        "block 1 is shared by 2 tables: s1 copies it to 5 before writing.",
-    )
-    caption = "s2 writes 1 token into block 1, which had room."
-    assert told(run, 2) == ("append_slots", 2, [("write", 1, 2, 7)], caption)
+    child = parent.fork(2)
+    parent.write([6])
+    child.write([7])
+    story.manager.fork(*new_group(3, 4, tokens=[1]).seqs)
+    assert run[1].opened == (Opened(2, (*PROMPT, 5), 5),)
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, take 1, write 1 1 5",
+        "fork 2: share 0, share 1",
+        "append_slots 1: take 2, unshare 1, copy 1 2 2, write 2 1 6",
+        "append_slots 2: write 1 2 7",
+        "fork 4: ",
+    ]
 
 
-def test_fork_of_nothing() -> None:
-    story = new_story()
-    with record(story.manager) as run:
-        story.manager.fork(*new_group(1, 2, tokens=[1]).seqs)
-    assert told(run) == ("fork", 2, [], "s2 has nothing to share: its parent holds no block.")
-
-
-def test_free_with_shared_blocks() -> None:
-    story = new_story()
+def free_shared_blocks(story: pagesim.Story, run: Timeline) -> list[str]:
     parent = story.arrive([*PROMPT, 5], 1)
     child = parent.fork(2)
     child.write([6])
-    with record(story.manager) as run:
-        child.leave()
-        parent.leave()
-        story.manager.free(parent.seq)
-    assert told(run, 0) == (
-        "free",
-        2,
-        [("unshare", 0), ("free", 2)],
-        "s2 returns its blocks; block 2 has no owner left and can be taken again; "
-        "block 0 stays: others use it.",
-    )
-    assert run[0].closed == (2,)
-    assert told(run, 1) == (
-        "free",
-        1,
-        [("free", 0), ("free", 1)],
-        "s1 returns its blocks; "
-        "blocks 0 and 1 have no owner left: they return one by one in this order.",
-    )
-    assert told(run, 2) == ("free", 1, [], "s1 has no blocks to return.")
+    child.leave()
+    parent.leave()
+    story.manager.free(parent.seq)
+    assert [event.closed for event in run[3:]] == [(2,), (1,), ()]
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, take 1, write 1 1 5",
+        "fork 2: share 0, share 1",
+        "append_slots 2: take 2, unshare 1, copy 1 2 2, write 2 2 6",
+        "free 2: unshare 0, free 2",
+        "free 1: free 0, free 1",
+        "free 1: ",
+    ]
 
 
-def test_swap_out_and_in() -> None:
-    story = new_story(num_gpu=4)
-    group = story.arrive([*PROMPT, 5], 1)
-    with record(story.manager) as run:
-        group.swap_out()
-        group.swap_in()
-    out = [("free", 0), ("free", 1), ("take", 4), ("take", 5)]
-    back = [("free", 4), ("free", 5), ("take", 1), ("take", 0)]
-    assert told(run, 0) == (
-        "swap_out",
-        1,
-        [*out, ("move", 0, 4), ("move", 1, 5)],
-        "s1 moves to the CPU: 0 → 4, 1 → 5.",
-    )
-    assert told(run, 1) == (
-        "swap_in",
-        1,
-        [*back, ("move", 4, 1), ("move", 5, 0)],
-        "s1 moves to the GPU: 4 → 1, 5 → 0.",
-    )
-
-
-def test_swap_of_what_others_share() -> None:
-    story = new_story(num_gpu=4, caching=True)
-    group, _ = story.arrive(PROMPT, 1), story.arrive(PROMPT, 2)
-    with record(story.manager) as run:
-        group.swap_out()
-        group.swap_in()
-    assert told(run, 0) == (
-        "swap_out",
-        1,
-        [("unshare", 0), ("take", 4), ("cache", 4), ("move", 0, 4)],
-        "s1 moves to the CPU: 0 → 4; block 0 stays in place for the sequences that share it.",
-    )
-    assert told(run, 1) == (
-        "swap_in",
-        1,
-        [("free", 4), ("computed", 4), ("hit", 0, None), ("move", 4, 0)],
-        "s1 moves to the GPU: 4 → 0; "
-        "block 0 holds the same tokens after the same prefix and is reused.",
-    )
-
-
-def test_swap_of_two_that_share_says_nothing_stays() -> None:
-    story = new_story(num_gpu=4)
-    seq = story.arrive(PROMPT, 1)
+def swap(story: pagesim.Story, run: Timeline) -> list[str]:
+    seq = story.arrive([*PROMPT, 5], 1)
+    seq.swap_out()
+    seq.swap_in()
     seq.fork(2)
-    with record(story.manager) as run:
-        seq.swap_out()
-    assert words(run[0])[0] == ("unshare", 0)
-    assert run[0].caption == "s1 moves to the CPU: 0 → 4, 0 → 5."
+    seq.swap_out()
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, take 1, write 1 1 5",
+        "swap_out 1: free 0, free 1, take 8, take 9, move 0 8, move 1 9",
+        "swap_in 1: free 8, free 9, take 1, take 0, move 8 1, move 9 0",
+        "fork 2: share 1, share 0",
+        "swap_out 1: unshare 1, unshare 0, take 9, take 8, move 1 9, move 0 8, "
+        "free 1, free 0, take 10, take 11, move 1 10, move 0 11",
+    ]
 
 
-def test_hit_and_promote() -> None:
-    story = new_story(caching=True)
-    with record(story.manager) as run:
-        story.arrive(PROMPT, 1)
-        seq = story.arrive([*PROMPT, 5, 6, 7], 2)
-        seq.write([8])
-        for _ in range(2):
-            story.manager.mark_blocks_as_computed(new_group(9, tokens=[1]), 1)
-    assert words(run[0]) == [("take", 0), ("write", 0, 1, *PROMPT), ("cache", 0)]
-    assert told(run, 1) == (
-        "allocate",
-        2,
-        [("hit", 0, 2, *PROMPT), ("take", 1), ("write", 1, 2, 5, 6, 7)],
-        "s2 arrives with 7 tokens, which need 2 blocks; block 0 holds the same tokens after the "
-        "same prefix and is reused; block 1 is taken from the front of the free list.",
-    )
-    assert told(run, 2) == (
-        "append_slots",
-        2,
-        [("write", 1, 2, 8), ("cache", 1)],
-        "s2 writes 1 token into block 1, which had room; "
-        "block 1 became full and can now be found by content.",
-    )
-    assert len(run) == 4, "marking nothing is no event"
-    assert told(run, 3) == (
-        "mark_blocks_as_computed",
-        None,
-        [("computed", 0), ("computed", 1)],
-        "The step has run: the blocks cached in it now hold their keys and values.",
-    )
-    assert not run.at(3).computed
-    assert run.at(4).computed == {0, 1}
+def swap_with_a_cache(story: pagesim.Story, run: Timeline) -> list[str]:
+    seq, _ = story.arrive(PROMPT, 1), story.arrive(PROMPT, 2)
+    seq.swap_out()
+    seq.swap_in()
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, cache 0",
+        "allocate 2: hit 0 2 1 2 3 4",
+        "swap_out 1: unshare 0, take 8, cache 8, move 0 8",
+        "swap_in 1: free 8, computed 8, hit 0 None, move 8 0",
+    ]
 
 
-def test_promotion_of_what_is_cached_already() -> None:
-    story = new_story(caching=True)
+def hits_and_promotions(story: pagesim.Story, run: Timeline) -> list[str]:
     story.arrive(PROMPT, 1)
-    seq = story.arrive(PROMPT[:3], 2)
-    with record(story.manager) as run:
-        seq.write([4])
-    assert told(run) == (
-        "append_slots",
-        2,
-        [("write", 1, 2, 4), ("free", 1), ("hit", 0, None)],
-        "s2 writes 1 token into block 1, which had room; block 0 already holds what s2 "
-        "wrote into block 1, and s2 uses it instead.",
-    )
-    assert run.at(1).tables[2].block_ids == (0,)
+    seq = story.arrive([*PROMPT, 5, 6, 7], 2)
+    seq.write([8])
+    for _ in range(2):  # marking nothing is no event
+        story.manager.mark_blocks_as_computed(new_group(9, tokens=[1]), 1)
+    assert (run.at(3).computed, run.at(4).computed) == (set(), {0, 1})
+    story.arrive(PROMPT[:3], 3).write([4])  # cached already
+    assert run.at(6).tables[3].block_ids == (0,)
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, cache 0",
+        "allocate 2: hit 0 2 1 2 3 4, take 1, write 1 2 5 6 7",
+        "append_slots 2: write 1 2 8, cache 1",
+        "mark_blocks_as_computed None: computed 0, computed 1",
+        "allocate 3: take 2, write 2 3 1 2 3",
+        "append_slots 3: write 2 3 4, free 2, hit 0 None",
+    ]
 
 
-def test_copy_that_turns_out_to_be_cached() -> None:
+def a_copy_that_turns_out_to_be_cached(story: pagesim.Story, run: Timeline) -> list[str]:
     """Take, copy, write, promote and hit in one call, in the order in which they happen."""
-    story = new_story(caching=True)
     story.arrive(PROMPT, 1)
-    parent = story.arrive(PROMPT[:3], 2)
-    child = parent.fork(3)
-    with record(story.manager) as run:
-        child.write([4, 5], at_once=True)
-    effects = [("take", 2), ("take", 3), ("unshare", 1), ("copy", 1, 3, 2), ("write", 3, 3, 4)]
-    assert words(run[0]) == [*effects, ("free", 3), ("hit", 0, None), ("write", 2, 3, 5)]
-    assert run[0].caption == (
-        "block 1 is shared by 2 tables: s3 copies it to 3 before writing; "
-        "s3 takes block 2 from the front of the free list: its last block is full; "
-        "block 0 already holds what s3 wrote into block 3, and s3 uses it instead."
-    )
+    story.arrive(PROMPT[:3], 2).fork(3).write([4, 5], at_once=True)
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, cache 0",
+        "allocate 2: take 1, write 1 2 1 2 3",
+        "fork 3: share 1",
+        "append_slots 3: take 2, take 3, unshare 1, copy 1 3 2, write 3 3 4, free 3, hit 0 None, "
+        "write 2 3 5",
+    ]
 
 
-def test_evict() -> None:
-    story = new_story(num_gpu=2, caching=True)
+def evictions(story: pagesim.Story, run: Timeline) -> list[str]:
     story.arrive([*PROMPT, 5, 6, 7, 8], 1).leave()
+    take_until(story.manager, 2)
+    story.arrive([9], 2).write([9, 9, 9, 9], at_once=True)
+    return [
+        "allocate 1: take 0, write 0 1 1 2 3 4, cache 0, take 1, write 1 1 5 6 7 8, cache 1",
+        "free 1: free 0, computed 0, free 1, computed 1",
+        *(f"allocate_mutable_block None: take {block}" for block in range(2, 8)),
+        "allocate 2: evict 1, take 1, write 1 2 9",
+        "append_slots 2: evict 0, take 0, write 1 2 9 9 9, cache 1, write 0 2 9",
+    ]
+
+
+def a_failure(story: pagesim.Story, run: Timeline) -> list[str]:
+    with pytest.raises(NoFreeBlocksError):
+        story.arrive(range(99), 1)
+    return ["failed 1: "]
+
+
+SCENES: list[Callable[[pagesim.Story, Timeline], list[str]]] = [
+    *(allocate, append, fork_and_copy_on_write, free_shared_blocks, swap, swap_with_a_cache),
+    *(hits_and_promotions, a_copy_that_turns_out_to_be_cached, evictions, a_failure),
+]
+CACHED = {swap_with_a_cache, hits_and_promotions, a_copy_that_turns_out_to_be_cached, evictions}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_calls(scene: Callable[[pagesim.Story, Timeline], list[str]]) -> None:
+    story = new_story(caching=scene in CACHED)
     with record(story.manager) as run:
-        seq = story.arrive([9], 2)
-        seq.write([9, 9, 9, 9], at_once=True)
-    assert told(run, 0) == (
-        "allocate",
-        2,
-        [("evict", 1), ("take", 1), ("write", 1, 2, 9)],
-        "s2 arrives with 1 token, which needs 1 block; "
-        "no block was free, so block 1 gives up its cached content and is taken.",
-    )
-    effects = [("evict", 0), ("take", 0), ("write", 1, 2, 9, 9, 9), ("cache", 1)]
-    assert told(run, 1) == (
-        "append_slots",
-        2,
-        [*effects, ("write", 0, 2, 9)],
-        "no block was free, so block 0 gives up its cached content and is taken by s2; "
-        "block 1 became full and can now be found by content.",
-    )
+        expected = scene(story, run)
+    assert lines(run) == expected
 
 
 def test_a_sliding_window() -> None:
@@ -312,35 +187,11 @@ def test_a_sliding_window() -> None:
         seq.write([30])
         seq.seq.data.update_num_computed_tokens(21)
         seq.write([31])
-    assert told(run, 0) == (
-        "append_slots",
-        1,
-        [("take", 6), ("null", 6, None, None), ("take", 7), ("write", 7, 1, 30)],
-        "block 6 becomes the null block: s1 has a sliding window; "
-        "s1 takes block 7 from the front of the free list: its last block is full.",
-    )
-    null = [("free", 0), ("null", 6, 1, 0), ("free", 1), ("null", 6, 1, 1)]
-    assert told(run, 1) == (
-        "append_slots",
-        1,
-        [*null, ("write", 7, 1, 31)],
-        "entries 0 and 1 of s1 fell out of the sliding window: the null block 6 takes "
-        "their place; s1 writes 1 token into block 7, which had room.",
-    )
+    assert lines(run) == [
+        "append_slots 1: take 6, null 6 None None, take 7, write 7 1 30",
+        "append_slots 1: free 0, null 6 1 0, free 1, null 6 1 1, write 7 1 31",
+    ]
     assert run.at(2).tables[1].fill == (0, 0, 4, 4, 4, 4, 2)
-
-
-def test_failed() -> None:
-    story = new_story(num_gpu=2)
-    with record(story.manager) as run, pytest.raises(NoFreeBlocksError):
-        story.arrive(range(9), 1)
-    assert told(run) == (
-        "failed",
-        1,
-        [],
-        "allocate for s1 failed, and nothing has changed: "
-        "no free block: all 2 of this pool are taken.",
-    )
 
 
 def test_a_bare_table() -> None:
@@ -350,23 +201,23 @@ def test_a_bare_table() -> None:
         run.label(table, "a")
         table.append_token_ids([5])
         table.ensure_num_empty_slots(4)
-        other = table.fork()
-        run.label(other, "b")
+        run.label(table.fork(), "b")
         blocks = table.blocks
         table._allocator.swap(blocks, Device.GPU, Device.CPU)
         table.update(blocks)
+        table._allocator.allocate_immutable_block(None, PROMPT, Device.GPU)
         table.free()
-    assert [(event.kind, event.subject) for event in run] == [
-        *(("allocate", "a"), ("append_token_ids", "a"), ("ensure_num_empty_slots", "a")),
-        *(("fork", "b"), ("swap", None), ("update", "a"), ("free", "a")),
+    assert lines(run) == [
+        "allocate a: take 0, write 0 a 1 2 3 4",
+        "append_token_ids a: take 1, write 1 a 5",
+        "ensure_num_empty_slots a: take 2",
+        "fork b: share 0, share 1, share 2",
+        "swap None: unshare 0, unshare 1, unshare 2, take 8, take 9, take 10, "
+        "move 0 8, move 1 9, move 2 10",
+        "update a: ",
+        "allocate_immutable_block None: take 3, write 3 None",
+        "free a: free 8, free 9, free 10",
     ]
-    assert words(run[1]) == [("take", 1), ("write", 1, "a", 5)]
-    assert run[2].caption == "a reserves block 2 for the tokens to come."
-    assert words(run[3]) == [("share", 0), ("share", 1), ("share", 2)]
-    assert run[4].caption == (
-        "The blocks move to the CPU: 0 → 8, 1 → 9, 2 → 10; "
-        "blocks 0, 1 and 2 stay in place for the sequences that share them."
-    )
     assert run[5].tables[0].block_ids == (8, 9, 10)
 
 
@@ -383,22 +234,17 @@ def test_blocks_in_no_table() -> None:
         allocator.fork_blocks([mutable])
         allocator.allocator_on(Device.CPU).allocate_immutable_block(None, PROMPT)
         allocator.fork_blocks([])
-    assert [(event.kind, words(event)) for event in run] == [
-        ("allocate_mutable_block", [("take", 0)]),
-        ("allocate_immutable_block", [("take", 1), ("write", 1, None), ("cache", 1)]),
-        ("fork", [("share", 0)]),
-        ("cow_block_if_not_appendable", [("take", 2), ("unshare", 0), ("copy", 0, 2, 2)]),
-        ("promote_to_immutable_block", [("free", 0), ("hit", 1, None)]),
-        ("free", [("free", 2)]),
-        ("allocate_or_get_null_block", [("take", 2), ("null", 2, None, None)]),
-        ("fork_blocks", [("share", 1)]),
-        ("allocate_immutable_block", [("take", 4), ("write", 4, None), ("cache", 4)]),
-        ("fork_blocks", []),
+        allocator.allocate_immutable_blocks(None, [PROMPT[::-1]] * 2, Device.CPU)
+    assert {effect.first for event in run for effect in event.effects} == {0, None}
+    assert lines(run)[:-1] == [
+        "allocate_mutable_block None: take 0",
+        "allocate_immutable_block None: take 1, write 1 None, cache 1",
+        "fork None: share 0",
+        "cow_block_if_not_appendable None: take 2, unshare 0, copy 0 2 2",
+        "promote_to_immutable_block None: free 0, hit 1 None",
+        "free None: free 2",
+        "allocate_or_get_null_block None: take 2, null 2 None None",
+        "fork_blocks None: share 1",
+        "allocate_immutable_block None: take 4, write 4 None, cache 4",
+        "fork_blocks None: ",
     ]
-    assert {event.subject for event in run} == {None}
-    assert run[3].caption.startswith(
-        "A block is about to be written; block 0 has 2 owners: its writer"
-    )
-    assert run[5].caption == (
-        "A block is released; block 2 has no owner left and can be taken again."
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,95 +17,49 @@ from tests.timeline.scenes import new_group, new_story, new_table
 
 PROMPT = [1, 2, 3, 4]
 Call = Callable[[], object]
-Scene = Callable[[], tuple[Any, Call]]
+SCENES: dict[str, tuple[str, Callable[[pagesim.Story], Call]]] = {
+    "no room": ("allocate", lambda s: lambda: s.manager.allocate(new_group(5, tokens=range(9)))),
+    "twice": (
+        "allocate",
+        lambda s: partial(s.manager.allocate, s.arrive(PROMPT, 5).group),
+    ),
+    "full block": ("append_slots", lambda s: partial(s.arrive(range(8), 5).write, [1])),
+    "half way, behind a promotion": (
+        "append_slots",
+        lambda s: partial(s.arrive(range(6), 5).write, [*range(9)], at_once=True),
+    ),
+    "copy on write": ("append_slots", lambda s: partial(forked(s.arrive(range(6), 5)).write, [1])),
+    "no table": (
+        "append_slots",
+        lambda s: lambda: s.manager.append_slots(new_group(5, tokens=[1]).seqs[0], 0),
+    ),
+    "lookahead": ("append_slots", lambda s: partial(s.arrive([1], 5).write, [1], lookahead=-1)),
+    "a token that only recording refuses": (
+        "append_slots",
+        lambda s: partial(s.arrive([1], 5).write, [2**70]),
+    ),
+    "a prompt with one": (
+        "allocate",
+        lambda s: lambda: s.manager.allocate(new_group(5, tokens=[1, 2**63])),
+    ),
+    "to a table": (
+        "fork",
+        lambda s: partial(s.manager.fork, *[s.arrive([1], seq_id).seq for seq_id in (6, 5)]),
+    ),
+    "no room on the CPU": ("swap_out", lambda s: s.arrive(range(6), 5).swap_out),
+    "no room to come back": ("swap_in", lambda s: swapped(s, s.arrive([1], 5)).swap_in),
+}
 
 
-def scarce(**options: Any) -> pagesim.Story:
-    """A story that runs out of blocks soon."""
-    return new_story(num_gpu=2, num_cpu=1, **options)
+def forked(writer: Any) -> Any:
+    writer.fork(6)
+    return writer
 
 
-def allocate() -> tuple[Any, Call]:
-    story = scarce()
-    return story.manager, lambda: story.manager.allocate(new_group(5, tokens=range(9)))
-
-
-def allocate_twice() -> tuple[Any, Call]:
-    story = scarce()
-    manager = story.manager
-    group = new_group(5, tokens=PROMPT)
-    manager.allocate(group)
-    return manager, lambda: manager.allocate(group)
-
-
-def append_to_a_full_block() -> tuple[Any, Call]:
-    story = scarce()
-    seq = story.arrive(range(8), 5)
-    return story.manager, lambda: seq.write([1])
-
-
-def append_half_way() -> tuple[Any, Call]:
-    """The block that becomes full is promoted before the next one is missing."""
-    story = scarce(caching=True)
-    seq = story.arrive(range(6), 5)
-    return story.manager, lambda: seq.write([*range(9)], at_once=True)
-
-
-def copy_on_write() -> tuple[Any, Call]:
-    story = scarce()
-    seq = story.arrive(range(6), 5)
-    seq.fork(6)
-    return story.manager, lambda: seq.write([1])
-
-
-def append_without_a_table() -> tuple[Any, Call]:
-    story = scarce()
-    return story.manager, lambda: story.manager.append_slots(new_group(5, tokens=[1]).seqs[0], 0)
-
-
-def append_a_bad_lookahead() -> tuple[Any, Call]:
-    story = scarce()
-    seq = story.arrive([1], 5)
-    return story.manager, lambda: seq.write([1], lookahead=-1)
-
-
-def append_a_huge_token() -> tuple[Any, Call]:
-    """The one thing that only recording refuses, before anything has changed."""
-    story = scarce()
-    seq = story.arrive([1], 5)
-    return story.manager, lambda: seq.write([2**70])
-
-
-def allocate_a_huge_token() -> tuple[Any, Call]:
-    story = scarce()
-    return story.manager, lambda: story.manager.allocate(new_group(5, tokens=[1, 2**63]))
-
-
-def fork_to_a_table() -> tuple[Any, Call]:
-    story = scarce()
-    seqs = [story.arrive([1], seq_id).seq for seq_id in (6, 5)]
-    return story.manager, lambda: story.manager.fork(*seqs)
-
-
-def swap_out() -> tuple[Any, Call]:
-    story = scarce()
-    group = story.arrive(range(6), 5)
-    return story.manager, lambda: group.swap_out()
-
-
-def swap_in() -> tuple[Any, Call]:
-    story = scarce()
-    group = story.arrive([1], 5)
-    group.swap_out()
+def swapped(story: pagesim.Story, writer: Any) -> Any:
+    writer.swap_out()
     story.arrive(range(8), 7)
-    return story.manager, lambda: group.swap_in()
-
-
-MANAGER_SCENES: list[Scene] = [
-    *(allocate, allocate_twice, append_to_a_full_block, append_half_way, copy_on_write),
-    *(append_without_a_table, append_a_bad_lookahead, append_a_huge_token, allocate_a_huge_token),
-    *(fork_to_a_table, swap_out, swap_in),
-]
+    return writer
 
 
 def assert_failed(run: Timeline, index: int, error: BaseException, called: str) -> None:
@@ -117,20 +72,17 @@ def assert_failed(run: Timeline, index: int, error: BaseException, called: str) 
 
 
 @pytest.mark.parametrize("seen_before", [True, False])
-@pytest.mark.parametrize("scene", MANAGER_SCENES)
-def test_calls_of_a_manager(scene: Scene, seen_before: bool) -> None:
+@pytest.mark.parametrize("scene", SCENES)
+def test_calls_of_a_manager(scene: str, seen_before: bool) -> None:
     """`seen_before`: whether the manager is recorded, or its allocator, which knows no table."""
-    manager, call = scene()
-    allocator = manager.block_allocator
+    story = new_story(num_gpu=2, num_cpu=1, caching="promotion" in scene)
+    called, make = SCENES[scene]
+    manager, call = story.manager, make(story)
     before = manager.state()
-    with record(manager if seen_before else allocator) as run:
+    with record(manager if seen_before else manager.block_allocator) as run:
         with pytest.raises((ValueError, TypeError)) as info:
             call()
         assert len(run) == 1
-        called = scene.__name__.split("_")[0]
-        called = {"append": "append_slots", "copy": "append_slots", "swap": scene.__name__}.get(
-            called, called
-        )
         assert_failed(run, 0, info.value, called)
         assert run[0].subject == 5
         assert manager.state() == before
@@ -142,48 +94,29 @@ def test_calls_of_a_manager(scene: Scene, seen_before: bool) -> None:
     assert list(run.at(-1).tables) == [9]
 
 
-TABLE_CALLS: list[tuple[str, Call | Any]] = [
-    ("allocate", lambda table: table.allocate(range(99))),
-    ("allocate", lambda table: table.allocate([])),
-    ("allocate", lambda table: table.allocate(5)),
-    ("allocate", lambda table: table.allocate("text")),
-    ("allocate", lambda table: table.allocate(b"text")),
-    ("allocate", lambda table: table.allocate([1, None])),
-    ("allocate", lambda table: table.allocate([1], "GPU")),
-    ("append_token_ids", lambda table: table.append_token_ids([1])),
-    ("append_token_ids", lambda table: table.append_token_ids(None)),
-    ("append_token_ids", lambda table: table.append_token_ids([1], -1)),
-    ("append_token_ids", lambda table: table.append_token_ids([1], 0, 0, 0)),
-    ("ensure_num_empty_slots", lambda table: table.ensure_num_empty_slots(5)),
-    ("ensure_num_empty_slots", lambda table: table.ensure_num_empty_slots(-5)),
-    ("fork", lambda table: table.fork()),
-    ("free", lambda table: table.free()),
-    ("update", lambda table: table.update(5)),
+EMPTY: list[tuple[str, tuple[Any, ...]]] = [
+    *(("allocate", (tokens,)) for tokens in (range(99), [], 5, "text", b"text", [1, None])),
+    ("allocate", ([1], "GPU")),
+    *(("append_token_ids", args) for args in (([1],), (None,), ([1], -1), ([1], 0, 0, 0))),
+    *(("ensure_num_empty_slots", (count,)) for count in (5, -5)),
+    *(("fork", ()), ("free", ()), ("update", (5,))),
 ]
-ALLOCATED = [
-    *(
-        ("allocate", lambda table, tokens=tokens: table.allocate(tokens))
-        for tokens in ([1], 5, b"x", [])
-    ),
-    *(
-        ("append_token_ids", lambda table, tokens=tokens: table.append_token_ids(tokens))
-        for tokens in (range(99), 5, "text", b"text", [1, None], [1, 2.0])
-    ),
-    ("append_token_ids", lambda table: table.append_token_ids([1], 99)),
-    ("append_token_ids", lambda table: table.append_token_ids([1], None)),
-    ("ensure_num_empty_slots", lambda table: table.ensure_num_empty_slots(99)),
-    ("ensure_num_empty_slots", lambda table: table.ensure_num_empty_slots("9")),
+FILLED: list[tuple[str, tuple[Any, ...]]] = [
+    *(("allocate", (tokens,)) for tokens in ([1], 5, b"x", [])),
+    *(("append_token_ids", (them,)) for them in (range(99), 5, "text", b"text", [1, None], [2.0])),
+    *(("append_token_ids", ([1], lookahead)) for lookahead in (99, None)),
+    *(("ensure_num_empty_slots", (count,)) for count in (99, "9")),
 ]
 
 
 @pytest.mark.parametrize("kind", ["naive", "prefix_caching"])
 @pytest.mark.parametrize(
-    ("called", "call", "filled"),
-    [(*case, False) for case in TABLE_CALLS] + [(*case, True) for case in ALLOCATED],
+    ("called", "args", "filled"),
+    [(*case, False) for case in EMPTY] + [(*case, True) for case in FILLED],
 )
-def test_calls_of_a_table(called: str, call: Any, filled: bool, kind: str) -> None:
+def test_calls_of_a_table(called: str, args: tuple[Any, ...], filled: bool, kind: str) -> None:
     """The same error as without a recorder, and a failed event that tells it."""
-    said = []
+    errors = []
     for recording in (False, True):
         table = new_table(kind, num_gpu=3)
         if filled:
@@ -192,9 +125,9 @@ def test_calls_of_a_table(called: str, call: Any, filled: bool, kind: str) -> No
         with context as run, pytest.raises((ValueError, TypeError)) as info:
             if filled and run is not None:
                 run.label(table, "t0")
-            call(table)
-        said.append((type(info.value), str(info.value)))
-    assert said[0] == said[1]
+            getattr(table, called)(*args)
+        errors.append((type(info.value), str(info.value)))
+    assert errors[0] == errors[1]
     assert run is not None and len(run) == 1
     assert_failed(run, 0, info.value, called)
     assert run[0].subject == "t0"
@@ -216,28 +149,22 @@ def test_a_failed_fork_names_the_table_itself() -> None:
 def test_calls_of_an_allocator() -> None:
     allocator = pagesim.CpuGpuBlockAllocator.create("prefix_caching", 1, 1, 4)
     block = allocator.allocate_mutable_block(None, Device.GPU)
-    calls: dict[str, list[Call]] = {
-        "allocate_mutable_block": [lambda: allocator.allocate_mutable_block(None, Device.GPU)],
-        "allocate_immutable_block": [
-            lambda: allocator.allocate_immutable_block(None, [1], Device.CPU)
-        ],
-        "allocate_immutable_blocks": [
-            lambda: allocator.allocate_immutable_blocks(None, [PROMPT, PROMPT[::-1]], Device.CPU)
-        ],
-        "free": [lambda: allocator.free(None), lambda: allocator.free(5)],  # type: ignore[arg-type]
-        "fork": [lambda: allocator.fork(None)],  # type: ignore[arg-type]
-        "swap": [lambda: allocator.swap([block], Device.CPU, Device.GPU)],
-        "promote_to_immutable_block": [lambda: allocator.promote_to_immutable_block(block)],
-        "allocate_or_get_null_block": [lambda: allocator.allocate_or_get_null_block()],
-    }
+    calls: list[tuple[str, tuple[Any, ...]]] = [
+        ("allocate_mutable_block", (None, Device.GPU)),
+        ("allocate_immutable_block", (None, [1], Device.CPU)),
+        ("allocate_immutable_blocks", (None, [PROMPT, PROMPT[::-1]], Device.CPU)),
+        *(("free", (None,)), ("free", (5,)), ("fork", (None,))),
+        ("swap", ([block], Device.CPU, Device.GPU)),
+        ("promote_to_immutable_block", (block,)),
+        ("allocate_or_get_null_block", ()),
+    ]
     with record(allocator) as run:
-        for called, some in calls.items():
-            for call in some:
-                with pytest.raises((ValueError, TypeError)) as info:
-                    call()
-                assert_failed(run, len(run) - 1, info.value, called)
-                assert run[-1].subject is None
-        assert len(run) == 9
+        for called, args in calls:
+            with pytest.raises((ValueError, TypeError)) as info:
+                getattr(allocator, called)(*args)
+            assert_failed(run, len(run) - 1, info.value, called)
+            assert run[-1].subject is None
+        assert len(run) == len(calls)
         assert run.at(-1) == allocator.state()
         allocator.free(block)
     assert run.at(-1) == allocator.state()

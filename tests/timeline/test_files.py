@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,9 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.journal.effects import Move
-from pagesim.journal.state import Queues
-from pagesim.timeline import Question, Timeline, file, lines, log
+from pagesim.timeline import Question, Timeline, file
 from pagesim.timeline.header import state_as_dict
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, recorded
-from tests.timeline.words import event_as_dict
 
 NAMES = ("run.jsonl", "run.jsonl.gz")
 KINDS = ("free list", "evictor")
@@ -40,49 +36,11 @@ def test_there_and_back(kind: str, name: str, tmp_path: Path) -> None:
         run = recorded(kind, seed, 60)
         piece = run[seed : len(run) - seed]
         for part in (run, piece, piece[2:], run[4:4]):
-            part.save(tmp_path / name)
-            loaded = pagesim.load(tmp_path / name)
+            part.save(str(tmp_path / name))
+            loaded = pagesim.load(str(tmp_path / name))
             assert_equal(part, loaded)
             loaded.save(tmp_path / f"again-{name}")
             assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_lines_from_columns_are_those_of_the_events(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the columns are read in several pieces, and when no text is kept for long."""
-    monkeypatch.setattr(log, "FLUSH", 7)
-    monkeypatch.setattr(lines, "REMEMBERED", 3)
-    for seed in range(6):
-        run = recorded(kind, seed, 60)
-        wanted = [lines.as_json(event_as_dict(event)) + "\n" for event in run]
-        assert list(run.lines()) == wanted
-        assert list(run[seed : 5 * seed].lines()) == wanted[seed : 5 * seed]
-
-
-def test_a_failed_call_with_a_write_keeps_its_error(tmp_path: Path) -> None:
-    """Only a file by another hand has such an event."""
-    run = recorded("manager-naive", 0, 12)
-    run.save(tmp_path / "run.jsonl")
-    head, *events = [
-        json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()
-    ]
-    at = next(i for i, event in enumerate(events) if len(event.get("effects", ())) == 1)
-    assert (events[at]["effects"][0][0], len(events[at]["tokens"])) == ("write", 1)
-    events[at] |= {"called": "fork", "error": "no"}
-    text = "".join(json.dumps(line) + "\n" for line in (head, *events))
-    (tmp_path / "run.jsonl").write_text(text)
-    loaded = pagesim.load(tmp_path / "run.jsonl")
-    assert (loaded[at].called, loaded[at].error) == ("fork", "no")
-    loaded.save(tmp_path / "again.jsonl")
-    assert_equal(pagesim.load(tmp_path / "again.jsonl"), loaded)
-
-
-def test_a_name_as_text_is_a_path(tmp_path: Path) -> None:
-    run = recorded("manager-naive", 0, 20)
-    run.save(str(tmp_path / "run.jsonl"))
-    assert_equal(pagesim.load(str(tmp_path / "run.jsonl")), run)
 
 
 def test_the_same_bytes_each_time(tmp_path: Path) -> None:
@@ -191,38 +149,6 @@ def test_names_are_data(name: str | int, tmp_path: Path) -> None:
     run.save(tmp_path / "run.jsonl")
     assert_equal(pagesim.load(tmp_path / "run.jsonl"), run)
     assert list(run.at(-1).tables) == [name]
-
-
-def test_a_scheduler_s_words_are_kept(tmp_path: Path) -> None:
-    """Also of a file by another hand, which gives no first sequences."""
-    run = recorded("manager-naive", 0, 12)
-    run.save(tmp_path / "run.jsonl")
-    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_bytes().splitlines()]
-    queues = [
-        ["enter", "waiting", 0, 5],
-        ["enter", "waiting", 1, "six"],
-        ["enter", "running", 0, 1],
-    ]
-    lines[1] = {"event": "admit", "of": 5, "step": 3, "queues": queues, "caption": ""}
-    lines[2:] = [{"event": "finish", "of": 1, "step": 4, "future key": [{}]}]
-    lines[0] |= {"events": 2, "queues": ["waiting", "running"], "another future key": None}
-    lines[0]["state"]["queues"] = [[], []]
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    run = pagesim.load(tmp_path / "run.jsonl")
-    assert [(event.kind, event.subject, event.step) for event in run] == [
-        ("admit", 5, 3),
-        ("finish", 1, 4),
-    ]
-    assert run[0].moves == (
-        Move(True, "waiting", 0, 5),
-        Move(True, "waiting", 1, "six"),
-        Move(True, "running", 0, 1),
-    )
-    assert run.at(0).queues == {"waiting": (), "running": ()}
-    queues = Queues(waiting=(5, "six"), running=(1,))
-    assert run.at(2) == replace(run.at(0), queues=queues)
-    run.save(tmp_path / "again.jsonl")
-    assert_equal(pagesim.load(tmp_path / "again.jsonl"), run)
 
 
 def test_saving_while_recording(tmp_path: Path) -> None:

@@ -50,14 +50,14 @@ def test_a_step_a_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"row": 1}, "row 1 has no name: the rows are s0"),
         ({"slots": [0, 8]}, "slot 8 is outside the pool, which has 8"),
     ],
 )
-def test_what_lies_outside(change: dict[str, object], said: str) -> None:
-    with pytest.raises(pagesim.UsageError, match=said):
+def test_what_lies_outside(change: dict[str, object], message: str) -> None:
+    with pytest.raises(pagesim.UsageError, match=message):
         story().run.film([READS[0]._replace(**change)])
 
 
@@ -79,26 +79,17 @@ def test_numbers_on_slots_of_a_step(tmp_path: Path) -> None:
     assert run.mark(1, {0: 0.25, 1: 0.125, 2: 0.625}, "attention of s0, layer 1") is run
     event = run[0]
     assert event.marks[0].numbers == ((0, 0.25), (1, 0.125), (2, 0.625))
-    said = "; attention of s0, layer 1: most of it, 0.625, on block 1."
-    assert event.caption.endswith(said)
+    message = "; attention of s0, layer 1: most of it, 0.625, on block 1."
+    assert event.caption.endswith(message)
     run.mark(1, {1: 3}, "reads", on="blocks")
-    assert event.marks + run[0].marks[1:] == run[0].marks and run[0].caption.endswith(said)
+    assert event.marks + run[0].marks[1:] == run[0].marks and run[0].caption.endswith(message)
     run.save(tmp_path / "run.jsonl")
     loaded = pagesim.load(tmp_path / "run.jsonl")
     assert list(loaded) == list(run) and loaded.at(-1) == run.at(-1)
 
 
-def test_an_event_that_only_writes_can_be_marked(tmp_path: Path) -> None:
-    found = story()
-    found.writers[0].write("to")
-    run = found.run.mark(2, {3: 1.0}, "attention")
-    run.save(tmp_path / "run.jsonl")
-    assert [len(event.marks) for event in pagesim.load(tmp_path / "run.jsonl")] == [0, 1]
-    assert run[1:][0].marks == run[1].marks, "a piece has the marks of its steps"
-
-
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ((0, {0: 1.0}, "x"), "step 0 has no event: the steps of this run are 1 to 1"),
         ((2, {0: 1.0}, "x"), "step 2 has no event"),
@@ -107,9 +98,9 @@ def test_an_event_that_only_writes_can_be_marked(tmp_path: Path) -> None:
         ((1, {0: float("nan")}, "x"), "the number of slot 0 must be finite, not nan"),
     ],
 )
-def test_what_cannot_be_marked(given: tuple[Any, ...], said: str) -> None:
+def test_what_cannot_be_marked(given: tuple[Any, ...], message: str) -> None:
     run = story().run
-    with pytest.raises(pagesim.UsageError, match=said):
+    with pytest.raises(pagesim.UsageError, match=message):
         run.mark(*given)
     with pytest.raises(pagesim.UsageError, match="on must be 'blocks' or 'slots'"):
         run.mark(1, {}, "x", on="rows")

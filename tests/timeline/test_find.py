@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
 import pagesim
 from pagesim import Event, Timeline, record
 from pagesim.errors import UsageError
-from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS
-from pagesim.timeline import search
+from pagesim.journal.effects import CALLS, COPY, DECISIONS, EFFECTS
+from pagesim.timeline.search import of_block
 from tests.timeline.runs import SOURCES, recorded
 from tests.timeline.scenes import new_story, new_table
 
@@ -51,7 +50,7 @@ def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
                 expected = [i for i, event in enumerate(events) if has_kind(event, word)]
                 assert run.find(kind=word) == expected
             for _ in range(20):
-                block, word = rng.randrange(total), rng.choice(EFFECTS)
+                block, word = rng.randrange(total), rng.choice([*EFFECTS])
                 name = rng.choice([*names, "nobody"])
                 assert run.find(block=block, sequence=name, kind=word) == sorted(
                     {*run.find(block=block)} & {*run.find(sequence=name)} & {*run.find(kind=word)}
@@ -59,18 +58,9 @@ def test_find_is_what_looking_through_all_events_finds(kind: str) -> None:
             assert run.find() == list(range(len(run)))
 
 
-@pytest.mark.parametrize("kind", SOURCES)
-def test_without_numpy_the_same_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = recorded(kind, 3, 80)
-    for run in (whole, whole[9:-7]):
-        asked: list[dict[str, Any]] = [{"block": block} for block in range(-1, 24)]
-        asked += [{"sequence": name} for name in (*run.at(-1).tables, 1, "t0", "nobody")]
-        asked += [{"kind": word} for word in (*EFFECTS, *CALLS, *DECISIONS, "failed")]
-        expected = [run.find(**words) for words in asked]
-        monkeypatch.setattr(search, "with_numpy", lambda: None)
-        assert [run.find(**words) for words in asked] == expected
-        monkeypatch.undo()
-        assert sum(map(len, expected)) > 100
+def test_a_copy_concerns_both_blocks() -> None:
+    event = ("append_slots", 1, None, (COPY, 3, 7, 2))
+    assert [block for block in range(9) if of_block(block)(event)] == [3, 7]
 
 
 def test_find_while_it_is_recorded() -> None:
@@ -139,23 +129,17 @@ def test_a_label_holds_from_the_beginning() -> None:
         table.allocate([1])
         assert subjects(run) == ["t0"]
         table.append_token_ids([2])
+        assert list(run.at(2).tables) == ["t0"]
         run.label(table, "a")
         run.label(table, "a")
         table.append_token_ids([3])
         run.label(table, "b")
     assert subjects(run) == ["b"] * 3
+    assert list(run.at(3).tables) == ["b"], "also where it was sought before"
     assert [list(run.at(i).tables) for i in range(4)] == [[], ["b"], ["b"], ["b"]]
     assert run[1].effects[0].table == "b"
     assert run.find(sequence="b") == [0, 1, 2]
     assert run.find(sequence="a") == run.find(sequence="t0") == []
-
-
-def test_a_label_before_the_first_event() -> None:
-    table = new_table()
-    with record(table._allocator) as run:
-        run.label(table, "early")
-        table.allocate([1])
-    assert subjects(run) == ["early"]
 
 
 def test_a_label_is_unique_among_the_living() -> None:
@@ -213,6 +197,16 @@ def test_a_sequence_keeps_its_id_whoever_was_called_so() -> None:
         story.arrive([1, 2], 1)
     assert run.at(-1).tables[1].token_ids == (1, 2)
     assert len(run.at(-1).tables) == 2
+
+
+def test_a_label_is_not_that_of_an_earlier_table_with_the_same_id() -> None:
+    story = new_story()
+    with record(story.manager) as run:
+        story.arrive([1], 1).leave()
+        story.arrive([1], 1)
+        run.label(story.manager.block_tables[1], "second")
+    assert subjects(run) == [1, 1, "second"]
+    assert [list(run.at(i).tables) for i in range(4)] == [[], [1], [], ["second"]]
 
 
 def test_a_manager_s_table_under_a_label() -> None:

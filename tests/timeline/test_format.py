@@ -36,10 +36,14 @@ def test_the_applier_knows_nothing_of_us() -> None:
     assert not re.search(r"^(import|from) .*(pagesim|tests)", source, re.MULTILINE)
 
 
-def test_the_page_names_every_word_of_the_format() -> None:
-    words = {*effects.EFFECTS, *effects.DECISIONS, "failed"}
-    written = {word for word in words if f"`{word}`" in PAGE or f'["{word}",' in PAGE}
-    assert words == written
+def test_the_page_has_the_table_of_effects() -> None:
+    rows = [f"| `{kind.form}` | {kind.meaning} |" for kind in effects.EFFECTS.values()]
+    written = PAGE.partition("## Effects\n")[2].splitlines()[2:]
+    assert written[: written.index("")] == rows
+
+
+def test_the_page_names_every_kind_of_event() -> None:
+    assert all(f"`{word}`" in PAGE for word in (*effects.DECISIONS, "failed"))
     asked = [word for word in effects.CALLS if f"`{word}`" not in PAGE]
     assert all("block" in word for word in asked), "only the allocator's calls stand behind a …"
 

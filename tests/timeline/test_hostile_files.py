@@ -151,7 +151,6 @@ EVENTS = {
     "no such block": one(["take", 6, "free"]),
     "a negative block": one(["take", -1, "free"]),
     "no such effect": one(["steal", 1]),
-    "an effect of edition 1": one(["return", 0]),
     "an effect without a block": one(["take"]),
     "an effect without a name": one([]),
     "an effect with too much": one(["take", 1, "free", 1]),
@@ -286,14 +285,6 @@ def test_whatever_is_kept_is_counted(
     monkeypatch.setattr(reader, "MAX_EVENTS", 1)
     monkeypatch.setattr(checked, "MAX_NUMBERS", 10**6)
     assert try_to_load(path).endswith(":3: more than 1 events")
-
-
-def test_markup_is_text(tmp_path: Path) -> None:
-    name = "<img src=x onerror=alert(1)></script>"
-    event = {"event": "append_slots", "of": name, "opened": [[name, []]]}
-    path = write(tmp_path / "x.jsonl", small(event, title=name))
-    assert try_to_load(path) == ""
-    assert pagesim.load(path)[0].subject == name
 
 
 def test_the_error_is_a_value_error(tmp_path: Path) -> None:

@@ -64,14 +64,14 @@ def test_recorded_simulations_can_be_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "error", "said"),
+    ("bad", "error", "message"),
     [
         (3, TypeError, "b must be a Timeline or a recorded simulation, not 3"),
         ("run.jsonl", TypeError, "b must be a Timeline"),
     ],
 )
-def test_what_cannot_be_compared(bad: object, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_what_cannot_be_compared(bad: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         pagesim.compare(grown("a"), bad)
     for titles in ((1, 2), ("a",), "ab", 3, ("a", "\udcff")):
         with pytest.raises(TypeError, match="titles must be two strings"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim import Device, Timeline, record
+from pagesim import Timeline, record
 from pagesim.journal import Journal
 from tests.timeline.runs import SOURCES, ManagerRun, comparable, watched
 from tests.timeline.scenes import new_story
@@ -119,19 +119,6 @@ def test_two_managers_at_once(first_out: int) -> None:
     assert list(run) == list(runs[0])
 
 
-def test_a_manager_that_nobody_records_works_and_is_in_no_run() -> None:
-    expected, _ = watched(ManagerRun(3, True), 60)
-    recorded, other, plain = ManagerRun(3, True), ManagerRun(4, True), ManagerRun(4, True)
-    for _ in range(60):
-        plain.step()
-    with record(recorded.manager) as run:
-        for _ in range(60):
-            recorded.step()
-            other.step()
-    assert list(run) == list(expected)
-    assert other.live() == plain.live()
-
-
 @pytest.mark.parametrize("kind", SOURCES)
 def test_recording_changes_nothing(kind: str) -> None:
     for seed in range(5):
@@ -151,20 +138,6 @@ def test_leaving_by_an_exception_keeps_what_was_recorded() -> None:
     assert [event.kind for event in run] == ["allocate"]
     story.arrive([1], 2)
     assert len(run) == 1 and list(run.at(1).tables) == [1]
-
-
-def test_an_exception_inside_of_two() -> None:
-    story, other = new_story(), new_story()
-    with record(story.manager) as outer:
-        with (
-            pytest.raises(KeyboardInterrupt),
-            record(story.manager) as inner,
-            record(other.manager),
-        ):
-            story.arrive([1], 1)
-            raise KeyboardInterrupt
-        story.arrive([1], 2)
-    assert (len(inner), len(outer)) == (1, 2)
 
 
 def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,19 +163,6 @@ def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -
 
 def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def test_again_later_on_the_same_manager() -> None:
-    story = new_story()
-    with record(story.manager) as first:
-        seq = story.arrive([1], 1)
-    seq.write([2])
-    with record(story.manager) as second:
-        seq.write([3])
-    assert (len(first), len(second)) == (1, 1)
-    assert second.at(0).tables[1].token_ids == (1, 2)
-    assert second.at(1).tables[1].token_ids == (1, 2, 3)
-    assert first.at(1).tables[1].token_ids == (1,)
 
 
 def test_a_run_holds_no_live_object_when_it_is_over() -> None:
@@ -239,21 +199,6 @@ def test_many_short_lives_take_no_longer_each() -> None:
             story.arrive([1], seq_id).leave()
     assert len(run) == 40_000
     assert run.at(-1) == run.at(0)
-
-
-def test_swaps_of_bare_handles_and_all_else_in_one_run() -> None:
-    story = new_story(num_gpu=6)
-    manager = story.manager
-    with record(manager) as run:
-        group = story.arrive([1, 2, 3], 1)
-        handle = manager.block_allocator.allocate_mutable_block(None, Device.CPU)
-        group.swap_out()
-        manager.block_allocator.swap([handle], Device.CPU, Device.GPU)
-        group.swap_in()
-    assert [(event.kind, event.subject) for event in run] == [
-        *(("allocate", 1), ("allocate_mutable_block", None), ("swap_out", 1)),
-        *(("swap", None), ("swap_in", 1)),
-    ]
 
 
 def test_recording_one_device_of_a_pair_records_both() -> None:

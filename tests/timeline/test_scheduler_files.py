@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from tests.timeline import hostile
-from tests.timeline.hostile import changed, places, some, try_to_load, write
+from tests.timeline.hostile import write
 from tests.timeline.scenes import in_queues
 from tests.timeline.test_hostile_files import SMALL
 
@@ -30,7 +29,7 @@ GOOD = file(
      "queues": [["leave", "waiting", 0, "x", 1], ["enter", "running", 1, "x", 1]]},
     {"event": "schedule", "of": None, "step": 1,
      "scheduled": [["x", 1, 7, True], [5, None, 1, False]]},
-    {"event": "finish", "of": 2, "step": 1, "queues": [["leave", "running", 0, 5]]},
+    {"event": "finish", "of": 2, "step": 1, "queues": [["leave", "running", 0, 5]], "new": [{}]},
     {"event": "record", "queues": [["leave", "running", 0, "x"], ["enter", "waiting", 1, "x"],
                                    ["enter", "swapped", 0, "z"]]},
 )  # fmt: skip
@@ -46,6 +45,7 @@ def test_states_and_steps(tmp_path: Path) -> None:
     ]
     assert [run.at(i).requests for i in range(4)] == [*[{"x": 1, 5: 2}] * 3, {"x": 1}]
     assert [event.step for event in run] == [1, 1, 1, None]
+    assert run[2].moves[0].sequence == 2, "of the request in the queue"
     assert [(s.request, s.sequence, s.num_tokens, s.is_prompt) for s in run[1].scheduled] == [
         ("x", 1, 7, True),
         (5, None, 1, False),
@@ -72,17 +72,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_changes_that_cannot_be(case: str, tmp_path: Path) -> None:
-    change, said = BAD[case]
+    change, message = BAD[case]
     with pytest.raises(pagesim.TimelineError, match=r"x\.jsonl:2: ") as info:
         pagesim.load(write(tmp_path / "x.jsonl", moves(change)))  # type: ignore[arg-type]
-    assert said in str(info.value)
-
-
-def test_any_value_replaced(tmp_path: Path) -> None:
-    """An error with a line, or a run: nothing else."""
-    refused = tried = 0
-    for at in [at for at in places(GOOD) if "queues" in at or (at and at[0])]:
-        for new in some(hostile.WRONG, 4, seed=tried):
-            tried += 1
-            refused += bool(try_to_load(write(tmp_path / "x.jsonl", changed(GOOD, at, new))))
-    assert refused > tried / 2 > 50
+    assert message in str(info.value)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.timeline import Mark, Opened, Timeline, Tokens
+from pagesim.timeline import Mark, Timeline
 from pagesim.timeline.header import state_as_dict
 from tests.timeline import applier
 from tests.timeline.hostile import try_to_load, write
@@ -28,11 +28,6 @@ def run() -> Timeline:
     return pagesim.load(PATH)
 
 
-def the(run: Timeline, kind: str, sequence: str) -> int:
-    (found,) = run.find(kind=kind, sequence=sequence)
-    return found
-
-
 def test_every_state_is_the_one_that_the_page_defines(run: Timeline) -> None:
     for step, state in enumerate(applier.states(PATH)):
         assert state == json.loads(json.dumps(state_as_dict(run.at(step)))), step
@@ -42,56 +37,6 @@ def test_every_state_is_the_one_that_the_page_defines(run: Timeline) -> None:
 def test_it_stands_up_to_use(tmp_path: Path) -> None:
     (tmp_path / "v1.jsonl").write_bytes(PATH.read_bytes())
     assert try_to_load(tmp_path / "v1.jsonl") == ""
-
-
-def test_blocks_come_back_to_both_ends_and_a_hit_leaves_the_middle(run: Timeline) -> None:
-    gone, hit = the(run, "finish", "b"), the(run, "admit", "c")
-    assert run.at(gone).lists == {"free queue": (5, 7, 3)}
-    assert run.at(gone + 1).lists == {"free queue": (6, 5, 7, 3, 4, 2, 1)}
-    assert run.at(hit + 1).lists == {"free queue": (5, 7, 4)}
-    assert [effect.block for effect in run[hit].effects if effect.kind == "hit"] == [1, 2, 3]
-
-
-def test_tokens_are_written_before_they_are_known(run: Timeline) -> None:
-    second = run.find(kind="schedule")[1]
-    table = run.at(second).tables["a"]
-    assert (table.num_slots, table.num_tokens, table.fill) == (6, 5, (2, 2, 2))
-    update = run.find(kind="update_from_output")[0]
-    assert [event.step for event in run[second : update + 1]] == [2, 1]
-    assert run[update].tokens == (Tokens("a", 5, (7,)), Tokens("b", 5, (8,)))
-    assert run.at(update + 1).tables["a"].token_ids == (1, 2, 3, 4, 5, 7)
-    assert run.find(sequence="a", kind="update_from_output") == run.find(kind="update_from_output")
-
-
-def test_a_preempted_request_comes_back_with_its_tokens(run: Timeline) -> None:
-    back = the(run, "resume", "c")
-    assert run.at(back).queues == {"waiting": ("c", "d"), "running": ()}
-    assert run[back].opened == (Opened("c", (1, 2, 3, 4, 5, 7, 11), 0),)
-    assert run.at(back + 1).tables["c"].fill == (2, 2, 2, 1)
-    assert run.at(back + 1).queues == {"waiting": ("d",), "running": ("c",)}
-
-
-def test_one_pool_and_a_null_block(run: Timeline) -> None:
-    assert run.at(0).pools == {"GPU": 8} and run.at(0).null_block == 0
-    assert (run.at(0).num_cpu_blocks, run.at(0).free_cpu, run.at(0).evictor_gpu) == (0, (), ())
-    (window,) = run.find(kind="null")
-    assert run.at(window + 1).tables["c"].block_ids == (0, 2, 3, 6)
-    assert run.at(window + 1).tables["c"].fill == (0, 2, 2, 2)
-
-
-def test_captions_do_not_speak_of_v0(run: Timeline) -> None:
-    text = " ".join(event.caption for event in run)
-    assert not any(word in text for word in ("evictor", "CPU", "no block was free", "swap"))
-    assert run[the(run, "admit", "d")].caption == (
-        "d is admitted with 5 tokens, which need 3 blocks; blocks 5 and 7 are taken from the front "
-        "of the free queue; block 4 forgets what it cached and is taken: no other cached block has "
-        "waited longer; blocks 5 and 7 can be found from now on, even before they are computed."
-    )
-    assert run[run.find(kind="update_from_output")[0]].caption == (
-        "The output of step 1 has arrived; 2 tokens are known now, after their slots were "
-        "written; blocks 1 and 2 are computed; "
-        "attention: most of it, 0.75, on block 1."
-    )
 
 
 def test_marks(run: Timeline) -> None:

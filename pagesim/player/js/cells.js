@@ -145,8 +145,8 @@ export class Cells {
       this.put(cell, (i + 0.5) * slot, middle, `mid ${plain ? "muted" : ink}${size}`, word);
     }
     const names = this.names(owners, look), times = `\u00d7${refs}`, room = behind - 39;
-    const said = fits(names, room) === null ? refs > 1 ? times : short(names, Math.floor(room / 5.5)) : names;
-    if (said) this.put(cell, w + behind - 12, middle, `end${refs > 1 ? " strong" : ""}${fits(said, room) ?? ""}`, said);
+    const text = fits(names, room) === null ? refs > 1 ? times : short(names, Math.floor(room / 5.5)) : names;
+    if (text) this.put(cell, w + behind - 12, middle, `end${refs > 1 ? " strong" : ""}${fits(text, room) ?? ""}`, text);
   }
 
   /** A box: the id, its owners, and the words where there is room for them.

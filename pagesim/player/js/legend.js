@@ -1,8 +1,9 @@
 // The legend: every sign that the picture can show here, with those of this step marked.
 
+import { CHANGES } from "./effects.js";
 import { MARGIN } from "./layout.js";
 import { isWasted } from "./queues.js";
-import { CHANGES, short } from "./text.js";
+import { short } from "./text.js";
 
 const HIGH = 16;
 

@@ -20,8 +20,8 @@ export function drawLists(stage, state, changed, view) {
       drawRow(stage, state, changed, view, y, { number, chips, front: number ? "front" : "next" });
     }
     if (!number && state.nullBlock !== null) {
-      const told = layout.narrow ? "is null" : "is the null block: it is never handed out";
-      under.text(layout.width - MARGIN, y - 5, `block ${state.nullBlock} ${told}`, "end muted small");
+      const text = layout.narrow ? "is null" : "is the null block: it is never handed out";
+      under.text(layout.width - MARGIN, y - 5, `block ${state.nullBlock} ${text}`, "end muted small");
     }
     y += LIST;
   }
@@ -97,6 +97,6 @@ function ranges(ids) {
     if (found.length && found.at(-1).at(-1) === id - 1) found.at(-1).push(id);
     else found.push([id]);
   }
-  const told = (those) => (those.length > 1 ? `${those[0]}\u2013${those.at(-1)}` : `${those[0]}`);
-  return found.map((those) => ({ ids: those, text: told(those) }));
+  const textOf = (those) => (those.length > 1 ? `${those[0]}\u2013${those.at(-1)}` : `${those[0]}`);
+  return found.map((those) => ({ ids: those, text: textOf(those) }));
 }

@@ -1,8 +1,7 @@
 // The layer over the pools: what this step did, from where to where, and the numbers on blocks.
 
 import { marked } from "./marks.js";
-import { TWO_BLOCKS } from "./effects.js";
-import { CHANGES } from "./text.js";
+import { CHANGES, TWO_BLOCKS } from "./effects.js";
 
 /** Add a place of a row to those that are framed; neighbours, as far apart as `gap`, share a frame. */
 export function frame(spans, from, end, gap) {

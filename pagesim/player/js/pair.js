@@ -6,7 +6,7 @@ import { Tally, linesOf } from "./tally.js";
 import { nameText, plural, short } from "./text.js";
 
 const PACE = 700; // milliseconds per step
-const TOLD = 6; // differences listed in words
+const LISTED = 6; // differences listed in words
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
@@ -43,8 +43,8 @@ export function differences([a, b]) {
     for (const queue of state.queues.values()) for (const request of queue) names.add(state.first(request));
   }
   const found = [...names].filter((name) => has(a, name) !== has(b, name));
-  const words = found.slice(0, TOLD).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
-  if (found.length > TOLD) words.push(`and ${plural(found.length - TOLD, "more sequence")}`);
+  const words = found.slice(0, LISTED).map((name) => `${nameText(name)}: ${has(a, name)} | ${has(b, name)}`);
+  if (found.length > LISTED) words.push(`and ${plural(found.length - LISTED, "more sequence")}`);
   const [one, other] = [a, b].map(({ held, usable }) => `${((100 * held) / (usable || 1)).toFixed(1)} %`);
   if (one !== other) words.push(`memory held: ${one} | ${other}`);
   return { names: new Set(found), words };
@@ -53,7 +53,7 @@ export function differences([a, b]) {
 /** Sequences that have the same in both, but in blocks with other numbers. */
 function elsewhere([a, b]) {
   const ids = ({ tables }, name) => tables.get(name)?.ids.join(", ") ?? "";
-  return [...a.tables.keys()].filter((name) => ids(a, name) !== ids(b, name)).slice(0, TOLD)
+  return [...a.tables.keys()].filter((name) => ids(a, name) !== ids(b, name)).slice(0, LISTED)
     .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);
 }
 
@@ -95,7 +95,7 @@ export class Pair {
     this.lines = html("table", { class: "ps-lines" });
     this.place = html("span", { class: "ps-place", "aria-live": "polite" });
     this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
-    this.told = html("p", { class: "ps-differences", "aria-live": "polite" });
+    this.differ = html("p", { class: "ps-differences", "aria-live": "polite" });
     this.root.prepend(
       html("div", { class: "ps-bar" },
         button("pair-first", "\u21e4", "to the beginning (Home)", () => this.go(0)),
@@ -106,7 +106,7 @@ export class Pair {
         this.slider, this.place,
         html("span", { class: "ps-group", role: "group", "aria-label": "together by", hidden: this.ways.length < 2 },
           html("span", { class: "ps-named" }, "together by"), ...this.linkButtons)),
-      this.lines, this.told);
+      this.lines, this.differ);
   }
 
   /** Move both to one place; a run that is over stays at its end. */
@@ -129,7 +129,7 @@ export class Pair {
     this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
       : `${this.unit} ${this.step} of ${this.steps}`;
     const same = html("span", {}, "The two do not differ.");
-    this.told.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
+    this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }
 
   play() {

@@ -1,6 +1,6 @@
 // What stands around the picture: the buttons, the inputs, and the texts about a step.
 
-import { TWO_BLOCKS } from "./effects.js";
+import { CHANGES, EXAMPLE, TWO_BLOCKS } from "./effects.js";
 import { button, html } from "./html.js";
 import { dials, shadesOf } from "./marks.js";
 import { shares } from "./occupancy.js";
@@ -8,7 +8,7 @@ import { movesOf, wayOf } from "./queues.js";
 import { isCount } from "./read.js";
 import { save } from "./save.js";
 import { fullScreenButton } from "./screen.js";
-import { CHANGES, plural, requestText } from "./text.js";
+import { plural, requestText } from "./text.js";
 
 const SPEED_NAMES = ["slow", "normal", "fast"];
 const PLAY = "\u25b6 Play", PAUSE = "\u25ae\u25ae Pause";
@@ -31,7 +31,7 @@ export class Panel {
     this.slotsButton = button("slots", "Slots", "show slot numbers instead of words (s)",
       () => player.showSlots(!player.slots));
     this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
-      placeholder: "block 7, a name, evict \u2026", input: () => { player.found = null; },
+      placeholder: `block 7, a name, ${EXAMPLE} \u2026`, input: () => { player.found = null; },
       keydown: (event) => { if (event.key === "Enter") player.find(event.shiftKey ? -1 : 1); } });
     this.message = html("span", { class: "ps-message", role: "status" });
     this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
@@ -106,7 +106,7 @@ export class Panel {
     this.slider.value = this.number.value = step;
     this.slider.setAttribute("aria-valuetext", `step ${step} of ${run.steps}`);
     this.share.textContent = `GPU slots at step ${step}: ${shares(run, step)}`;
-    this.tell(step ? run.events[step - 1] : null);
+    this.showEvent(step ? run.events[step - 1] : null);
   }
 
   /** While it plays, captions are not read aloud. */
@@ -117,7 +117,7 @@ export class Panel {
   }
 
   /** The caption of an event, and what it changed. @param {PageEvent} event */
-  tell(event) {
+  showEvent(event) {
     const { run, step, state } = this.player, first = isCount(run.header.first) ? run.header.first : 0;
     if (!event) {
       const what = first ? `The state before event ${first} of the run.` : "Start of the recording.";

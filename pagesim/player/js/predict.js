@@ -9,14 +9,14 @@ import { plural } from "./text.js";
 export class Predict {
   /** @param {Player} player */
   constructor(player) {
-    const kept = player.storage.score.read(), told = isCount(kept.asked) && isCount(kept.right);
+    const kept = player.storage.score.read(), isKept = isCount(kept.asked) && isCount(kept.right);
     this.player = player;
     this.on = false;
     this.question = null;
     this.picks = [];
-    this.asked = told ? kept.asked : 0;
-    this.right = told ? kept.right : 0;
-    this.skipped = told && isCount(kept.skipped) ? kept.skipped : 0;
+    this.asked = isKept ? kept.asked : 0;
+    this.right = isKept ? kept.right : 0;
+    this.skipped = isKept && isCount(kept.skipped) ? kept.skipped : 0;
     this.button = button("predict", "Predict", "ask before each step which block it is about",
       () => this.set(!this.on));
     this.score = html("span", { class: "ps-score", "aria-live": "polite" });
@@ -95,14 +95,14 @@ export class Predict {
   }
 
   reply(ids) {
-    const { question, player: { state, run, step } } = this, { answers, told, word } = question;
+    const { question, player: { state, run, step } } = this, { answers, inWhy, word } = question;
     const outside = ids.some((id) => id >= state.total);
     const problem = outside ? `The blocks are 0 to ${state.total - 1}:` : miscounted(question, ids);
     if (problem) {
       this.hint.textContent = problem;
       return;
     }
-    const right = isRight(question, ids), it = told ? [] : [solution(question)];
+    const right = isRight(question, ids), it = inWhy ? [] : [solution(question)];
     const astray = ids.find((id) => !answers.includes(id));
     const reason = astray !== undefined && answers.length ? whyNot(state, run.events[step], question, astray)
       : ids.length && ids.length < answers.length ? "there are more" : ids.length > 1 ? "their order is another" : "";
@@ -114,7 +114,7 @@ export class Predict {
 
   skip() {
     this.count("skipped");
-    this.leave("", this.question.told ? "Skipped" : `It is ${solution(this.question)}`);
+    this.leave("", this.question.inWhy ? "Skipped" : `It is ${solution(this.question)}`);
   }
 
   count(how) {
@@ -126,11 +126,11 @@ export class Predict {
   }
 
   /** Make the step, say whether the answer was right, and ask about the next one. */
-  leave(result, said) {
+  leave(result, text) {
     const { player, question: { why } } = this;
     player.go(player.step + 1);
     this.feedback.dataset.result = result;
-    this.feedback.textContent = `${said}. ${why}`;
+    this.feedback.textContent = `${text}. ${why}`;
     this.feedback.hidden = false;
     player.root.focus({ preventScroll: true });
   }

@@ -1,19 +1,9 @@
 // Questions: which blocks a step is about to change, asked before it is made.
 
-import { blocksOf } from "./effects.js";
+import { ANSWERS, blocksOf } from "./effects.js";
 import { MANY, added, blocksText, reasonFor, sentence } from "./reasons.js";
 import { nameText, plural } from "./text.js";
 
-// What can be asked → the blocks of the event that answer it: pagesim/timeline/questions.py.
-const from = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[1]);
-const to = (...kinds) => (event) => event.effects.filter((e) => kinds.includes(e[0])).map((e) => e[2]);
-/** @type {Map<string, (event: PageEvent, state?: State) => number[]>} */
-const ANSWERS = new Map(Object.entries({
-  taken: from("take"), returned: from("free"), written: from("write"), shared: from("share"),
-  copied: from("copy"), "copied to": to("copy"), swapped: from("move"),
-  "swapped to": to("move"), found: from("hit"), evicted: from("evict"), cached: from("cache"),
-  unused: (event, s) => from("free")(event).filter((id) => s.fill[id] === 0),
-}));
 const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 // The player's own questions: which block a call takes, which ones a leaving sequence returns.
@@ -27,9 +17,9 @@ const promised = (event) => (added(event) ? `, ${plural(added(event), "token")}`
 const ofWhom = (event) => (event.of === null || DECISIONS.includes(event.event) ? "" : ` of ${nameText(event.of)}`);
 
 /**
- * The question before event i, in state s, or null: {ask, answers, which, none, why, told, word, all}. The
+ * The question before event i, in state s, or null: {ask, answers, which, none, why, inWhy, word, all}. The
  * answers are the blocks of the event that fit; `which` is all, in order, or any one of them; `none`: the
- * answer may be no block; `told`: `why` names the answer; `all`: what the word alone would fit.
+ * answer may be no block; `inWhy`: `why` names the answer; `all`: what the word alone would fit.
  * An author's questions are the only ones where there are some.
  */
 export function questionFor(run, s, i) {
@@ -40,30 +30,36 @@ export function questionFor(run, s, i) {
     return asked.find(({ answers }) => answers.length) ?? null;
   }
   const takes = ANSWERS.get("taken")(event), returns = ANSWERS.get("returned")(event);
-  const what = `${event.event}${ofWhom(event)}${promised(event)}.`, told = false, none = true;
+  const what = `${event.event}${ofWhom(event)}${promised(event)}.`, inWhy = false, none = true;
   if (takes.length || TAKES.includes(event.event)) {
     if (!takes.length && hasRoom(s, event)) return null; // what is obvious is not asked
     const answers = takes.slice(0, 1), why = takes.length ? reasonFor("taken", s, event, answers) : "";
-    return { ask: `${what} Which block is taken first, if any?`, answers, which: "any", none, why, told,
+    return { ask: `${what} Which block is taken first, if any?`, answers, which: "any", none, why, inWhy,
       word: "taken", all: takes };
   }
   if (!returns.length && !RETURNS.includes(event.event)) return null;
   const few = returns.length <= MANY;
   return { ask: `${what} ${few ? "Which blocks are returned, if any?" : "Name a block that is returned, if any."}`,
-    answers: returns, which: few ? "all" : "any", none, told, word: "returned", all: returns,
+    answers: returns, which: few ? "all" : "any", none, inWhy, word: "returned", all: returns,
     why: returns.length ? reasonFor("returned", s, event, returns) : "" };
 }
 
 /** An author's question: a word and the event give its answer; a list of ids may replace the event. */
 function asAsked(run, question, event, s) {
   const word = question.answer, given = Array.isArray(word), touched = new Set(event.effects.flatMap(blocksOf));
-  const all = [...new Set(given ? word.filter((id) => touched.has(id)) : ANSWERS.get(word)?.(event, s) ?? [])];
-  const said = question.which ?? (given ? "any" : "all");
-  const answers = said === "first" ? all.slice(0, 1) : said === "last" ? all.slice(-1) : all;
-  const which = said === "in order" || said === "all" ? said : "any", own = String(question.why || "");
+  const all = [...new Set(given ? word.filter((id) => touched.has(id)) : fitting(word, event, s))];
+  const asked = question.which ?? (given ? "any" : "all");
+  const answers = asked === "first" ? all.slice(0, 1) : asked === "last" ? all.slice(-1) : all;
+  const which = asked === "in order" || asked === "all" ? asked : "any", own = String(question.why || "");
   const name = solution({ answers, which }), ask = String(question.ask).replaceAll("{count}", countWord(answers));
   const why = own.replaceAll(/(?:\bblocks? )?\{answer\}/g, name) || reasonFor(word, s, event, answers, all);
-  return { ask, answers, which, none: false, why: sentence(run, why), told: own.includes("{answer}"), word, all };
+  return { ask, answers, which, none: false, why: sentence(run, why), inWhy: own.includes("{answer}"), word, all };
+}
+
+/** The blocks that fit a word; without a token in them for "unused". */
+function fitting(word, event, s) {
+  if (word === "unused") return ANSWERS.get("returned")(event).filter((id) => s.fill[id] === 0);
+  return ANSWERS.get(word)?.(event) ?? [];
 }
 
 /** Whether a table grows and still has an empty slot afterwards. */

@@ -1,5 +1,6 @@
 // Reasons: why blocks answer a question, and why others do not, taken from the step itself.
 
+import { ANSWERS } from "./effects.js";
 import { isCount } from "./read.js";
 import { listWord, nameText, plural } from "./text.js";
 
@@ -18,8 +19,8 @@ export function blocksText(ids) {
 /** A reason as a sentence of its own; the name of a sequence is left as it is. @param {Run} run */
 export function sentence(run, text) {
   const first = /^\p{L}+(?![\p{L}\d_])/u.exec(text)?.[0], begins = first && !run.places.has(first);
-  const said = begins ? first[0].toUpperCase() + text.slice(1) : text;
-  return said && !/[.!?\u2026]$/.test(said) ? `${said}.` : said;
+  const whole = begins ? first[0].toUpperCase() + text.slice(1) : text;
+  return whole && !/[.!?\u2026]$/.test(whole) ? `${whole}.` : whole;
 }
 
 /** Why the blocks answer a question with this word: `answers` of `all` that would fit.
@@ -69,7 +70,7 @@ function whyTaken(s, event, [b, ...rest]) {
   if (s.sorted[s.listNames.indexOf(list)] && takes > 1) {
     return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${added(event)} are written now.`;
   }
-  if (earlier.some((effect) => effect[0] === "evict" && effect[1] === b)) {
+  if (ANSWERS.get("evicted")({ effects: earlier }).includes(b)) {
     const who = list === s.listNames[0] ? `Block ${b} is at ${at} of the ${word}: it`
       : `No block is free, so the ${word} gives up ${b} and`;
     return `${who} forgets what it held${rank === 1 ? "; it has waited longest" : ""}.`;

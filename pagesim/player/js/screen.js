@@ -26,8 +26,8 @@ export function fullScreenButton(root) {
 
 /** What `#step=14&follow=s1` asks for: {step, follow}, each null if missing. @param {Run} run */
 export function fromAddress(run) {
-  const said = new URLSearchParams(location.hash.slice(1));
-  const step = said.get("step"), follow = said.get("follow");
+  const params = new URLSearchParams(location.hash.slice(1));
+  const step = params.get("step"), follow = params.get("follow");
   const block = /^block(\d+)$/.exec(follow ?? "");
   const name = [...run.places.keys()].find((one) => `${one}` === follow || `s${one}` === follow);
   return {

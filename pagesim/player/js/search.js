@@ -15,8 +15,8 @@ export function search(run, query) {
   const names = [...run.places.keys()].filter((name) => `${name}` === text || `s${name}` === text);
   for (const [request, first] of run.requests) if (`${request}` === text) names.push(first);
   const kinds = (event) => event.event === low || event.effects.some((e) => e[0] === low);
-  const said = (event) => event.caption.toLowerCase().includes(low);
-  let test = said;
+  const inCaption = (event) => event.caption.toLowerCase().includes(low);
+  let test = inCaption;
   if (number) test = (event) => event.effects.some((e) => blocksOf(e).includes(+number[1]));
   else if (names.length) test = (event) => namesIn(event).some((name) => names.includes(name));
   else if (run.events.some(kinds)) test = kinds;

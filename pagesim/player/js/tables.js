@@ -167,8 +167,8 @@ function slots(stage, state, event, view, y) {
     const filled = k * size + i < table.filled;
     const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
     layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
-    const known = k * size + i < table.known, said = known ? stage.label(table.tokens[k * size + i]) : "?";
-    const text = filled ? said : "", sized = stage.layout.fits(text, width - 2);
+    const known = k * size + i < table.known, token = known ? stage.label(table.tokens[k * size + i]) : "?";
+    const text = filled ? token : "", sized = stage.layout.fits(text, width - 2);
     const word = filled ? { ...pick, word: { name, position: k * size + i } } : pick;
     if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
     layer.rect(x, top, width, ROW, "", "transparent", word);

@@ -22,30 +22,30 @@ export class Tally {
     const { run } = this, { header } = run, state = run.at(step), [hits, preemptions] = this.sums[step];
     const queue = (name) => (state.queues.get(name) ?? []).map((request) => nameText(state.first(request)));
     const running = queue("running"), ended = run.schedules.filter((event) => event < step).length;
-    const told = new Map([["", typeof header.title === "string" ? header.title : ""]]);
-    if (run.schedules.length) told.set("schedule()", `${ended}`);
-    if (run.clock.length) told.set("time", `${(run.clock[ended - 1] ?? 0).toFixed(2)} s`);
+    const line = new Map([["", typeof header.title === "string" ? header.title : ""]]);
+    if (run.schedules.length) line.set("schedule()", `${ended}`);
+    if (run.clock.length) line.set("time", `${(run.clock[ended - 1] ?? 0).toFixed(2)} s`);
     if (state.queues.size) {
-      told.set("runs", running.length ? `${running.length}: ${short(running.join(" "), 40)}` : "nothing");
-      told.set("waits", `${queue("waiting").length}`);
+      line.set("runs", running.length ? `${running.length}: ${short(running.join(" "), 40)}` : "nothing");
+      line.set("waits", `${queue("waiting").length}`);
     }
-    told.set("hits", header.caching ? plural(hits, "token") : "no caching");
-    told.set("preemptions", `${preemptions}`);
-    return told.set("blocks held", `${state.held} of ${state.usable}`);
+    line.set("hits", header.caching ? plural(hits, "token") : "no caching");
+    line.set("preemptions", `${preemptions}`);
+    return line.set("blocks held", `${state.held} of ${state.usable}`);
   }
 }
 
 /** {rows, differing}: the names of the columns and a line for each run, what differs marked; the same in words. */
 export function linesOf(tallies, steps) {
-  const told = tallies.map((tally, i) => tally.at(steps[i]));
-  const columns = [...new Set(told.flatMap((line) => [...line.keys()]))];
+  const lines = tallies.map((tally, i) => tally.at(steps[i]));
+  const columns = [...new Set(lines.flatMap((line) => [...line.keys()]))];
   const text = (line, name) => line.get(name) ?? "\u2013";
-  const differing = columns.filter((name) => name && new Set(told.map((line) => text(line, name))).size > 1);
+  const differing = columns.filter((name) => name && new Set(lines.map((line) => text(line, name))).size > 1);
   const cell = (line, name) => {
     if (!name) return html("th", { scope: "row" }, text(line, name));
     return html("td", { "data-name": name, class: differing.includes(name) && "ps-differs" }, text(line, name));
   };
   const rows = [html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name))),
-    ...told.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name))))];
-  return { rows, differing: differing.map((name) => `${name}: ${told.map((line) => text(line, name)).join(" | ")}`) };
+    ...lines.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name))))];
+  return { rows, differing: differing.map((name) => `${name}: ${lines.map((line) => text(line, name)).join(" | ")}`) };
 }

@@ -1,14 +1,5 @@
 // Texts: what a block is, and what happened to it.
 
-// The name of each change, and the sign for it where there is no room for the name.
-export const CHANGES = new Map(Object.entries({
-  take: ["+", "taken"], free: ["\u2212", "returned"], share: ["&", "shared"],
-  unshare: ["~", "given up by one"], write: ["\u270e", "written"], copy: ["\u21d2", "copied"],
-  move: ["\u21c4", "moved to another pool"], computed: ["\u2713", "computed"],
-  cache: ["\u2605", "now cached"], hit: ["\u25ce", "found in the cache"],
-  evict: ["\u2715", "forgotten"], null: ["\u2205", "out of the window"],
-}));
-
 export const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 export const nameText = (name) => (typeof name === "number" ? `s${name}` : name);
 /** A request and its first sequence; a single name where they have the same one. */
@@ -33,7 +24,7 @@ export function describeBlock(run, s, id, label) {
   const marks = [];
   if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
-  const said = marks.join(", "), tail = said && ` ${said[0].toUpperCase()}${said.slice(1)}.`;
+  const facts = marks.join(", "), tail = facts && ` ${facts[0].toUpperCase()}${facts.slice(1)}.`;
   if (id === s.nullBlock) {
     return `${where}: the null block: it is never handed out, and stands for blocks that left a sliding window.`;
   }

@@ -12,8 +12,8 @@ from typing import Any
 
 from pagesim.checks import check_int, check_token_ids
 from pagesim.errors import UsageError
-from pagesim.journal import Row, event
-from pagesim.journal.effects import NULL, OPEN, PATCH
+from pagesim.journal import event
+from pagesim.journal.effects import NULL, OPEN, PATCH, Row
 from pagesim.v0.block.common import BlockList, cdiv
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Block, Device

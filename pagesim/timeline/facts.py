@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 
-from pagesim.journal.effects import Effect, Event, Name
 from pagesim.journal.state import State
-
-
-def say(name: Name) -> str:
-    """A name as it is shown: the sequence 3 is s3."""
-    return f"s{name}" if isinstance(name, int) else str(name)
+from pagesim.player.describe import name_text
+from pagesim.timeline.events import Effect, Event
 
 
 def blocks(ids: Iterable[int]) -> str:
@@ -33,12 +29,12 @@ def pick(items: Sized, one: str, several: str) -> str:
     return one if len(items) == 1 else several
 
 
-class Told:
+class Facts:
     """An event, who it is about, and its effects by kind."""
 
     def __init__(self, event: Event, state: State) -> None:
         self.event, self.effects, self.state = event, event.effects, state
-        self.who = "" if event.subject is None else say(event.subject)
+        self.who = "" if event.subject is None else name_text(event.subject)
         self._of: dict[str, list[Effect]] = {}
         for effect in event.effects:
             self._of.setdefault(effect.kind, []).append(effect)
@@ -89,15 +85,15 @@ class Told:
         return not self.evicted or self.source.get(self.evicted[0], "") != first
 
 
-def nulls(told: Told) -> list[str]:
+def nulls(facts: Facts) -> list[str]:
     parts = []
-    for effect in told.of("null"):
+    for effect in facts.of("null"):
         if effect.index is None:
-            why = f": {told.who} has a sliding window" if told.who else ""
+            why = f": {facts.who} has a sliding window" if facts.who else ""
             parts.append(f"block {effect.block} becomes the null block{why}")
-    if gone := [str(effect.index) for effect in told.of("null") if effect.index is not None]:
+    if gone := [str(effect.index) for effect in facts.of("null") if effect.index is not None]:
         more = f"entries {', '.join(gone[:-1])} and {gone[-1]}"
-        which = f"{pick(gone, f'entry {gone[0]}', more)} of {told.who or 'the table'}"
-        null = f"the null {blocks(told.ids('null')[-1:])} takes {pick(gone, 'its', 'their')} place"
+        which = f"{pick(gone, f'entry {gone[0]}', more)} of {facts.who or 'the table'}"
+        null = f"the null {blocks(facts.ids('null')[-1:])} takes {pick(gone, 'its', 'their')} place"
         parts.append(f"{which} fell out of the sliding window: {null}")
     return parts

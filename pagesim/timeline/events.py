@@ -1,0 +1,158 @@
+"""Events as Python reads them: what each row of a log says, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pagesim.journal import effects as fx
+from pagesim.journal.effects import EFFECTS, Name
+
+ON = ("blocks", "slots")
+"""What a mark can put numbers on."""
+MAX_MARK = 1e300
+"""Beyond the largest number of a mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One elementary change to ``block``, which is the source of a copy or a move.
+
+    ``to``: where a copy or a move goes. ``list``: the list that a block leaves (take, hit) or goes
+    to (free), and ``place`` the position in it: 0 is the front, -1 the back. ``table``, ``first``,
+    ``count``: the table and the positions of a write or a hit. ``owners``: how many shared the
+    source of a copy. ``index``: the entry of the table that became null.
+    """
+
+    kind: str
+    block: int
+    to: int | None = None
+    list: str | None = None
+    place: int | None = None
+    table: Name | None = None
+    first: int | None = None
+    count: int = 0
+    owners: int | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """From entry ``start`` on the table now holds ``block_ids``."""
+
+    table: Name
+    start: int
+    block_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table begins, with the tokens it already has and ``num_slots`` of its slots filled."""
+
+    table: Name
+    token_ids: tuple[int, ...] = ()
+    num_slots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a table from position ``first`` on, known when they are written, or later."""
+
+    table: Name
+    first: int
+    token_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Numbers on blocks or, if ``on`` is "slots", on slots: pairs (id, number)."""
+
+    name: str
+    on: str
+    numbers: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A request leaves a queue, or enters it; ``place`` is its position there, 0 is the front.
+
+    ``sequence`` is the request's first sequence, if that is known.
+    """
+
+    enters: bool
+    queue: str
+    place: int
+    request: Name
+    sequence: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A request that computes in a step: tokens of its prompt, or one per sequence."""
+
+    request: Name
+    sequence: Name | None
+    num_tokens: int
+    is_prompt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One public call, or one decision of a scheduler, and what it did, in order.
+
+    ``kind`` is the call's name, or one of :data:`DECISIONS`, or "failed" for a call that raised
+    and was undone (``error`` says why, ``called`` what). ``subject`` is the table or sequence it
+    concerns. ``opened`` and ``closed`` are tables that begin or end in this event, ``tokens`` the
+    tokens that became known. ``moves`` are the changes of queues, in order; ``step`` counts the
+    calls of ``schedule()``, and ``scheduled`` is what such a call decided to compute.
+    """
+
+    kind: str
+    subject: Name | None
+    effects: tuple[Effect, ...] = ()
+    tables: tuple[TableChange, ...] = ()
+    opened: tuple[Opened, ...] = ()
+    closed: tuple[Name, ...] = ()
+    tokens: tuple[Tokens, ...] = ()
+    moves: tuple[Move, ...] = ()
+    scheduled: tuple[Scheduled, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    step: int | None = None
+    called: str | None = None
+    error: str | None = None
+    caption: str = ""
+
+
+def event_of(entry: tuple[Any, ...]) -> Event:
+    """An event as an object, without its caption."""
+    kind, subject, step, *rows = entry
+    parts: dict[str, Any] = {}
+    for row in rows:
+        if row[0] == fx.FAILED:
+            parts["called"], parts["error"] = row[1:]
+        else:
+            part, value = _value(*row)
+            parts[part] = (*parts.get(part, ()), value)
+    return Event(kind, subject, step=step, **parts)
+
+
+def _value(kind: str, *what: Any) -> tuple[str, Any]:
+    """The field of the event that a row belongs to, and its value."""
+    if kind in EFFECTS:
+        block, *more = what
+        return "effects", Effect(kind, block, **dict(zip(EFFECTS[kind].fields, more, strict=True)))
+    if kind in (fx.LEAVE, fx.ENTER):
+        return "moves", Move(kind == fx.ENTER, *what)
+    if kind == fx.CLOSE:
+        return "closed", what[0]
+    if kind == fx.SCHEDULED:
+        return "scheduled", Scheduled(*what)
+    name, at, *many = what
+    if kind == fx.OPEN:
+        return "opened", Opened(name, tuple(many), at)
+    part, made = {
+        fx.PATCH: ("tables", TableChange),
+        fx.TOKENS: ("tokens", Tokens),
+        fx.MARK: ("marks", Mark),
+    }[kind]
+    return part, made(name, at, tuple(many))
