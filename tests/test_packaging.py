@@ -24,7 +24,7 @@ pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
-OTHERS = "bench e2e-setup help lab nightly pins site slides web web-setup check"
+OTHERS = "bench coverage e2e-setup help lab nightly pins site slides web web-setup check"
 TARGETS = {*STEPS, *OTHERS.split()}
 
 
@@ -193,6 +193,11 @@ def test_a_second_run_installs_nothing_until_a_pin_changes(checkout: Path) -> No
         os.utime(checkout / name, (later, later))
         assert "pip install" in make(checkout, "-n", "test").stdout, name
         os.utime(checkout / name, (0, 0))
+
+
+def test_the_budget_is_that_of_all_tests(checkout: Path) -> None:
+    assert "PAGESIM_BUDGET=1" in make(checkout, "-n", "test").stdout
+    assert "PAGESIM_BUDGET" not in make(checkout, "-n", "test", "TEST_ARGS=-x").stdout
 
 
 def test_an_old_python_is_refused_in_words(checkout: Path) -> None:
