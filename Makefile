@@ -41,8 +41,8 @@ lab: $(STAMP) ## open the course in JupyterLab (LAB_ARGS="--no-browser" passes f
 	@$(PY) -m nbformat.sign $(sort $(wildcard notebooks/*.ipynb))
 	JUPYTER_CONFIG_PATH=$(LAB_CONFIG) $(PY) -m jupyterlab $(LAB_ROOT) $(LAB_ARGS) notebooks/00_start_here.ipynb
 
-test: $(STAMP) ## unit, property and kernel tests (TEST_ARGS="-m ch03" passes flags on)
-	$(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
+test: $(STAMP) ## unit, property and kernel tests, within their budget of CPU seconds (TEST_ARGS="-m ch03" passes flags on)
+	$(if $(TEST_ARGS),,PAGESIM_BUDGET=1) $(PY) -m pytest -n $(JOBS) $(BY_FILE) $(TEST_ARGS)
 
 nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention kernels), mutants of kernels and answers to them, every wrong answer graded, V0 and V1, a run of 200,000 events
 	PAGESIM_FUZZ=400 PAGESIM_KERNELS=1 $(PY) -m pytest tests/kernels

@@ -4,6 +4,8 @@ import signal
 import sys
 import threading
 
+pytest_plugins = ["tests.budget"]
+
 # jsonschema, which nbformat imports, compiles a grammar of internationalized addresses: a second in
 # each worker, for a check that no notebook asks for. Without the module it omits that check.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

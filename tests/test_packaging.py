@@ -196,6 +196,11 @@ def test_a_second_run_installs_nothing_until_a_pin_changes(checkout: Path) -> No
         os.utime(checkout / name, (0, 0))
 
 
+def test_the_budget_is_that_of_all_tests(checkout: Path) -> None:
+    assert "PAGESIM_BUDGET=1" in make(checkout, "-n", "test").stdout
+    assert "PAGESIM_BUDGET" not in make(checkout, "-n", "test", "TEST_ARGS=-x").stdout
+
+
 def test_an_old_python_is_refused_in_words(checkout: Path) -> None:
     old = checkout / "old-python"
     old.write_text("#!/bin/sh\nexit 1\n")
