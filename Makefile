@@ -89,7 +89,7 @@ lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three 
 	$(PY) -m tools.pins
 	@$(MAKE) --no-print-directory lint-player
 
-lint-player:
+lint-player: ## the player's script alone: eslint, and what else npm has here
 	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
 	else echo "eslint and tsc are not installed, so the player's script is not checked: make web-setup"; fi
 

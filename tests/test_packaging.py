@@ -24,7 +24,9 @@ pytestmark = pytest.mark.ch00
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ["lint", "test", "notebooks", "gate", "figures", "cluster", "e2e"]
-OTHERS = "bench coverage e2e-setup help lab nightly pins site slides web web-setup check"
+OTHERS = (
+    "bench coverage e2e-setup help lab lint-player nightly pins site slides web web-setup check"
+)
 TARGETS = {*STEPS, *OTHERS.split()}
 
 
