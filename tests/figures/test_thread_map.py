@@ -97,6 +97,7 @@ def test_lanes_without_a_row_and_many_lines(data: dict[str, Any]) -> None:
     assert len(labelled(figure, "load 7")[0]) == 30
     assert fills(figure, "load 7", 0)[30:] == [style.PAPER] * 2
     assert "+16" in shown(figure)
+    assert [patch.get_height() for patch in rectangles(figure)].count(12 * 8 / 32) == 16
     said = "K if it lay token after token: 32 lines, 32 sectors, 25% of the bytes used"
     assert said in shown(figure)
 
