@@ -15,8 +15,33 @@ from typing import Any
 
 import pytest
 
-TOTAL, FILE = 360, 10
-"""Seconds for all tests, and for one file of them."""
+TOTAL, FILE = 1150, 12
+"""Seconds for all tests, and for one file of them. The aim is 360 and 10."""
+
+LONG, LONGEST = (
+    (
+        "tests/commands/test_interrupts.py",
+        "tests/exercises/grading/test_exercises.py",
+        "tests/exercises/grading/test_frames.py",
+        "tests/exercises/grading/test_inside.py",
+        "tests/exercises/grading/test_report.py",
+        "tests/exercises/test_mutants.py",
+        "tests/exercises/test_nbgrader.py",
+        "tests/exercises/test_registry.py",
+        "tests/figures/test_display.py",
+        "tests/generation/test_engine.py",
+        "tests/kernels/attention/test_fuzz.py",
+        "tests/kernels/attention/test_numerics.py",
+        "tests/studies/test_paper.py",
+        "tests/test_budget.py",
+        "tests/timeline/test_files.py",
+        "tests/timeline/test_hostile_files.py",
+        "tests/timeline/test_memory.py",
+        "tests/v0/block/test_long_chains.py",
+    ),
+    75,
+)
+"""Files that are beyond it today; none may join them, and each leaves when it is within."""
 
 
 def used() -> float:
@@ -70,8 +95,11 @@ class Budget:
 
     def over(self) -> list[str]:
         """What is beyond the budget, in words."""
-        files = [(cost / self.second, name) for name, cost in self.files.items()]
-        slow = [f"{name}: {cost:.1f} s of {FILE}" for cost, name in sorted(files) if cost > FILE]
+        slow = []
+        for name, seconds in sorted(self.files.items()):
+            cost, most = seconds / self.second, LONGEST if name in LONG else FILE
+            if cost > most:
+                slow.append(f"{name}: {cost:.1f} s of {most}")
         total = self.all / self.second
         return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL)
 

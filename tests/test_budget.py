@@ -43,7 +43,10 @@ def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path, seconds: float, co
 
 def test_what_all_of_them_may_take() -> None:
     spent = budget.Budget.__new__(budget.Budget)
-    spent.files, spent.second = budget.Counter(a=19.9, b=20.1), 2.0
+    spent.files, spent.second = (
+        budget.Counter(a=2 * budget.FILE - 0.1, b=2 * budget.FILE + 0.1),
+        2.0,
+    )
     spent.all = 2 * budget.TOTAL
     assert [line.split(":")[0] for line in spent.over()] == ["b"]
     spent.all += 1
