@@ -22,9 +22,8 @@ KEYS = {
 """Which part of an event a row belongs to, in the order of the file."""
 
 
-def as_json(value: Any) -> str:
-    """A value as the file has it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""A value as the file has it."""
 
 
 def line(entry: Entry, caption: str) -> str:

@@ -34,7 +34,7 @@ class Names:
 
     def __init__(self, is_live: Callable[[Any], bool], rename: Rename) -> None:
         self._is_live, self._rename = is_live, rename
-        self._labels: dict[Name, Label] = {}
+        self._labels: dict[Name | None, Label] = {}
         """By the names that they have, and had."""
         self._renamed: set[Any] = set()
         """The keys whose tables have other names by now."""
@@ -42,8 +42,8 @@ class Names:
         self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
         self._numbers = count()
 
-    def key(self, name: Name) -> Any:
-        """What stands for the sequence or table that was last called so."""
+    def key(self, name: Name | None) -> Any:
+        """What stands for the sequence or table that was last called so; None for None."""
         label = self._labels.get(name)
         return name if label is None else label.key
 

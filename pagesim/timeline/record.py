@@ -174,7 +174,7 @@ class Recording:
 
     def _key(self, subject: Any) -> Any:
         if subject is None or isinstance(subject, int | str):
-            return None if subject is None else self.names.key(subject)
+            return self.names.key(subject)
         return self.names.of(subject, len(self.log))
 
     # -- rows that concern tables ----------------------------------------------------------------
@@ -228,9 +228,10 @@ class Recording:
 
     # -- rows that concern queues ----------------------------------------------------------------
 
-    def _scheduled(self, request: Any, sequence: Name | None, *more: Any) -> None:
+    def _scheduled(self, request: Any, sequence: Name | None, tokens: int, is_prompt: bool) -> None:
         if self.has_queues:
-            self._rows.append((fx.SCHEDULED, *self._waiter(request, sequence), *more))
+            name, key = self._waiter(request, sequence)
+            self._rows.append((fx.SCHEDULED, name, key, tokens, is_prompt))
 
     def _leave(self, queue: str, *request: Any) -> None:
         if not self.has_queues:
@@ -267,7 +268,7 @@ class Recording:
             self._enter(queue, request, sequence, place)
 
     def _waiter(self, request: Any, sequence: Name | None) -> tuple[Name, Any]:
-        return request_name(request), self._key(sequence)
+        return request_name(request), self.names.key(sequence)
 
     _named: ClassVar[dict[str, Callable[..., None]]] = {
         fx.HIT: _hit,

@@ -198,9 +198,8 @@ class Timeline:
 
     def lines(self) -> Iterator[str]:
         """The events as lines of a file: see ``FORMAT.md``."""
-        return (
-            line(entry, event.caption) for entry, event in zip(self._entries(), self, strict=True)
-        )
+        start = self._log.start
+        return (line(entry, caption(event_of(entry), start)) for entry in self._entries())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file (``.jsonl`` or ``.jsonl.gz``): see ``FORMAT.md``."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import pagesim
-from pagesim.timeline import Mark, Timeline
+from pagesim.timeline import Mark, Opened, Timeline
 from pagesim.timeline.header import state_as_dict
 from tests.timeline import applier
 from tests.timeline.hostile import try_to_load, write
@@ -32,6 +32,8 @@ def test_every_state_is_the_one_that_the_page_defines(run: Timeline) -> None:
     for step, state in enumerate(applier.states(PATH)):
         assert state == json.loads(json.dumps(state_as_dict(run.at(step)))), step
     assert step == len(run) == 25
+    (back,) = run.find(kind="resume")
+    assert run[back].opened == (Opened("c", (1, 2, 3, 4, 5, 7, 11), 0),), "it begins unwritten"
 
 
 def test_it_stands_up_to_use(tmp_path: Path) -> None:
