@@ -18,6 +18,9 @@ import pytest
 TOTAL, FILE = 1150, 12
 """Seconds for all tests, and for one file of them. The aim is 360 and 10."""
 
+NOISE = 1.5
+"""What a file may take on a busy machine: the same file was measured at 8 and at 12."""
+
 LONG, LONGEST = (
     (
         "tests/commands/test_interrupts.py",
@@ -98,7 +101,7 @@ class Budget:
         slow = []
         for name, seconds in sorted(self.files.items()):
             cost, most = seconds / self.second, LONGEST if name in LONG else FILE
-            if cost > most:
+            if cost > most * NOISE:
                 slow.append(f"{name}: {cost:.1f} s of {most}")
         total = self.all / self.second
         return slow + [f"all tests: {total:.0f} s of {TOTAL}"] * (total > TOTAL)
