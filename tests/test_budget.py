@@ -24,7 +24,7 @@ def test_it():
 """
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(0.5, 1), (0, 0)])
+@pytest.mark.parametrize(("seconds", "code"), [(0.7, 1), (0, 0)])
 def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path, seconds: float, code: int) -> None:
     (tmp_path / "test_it.py").write_text(TESTS.format(seconds=seconds))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.budget", str(tmp_path)]
@@ -44,7 +44,9 @@ def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path, seconds: float, co
 def test_what_all_of_them_may_take() -> None:
     spent = budget.Budget.__new__(budget.Budget)
     spent.files, spent.second = (
-        budget.Counter(a=2 * budget.FILE - 0.1, b=2 * budget.FILE + 0.1),
+        budget.Counter(
+            a=2 * budget.NOISE * budget.FILE - 0.1, b=2 * budget.NOISE * budget.FILE + 0.1
+        ),
         2.0,
     )
     spent.all = 2 * budget.TOTAL
