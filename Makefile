@@ -53,7 +53,7 @@ nightly: $(STAMP) ## the long fuzz (400 shapes over all options of the attention
 	PAGESIM_HOSTILE=1000 $(PY) -m pytest tests/timeline/test_hostile_files.py
 	PAGESIM_STATES=300 $(PY) -m pytest tests/timeline/test_states.py
 	PAGESIM_EVENTS=200000 $(PY) -m pytest tests/timeline/test_memory.py
-	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py
+	PAGESIM_V0_EXAMPLES=400 $(PY) -m pytest tests/v0/block/test_machine_manager.py tests/v0/block/test_machine_tables.py tests/v0/block/test_long_chains.py
 	PAGESIM_V1_EXAMPLES=150 $(PY) -m pytest tests/v1/test_machine.py tests/v1/test_machine_scheduler.py tests/v1/test_misuse.py
 	PAGESIM_STREAMS=1000 $(PY) -m pytest tests/simulation
 	$(PY) -m tests.cache.byte_proof_v1 1000

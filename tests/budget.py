@@ -37,10 +37,6 @@ LONG, LONGEST = (
         "tests/kernels/attention/test_numerics.py",
         "tests/studies/test_paper.py",
         "tests/test_budget.py",
-        "tests/timeline/test_files.py",
-        "tests/timeline/test_hostile_files.py",
-        "tests/timeline/test_memory.py",
-        "tests/v0/block/test_long_chains.py",
     ),
     75,
 )

@@ -4,6 +4,8 @@ import signal
 import sys
 import threading
 
+from hypothesis import settings
+
 pytest_plugins = ["tests.budget"]
 
 # jsonschema, which nbformat imports, compiles a grammar of internationalized addresses: a second in
@@ -19,3 +21,7 @@ if threading.current_thread() is threading.main_thread():
     ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+# A machine under load is no reason to fail.
+settings.register_profile("pagesim", deadline=None)
+settings.load_profile("pagesim")

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -64,51 +65,66 @@ def test_a_change_that_differs_is_named(key: str, tmp_path: Path) -> None:
     assert f"op#{line['i']} {line['op']}.state.{key}" in str(replay_file(path).mismatch)
 
 
-def alone(path: Path, *options: str, version: str = "0.33.0") -> subprocess.CompletedProcess[str]:
+def alone(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the script, copied beside nothing, in a process of its own."""
     copy = path.parent / "copied.py"
     copy.write_text(SCRIPT)
     where = os.pathsep.join([str(STUB), str(ROOT)])
     return subprocess.run(
         [sys.executable, str(copy), str(path), *options],
-        env={**os.environ, "PYTHONPATH": where, "STUB_VLLM": version},
+        env={**os.environ, "PYTHONPATH": where, "STUB_VLLM": "0.33.0"},
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
+
+
+def here(monkeypatch: pytest.MonkeyPatch, path: Path, *options: str) -> None:
+    """The same in this process."""
+    monkeypatch.setattr(sys, "argv", ["record_vllm.py", str(path), *options])
+    record_vllm.main()
 
 
 @pytest.mark.parametrize("options", [(), ("--async",), ("--no-caching", "--plain-tokens")])
 def test_a_scheduler_alone_is_recorded_and_replays(
-    options: tuple[str, ...], tmp_path: Path
+    options: tuple[str, ...],
+    vllm: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "run.jsonl"
-    done = alone(path, *FEW, *options)
-    assert done.returncode == 0, done.stderr
+    if options:
+        here(monkeypatch, path, *FEW, *options)
+        out = capsys.readouterr().out
+    else:
+        out = alone(path, *FEW).stdout
     lines = lines_of(path)
-    assert f"{len(lines) - 2} operations of vLLM 0.33.0" in done.stdout
+    assert f"{len(lines) - 2} operations of vLLM 0.33.0" in out
     assert any(line.get("op") == "schedule" and line["ret"]["preempted"] for line in lines)
     result = replay_file(path)
     assert result.mismatch is None and result.operations == result.total == len(lines) - 1
 
 
 def test_resumed_requests_are_noted_alike_for_both_model_runners(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = []
     for runner in ("v1", "v2"):
         monkeypatch.setenv("STUB_RUNNER", runner)
         path = tmp_path / f"{runner}.jsonl"
-        alone(path, *FEW, "--plain-tokens").check_returncode()
+        here(monkeypatch, path, *FEW, "--plain-tokens")
         runs.append(path.read_text().splitlines()[1:])
     assert runs[0] == runs[1] and any(",true," in line for line in runs[0])
 
 
 @pytest.mark.parametrize("version", ["0.32.1", "0.6.4.post1"])
-def test_an_unknown_release_is_refused_by_name(version: str, tmp_path: Path) -> None:
-    done = alone(tmp_path / "run.jsonl", version=version)
-    assert done.returncode == 1 and done.stdout == ""
-    assert f"vLLM {version} is not known" in done.stderr and "0.33." in done.stderr
+def test_an_unknown_release_is_refused_by_name(
+    version: str, vllm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vllm, "__version__", version)
+    with pytest.raises(SystemExit, match=rf"vLLM {version} is not known.*0\.33\."):
+        here(monkeypatch, tmp_path / "run.jsonl")
     assert not (tmp_path / "run.jsonl").exists()
 
 

@@ -23,7 +23,7 @@ from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
 LONGEST = 60
-STREAMS = int(os.environ.get("PAGESIM_STREAMS", "80"))
+STREAMS = int(os.environ.get("PAGESIM_STREAMS", "40"))
 
 
 class Counting(PagedServer):

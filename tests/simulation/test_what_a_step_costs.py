@@ -21,7 +21,7 @@ from tests.simulation.ledger import Clock, Ledger, Step
 pytestmark = pytest.mark.ch01
 
 LONGEST, PER_HASH = 48, 4
-CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "150"))
+CONFIGURATIONS = int(os.environ.get("PAGESIM_STREAMS", "80"))
 
 
 @pytest.fixture(autouse=True)

@@ -14,14 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pagesim
-from pagesim.timeline.header import FORMAT
+from pagesim.files import jsonl
+from pagesim.timeline import header as bounds
 
-MIB = 2**20
-LIMIT = 1536 * MIB
+SHARE = int(sys.argv[2])
+MIB = 2**20 // SHARE
+LIMIT = 256 * 2**20 + 1280 * MIB
+jsonl.MAX_LINE //= SHARE
+bounds.MAX_BLOCKS //= SHARE
 
 
 def header(num_gpu_blocks: int, events: int = 1, **words: object) -> bytes:
-    line = {"format": FORMAT, "block_size": 1, "pools": [["GPU", num_gpu_blocks]]}
+    line = {"format": bounds.FORMAT, "block_size": 1, "pools": [["GPU", num_gpu_blocks]]}
     more = {"lists": [["free list", "linked"]], "events": events, "state": words}
     return json.dumps({**line, **more}).encode()
 
@@ -34,11 +38,12 @@ def bombs() -> Iterator[tuple[str, list[bytes]]]:
     for word in (b"{},", b"1000,", b"[", b'{"":'):
         part = word * (MIB // len(word))
         yield f"a line of {word.decode()}", [small, b'{"effects":[', *[part] * 31]
-    yield "as many blocks as may be", [header(2_000_000, 0), b"\n"]
-    yield "too many blocks", [header(2_000_001, 0), b"\n"]
+    yield "as many blocks as may be", [header(bounds.MAX_BLOCKS, 0), b"\n"]
+    yield "too many blocks", [header(bounds.MAX_BLOCKS + 1, 0), b"\n"]
     line = b'{"event":"e","x":"' + b" " * 16 * MIB + b'"}\n'
     yield "line after line of nothing", [header(1, 8), b"\n", *[line] * 8]
-    free = header(100_000, 20_000, lists=[list(range(100_000))])
+    size = 100_000 // SHARE
+    free = header(size, 20_000, lists=[list(range(size))])
     yield "a huge pool and a long run", [free, b"\n", b'{"event":"e"}\n' * 20_000]
 
 

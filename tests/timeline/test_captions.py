@@ -18,7 +18,7 @@ KINDS = [*CALLS, *DECISIONS, "failed", "something else"]
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_of_random_runs(kind: str) -> None:
-    for seed in range(5):
+    for seed in range(3):
         run = recorded(kind, seed, 80)
         for i, event in enumerate(run):
             text = event.caption
@@ -56,7 +56,7 @@ def test_whatever_the_effects_are(kind: str) -> None:
     """A file may combine any kind with any effects."""
     rng = random.Random(kind)
     state = State(2, {"GPU": 6, "CPU": 3}, True, {}, {}, {"list": ()})
-    for _ in range(300):
+    for _ in range(100):
         effects = []
         for word in rng.choices([*EFFECTS], k=rng.randrange(5)):
             to = rng.randrange(9) if word in ("copy", "move") else None

@@ -16,8 +16,11 @@ import pytest
 import pagesim
 
 ROOT = Path(__file__).parents[2]
-EVENTS = int(os.environ.get("PAGESIM_EVENTS", "40000"))
+EVENTS = int(os.environ.get("PAGESIM_EVENTS", "10000"))
 """`make nightly` has 200,000."""
+
+SHARE = max(1, 80_000 // EVENTS)
+"""Bombs, and the bounds that they must not pass, are so many times smaller; whole in the night."""
 
 
 def long_run(story: pagesim.Story, num_seqs: int) -> pagesim.Timeline:
@@ -38,8 +41,8 @@ def test_a_long_run() -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        story = pagesim.Story(4096, 0, 16)
-        run = long_run(story, 256)
+        story = pagesim.Story(EVENTS // 10, 0, 16)
+        run = long_run(story, EVENTS // 160)
         run.at(len(run))
         run.at(len(run) // 2)
         del story
@@ -54,10 +57,10 @@ def test_a_long_run() -> None:
 
 
 def test_bombs(tmp_path: Path) -> None:
-    """Each is an error or a run; its process may use 1.5 GiB of addresses, and tells its peak."""
+    """Each is an error or a run; its process may use few addresses, and tells its peak."""
     pytest.importorskip("resource", reason="memory limits need a Unix")
     child = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("bombs.py")), str(tmp_path)],
+        [sys.executable, str(Path(__file__).with_name("bombs.py")), str(tmp_path), str(SHARE)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -74,10 +77,10 @@ def test_bombs(tmp_path: Path) -> None:
     assert runs == {
         *("as many blocks as may be", "a huge pool and a long run", "line after line of nothing")
     }
-    assert message["an endless line"] == "1: longer than 33554432 bytes"
-    assert message["an endless line after the header"] == "2: longer than 33554432 bytes"
-    assert message["too many blocks"].startswith("1: more than 2000000 blocks")
+    assert message["an endless line"].startswith("1: longer than ")
+    assert message["an endless line after the header"].startswith("2: longer than ")
+    assert message["too many blocks"].startswith("1: more than ")
     assert all(
         text.startswith("2: not JSON") for name, text in message.items() if "a line of" in name
     )
-    assert max(answer["peaks"].values()) < 1200, answer["peaks"]
+    assert max(answer["peaks"].values()) < 100 + 1100 // SHARE, answer["peaks"]

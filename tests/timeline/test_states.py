@@ -14,7 +14,7 @@ from pagesim.timeline import State, Timeline
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, comparable, watched
 
 SEEDS = st.integers(0, 2**32 - 1)
-EXAMPLES = int(os.environ.get("PAGESIM_STATES", "25"))
+EXAMPLES = int(os.environ.get("PAGESIM_STATES", "8"))
 """`make nightly` has 300."""
 FAST = settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 STEPS = 50
@@ -46,7 +46,7 @@ def test_any_step_asked_in_any_order(kind: str, seed: int, before: int) -> None:
 @pytest.mark.parametrize("kind", SOURCES)
 def test_asking_while_it_is_recorded(kind: str) -> None:
     rng = random.Random(5)
-    for seed in range(4):
+    for seed in range(2):
         source = SOURCES[kind](seed)
         with pagesim.record(source.subject) as run:
             source.run = run
@@ -95,8 +95,8 @@ def test_kept_copies_change_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed, (every, kept) in enumerate([(1, 2**30), (7, 2**30), (3, 20_000), (1, 1)]):
         monkeypatch.setattr(seek, "EVERY", every)
         monkeypatch.setattr(seek, "MAX_KEPT", kept)
-        run, states = watched(ManagerRun(seed, True), 150)
-        for _ in range(3):
+        run, states = watched(ManagerRun(seed, True), 100)
+        for _ in range(2):
             random.Random(seed).shuffle(states)
             for step, live in states:
                 assert comparable(run.at(step)) == comparable(live)

@@ -22,7 +22,7 @@ from tests.v1.world import everything, request_state
 
 pytestmark = pytest.mark.ch07
 
-CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "25"))
+CALLS = 50 * int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 """`make nightly` sets the variable."""
 PROMISED = (TypeError, ValueError, AssertionError, RuntimeError)
 """UsageError is two of them; RuntimeError is a queue's and a scheduler's."""

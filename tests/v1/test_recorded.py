@@ -19,7 +19,6 @@ from tests.v1.world import everything
 pytestmark = pytest.mark.ch07
 
 PLAYED = [path for path in RECORDINGS if not path.name.startswith("free_queue")]
-FILES = pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.name.split(".")[0])
 
 
 def recorded(path: Path, skip: int = 0) -> list[tuple[Timeline, list[tuple[int, State]]]]:
@@ -55,15 +54,25 @@ def apply(player: Any, line: dict[str, Any]) -> None:
             raise
 
 
-@FILES
-@pytest.mark.parametrize("skip", [0, 40])
-def test_every_state_is_the_subjects(path: Path, skip: int) -> None:
-    for run, states in recorded(path, skip):
+@pytest.fixture(scope="module", params=PLAYED, ids=lambda path: path.name.split(".")[0])
+def played(request: pytest.FixtureRequest) -> list[tuple[Timeline, list[tuple[int, State]]]]:
+    return recorded(request.param)
+
+
+def test_every_state_is_the_subjects(played: list[tuple[Timeline, list[Any]]]) -> None:
+    for run, states in played:
         for step, state in states:
             assert run.at(step) == state, (step, run[step - 1])
 
 
-@FILES
+@pytest.mark.parametrize("path", PLAYED[::3], ids=lambda path: path.name.split(".")[0])
+def test_in_the_middle_of_its_life_too(path: Path) -> None:
+    for run, states in recorded(path, skip=40):
+        for step, state in states:
+            assert run.at(step) == state, (step, run[step - 1])
+
+
+@pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.name.split(".")[0])
 def test_recording_changes_no_answer(path: Path) -> None:
     result = replay_file(path, record_runs=True)
     assert result.mismatch is None, result.mismatch
@@ -71,13 +80,14 @@ def test_recording_changes_no_answer(path: Path) -> None:
     assert len(result.runs) == 1 + resets and sum(map(len, result.runs)) > 50
 
 
-@FILES
-def test_a_file_has_the_same_states(path: Path, tmp_path: Path) -> None:
-    run, states = max(recorded(path), key=lambda part: len(part[0]))
+def test_a_file_has_the_same_states(
+    played: list[tuple[Timeline, list[Any]]], tmp_path: Path
+) -> None:
+    run, states = max(played, key=lambda part: len(part[0]))
     run.save(tmp_path / "run.jsonl.gz")
     loaded = pagesim.load(tmp_path / "run.jsonl.gz")
     assert len(loaded) == len(run) > 5
-    for step, state in states[:: max(1, len(states) // 20)]:
+    for step, state in states[:: max(1, len(states) // 10)]:
         assert loaded.at(step) == state
     captions = [event.caption for event in run]
     assert [event.caption for event in loaded] == captions

@@ -143,10 +143,10 @@ def test_a_hybrid_model_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_the_command_takes_them() -> None:
-    files = [str(path) for path in RECORDINGS]
+    files = [str(path) for path in RECORDINGS[::7]]
     done = CliRunner().invoke(cli.cli, ["replay", "--json", *files])
     answer = json.loads(done.output)
-    assert (done.exit_code, answer["ok"], len(answer["files"])) == (0, True, 20)
+    assert (done.exit_code, answer["ok"], len(answer["files"])) == (0, True, 3)
 
 
 def test_the_command_plays_a_run_of_pages_and_no_queue_alone(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ RUNNING, SWAPPED, WAITING = (
     SequenceStatus.WAITING,
 )
 SETTINGS = settings(
-    max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "25")),
     stateful_step_count=50,
     deadline=None,
     derandomize=True,

@@ -15,7 +15,7 @@ from tests.v0.scheduling.engine import Engine
 pytestmark = pytest.mark.ch07
 Status = pagesim.SequenceStatus
 SETTINGS = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 CONFIGS = st.fixed_dictionaries(
     {
