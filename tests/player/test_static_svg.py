@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 import pagesim
+from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import OKABE_ITO as COLORS
 from pagesim.player.describe import describe
-from pagesim.player.static_svg import static_svg
+from pagesim.player.static_svg import Still, static_svg
 from pagesim.timeline.display import still_picture
 from tests.e2e.test_layout import rows
 from tests.player import samples
@@ -169,3 +170,21 @@ def test_a_run_that_ends_empty_shows_the_last_step_with_blocks() -> None:
     story.arrive("Alice was beginning to get").leave()
     shown = " ".join(ElementTree.fromstring(still_picture(story.run)).itertext())
     assert "beginning" in shown and "no sequence holds any blocks" not in shown
+
+
+def test_owners_fill_and_words_of_shared_cached_and_null_blocks() -> None:
+    """Block 1 is known in full to the first; block 3 is cached, and nobody's."""
+    head = samples.header(5, 0, 2, []) | {"tokens": {"7": "seven"}, "caching": True}
+    tables = [["a", [0, 1, 2], [5, 6, 7, 8, 9], 6], ["b", [0, 1], [5, 6, 7], 3]]
+    counts = [[0, 2], [1, 2], [2, 1]]
+    state = samples.empty_state(5, 0) | {"tables": tables, "refs": counts}
+    state |= {"null": 0, "cached": [3], "lists": [[3, 4], *state["lists"][1:]]}
+    cache = CacheView.of(head, state)
+    assert cache.owners == {0: ["a", "b"], 1: ["a", "b"], 2: ["a"]}
+    assert cache.fill == {0: 0, 1: 2, 2: 2}
+    assert cache.words == {0: [], 1: ["seven", "8"], 2: ["9", "?"]}
+    assert (cache.shared(), cache.held()) == ([0, 1], [])
+    still = Still(cache)
+    still.box(3, 0, 0, 8, 6, across=False)
+    assert (0, 'fill="#D9D9D9"') in still.sheet.paths, "cached, and therefore full"
+    assert ElementTree.fromstring(static_svg(head, state, "x")) is not None

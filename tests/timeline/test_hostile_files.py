@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import pagesim
+from pagesim.files import jsonl
 from pagesim.timeline import TimelineError, checked, reader
 from tests.timeline import hostile
 from tests.timeline.hostile import changed, places, some, try_to_load, without, write
@@ -311,3 +312,17 @@ def test_where_it_opens_is_a_step(tmp_path: Path, opens: object) -> None:
     with pytest.raises(TimelineError):
         pagesim.load(write(tmp_path / "x.jsonl", small(opens=opens)))
     assert pagesim.load(write(tmp_path / "y.jsonl", small(opens=0))).notes.opens == 0
+
+
+def test_a_number_of_many_digits(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"format": ' + "9" * 5000 + "}")
+    with pytest.raises(TimelineError, match=r"x\.jsonl:1: not JSON: Exceeds the limit"):
+        pagesim.load(tmp_path / "x.jsonl")
+
+
+def test_a_file_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MAX_BYTES", 1000)
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b'{"a": 1}\n' * 200))
+    with pytest.raises(TimelineError, match=r"x\.jsonl\.gz:112: the file has more than 1000 bytes"):
+        for _ in jsonl.numbered_objects(str(tmp_path / "x.jsonl.gz"), TimelineError):
+            pass

@@ -16,7 +16,7 @@ from tests.timeline.scenes import new_story
 
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Journal, str]]:
-    """Which methods of which journal are called: a story that is collected meanwhile has its own."""
+    """Which methods of which journal are called: a story that is collected has one of its own."""
     seen: list[tuple[Journal, str]] = []
 
     def watched(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A `schedule()` that raises leaves one event that says so, and nothing of what it had decided."""
+"""A `schedule()` that raises half way changes nothing, and leaves one event that says so."""
 
 from __future__ import annotations
 
@@ -49,6 +49,17 @@ def a_clock_that_stops() -> Engine:
     return e
 
 
+def swapped_in_before_the_prompt() -> Engine:
+    """a comes back from the CPU; then b's prompt turns out to need more than its window shows."""
+    sizes: Any = {"gpu": 7, "cpu": 8, "watermark": 0.0, "sliding_window": 4}
+    chunks: Any = {"preemption_mode": "swap", "enable_chunked_prefill": True}
+    e = engine(("x", 12), ("a", 8), steps=2, **sizes, **chunks)
+    assert e.queues == ("", "x", "a")
+    e.scheduler.abort_seq_group("x")
+    e.add("b", 20)
+    return e
+
+
 def half_computed() -> Engine:
     e = engine(("a", 3))
     e.scheduler.schedule()
@@ -62,6 +73,7 @@ SCENES: dict[str, Callable[[], Engine]] = {
     # q40: a is admitted; b counts as small, for of its 10 blocks the window keeps 3 in the end.
     "window": lambda: engine(("a", 6), ("b", 40), gpu=11, watermark=0.0, sliding_window=4),
     "a bad budget": lambda: engine(("a", 30), max_num_batched_tokens=10, **BUDGET),
+    "swapped in before the prompt": swapped_in_before_the_prompt,
     "a clock that stops": a_clock_that_stops,
     "half computed": half_computed,
 }
@@ -79,6 +91,10 @@ def assert_only_failed(run: Timeline, index: int) -> None:
 @pytest.mark.parametrize("scene", SCENES)
 def test_one_event_and_no_trace(scene: str) -> None:
     e = SCENES[scene]()
+    untouched = e.everything()
+    with pytest.raises(Errors):
+        e.scheduler.schedule()
+    assert e.everything() == untouched
     with record(e.scheduler) as run:
         e.add("z", 12, seq_id=20)
         for count in range(1, 4):

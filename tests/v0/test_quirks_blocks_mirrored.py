@@ -14,16 +14,15 @@ from pagesim import (
     SelfAttnBlockSpaceManager,
     SequenceStatus,
 )
-from pagesim.v0.evictor import LRUEvictor
-from tests.v0.block.quirk_scenes import fails_without_a_trace, in_a_window, running
 from tests.v0.block.scenes import (
     KINDS,
-    add_tokens,
+    in_a_window,
     new_allocator,
     new_group,
     new_manager,
     new_seq,
     new_table,
+    running,
     set_status,
 )
 
@@ -45,36 +44,6 @@ def test_q06_two_forks_are_swapped_out(kind: str) -> None:
     else:
         assert pairs == [(0, 0), (1, 1), (0, 0), (1, 2)]
     assert manager.get_num_free_cpu_blocks() == (20 if kind == "naive" else 21)
-
-
-@both_kinds
-def test_q07_can_swap_out_does_not_count_reserved_blocks(kind: str) -> None:
-    """Mirrored: can_swap_out says yes and swap_out finds no room. vLLM is half-way then, we not."""
-    manager = new_manager(kind, cpu=2)
-    group = running(manager, 7)
-    manager.append_slots(group.seqs[0], 6)
-    assert len(manager.get_block_table(group.seqs[0])) == 4
-    assert manager.can_swap_out(group)
-    fails_without_a_trace(lambda: manager.swap_out(group), manager)
-
-
-def test_q12_entries_out_of_time_order() -> None:
-    """Mirrored: the scan trusts the order of arrival, so it evicts 1 where the oldest is 2."""
-    evictor = LRUEvictor()
-    evictor.add(1, 11, 4, 2.0)
-    evictor.add(2, 12, 4, 1.0)
-    assert evictor.evict()[0] == 1
-
-
-def test_q13_an_update_keeps_the_place() -> None:
-    """Mirrored: update() writes the time; the entry is still first in line, and so goes first."""
-    evictor = LRUEvictor()
-    for block_id in (1, 2):
-        evictor.add(block_id, 10 + block_id, 4, 1.0)
-    evictor.update(1, 5.0)
-    assert list(evictor.free_table) == [1, 2]
-    # The newer stamp of the first entry makes every later one no newer: the tie goes to the first.
-    assert evictor.evict()[0] == 1
 
 
 def test_q14_equal_prompts_in_one_batch_are_not_computed_for_each_other() -> None:
@@ -114,14 +83,6 @@ def test_q16_later_for_ever_and_never_for_the_same_need(kind: str) -> None:
     assert manager.can_allocate(new_group(new_seq(9, 36))) is AllocStatus.NEVER
 
 
-@both_kinds
-@pytest.mark.parametrize(("num_tokens", "touched"), [(4, 0), (8, 0), (1, 1), (5, 1), (7, 1)])
-def test_q17_blocks_touched_by_appending_nothing(kind: str, num_tokens: int, touched: int) -> None:
-    """Mirrored: 0 at a block boundary and 1 otherwise, as if the partial block were written to."""
-    table = new_table(new_allocator(kind), num_tokens)
-    assert table.get_num_blocks_touched_by_append_slots([], 0) == touched
-
-
 def test_q25_what_is_known_as_computed_goes_stale_by_a_swap() -> None:
     """Mirrored: after swapping out and in the tracker still tells the ids from before."""
     manager = new_manager("prefix_caching", gpu=4)
@@ -137,15 +98,6 @@ def test_q25_what_is_known_as_computed_goes_stale_by_a_swap() -> None:
     manager.swap_in(group)
     assert manager.get_block_table(seq)[:2] != [0, 1]
     assert manager.get_common_computed_block_ids([seq]) == [0, 1]
-
-
-def test_q26_a_group_asks_only_its_first_member() -> None:
-    """Mirrored: get_seqs(status) gives all members or none, by the status of the first."""
-    first, second = new_seq(1, 4), new_seq(2, 4)
-    group = new_group(first, second)
-    second.status = SequenceStatus.RUNNING
-    assert group.get_seqs(SequenceStatus.WAITING) == [first, second]
-    assert group.get_seqs(SequenceStatus.RUNNING) == []
 
 
 @both_kinds
@@ -199,31 +151,3 @@ def test_q38_writing_nothing_into_a_shared_block(kind: str) -> None:
     block.append_token_ids([])
     assert allocator.clear_copy_on_writes() == ([(0, 1)] if kind == "naive" else [])
     assert block.block_id == (1 if kind == "naive" else 0)
-
-
-def test_q39_two_copies_to_the_same_destination() -> None:
-    """Mirrored: the list is [(2, 4), (3, 4)]; the copy kernel works through it in order."""
-    manager = new_manager("prefix_caching", gpu=5)
-    running(manager, 8, 3)
-    group = running(manager, 7)
-    parent = group.seqs[0]
-    manager.append_slots(parent, 2)
-    child = parent.fork(2)
-    manager.fork(parent, child)
-    assert manager.get_block_table(parent) == [0, 2, 3]
-    add_tokens(parent, 7, 8)
-    add_tokens(child, 17, 18)
-    assert manager.append_slots(parent, 0) == [(2, 4), (3, 4)]
-    assert manager.append_slots(child, 0) == []
-    assert manager.get_block_table(parent) == [0, 1, 4]
-    assert manager.get_block_table(child) == [0, 2, 3]
-
-
-@both_kinds
-def test_q40_a_long_prompt_in_a_window(kind: str) -> None:
-    """Mirrored: can_allocate caps the need at the window and says OK. allocate changes nothing."""
-    manager = new_manager(kind, gpu=5, sliding_window=4)
-    group = new_group(new_seq(1, 24))
-    assert manager.max_block_sliding_window == 3
-    assert manager.can_allocate(group) is AllocStatus.OK
-    fails_without_a_trace(lambda: manager.allocate(group), manager)

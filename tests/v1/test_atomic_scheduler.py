@@ -10,7 +10,14 @@ import pytest
 
 import pagesim
 from pagesim.errors import UnsupportedError, UsageError
-from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+from pagesim.v1 import (
+    CacheConfig,
+    Request,
+    RequestStatus,
+    Scheduler,
+    SchedulerConfig,
+    SchedulerOutput,
+)
 from tests.v1.test_atomic import SIZE, request
 from tests.v1.world import everything
 
@@ -37,30 +44,18 @@ SCHEDULER_CALLS: list[tuple[type, str, Callable[[Scheduler], object]]] = [
     (TypeError, "request must be a Request", lambda s: s.add_request("a")),
     (UsageError, "'a' is already here", lambda s: s.add_request(request("a", 3))),
     (UsageError, "'c' is empty", lambda s: s.add_request(request("c", 0))),
-    (
-        UsageError,
-        "hashes of blocks of 8 tokens",
-        lambda s: s.add_request(Request("c", [1], block_size=8)),
-    ),
+    (UsageError, "blocks of 8", lambda s: s.add_request(Request("c", [1], block_size=8))),
     (UsageError, "must be WAITING, not FINISHED", lambda s: s.add_request(ended())),
     (UsageError, "must be a finished one", lambda s: s.finish_requests(["a"], 7)),
-    (
-        UsageError,
-        "must be a finished one",
-        lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED),
-    ),
-    (
-        TypeError,
-        r"sampled_token_ids\['b'\]\[0\]",
-        lambda s: s.update_from_output(next(iter(s._in_flight)), {"a": [1], "b": ["x"]}),
-    ),
-    (
-        RuntimeError,
-        "block 11 is owned outside the running requests",
-        lambda s: s.reset_prefix_cache(reset_running_requests=True),
-    ),
+    (UsageError, "finished", lambda s: s.finish_requests(["a"], RequestStatus.PREEMPTED)),
+    (TypeError, r"\['b'\]\[0\]", lambda s: s.update_from_output(flying(s), {"a": [1], "b": ["x"]})),
+    (RuntimeError, "block 11 ", lambda s: s.reset_prefix_cache(reset_running_requests=True)),
     (TypeError, "must be True or False", lambda s: s.reset_prefix_cache("all")),
 ]
+
+
+def flying(its: Scheduler) -> SchedulerOutput:
+    return next(iter(its._in_flight))
 
 
 def ended() -> Request:
@@ -124,7 +119,7 @@ def test_stale_tokens_come_back_once() -> None:
         (
             {"max_num_batched_tokens": 63, "enable_chunked_prefill": False},
             UsageError,
-            r"max_num_batched_tokens \(63\) must be at least max_model_len \(64\)",
+            r"\(63\).*\(64\)",
         ),
         ({"long_prefill_token_threshold": 65}, UsageError, r"\(65\) must be at most max_model_len"),
         ({"policy": "lifo"}, UsageError, "policy must be 'fcfs' or 'priority', not 'lifo'"),

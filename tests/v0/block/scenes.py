@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pagesim
-from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
+from pagesim import (
+    BlockTable,
+    CpuGpuBlockAllocator,
+    Device,
+    SelfAttnBlockSpaceManager,
+)
 
 BLOCK_SIZE = 4
 KINDS = ("naive", "prefix_caching")
@@ -56,3 +63,28 @@ def add_tokens(seq: pagesim.Sequence, *tokens: int) -> None:
     """Let a sequence have generated ``tokens``."""
     for token in tokens:
         seq.append_token_id(token, {token: pagesim.Logprob(0.0)})
+
+
+def swap(allocator: CpuGpuBlockAllocator, table: BlockTable, source: Device) -> dict[int, int]:
+    """Move a whole table to the other device."""
+    blocks = table.blocks
+    target = Device.CPU if source is Device.GPU else Device.GPU
+    mapping = allocator.swap(blocks, source, target)
+    table.update(blocks)
+    return mapping
+
+
+def running(manager: Any, num_tokens: int, seq_id: int = 1, first: int = 0) -> Any:
+    """An allocated group of one, RUNNING."""
+    group = new_group(new_seq(seq_id, num_tokens, first))
+    manager.allocate(group)
+    set_status(group, pagesim.SequenceStatus.RUNNING)
+    return group
+
+
+def in_a_window(kind: str, gpu: int = 24) -> tuple[CpuGpuBlockAllocator, BlockTable]:
+    """A table of 6 blocks whose first 3 fell out of the window: [24-th free id] is the null one."""
+    allocator = new_allocator(kind, gpu=gpu)
+    table = new_table(allocator, 22, window=2)
+    table.append_token_ids([22], 0, 20)
+    return allocator, table

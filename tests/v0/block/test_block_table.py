@@ -66,7 +66,16 @@ def test_empty_slots_are_made_only_if_missing(kind: str, slots: int, blocks: int
 
 @pytest.mark.parametrize(
     ("held", "added", "lookahead", "touched"),
-    [(5, 1, 0, 1), (5, 3, 0, 1), (5, 4, 0, 2), (8, 1, 0, 1), (8, 4, 4, 2), (5, 0, 3, 1)],
+    [
+        (5, 1, 0, 1),
+        (5, 3, 0, 1),
+        (5, 4, 0, 2),
+        (8, 1, 0, 1),
+        (8, 4, 4, 2),
+        (5, 0, 3, 1),
+        (8, 0, 0, 0),
+        (5, 0, 0, 1),
+    ],
 )
 def test_touched_blocks_are_the_worst_case(
     kind: str, held: int, added: int, lookahead: int, touched: int

@@ -127,20 +127,6 @@ def test_q25_the_computed_prefix_is_remembered_across_a_swap() -> None:
     assert manager.get_common_computed_block_ids([b.first_seq]) == [0, 1]
 
 
-def test_q26_a_group_is_what_its_first_sequence_is() -> None:
-    e = Engine()
-    group = e.add("a", 4)
-    e.step()
-    e.fork("a", 5)
-    group.seqs[1].status = pagesim.SequenceStatus.FINISHED_STOPPED
-    assert len(group.get_seqs(pagesim.SequenceStatus.RUNNING)) == 2
-    assert not group.is_finished()
-    group.seqs[0].status = pagesim.SequenceStatus.FINISHED_STOPPED
-    group.seqs[1].status = pagesim.SequenceStatus.RUNNING
-    assert group.is_finished()
-    assert group.get_seqs(pagesim.SequenceStatus.RUNNING) == []
-
-
 @pytest.mark.parametrize("mode", ["recompute", "swap"])
 def test_q30_two_victims_keep_their_age_or_lose_it(mode: str) -> None:
     e = Engine(gpu=6, cpu=8, watermark=0.0, preemption_mode=mode, num_lookahead_slots=8)
@@ -202,16 +188,6 @@ def test_q37_the_chunk_is_compared_with_the_limit_not_the_prompt(chunked: bool) 
     assert names(out) == ("a" if chunked else "")
 
 
-def test_q40_a_window_hides_the_need_of_a_prompt_and_the_step_is_taken_back() -> None:
-    e = Engine(gpu=5, watermark=0.0, sliding_window=4)
-    e.add("a", 8)
-    e.add("b", 16)  # four blocks, of which a window of one block plus two shows three
-    before = e.everything()
-    with pytest.raises(pagesim.NoFreeBlocksError):
-        e.step()
-    assert without_ids(e.everything()) == without_ids(before)
-
-
 def test_q43_no_room_on_the_cpu_leaves_everything_as_it_was() -> None:
     e = Engine(gpu=6, cpu=1, watermark=0.0, preemption_mode="swap")
     for name in "abc":
@@ -225,8 +201,3 @@ def test_q43_no_room_on_the_cpu_leaves_everything_as_it_was() -> None:
     assert e.queues == ("", "abc", "")
     e.scheduler.abort_seq_group("c")  # there is a way on
     assert names(e.step()) == "ab"
-
-
-def without_ids(state: dict) -> dict:
-    """All but which Python objects the handles are: a call taken back may have made new ones."""
-    return {key: value for key, value in state.items() if key != "identities"}
