@@ -12,12 +12,7 @@ from typing import Any
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.simulation import (
-    PagedV1,
-    fast_forward_v1,
-    paged_requests,
-    simulate,
-)
+from pagesim.simulation import PagedV1, fast_forward_v1, paged_requests, simulate
 from pagesim.simulation.fast_forward_v1 import FastForwardV1Server
 from pagesim.simulation.paged_v1 import PagedV1Server
 from pagesim.v1 import CacheConfig, SchedulerConfig

@@ -207,6 +207,8 @@ def test_a_victim_finds_its_own_blocks_again_and_that_is_counted_apart() -> None
     assert summary["refound_tokens"] == sum(run.requests.refound)
 
 
+LATE = {"scheduler_reserve_full_isl": False}
+TEN = "it needs 10 blocks for its 40 tokens, and the pool has 9"
 SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64}
 
 
@@ -217,16 +219,8 @@ SMALL = {"max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 64}
         ([(60, 2), (4, 2)], {}, "it needs 15 blocks for its 60 tokens, and the pool has 9"),
         ([(30, 20), (4, 30)], {}, "it needs 10 blocks for its 37 tokens, and the pool has 9"),
         # w10: computed and preempted over and over, and with caching once
-        (
-            [(40, 2), (4, 2)],
-            {"scheduler_reserve_full_isl": False, "enable_prefix_caching": False},
-            "it needs 10 blocks for its 40 tokens, and the pool has 9",
-        ),
-        (
-            [(40, 2), (4, 2)],
-            {"scheduler_reserve_full_isl": False},
-            "it needs 10 blocks for its 40 tokens, and the pool has 9",
-        ),
+        ([(40, 2), (4, 2)], LATE | {"enable_prefix_caching": False}, TEN),
+        ([(40, 2), (4, 2)], LATE, TEN),
     ],
 )
 def test_who_waits_forever_is_named_with_the_reason(

@@ -211,26 +211,11 @@ def test_a_bar_is_drawn_on_stderr_when_asked_for(capsys: pytest.CaptureFixture[s
     [
         ({"policy": "best"}, "one of max, pow2, oracle, static, token, paged, v1, not 'best'"),
         ({"policy": "max", "sizing": "long"}, "sizing must be one of max, pow2, oracle, not 'lo"),
-        (
-            {"fast_forward": True},
-            "fast_forward=True does not apply to Contiguous.*: it takes sizing",
-        ),
-        (
-            {"policy": Static(), "samples": 2},
-            r"samples=2 does not apply to Static\(\): it takes",
-        ),
-        (
-            {"policy": "paged", "block": 4},
-            "block=4 does not apply to Paged.* takes block_size, enab",
-        ),
-        (
-            {"policy": "paged", "record": True, "fast_forward": True},
-            "record=True records every",
-        ),
-        (
-            {"policy": "paged", "enable_prefix_caching": True, "fast_forward": True},
-            "with prefix caching",
-        ),
+        ({"fast_forward": True}, "fast_forward=True .* Contiguous.*: it takes sizing"),
+        ({"policy": Static(), "samples": 2}, r"samples=2 does not apply to Static\(\)"),
+        ({"policy": "paged", "block": 4}, "block=4 does not apply to Paged.* block_size"),
+        ({"policy": "paged", "record": True, "fast_forward": True}, "record=True records every"),
+        ({"policy": "paged", "enable_prefix_caching": True, "fast_forward": True}, "with prefix"),
     ],
 )
 def test_bad_arguments_are_named(keywords: dict[str, Any], message: str) -> None:

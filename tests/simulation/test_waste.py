@@ -88,8 +88,7 @@ def test_an_empty_log_has_no_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "part"),
-    [((-1, 0, 0, 0), "token"), ((4, -1, 0, 0), "reserved"), ((4, 4, 2, 1), "free")],
+    ("row", "part"), [((-1, 0, 0, 0), "token"), ((4, -1, 0, 0), "reserved"), ((4, 4, 2, 1), "free")]
 )
 def test_a_part_below_zero_is_found_and_named(row: tuple[int, ...], part: str) -> None:
     log = WasteLog(10)

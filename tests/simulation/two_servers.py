@@ -35,11 +35,7 @@ class Side:
 
 
 def play_both(
-    makes: tuple[Any, Any],
-    configs: tuple[Any, Any],
-    requests: list[Request],
-    pool: int,
-    seed: Any,
+    makes: tuple[Any, Any], configs: tuple[Any, Any], requests: list[Request], pool: int, seed: Any
 ) -> tuple[Outcomes, int]:
     """Both servers side by side; returns the outcomes, and the steps with swapped requests."""
     stepped, fast = (Side(make, configs, requests, pool) for make in makes)

@@ -19,10 +19,7 @@ PROMPT = [1, 2, 3, 4]
 Call = Callable[[], object]
 SCENES: dict[str, tuple[str, Callable[[pagesim.Story], Call]]] = {
     "no room": ("allocate", lambda s: lambda: s.manager.allocate(new_group(5, tokens=range(9)))),
-    "twice": (
-        "allocate",
-        lambda s: partial(s.manager.allocate, s.arrive(PROMPT, 5).group),
-    ),
+    "twice": ("allocate", lambda s: partial(s.manager.allocate, s.arrive(PROMPT, 5).group)),
     "full block": ("append_slots", lambda s: partial(s.arrive(range(8), 5).write, [1])),
     "half way, behind a promotion": (
         "append_slots",

@@ -155,11 +155,7 @@ def test_an_interrupt_in_the_middle_of_a_call(monkeypatch: pytest.MonkeyPatch) -
                 seq.write([2] * (not lookahead), lookahead=lookahead)
         seq.write([2])
         seq.write([3])
-    assert [event.kind for event in run] == [
-        "allocate",
-        *["failed"] * 2,
-        *["append_slots"] * 2,
-    ]
+    assert [event.kind for event in run] == ["allocate", *["failed"] * 2, *["append_slots"] * 2]
     assert run[1].error == run[2].error == "KeyboardInterrupt"
     assert run.at(-1).tables[1].token_ids == (1, 2, 3)
 

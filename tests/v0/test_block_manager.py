@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -258,12 +259,7 @@ def refused(
 @both_kinds
 @pytest.mark.parametrize(
     ("slots", "error", "shown"),
-    [
-        (-1, UsageError, "-1"),
-        (-99, UsageError, "-99"),
-        ("1", TypeError, "'1'"),
-        (1.0, TypeError, "1.0"),
-    ],
+    [(-1, UsageError, "-1"), ("1", TypeError, "'1'"), (1.0, TypeError, "1.0")],
 )
 def test_bad_lookahead(kind: str, slots: Any, error: type[Exception], shown: str) -> None:
     manager = new_manager(kind)
@@ -285,19 +281,11 @@ def test_calls_out_of_order(kind: str) -> None:
     group, stranger = running(manager, 6), new_group(new_seq(9, 4))
     seq, strange_seq = group.seqs[0], stranger.seqs[0]
     strange_seq.status = SequenceStatus.RUNNING
-    refused(
-        UsageError, "'1' must be WAITING, not RUNNING", lambda: manager.can_allocate(group), manager
-    )
-    refused(
-        UsageError, "'1' must be WAITING, not RUNNING", lambda: manager.allocate(group), manager
-    )
     again = new_group(new_seq(5, 4), new_seq(1, 4))
-    refused(
-        UsageError, "sequence 1 already has a block table", lambda: manager.allocate(again), manager
-    )
-    refused(
-        UsageError, "sequence 1 already has a block table", lambda: manager.fork(seq, seq), manager
-    )
+    refused(UsageError, "'1' must be WAITING", lambda: manager.can_allocate(group), manager)
+    refused(UsageError, "'1' must be WAITING", lambda: manager.allocate(group), manager)
+    refused(UsageError, "sequence 1 already", lambda: manager.allocate(again), manager)
+    refused(UsageError, "sequence 1 already", lambda: manager.fork(seq, seq), manager)
     for call in (
         lambda: manager.append_slots(strange_seq, 0),
         lambda: manager.can_append_slots(stranger, 0),
@@ -312,12 +300,8 @@ def test_calls_out_of_order(kind: str) -> None:
         access = lambda: manager.access_all_blocks_in_seq(strange_seq, 1.0)  # noqa: E731
         refused(UsageError, "sequence 9 has no block table", access, manager)
     for now, error in [("1", TypeError), (None, TypeError), (math.nan, UsageError)]:
-        refused(
-            error,
-            f"now.*{now}",
-            lambda n=now: manager.access_all_blocks_in_seq(seq, n),
-            manager,
-        )
+        call = partial(manager.access_all_blocks_in_seq, seq, now)
+        refused(error, f"now.*{now}", call, manager)
 
 
 def test_asking_what_is_computed_on_the_gpu_of_a_sequence_that_is_not_there() -> None:

@@ -167,10 +167,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "without caching": ({}, {"enable_prefix_caching": False}),
     "priority": ({"policy": "priority"}, {}),
     "no chunks": ({"enable_chunked_prefill": False, "watermark": 0.2}, {}),
-    "threshold": (
-        {"long_prefill_token_threshold": 3, "scheduler_reserve_full_isl": False},
-        {},
-    ),
+    "threshold": ({"long_prefill_token_threshold": 3, "scheduler_reserve_full_isl": False}, {}),
     "asynchronous": ({"async_scheduling": True}, {}),
     "asynchronous priority": ({"async_scheduling": True, "policy": "priority"}, {}),
     "window": ({}, {"sliding_window": 5, "retention_interval": None}),

@@ -35,10 +35,7 @@ def test_w09_a_request_that_outgrows_the_pool_preempts_itself_and_waits_forever(
 @pytest.mark.parametrize(("caching", "preemptions"), [(False, 3), (True, 1)])
 def test_w10_a_prompt_admitted_by_its_first_chunk_alone(caching: bool, preemptions: int) -> None:
     engine = Engine(
-        4,
-        scheduler_reserve_full_isl=False,
-        max_num_batched_tokens=8,
-        enable_prefix_caching=caching,
+        4, scheduler_reserve_full_isl=False, max_num_batched_tokens=8, enable_prefix_caching=caching
     )
     engine.add("a", text(14))
     again = {} if caching else {"a": 8}

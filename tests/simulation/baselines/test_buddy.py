@@ -92,9 +92,7 @@ def test_the_lowest_address_of_the_smallest_stretch_is_taken() -> None:
 
 
 @pytest.mark.parametrize("allocator", [BuddyAllocator(64, 64), FirstFitAllocator(64)])
-def test_what_was_not_given_cannot_be_freed(
-    allocator: BuddyAllocator | FirstFitAllocator,
-) -> None:
+def test_what_was_not_given_cannot_be_freed(allocator: BuddyAllocator | FirstFitAllocator) -> None:
     allocator.allocate(8)
     with pytest.raises(UsageError, match="begins at slot 4"):
         allocator.free(4)

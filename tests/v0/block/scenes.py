@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pagesim
-from pagesim import (
-    BlockTable,
-    CpuGpuBlockAllocator,
-    Device,
-    SelfAttnBlockSpaceManager,
-)
+from pagesim import BlockTable, CpuGpuBlockAllocator, Device, SelfAttnBlockSpaceManager
 
 BLOCK_SIZE = 4
 KINDS = ("naive", "prefix_caching")

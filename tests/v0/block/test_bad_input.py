@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,8 @@ def test_sizes(kind: str, size: Any, error: type[Exception], shown: str) -> None
     refused(error, f"num_lookahead_slots.*{shown}", lambda: required([1], 4, size))
     refused(error, f"block_size.*{shown}", lambda: required([1], size))
     if size is not None:
-        refused(
-            error,
-            f"max_block_sliding_window.*{shown}",
-            lambda: BlockTable(4, allocator, max_block_sliding_window=size),
-        )
+        window = f"max_block_sliding_window.*{shown}"
+        refused(error, window, lambda: BlockTable(4, allocator, max_block_sliding_window=size))
 
 
 def test_a_block_has_at_least_one_slot(kind: str) -> None:
@@ -89,23 +87,15 @@ def test_an_unknown_allocator(kind: str, name: Any) -> None:
 
 
 def test_ids_and_sizes_of_the_pools(kind: str) -> None:
-    pool, journal = POOLS[kind], Journal()
+    pool, mine = POOLS[kind], partial(POOLS[kind], journal=Journal())
     refused(UsageError, r"block_ids.*\[1, 1\]", lambda: pool(2, 4, [1, 1]))
     refused(UsageError, r"block_ids.*3", lambda: pool(3, 4, [1, 2]))
     refused(UsageError, "block_ids.*-1", lambda: pool(2, 4, [-1, 2]))
     refused(TypeError, r"block_ids\[0\].*'a'", lambda: pool(2, 4, ["a", "b"]))
     both = CpuGpuBlockAllocator
-    refused(
-        UsageError,
-        "block 0 ",
-        lambda: both(pool(1, 4, journal=journal), pool(1, 4, journal=journal)),
-    )
+    refused(UsageError, "block 0 ", lambda: both(mine(1, 4), mine(1, 4)))
     refused(UsageError, "journal", lambda: both(pool(1, 4, [1]), pool(1, 4)))
-    refused(
-        UsageError,
-        "8 on the CPU",
-        lambda: both(pool(1, 8, [1], journal=journal), pool(1, 4, journal=journal)),
-    )
+    refused(UsageError, "8 on the CPU", lambda: both(mine(1, 8, [1]), mine(1, 4)))
     refused(UsageError, "block_size.*4.*8", lambda: BlockTable(8, new_allocator(kind)))
     refused(TypeError, "block_allocator", lambda: BlockTable(4, pool(2, 4)))
     refused(TypeError, "block_allocator.*None", lambda: BlockTable(4, None))
@@ -137,13 +127,8 @@ def test_tokens_that_do_not_fit(kind: str) -> None:
     refused(UsageError, "5 tokens", lambda: pool.block_class(None, [1] * 5, 4, pool))
     if kind == "prefix_caching":
         for prev_block, tokens in [(None, [1, 2]), (block, [1, 2, 3, 4])]:
-            refused(
-                UsageError,
-                "immutable",
-                lambda p=prev_block, t=tokens: pool.allocate_immutable_block(p, t),
-                allocator,
-                table,
-            )
+            call = partial(pool.allocate_immutable_block, prev_block, tokens)
+            refused(UsageError, "immutable", call, allocator, table)
 
 
 def test_tables_used_out_of_order(kind: str) -> None:
@@ -250,13 +235,8 @@ def test_swapping_between_the_wrong_places(kind: str) -> None:
     here, there = new_table(allocator, 5), new_table(allocator, 5, device=Device.CPU)
     swap, gpu = allocator.swap, allocator.allocator_on(Device.GPU)
     for device in Device:
-        refused(
-            UsageError,
-            f"{device}",
-            lambda d=device: swap(here.blocks, d, d),
-            allocator,
-            here,
-        )
+        call = partial(swap, here.blocks, device, device)
+        refused(UsageError, f"{device}", call, allocator, here)
     for call in (
         lambda: swap(here.blocks, Device.CPU, Device.GPU),
         lambda: swap(here.blocks + there.blocks, Device.GPU, Device.CPU),
@@ -280,9 +260,8 @@ def test_promoting_what_cannot_be_promoted(kind: str) -> None:
     null = allocator.allocate_or_get_null_block()
     refused(UsageError, "(no cache|not full)", lambda: promote(null), allocator)
     full = cpu.allocate_immutable_block(None, [1, 2, 3, 4])
-    refused(
-        UsageError, "(no cache|belong)", lambda: gpu.promote_to_immutable_block(full), allocator
-    )
+    promote = gpu.promote_to_immutable_block
+    refused(UsageError, "(no cache|belong)", lambda: promote(full), allocator)
     assert allocator.fork(null) == [null]
     assert allocator.get_ref_count(null.block_id) == 1
 

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
-from tests.v0.block.world import (
-    Memory,
-    attempt,
-    check_all_free,
-    check_pools,
-    check_tokens,
-)
+from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
 pytestmark = pytest.mark.ch02
 

@@ -79,20 +79,12 @@ def test_what_cannot_wait(make: Callable[[], list[Any]], message: str) -> None:
     ("config", "error", "message"),
     [
         ({"max_num_seqs": 0}, ValueError, "max_num_seqs must be at least 1, not 0"),
-        (
-            {"max_num_batched_tokens": 4, "enable_chunked_prefill": True},
-            ValueError,
-            r"\(4\) must be at least max_num_seqs \(8\)",
-        ),
-        (
-            {"max_num_batched_tokens": 63},
-            ValueError,
-            r"\(63\) must be at least max_model_len \(64\).* enable_chunked_prefill",
-        ),
+        ({"max_num_batched_tokens": 4, "enable_chunked_prefill": True}, ValueError, "4.*seqs .8"),
+        ({"max_num_batched_tokens": 63}, ValueError, "63.*64.* enable_chunked_prefill"),
         (
             {"enable_prefix_caching": True, "sliding_window": 8},
             NotImplementedError,
-            "enable_prefix_caching .* sliding_window",
+            "caching .* sl",
         ),
         ({"preemption_mode": "recomptue"}, ValueError, "'recomptue'"),
         ({"num_lookahead_slots": 1.5}, TypeError, "num_lookahead_slots must be an int"),
@@ -121,10 +113,7 @@ def test_a_scheduler_is_made_of_its_two_configs() -> None:
 def test_who_is_computed_in_which_order_in_chunked_mode() -> None:
     """Five kinds of groups in one step; the recordings hold no step with all of them."""
     e = Engine(
-        cpu=100,
-        max_num_batched_tokens=32,
-        enable_chunked_prefill=True,
-        preemption_mode="swap",
+        cpu=100, max_num_batched_tokens=32, enable_chunked_prefill=True, preemption_mode="swap"
     )
     scheduler = e.scheduler
     e.add("d", 4)  # decodes
