@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
-import json
 from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +14,6 @@ from pagesim.v1 import RequestStatus
 ROOT = Path(__file__).resolve().parents[2]
 STUB = Path(__file__).parent / "stub"
 ABORTED = RequestStatus.FINISHED_ABORTED
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    raw = path.read_bytes()
-    lines = (gzip.decompress(raw) if path.suffix == ".gz" else raw).splitlines()
-    return [json.loads(line) for line in lines]
 
 
 class Engine:

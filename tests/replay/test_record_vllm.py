@@ -19,7 +19,8 @@ import pytest
 
 from pagesim import cli
 from pagesim.replay import record_vllm, replay_file
-from tests.replay.engine import ROOT, STUB, lines_of
+from tests.replay.engine import ROOT, STUB
+from tests.replay.recordings import lines_of
 
 pytestmark = pytest.mark.ch11
 

@@ -11,7 +11,8 @@ import pytest
 from pagesim import cli
 from pagesim.replay import replay_file
 from pagesim.replay.record_vllm import recording
-from tests.replay.engine import ABORTED, Engine, lines_of
+from tests.replay.engine import ABORTED, Engine
+from tests.replay.recordings import lines_of
 
 pytestmark = pytest.mark.ch11
 

@@ -14,7 +14,8 @@ import pytest
 
 from pagesim.replay import record_vllm, replay_file
 from pagesim.replay.record_vllm import NotServedError, recording
-from tests.replay.engine import ROOT, STUB, Engine, lines_of
+from tests.replay.engine import ROOT, STUB, Engine
+from tests.replay.recordings import lines_of
 
 pytestmark = pytest.mark.ch11
 

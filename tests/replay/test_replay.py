@@ -1,43 +1,30 @@
-"""Every recording of the real vLLM 0.6.4.post1 replays without a single difference."""
+"""Every recording of the real vLLM, 0.6.4.post1 and 0.33.0, replays without a difference."""
 
 from __future__ import annotations
 
 import gzip
-import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from pagesim import errors
 from pagesim.replay import TraceError, replay_file
+from tests.replay.recordings import DATA, V0, V1, lines_of, write
 
-DATA = Path(__file__).parents[1] / "data"
-RECORDINGS = sorted(DATA.glob("*-*-[0-9]*.jsonl.gz"))
-SHARED = Path(__file__).parents[3] / "shared" / "vllm"
+SHARED = Path(__file__).parents[3] / "shared"
 EDGE = DATA / "block_table-edge-106.jsonl.gz"
 
-pytestmark = pytest.mark.ch02
-
-
-def lines_of(path: Path) -> list[dict]:
-    return [json.loads(line) for line in gzip.open(path, "rt")]
-
-
-def write(path: Path, lines: list[dict]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+pytestmark = [pytest.mark.ch02, pytest.mark.ch07]
 
 
 def test_all_recordings_are_here() -> None:
-    kinds = [path.name.split("-")[0] for path in RECORDINGS]
-    assert {kind: kinds.count(kind) for kind in kinds} == {
-        "block_manager": 6,
-        "block_table": 6,
-        "scheduler": 12,
-    }
+    v0, v1 = (Counter(path.name.split("-")[0] for path in paths) for paths in (V0, V1))
+    assert v0 == {"block_manager": 6, "block_table": 6, "scheduler": 12}
+    assert v1 == {"block_pool": 2, "free_queue": 1, "kv_cache_manager": 7, "scheduler": 10}
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("path", [*V0, *V1], ids=lambda path: path.name.split(".")[0])
 def test_recording(path: Path) -> None:
     result = replay_file(path)
     assert result.mismatch is None, result.mismatch
@@ -45,11 +32,14 @@ def test_recording(path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the original recordings are not beside this clone")
-def test_the_data_are_the_original_recordings() -> None:
-    originals = {path.name: path for path in SHARED.glob("traces*/*.jsonl")}
-    for path in RECORDINGS:
-        original = originals[path.name.removesuffix(".gz")].read_bytes()
-        assert gzip.decompress(path.read_bytes()) == original, path.name
+@pytest.mark.parametrize(("paths", "pattern"), [(V0, "vllm/traces*/*"), (V1, "vllm_v1/traces/*")])
+def test_the_data_are_the_original_recordings(paths: list[Path], pattern: str) -> None:
+    originals = {path.name.removesuffix(".gz"): path for path in SHARED.glob(pattern)}
+    for path in paths:
+        original = originals[path.name.removesuffix(".gz")]
+        content = original.read_bytes()
+        content = gzip.decompress(content) if original.suffix == ".gz" else content
+        assert gzip.decompress(path.read_bytes()) == content, path.name
 
 
 @pytest.mark.parametrize("key", ["ret", "state"])

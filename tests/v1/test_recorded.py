@@ -13,7 +13,8 @@ from pagesim.errors import UsageError
 from pagesim.replay import PLAYERS, replay_file
 from pagesim.timeline import State, Timeline, Tokens
 from pagesim.v1 import CacheConfig, KVCacheManager, Request, Scheduler, SchedulerConfig
-from tests.v1.test_recordings import RECORDINGS, lines_of
+from tests.replay.recordings import V1 as RECORDINGS
+from tests.replay.recordings import lines_of
 from tests.v1.world import everything
 
 pytestmark = pytest.mark.ch07
