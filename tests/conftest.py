@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.budget"]
 
@@ -22,6 +22,8 @@ if threading.current_thread() is threading.main_thread():
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
 
-# A machine under load is no reason to fail.
-settings.register_profile("pagesim", deadline=None)
+# The same examples each time, and a machine under load is no reason to fail.
+settings.register_profile(
+    "pagesim", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 settings.load_profile("pagesim")

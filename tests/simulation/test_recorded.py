@@ -43,7 +43,7 @@ def iterations(run: Timeline) -> Iterator[State]:
     return (run.at(i + 1) for i in run.find(kind="schedule"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(LENGTHS, st.integers(1, 4), st.sampled_from([1, 2, 8]), st.integers(0, 2))
 def test_every_state_is_what_the_policy_accounts_for(
     lengths: list[tuple[int, int]], rows: int, unit: int, more: int
@@ -74,7 +74,7 @@ def test_every_state_is_what_the_policy_accounts_for(
     assert not last.tables and not any(last.queues.values())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(LENGTHS, st.integers(1, 4))
 def test_it_is_the_run_of_the_policy_max(lengths: list[tuple[int, int]], rows: int) -> None:
     recorded = record_max(requests(lengths), pool=rows * 32 + 8, max_model_len=32, unit=8)
@@ -94,7 +94,7 @@ def test_it_is_the_run_of_the_policy_max(lengths: list[tuple[int, int]], rows: i
     assert (recorded.policy, recorded.block_size) == ("max", None)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(LENGTHS, st.sampled_from([1, 4, 8]))
 def test_a_step_writes_what_it_computes_behind_what_is_there(
     lengths: list[tuple[int, int]], unit: int
@@ -218,7 +218,7 @@ def test_what_cannot_be_drawn_in_units_is_refused(
         record_max(requests(SCENE), pool=pool, max_model_len=longest, unit=unit)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(LENGTHS, st.sampled_from(["max", "pow2", "oracle", "static", "token"]), st.booleans())
 def test_every_policy_is_recorded_and_decides_the_same(
     lengths: list[tuple[int, int]], policy: str, saturated: bool

@@ -6,7 +6,7 @@ import os
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -20,13 +20,7 @@ EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "15"))
 """Of 50 operations each, for every machine; `make nightly` sets it."""
 TOKENS = st.lists(st.sampled_from([-1, -2]), min_size=1, max_size=14)
 PICK = st.integers(0, 99)
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+SETTINGS = settings(max_examples=EXAMPLES)
 
 
 class Requests(RuleBasedStateMachine):

@@ -6,7 +6,7 @@ import os
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -31,13 +31,7 @@ pytestmark = pytest.mark.ch07
 SIZE, BLOCKS, LONGEST, BUDGET, SEATS = 2, 14, 40, 10, 4
 EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 TOKENS = st.lists(st.sampled_from([1, 2]), min_size=1, max_size=14)
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+SETTINGS = settings(max_examples=EXAMPLES)
 
 
 class Engine(RuleBasedStateMachine):

@@ -104,7 +104,7 @@ def by_the_rule(evictor: LRUEvictor) -> int:
     return chosen
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(st.integers(0, 10**6), st.booleans())
 def test_any_sequence_of_calls_evicts_by_the_rule(seed: int, in_order: bool) -> None:
     """What is remembered between two evictions never changes who goes."""

@@ -6,9 +6,15 @@ import os
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pagesim import (
     AllocStatus,
@@ -27,13 +33,7 @@ SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=5)
 PICK = st.integers(0, 99)
 RUNNING, SWAPPED, WAITING = (SequenceStatus.RUNNING, SequenceStatus.SWAPPED, SequenceStatus.WAITING)
-SETTINGS = settings(
-    max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "25")),
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+SETTINGS = settings(max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "25")))
 
 
 class Requests(RuleBasedStateMachine):
@@ -218,15 +218,8 @@ class Requests(RuleBasedStateMachine):
         check_all_free(self.manager.block_allocator)
 
 
-def machine(caching: bool, window: int | None) -> type:
-    """The test case of one allocator, with or without a sliding window."""
-    name = f"Requests_{'caching' if caching else 'naive'}_{window}"
-    case = type(name, (Requests,), {"kind": caching, "window": window}).TestCase
-    case.settings = SETTINGS
-    return case
-
-
-TestNaive = machine(False, None)
-TestNaiveInAWindow = machine(False, 1)
-TestCaching = machine(True, None)
-TestCachingInAWindow = machine(True, 1)
+@pytest.mark.parametrize("window", [None, 1])
+@pytest.mark.parametrize("caching", [False, True])
+def test_any_requests(caching: bool, window: int | None) -> None:
+    machine = type("Requests", (Requests,), {"kind": caching, "window": window})
+    run_state_machine_as_test(machine, settings=SETTINGS)

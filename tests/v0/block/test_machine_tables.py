@@ -6,11 +6,18 @@ import os
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pagesim import BlockTable, CpuGpuBlockAllocator, Device
+from tests.v0.block.scenes import KINDS
 from tests.v0.block.world import Memory, attempt, check_all_free, check_pools, check_tokens
 
 pytestmark = pytest.mark.ch02
@@ -21,13 +28,7 @@ SIZE = 2
 TOKENS = st.lists(st.sampled_from([-1, -2]), max_size=6)
 PICK = st.integers(0, 99)
 DEVICES = st.sampled_from(list(Device))
-SETTINGS = settings(
-    max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "25")),
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+SETTINGS = settings(max_examples=int(os.environ.get("PAGESIM_V0_EXAMPLES", "25")))
 
 
 class Tables(RuleBasedStateMachine):
@@ -145,15 +146,8 @@ class Tables(RuleBasedStateMachine):
         check_all_free(self.allocator)
 
 
-def machine(kind: str, window: int | None) -> type:
-    """The test case of one allocator, with or without a sliding window."""
-    name = f"Tables_{kind}_{window}"
-    case = type(name, (Tables,), {"kind": kind, "window": window}).TestCase
-    case.settings = SETTINGS
-    return case
-
-
-TestNaive = machine("naive", None)
-TestNaiveInAWindow = machine("naive", 1)
-TestCaching = machine("prefix_caching", None)
-TestCachingInAWindow = machine("prefix_caching", 1)
+@pytest.mark.parametrize("window", [None, 1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_operations(kind: str, window: int | None) -> None:
+    machine = type("Tables", (Tables,), {"kind": kind, "window": window})
+    run_state_machine_as_test(machine, settings=SETTINGS)

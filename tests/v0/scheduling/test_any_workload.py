@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pagesim
@@ -14,9 +14,7 @@ from tests.v0.scheduling.engine import Engine
 
 pytestmark = pytest.mark.ch07
 Status = pagesim.SequenceStatus
-SETTINGS = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+SETTINGS = settings(max_examples=60)
 CONFIGS = st.fixed_dictionaries(
     {
         "gpu": st.integers(3, 14),

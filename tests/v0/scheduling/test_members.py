@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pagesim
@@ -92,7 +92,7 @@ CONFIGS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(CONFIGS, st.integers(0, 10**6))
 def test_no_block_is_lost_however_members_end(config: dict[str, Any], seed: int) -> None:
     r, e = random.Random(seed), Engine(max_num_batched_tokens=40, max_model_len=40, **config)
