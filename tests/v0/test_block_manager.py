@@ -60,65 +60,10 @@ def test_admission_counts_lookahead_and_generated_tokens(kind: str) -> None:
 
 
 @both_kinds
-def test_the_members_of_a_group_share_the_prompt(kind: str) -> None:
-    manager, first = new_manager(kind), new_seq(1, 6)
-    group = new_group(first, first.fork(2), first.fork(3))
-    manager.allocate(group)
-    assert [manager.get_block_table(seq) for seq in group.seqs] == [[0, 1]] * 3
-    assert manager.block_allocator.get_ref_count(1) == 3
-    assert [seq.status for seq in group.seqs] == [SequenceStatus.WAITING] * 3
-
-
-@both_kinds
-def test_growing_has_no_watermark(kind: str) -> None:
-    manager = SelfAttnBlockSpaceManager(4, 4, 0, 0.5, enable_caching=kind != "naive")
-    group = running(manager, 8)
-    add_tokens(group.seqs[0], 8)
-    assert manager.can_append_slots(group, 0)
-    assert manager.append_slots(group.seqs[0], 0) == []
-    assert manager.get_block_table(group.seqs[0]) == [0, 1, 2]
-    assert manager.can_append_slots(group, 3)
-    assert not manager.can_append_slots(group, 9)
-    set_status(group, SequenceStatus.SWAPPED)
-    assert manager.can_append_slots(group, 99)  # it has no running members to count
-
-
-@both_kinds
-def test_copies_are_handed_out_once(kind: str) -> None:
-    manager = new_manager(kind)
-    parent = running(manager, 6).seqs[0]
-    child = parent.fork(2)
-    manager.fork(parent, child)
-    add_tokens(child, 6)
-    add_tokens(parent, 7)
-    assert manager.append_slots(child, 0) == [(1, 2)]
-    assert manager.append_slots(parent, 0) == []
-    assert (manager.get_block_table(parent), manager.get_block_table(child)) == ([0, 1], [0, 2])
-
-
-@both_kinds
 def test_forking_a_parent_without_a_table_does_nothing(kind: str) -> None:
     manager = new_manager(kind)
     manager.fork(new_seq(1, 4), new_seq(2, 4))
     assert not manager.block_tables
-
-
-@both_kinds
-def test_swapping_there_and_back(kind: str) -> None:
-    manager = new_manager(kind, gpu=8, cpu=8)
-    group = running(manager, 6)
-    seq = group.seqs[0]
-    assert manager.can_swap_out(group)
-    assert manager.swap_out(group) == [(0, 0), (1, 1)]
-    assert manager.get_block_table(seq) == [8, 9]
-    assert manager.get_num_free_gpu_blocks() == 8
-    set_status(group, SequenceStatus.SWAPPED)
-    assert manager.swap_out(group) == []  # nobody is running
-    assert manager.can_swap_in(group, 0) is OK
-    # Without a cache the ids come back reversed; with one the full block wakes up.
-    expected = [(0, 1), (1, 0)] if kind == "naive" else [(0, 0), (1, 1)]
-    assert manager.swap_in(group) == expected
-    assert manager.get_num_free_cpu_blocks() == 8
 
 
 def test_swapping_in_respects_the_watermark() -> None:

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pagesim import BlockTable, Device
+from pagesim import BlockTable
 from tests.v0.block.scenes import KINDS, new_allocator, new_table
 
 pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
-
-
-@pytest.mark.parametrize("num_tokens", [1, 3, 4, 5, 8, 9])
-@pytest.mark.parametrize("device", Device)
-def test_a_prompt_is_cut_into_blocks(kind: str, num_tokens: int, device: Device) -> None:
-    table = new_table(new_allocator(kind), num_tokens, device=device)
-    first = 0 if device is Device.GPU else 24
-    num_blocks = BlockTable.get_num_required_blocks([0] * num_tokens, 4)
-    assert num_blocks == (num_tokens + 3) // 4
-    assert table.physical_block_ids == list(range(first, first + num_blocks))
-    tokens = [token for block in table.blocks for token in block.token_ids]
-    assert tokens == list(range(num_tokens))
-    assert table.num_full_slots == num_tokens
-    assert table.block_size == 4
 
 
 @pytest.mark.parametrize(("tokens", "lookahead", "blocks"), [(0, 0, 0), (4, 1, 2), (3, 1, 1)])
@@ -29,39 +15,6 @@ def test_required_blocks_count_the_lookahead(
     kind: str, tokens: int, lookahead: int, blocks: int
 ) -> None:
     assert BlockTable.get_num_required_blocks([0] * tokens, 4, lookahead) == blocks
-
-
-@pytest.mark.parametrize("held", [1, 4, 6])
-@pytest.mark.parametrize("added", [0, 1, 2, 3, 9])
-def test_appended_tokens_follow_those_that_are_there(kind: str, held: int, added: int) -> None:
-    table = new_table(new_allocator(kind), held)
-    table.append_token_ids(list(range(held, held + added)))
-    tokens = list(range(held + added))
-    assert [b.token_ids for b in table.blocks] == [
-        tokens[start : start + 4] for start in range(0, held + added, 4)
-    ]
-    assert table.physical_block_ids == [block.block_id for block in table.blocks]
-    assert table.get_unseen_token_ids([*tokens, 77, 78]) == [77, 78]
-
-
-def test_reserved_blocks_are_in_the_table_and_used_up_later(kind: str) -> None:
-    allocator = new_allocator(kind)
-    table = new_table(allocator, 4)
-    table.append_token_ids([4], num_lookahead_slots=5)
-    assert (table.physical_block_ids, table.num_full_slots) == ([0, 1, 2], 5)
-    new_table(allocator, 4, 100)
-    table.append_token_ids([5, 6, 7, 8, 9, 10, 11])
-    assert table.physical_block_ids == [0, 1, 2]
-    table.append_token_ids([], num_lookahead_slots=1)
-    assert table.physical_block_ids == [0, 1, 2, 4]
-
-
-@pytest.mark.parametrize(("slots", "blocks"), [(0, 2), (3, 2), (4, 3), (7, 3), (8, 4)])
-def test_empty_slots_are_made_only_if_missing(kind: str, slots: int, blocks: int) -> None:
-    table = new_table(new_allocator(kind), 5)
-    table.ensure_num_empty_slots(slots)
-    assert len(table.blocks) == blocks
-    assert table.num_full_slots == 5
 
 
 @pytest.mark.parametrize(

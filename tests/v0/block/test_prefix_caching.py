@@ -22,16 +22,6 @@ def ids(blocks: list[Any]) -> list[int]:
     return [block.block_id for block in blocks]
 
 
-def test_equal_tokens_behind_equal_prefixes_share_an_id() -> None:
-    pool = new_pool()
-    first = pool.allocate_immutable_blocks(None, [A, B])
-    assert ids(pool.allocate_immutable_blocks(None, [A, B, C])) == [0, 1, 2]
-    assert [pool.get_ref_count(i) for i in range(3)] == [2, 2, 1]
-    # B as a first block is something else than B behind A.
-    assert pool.allocate_immutable_block(None, B).block_id == 3
-    assert ids(first) == [0, 1]
-
-
 def test_a_hit_after_a_miss_is_possible() -> None:
     pool = new_pool(3)
     head, tail = pool.allocate_immutable_blocks(None, [A, B])
@@ -56,50 +46,6 @@ def test_only_full_blocks_behind_full_blocks_have_a_hash() -> None:
     assert second.content_hash == type(first).hash_block_tokens(False, first.content_hash, B)
 
 
-def test_promotion_registers_new_content_under_its_own_id() -> None:
-    pool = new_pool()
-    block = pool.allocate_mutable_block(None)
-    block.append_token_ids(A[:2])
-    assert not pool.cached_block_ids
-    block.append_token_ids(A[2:])
-    assert (block.block_id, pool.cached_block_ids, pool.touched_block_ids) == (0, {0}, {0})
-    assert pool.promote_to_immutable_block(block) == 0  # again: nothing changes
-    assert pool.get_ref_count(0) == 1
-    assert pool.get_num_free_blocks() == 5
-
-
-def test_promotion_changes_the_id_when_the_content_is_cached() -> None:
-    pool = new_pool()
-    cached = pool.allocate_immutable_block(None, A)
-    block = pool.allocate_mutable_block(None)
-    assert (cached.block_id, block.block_id) == (0, 1)
-    block.append_token_ids(A)
-    assert (block.block_id, pool.get_ref_count(0), pool.get_ref_count(1)) == (0, 2, 0)
-    assert pool.free_block_ids[0] == 1  # its own id is back, on the left
-    assert pool.touched_block_ids == {0}
-    # A promotion is no lookup.
-    assert pool.get_prefix_cache_hit_rate() == 0.0
-
-
-def test_promotion_wakes_a_block_that_waits_for_eviction() -> None:
-    pool = new_pool()
-    pool.free(pool.allocate_immutable_block(None, A))
-    assert 0 in pool.evictor
-    block = pool.allocate_mutable_block(None)
-    block.append_token_ids(A)
-    assert block.block_id == 0
-    assert 0 not in pool.evictor
-
-
-def test_an_append_shows_the_changed_id_in_the_table() -> None:
-    allocator = new_allocator("prefix_caching")
-    new_table(allocator, 8)
-    table = new_table(allocator, 7)
-    assert table.physical_block_ids == [0, 2]
-    table.append_token_ids([7])
-    assert table.physical_block_ids == [0, 1]
-
-
 def test_a_freed_block_sleeps_if_it_is_cached_and_is_free_if_not() -> None:
     pool = new_pool()
     full, partial = pool.allocate_immutable_block(None, A), pool.allocate_mutable_block(None)
@@ -110,21 +56,6 @@ def test_a_freed_block_sleeps_if_it_is_cached_and_is_free_if_not() -> None:
     entry = pool.evictor.free_table[0]
     assert (entry.num_hashed_tokens, entry.last_accessed) == (4, 7.0)
     assert pool.get_num_free_blocks() == 6
-
-
-def test_free_ids_are_taken_before_anything_is_evicted() -> None:
-    pool = new_pool(3)
-    pool.free(pool.allocate_immutable_block(None, A))
-    assert ids([pool.allocate_mutable_block(None) for _ in range(3)]) == [1, 2, 0]
-    assert not pool.cached_block_ids
-
-
-def test_eviction_forgets_the_content() -> None:
-    pool = new_pool(1)
-    pool.free(pool.allocate_immutable_block(None, A))
-    pool.free(pool.allocate_immutable_block(None, B))
-    assert pool.allocate_immutable_block(None, A).block_id == 0
-    assert pool.get_prefix_cache_hit_rate() == 0.0
 
 
 def test_the_hit_rate_is_hits_by_lookups() -> None:
@@ -197,18 +128,6 @@ def test_the_common_prefix_of_the_lists_that_are_not_empty() -> None:
     assert common([[1, 2], [], [1]]) == [1]
     assert common([[1], [2]]) == []
     assert new_allocator("naive").get_common_computed_block_ids([[1], [1]]) == []
-
-
-def test_full_blocks_meet_again_after_a_swap_and_partial_ones_do_not() -> None:
-    allocator = new_allocator("prefix_caching")
-    table = new_table(allocator, 6)
-    fork = table.fork()
-    for each in (table, fork):
-        blocks = each.blocks
-        allocator.swap(blocks, Device.GPU, Device.CPU)
-        each.update(blocks)
-    assert table.physical_block_ids == [24, 25]
-    assert fork.physical_block_ids == [24, 26]
 
 
 def test_full_blocks_touched_are_those_not_cached_or_asleep() -> None:

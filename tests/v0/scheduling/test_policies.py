@@ -10,37 +10,6 @@ from tests.v0.scheduling.engine import Engine, names
 pytestmark = pytest.mark.ch07
 
 
-def test_prefills_go_alone_and_first() -> None:
-    e = Engine()
-    e.add("a", 5)
-    assert names(e.step()) == "a"
-    e.add("b", 6)
-    out = e.step()
-    assert names(out) == "b"  # a must wait for a step: nobody decodes beside a prefill
-    assert (out.num_prefill_groups, out.num_batched_tokens, out.running_queue_size) == (1, 6, 2)
-    out = e.step()
-    assert names(out) == "ab"
-    assert (out.num_prefill_groups, out.num_batched_tokens) == (0, 2)
-
-
-def test_nobody_overtakes_the_head_of_the_queue() -> None:
-    e = Engine(max_num_batched_tokens=10, max_model_len=10)
-    for name, tokens in {"a": 6, "b": 8, "c": 2}.items():
-        e.add(name, tokens)
-    assert names(e.step()) == "a"  # c would still fit, but b is before it
-    assert names(e.step()) == "bc"
-
-
-def test_as_many_groups_as_seats() -> None:
-    e = Engine(max_num_seqs=2)
-    for name in "abc":
-        e.add(name, 3)
-    assert names(e.step()) == "ab"
-    assert names(e.step(finish="a")) == "ab"
-    assert e.queues == ("c", "b", "")
-    assert names(e.step()) == "c"
-
-
 def test_a_prompt_too_long_is_ignored_and_the_next_one_goes_on() -> None:
     e = Engine(max_model_len=10)
     e.add("a", 11)
@@ -57,96 +26,6 @@ def test_a_prompt_that_can_never_fit_is_ignored() -> None:
     e.add("b", 12)
     assert [group.request_id for group in e.step().ignored_seq_groups] == ["a"]
     assert e.queues == ("", "b", "")
-
-
-def test_the_watermark_holds_back_admission_but_not_growth() -> None:
-    e = Engine(gpu=4, watermark=0.25)
-    e.add("a", 8)
-    e.add("b", 5)  # two blocks fit only by touching the watermark
-    assert names(e.step()) == "a"
-    assert names(e.step()) == "a"
-    assert e.free == (1, 0)
-    assert e.queues == ("b", "a", "")
-
-
-def test_recompute_takes_the_youngest_and_prefills_prompt_and_output_again() -> None:
-    e = Engine(gpu=5, watermark=0.0)
-    e.add("a", 8)
-    e.add("b", 8)
-    assert names(e.step()) == "ab"
-    out = e.step()  # a takes the fifth block, b finds none
-    assert names(out) == "a"
-    assert out.preempted == 1
-    assert e.queues == ("b", "a", "")
-    assert e.scheduler.num_cumulative_preemption == 1
-    seq = e.groups["b"].first_seq
-    assert (seq.status.name, seq.get_num_computed_tokens(), seq.get_len()) == ("WAITING", 0, 9)
-    e.step(finish="a")
-    out = e.step()
-    assert (names(out), out.num_batched_tokens) == ("b", 9)  # the output token is computed again
-
-
-def test_swap_moves_the_blocks_and_brings_them_back() -> None:
-    e = Engine(gpu=5, cpu=4, watermark=0.0, preemption_mode="swap")
-    e.add("a", 8)
-    e.add("b", 8)
-    e.step()
-    out = e.step()
-    assert out.blocks_to_swap_out == [(2, 0), (3, 1)]
-    assert e.queues == ("", "a", "b")
-    assert (e.status("b"), e.free) == ("SWAPPED", (2, 2))
-    e.add("c", 4)
-    out = e.step(finish="a")  # c waits while b is swapped out, and b for more room
-    assert (names(out), e.queues) == ("a", ("c", "", "b"))
-    out = e.step()
-    assert out.blocks_to_swap_in == [(0, 4), (1, 1)]  # a had 0, 1, 4: freed last, taken first
-    assert (names(out), out.num_batched_tokens) == ("b", 1)
-    assert (e.status("b"), e.free) == ("RUNNING", (2, 4))
-
-
-def test_who_preempts_may_be_preempted_itself() -> None:
-    e = Engine(gpu=2, watermark=0.0)
-    e.add("a", 8)
-    e.step()
-    out = e.step()
-    assert (names(out), out.preempted, e.queues) == ("", 1, ("a", "", ""))
-    assert out.is_empty()
-
-
-def test_chunks_fill_what_the_decodes_leave() -> None:
-    e = Engine(max_num_batched_tokens=8, enable_chunked_prefill=True)
-    e.add("a", 4)
-    e.add("b", 10)
-    out = e.step()
-    assert [(m.request_id, m.token_chunk_size, m.do_sample) for m in e.metadata] == [
-        ("a", 4, True),
-        ("b", 4, False),
-    ]
-    assert out.num_prefill_groups == 2
-    out = e.step()
-    assert [(m.request_id, m.token_chunk_size, m.is_prompt) for m in e.metadata] == [
-        ("b", 6, True),  # prefills before decodes
-        ("a", 1, False),
-    ]
-    assert out.num_batched_tokens == 7
-    assert e.queues == ("", "ab", "")  # decodes first in the queue
-
-
-def test_who_the_budget_does_not_reach_is_first_next_time() -> None:
-    e = Engine(max_num_batched_tokens=8, max_num_seqs=8, enable_chunked_prefill=True)
-    for name in "abc":
-        e.add(name, 4)
-    e.step()  # a and b
-    e.add("d", 20)
-    out = e.step()
-    assert [(m.request_id, m.token_chunk_size) for m in e.metadata] == [
-        ("c", 4),
-        ("d", 2),
-        ("a", 1),
-        ("b", 1),
-    ]
-    assert out.num_batched_tokens == 8
-    assert names(e.step()) == "dabc"
 
 
 def test_chunked_prefill_with_caching_keeps_to_whole_blocks() -> None:

@@ -56,17 +56,6 @@ def test_admission_looks_at_the_queue_before_it_is_sorted() -> None:
     assert names(e.step()) == "c"
 
 
-def test_room_is_made_in_vain_when_the_running_groups_take_it() -> None:
-    e = by_priority(gpu=6)
-    e.add("a", 8, priority=0)
-    e.add("b", 8, priority=5)
-    e.step()
-    e.add("c", 16, priority=1)
-    assert (names(e.step()), e.queues, e.free) == ("a", ("cb", "a", ""), (3, 0))
-    for _ in range(3):  # c needs four blocks; b, which would fit, stands behind it
-        assert (names(e.step()), e.queues[0]) == ("a", "cb")
-
-
 def test_equal_urgency_preempts_nobody_and_an_earlier_arrival_does() -> None:
     for arrival, waiting in ((1.0, "b"), (0.5, "ba")):
         e = by_priority(gpu=6)
@@ -77,27 +66,10 @@ def test_equal_urgency_preempts_nobody_and_an_earlier_arrival_does() -> None:
         assert e.queues[0] == waiting
 
 
-def test_without_room_to_grow_the_least_urgent_gives_way_not_the_youngest() -> None:
-    e = by_priority(gpu=5)
-    e.add("a", 8, priority=7)
-    e.add("b", 8, priority=2)
-    e.step()
-    assert (names(e.step()), e.queues) == ("b", ("a", "b", ""))
-
-
 def test_chunked_prefill_does_not_look_at_the_policy() -> None:
     e = one_runs_and_a_more_urgent_one_comes(enable_chunked_prefill=True)
     e.step()
     assert e.queues == ("b", "a", "")
-
-
-def test_the_first_sequence_of_a_victim_was_forked() -> None:
-    e = one_runs_and_a_more_urgent_one_comes()
-    e.fork("a", 9)
-    before = e.everything()
-    with pytest.raises(pagesim.UsageError, match="'a' has 2 sequences"):
-        e.step()
-    assert e.everything() == before
 
 
 # ---- a swap by priority loses what it moves ------------------------------------------------------
