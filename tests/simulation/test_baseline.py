@@ -35,23 +35,6 @@ def requests(*lengths: tuple[float, int, int]) -> list[Request]:
     return [Request(str(i), *row) for i, row in enumerate(lengths)]
 
 
-def test_a_request_runs_as_many_iterations_as_it_has_output() -> None:
-    policy = ContiguousPolicy(POOL, LONGEST, "oracle")
-    log, outcomes, clock = run(policy, requests((0, 10, 3)))
-    assert [(log.at(i).token, log.at(i).reserved) for i in range(3)] == [(10, 3), (11, 2), (12, 1)]
-    assert clock.asked == [(10, 0, 0, 0), (0, 1, 11, 0), (0, 1, 12, 0)]
-    assert (outcomes.first_scheduled[0], outcomes.first_token[0]) == (0, 1)
-    assert outcomes.finished[0] == 3
-
-
-def test_whoever_is_done_leaves_and_the_next_one_starts_at_once() -> None:
-    policy = ContiguousPolicy(64, LONGEST, "max")
-    _, outcomes, clock = run(policy, requests((0, 5, 2), (0, 5, 4), (0, 7, 1)))
-    assert list(outcomes.first_scheduled) == [0, 0, 2]
-    assert list(outcomes.finished) == [2, 4, 3]
-    assert clock.asked[2] == (7, 1, 7, 0)
-
-
 def test_nobody_overtakes_the_head_of_the_queue() -> None:
     policy = ContiguousPolicy(48, LONGEST, "oracle")  # roots of 32 and 16
     log, outcomes, _ = run(policy, requests((0, 20, 4), (0, 20, 4), (0, 4, 4)))

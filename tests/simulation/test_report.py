@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pagesim import UsageError
@@ -53,16 +52,6 @@ def test_gaps_between_tokens_are_those_of_the_clock() -> None:
     assert gaps.tolist() == [2.0, 2.0, 1.0, 1.0, 1.0]  # r0 waited for two prompts
     assert run.requests.latency("time_per_output_token").tolist() == [5 / 3, 1.0]
     assert run.requests.percentiles("inter_token")["p50"] == 1.0
-
-
-@pytest.mark.parametrize("fast_forward", [True, False])
-def test_gaps_of_a_request_make_up_its_time(fast_forward: bool) -> None:
-    rows = [(i / 3, 20 + i, 1 + i % 9) for i in range(40)]
-    run = served(*rows, pool=4000, fast_forward=fast_forward)
-    total = np.array(run.requests.finished) - np.array(run.requests.first_token)
-    gaps = run.requests.latency("inter_token")
-    assert len(gaps) == sum(output - 1 for _, _, output in rows)
-    assert gaps.sum() == pytest.approx(total.sum())
 
 
 def test_goodput_counts_who_is_served_in_time() -> None:

@@ -80,25 +80,10 @@ def test_paged_runs_are_the_same_however_they_are_stepped(keywords: dict[str, An
         assert run.waste.mean() == plain.waste.mean()
 
 
-def test_a_recorded_run_can_be_stepped_through() -> None:
-    timeline = small("paged", stream(5), record=True).timeline
-    assert timeline is not None
-    assert len(timeline) > 50
-    assert timeline.at(0).tables == timeline.at(len(timeline)).tables == {}
-
-
 def test_policies_are_as_wasteful_as_they_reserve() -> None:
     shares = [small(policy, saturated=True).waste.mean()["token"] for policy in BASELINES]
     longest, power, oracle, static, token = shares
     assert static < longest < power < oracle < token
-
-
-def test_the_same_call_gives_the_same_run() -> None:
-    one, two = small("pow2"), small("pow2")
-    assert [one.waste.at(i) for i in range(len(one.waste))] == [
-        two.waste.at(i) for i in range(len(two.waste))
-    ]
-    assert one.summary() == two.summary()
 
 
 @pytest.mark.parametrize(("warmup", "done"), [(0.25, 15), (0.26, 16)])  # of 60: rounded up
@@ -111,11 +96,6 @@ def test_the_mean_is_of_the_steady_state(warmup: float, done: int) -> None:
     assert 10 < len(counted) < len(rows) - 10
     assert run.waste.mean()["token"] == pytest.approx(sum(counted) / len(counted) / 10)
     assert small("oracle", saturated=True, warmup=0.0).waste.mean() != run.waste.mean()
-
-
-def test_a_saturated_run_has_no_free_slot_before_its_end() -> None:
-    assert small("oracle", saturated=True).waste.mean()["free"] == 0
-    assert small("oracle", stream(rate=0.1)).waste.mean()["free"] > 50
 
 
 def test_a_summary_is_json_and_says_what_was_ignored() -> None:

@@ -57,7 +57,7 @@ def test_none_below_the_watermark_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("caching", [True, False])
-def test_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
+def test_w20_none_opens_the_window_and_changes_nothing_else(caching: bool) -> None:
     manager = KVCacheManager(6, SIZE, 64, caching, sliding_window=5, retention_interval=None)
     its = admit(manager, request("its", 12))
     before, fields = everything(manager), {**request_state(its)}

@@ -92,18 +92,6 @@ def test_nothing_is_reserved_beyond_the_model_s_length() -> None:
     assert new is not None and new.get_block_ids() == ([1, 2, 3],)
 
 
-def test_simulate_refuses_what_is_too_long() -> None:
-    result = pagesim.simulate(
-        [Asked("a", 0.0, 16, 1), Asked("b", 0.0, 15, 1)],
-        policy="v1",
-        pool=160,
-        block_size=SIZE,
-        max_model_len=16,
-        progress=False,
-    )
-    assert result.summary()["ignored"] == 1 and result.summary()["finished"] == 1
-
-
 # -- the output of a step, again or made by hand ---------------------------------------------------
 
 

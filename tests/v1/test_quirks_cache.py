@@ -102,14 +102,6 @@ def test_w19_by_default_a_window_keeps_only_what_its_prompt_would_need_again() -
     assert cache.cached == [4]
 
 
-def test_w20_a_window_is_opened_even_if_there_is_no_room() -> None:
-    cache = Cache(6, sliding_window=5, enable_caching=False)
-    cache.admit("a", text(12))
-    assert (cache.table("a"), len(cache.queue)) == ([1, 2, 3], 2)
-    assert cache.manager.allocate_slots(cache.requests["a"], 24) is None
-    assert (cache.table("a"), len(cache.queue)) == ([0, 0, 3], 4)
-
-
 def test_w21_a_block_that_is_evicted_in_use_is_taken_first_once_it_is_freed() -> None:
     cache = Cache(9)
     cache.admit("a", text(12))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 from typing import Any
 
 import pytest
@@ -48,17 +49,23 @@ class Run:
         self.loses = config["policy"] == "priority" and config["preemption_mode"] == "swap"
         self.engine = Engine(**config)
         self.failures = self.preempted = self.next_id = 0
+        self.children = count(1000)
 
     def step(self) -> None:
         e, r = self.engine, self.random
         if r.random() < 0.5 and len(e.scheduler.waiting) < 4:
             prompt = [r.choice([1, 2]) for _ in range(r.randint(1, 14))]
             name, priority = chr(97 + self.next_id), r.randint(0, 3)
-            e.add(name, prompt, seq_id=2 * self.next_id, priority=priority)
+            e.add(name, prompt, seq_id=self.next_id, priority=priority)
             self.next_id += 1
         running = [g for g in e.scheduler.running if not g.is_prefill()]
-        if running and r.random() < 0.1 and len(running[-1].seqs) == 1:
-            e.fork(running[-1].request_id, running[-1].first_seq.seq_id + 1)
+        if running and r.random() < 0.2 and len(running[-1].seqs) < 4:
+            parent = r.randrange(len(running[-1].seqs))
+            e.fork(running[-1].request_id, next(self.children), parent)
+        if several := [group for group in running if len(group.seqs) > 1]:
+            group = r.choice(several)
+            members = r.sample(group.seqs, r.randrange(len(group.seqs)))
+            e.end(group.request_id, *(seq.seq_id for seq in members if r.random() < 0.3))
         if r.random() < 0.05 and e.groups:
             e.scheduler.abort_seq_group(r.choice(list(e.groups)))
         finish = r.choice(e.queues[1]) if e.queues[1] and r.random() < 0.15 else ""

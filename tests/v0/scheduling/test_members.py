@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import pagesim
 from tests.v0.scheduling.engine import Engine, names
@@ -75,50 +72,3 @@ def test_a_member_that_was_freed_and_not_removed_is_named() -> None:
     ):
         e.step()
     assert e.everything() == before
-
-
-CONFIGS = st.fixed_dictionaries(
-    {
-        "gpu": st.integers(6, 30),
-        "cpu": st.sampled_from([0, 20, 60]),
-        "block_size": st.sampled_from([1, 2, 4]),
-        "watermark": st.sampled_from([0.0, 0.1]),
-        "max_num_seqs": st.integers(1, 5),
-        "num_lookahead_slots": st.sampled_from([0, 0, 3]),
-        "enable_chunked_prefill": st.booleans(),
-        "preemption_mode": st.sampled_from(["swap", "recompute"]),
-        "enable_prefix_caching": st.booleans(),
-    }
-)
-
-
-@settings(max_examples=60)
-@given(CONFIGS, st.integers(0, 10**6))
-def test_no_block_is_lost_however_members_end(config: dict[str, Any], seed: int) -> None:
-    r, e = random.Random(seed), Engine(max_num_batched_tokens=40, max_model_len=40, **config)
-    ids = iter(range(10_000))
-    for step in range(40):
-        if step < 25 and r.random() < 0.4:
-            prompt = [r.choice([1, 2]) for _ in range(r.randint(1, 12))]
-            e.add(f"r{next(ids)}", prompt, seq_id=next(ids))
-        for group in list(e.scheduler.running):
-            if not group.is_prefill() and len(group.seqs) < 4 and r.random() < 0.2:
-                e.fork(group.request_id, next(ids), parent=r.randrange(len(group.seqs)))
-        try:
-            out = e.step()
-        except (RuntimeError, pagesim.UsageError, pagesim.NoFreeBlocksError):
-            # No room on the CPU, which can_swap_out may overlook (q07); a fork to recompute.
-            queue = e.scheduler.running or e.scheduler.swapped or e.scheduler.waiting
-            e.scheduler.abort_seq_group(queue[-1].request_id)
-            continue
-        for group in out.ignored_seq_groups:  # vLLM leaves its blocks on the CPU: q20
-            for seq in group.seqs:
-                e.scheduler.free_seq(seq)
-        for group in list(e.scheduler.running):
-            if not group.is_prefill():
-                ending = [seq.seq_id for seq in group.seqs if r.random() < 0.15]
-                e.end(group.request_id, *r.sample(ending, len(ending)))
-    for queue in (e.scheduler.running, e.scheduler.swapped, e.scheduler.waiting):
-        e.scheduler.abort_seq_group([group.request_id for group in queue])
-    assert e.scheduler.block_manager.block_tables == {}
-    assert e.free == (config["gpu"], config["cpu"])
