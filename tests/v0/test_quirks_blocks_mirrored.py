@@ -31,21 +31,6 @@ pytestmark = pytest.mark.ch02
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-@both_kinds
-def test_q06_two_forks_are_swapped_out(kind: str) -> None:
-    """Mirrored: sharing is lost, 4 CPU blocks for 2; with caching the full block is shared anew."""
-    manager = new_manager(kind)
-    group = running(manager, 6)
-    child = group.seqs[0].fork(2)
-    manager.fork(group.seqs[0], child)
-    pairs = manager.swap_out(new_group(group.seqs[0], child))
-    if kind == "naive":
-        assert pairs == [(0, 0), (1, 1), (0, 2), (1, 3)]
-    else:
-        assert pairs == [(0, 0), (1, 1), (0, 0), (1, 2)]
-    assert manager.get_num_free_cpu_blocks() == (20 if kind == "naive" else 21)
-
-
 def test_q14_equal_prompts_in_one_batch_are_not_computed_for_each_other() -> None:
     """Mirrored: they share their blocks at once, but nobody may rely on them before the mark."""
     manager = new_manager("prefix_caching")
@@ -81,35 +66,6 @@ def test_q16_later_for_ever_and_never_for_the_same_need(kind: str) -> None:
     assert manager.watermark_blocks == 2
     assert manager.can_swap_in(group, 0) is AllocStatus.LATER
     assert manager.can_allocate(new_group(new_seq(9, 36))) is AllocStatus.NEVER
-
-
-def test_q25_what_is_known_as_computed_goes_stale_by_a_swap() -> None:
-    """Mirrored: after swapping out and in the tracker still tells the ids from before."""
-    manager = new_manager("prefix_caching", gpu=4)
-    group = running(manager, 12)
-    seq = group.seqs[0]
-    manager.mark_blocks_as_computed(group, 12)
-    assert manager.get_common_computed_block_ids([seq]) == [0, 1]
-    manager.swap_out(group)
-    set_status(group, SequenceStatus.SWAPPED)
-    other = running(manager, 12, 2, 100)  # takes 3, then evicts what was 2 and 1
-    manager.free(other.seqs[0])
-    running(manager, 4, 3, 200)
-    manager.swap_in(group)
-    assert manager.get_block_table(seq)[:2] != [0, 1]
-    assert manager.get_common_computed_block_ids([seq]) == [0, 1]
-
-
-@both_kinds
-def test_q28_the_first_writer_moves_away(kind: str) -> None:
-    """Mirrored: of two sharers the first to write gets a new block, the last writes in place."""
-    allocator = new_allocator(kind)
-    table = new_table(allocator, 2)
-    fork = table.fork()
-    table.append_token_ids([5])
-    fork.append_token_ids([6])
-    assert (table.physical_block_ids, fork.physical_block_ids) == ([1], [0])
-    assert allocator.clear_copy_on_writes() == [(0, 1)]
 
 
 def test_q29_evictable_blocks_are_free_and_hits_give_no_discount() -> None:

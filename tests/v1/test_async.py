@@ -32,21 +32,6 @@ def test_a_request_with_stale_output_is_passed_over_and_keeps_its_place() -> Non
     check(scheduler.kv_cache_manager)
 
 
-def test_its_stale_output_is_appended_and_then_it_comes_back() -> None:
-    scheduler, outputs = preempted_in_flight()
-    b = scheduler.requests["b"]
-    for step, output in enumerate(outputs[:2]):
-        scheduler.update_from_output(output, {"a": [1], "b": [900 + step]})  # type: ignore[arg-type]
-    assert b.output_token_ids == [900, 901]
-    assert (b.num_stale_output_tokens, b.num_in_flight_tokens, b.num_output_placeholders) == (
-        0,
-    ) * 3
-    scheduler.finish_requests("a", RequestStatus.FINISHED_ABORTED)
-    output = scheduler.schedule()
-    assert output.scheduled_cached_reqs.resumed_req_ids == {"b"}
-    assert output.num_scheduled_tokens == {"b": 9 - 4}
-
-
 def test_after_a_reset_its_stale_output_is_discarded_and_it_may_come_back_before() -> None:
     scheduler = Scheduler(SchedulerConfig(32, 2, 64, async_scheduling=True), CacheConfig(4, 8))
     b = Request("b", range(50, 57), block_size=4)

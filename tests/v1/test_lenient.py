@@ -67,14 +67,6 @@ def test_in_chunks_it_is_computed_up_to_the_limit_and_stays(length: int) -> None
     check(engine.manager)
 
 
-def test_a_first_chunk_may_cross_the_limit() -> None:
-    engine = Engine(12, max_model_len=16, max_num_batched_tokens=20)
-    engine.add("a", text(40))
-    assert engine.steps(2) == [{"a": 20}, {}]
-    assert engine.table("a") == [1, 2, 3, 4]
-    check(engine.manager)
-
-
 def test_asynchronously_a_chunk_has_no_place_for_a_token() -> None:
     """Not even beyond the limit, where any token ends a request."""
     engine = Engine(12, max_model_len=16, max_num_batched_tokens=10, async_scheduling=True)
@@ -167,16 +159,6 @@ def test_a_scheduler_goes_on_with_a_table_that_it_has_not_begun() -> None:
         engine.add("a", text(3))
         assert engine.step() == {"a": 3}
         assert run.at(-1) == engine.scheduler.state()
-
-
-def test_its_other_request_must_have_blocks_of_the_same_size() -> None:
-    cache = Cache(8)
-    cache.admit("a", text(5))
-    before, other = everything(cache.manager), Request("a", text(24), block_size=2)
-    for call in (cache.manager.cache_blocks, cache.manager.allocate_slots):
-        with pytest.raises(UsageError, match="hashes of blocks of 2 tokens"):
-            call(other, 24)
-        assert everything(cache.manager) == before
 
 
 def test_a_table_that_is_too_short_is_cached_as_far_as_it_goes() -> None:

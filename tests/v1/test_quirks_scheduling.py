@@ -43,39 +43,11 @@ def test_w10_a_prompt_admitted_by_its_first_chunk_alone(caching: bool, preemptio
     assert engine.requests["a"].num_preemptions == preemptions
 
 
-def test_w11_a_victim_finds_its_own_blocks_again() -> None:
-    engine = Engine(6)
-    engine.add("a", text(7))
-    engine.add("b", text(8, 50))
-    assert engine.steps(5) == [{"a": 7, "b": 8}, {"a": 1, "b": 1}, {"a": 1}, {"a": 1}, {"a": 1}]
-    assert (engine.running, engine.waiting) == (["a"], ["b"])
-    engine.scheduler.finish_requests(["a"], RequestStatus.FINISHED_ABORTED)
-    assert (engine.step(), engine.requests["b"].num_tokens) == ({"b": 2}, 11)
-
-
-def test_w12_a_step_that_preempts_admits_nothing() -> None:
-    engine = Engine(7)
-    engine.add("a", text(8))
-    engine.add("b", text(12, 50))
-    engine.step()
-    engine.add("c", text(2, 90))
-    assert (engine.step(), engine.waiting) == ({"a": 1}, ["b", "c"])
-    assert (engine.step(), engine.waiting) == ({"a": 1}, ["b", "c"])
-
-
 def test_w13_the_watermark_holds_only_while_something_runs() -> None:
     engine = Engine(8, watermark=0.5)
     engine.add("a", text(16))
     engine.add("b", text(4, 50))
     assert (engine.step(), engine.waiting, len(engine.queue)) == ({"a": 16}, ["b"], 3)
-
-
-def test_w14_prefills_and_decodes_share_a_step() -> None:
-    engine = Engine(20, max_num_batched_tokens=8)
-    engine.add("a", text(3))
-    engine.add("b", text(20, 50))
-    shared = {"a": 1, "b": 7}
-    assert engine.steps(4) == [{"a": 3, "b": 5}, shared, shared, {"a": 1, "b": 1}]
 
 
 @pytest.mark.parametrize(("names", "tokens"), [("a", 10), ("ab", 4)])
@@ -102,40 +74,12 @@ def test_w25_a_victim_may_be_one_that_this_step_has_scheduled() -> None:
     assert (engine.running, engine.waiting) == (["high"], ["low"])
 
 
-def test_w26_blocks_are_free_again_before_the_workers_hear_of_the_end() -> None:
-    engine = Engine(4)
-    engine.add("a", text(12), max_tokens=1)
-    engine.add("b", text(12, 50), max_tokens=1)
-    assert engine.step() == {"a": 12}
-    output = engine.scheduler.schedule()
-    assert (output.num_scheduled_tokens, output.finished_req_ids) == ({"b": 12}, {"a"})
-    assert output.scheduled_new_reqs[0].block_ids == ([3, 2, 1],)
-
-
 def test_w27_asynchronously_a_stop_token_wastes_a_step_and_the_length_does_not() -> None:
     engine = Engine(async_scheduling=True)
     engine.add("stop", text(3), stop_token_ids=[903])
     engine.add("len", text(3, 20), max_tokens=2)
     assert engine.steps(5) == [{"stop": 3, "len": 3}, {"stop": 1, "len": 1}, {"stop": 1}, {}, {}]
     assert engine.requests["stop"].output_token_ids == [901, 903]
-
-
-def test_w28_with_a_window_a_prompt_longer_than_the_pool_is_admitted() -> None:
-    engine = Engine(8, sliding_window=5, max_num_batched_tokens=8)
-    engine.add("a", text(40))
-    assert engine.steps(6) == [{"a": 8}] * 5 + [{"a": 1}]
-    assert engine.table("a") == [0] * 9 + [2, 5]
-
-
-def test_w29_a_token_that_fits_its_block_preempts_nothing() -> None:
-    engine = Engine(5)
-    engine.add("a", text(6))
-    engine.add("b", text(6, 50))
-    engine.step()
-    assert engine.queue == []
-    both = {"a": 1, "b": 1}
-    assert engine.steps(3) == [both, both, {"a": 1}]
-    assert engine.requests["b"].num_preemptions == 1
 
 
 class Seen(NamedTuple):

@@ -54,18 +54,6 @@ def test_q18_a_half_prefilled_victim_never_returns_if_its_rest_exceeds_the_budge
     assert e.queues == ("", "", "b")
 
 
-def test_q19_one_that_outgrows_the_gpu_is_preempted_then_ignored() -> None:
-    e = Engine(gpu=2, watermark=0.0)
-    e.add("a", 8)
-    e.step()
-    assert e.step().preempted == 1
-    out = e.step()
-    assert [group.request_id for group in out.ignored_seq_groups] == ["a"]
-    assert e.status("a") == "FINISHED_IGNORED"
-    assert not e.scheduler.has_unfinished_seqs()
-    assert e.free == (2, 0)
-
-
 def test_q20_the_same_by_swap_and_its_cpu_blocks_are_never_freed() -> None:
     e = Engine(gpu=2, cpu=4, watermark=0.0, preemption_mode="swap")
     e.add("a", 8)
@@ -127,27 +115,6 @@ def test_q25_the_computed_prefix_is_remembered_across_a_swap() -> None:
     assert manager.get_common_computed_block_ids([b.first_seq]) == [0, 1]
 
 
-@pytest.mark.parametrize("mode", ["recompute", "swap"])
-def test_q30_two_victims_keep_their_age_or_lose_it(mode: str) -> None:
-    e = Engine(gpu=6, cpu=8, watermark=0.0, preemption_mode=mode, num_lookahead_slots=8)
-    for name in "abc":
-        e.add(name, 8)
-    assert names(e.step()) == "abc"
-    out = e.step()
-    assert (names(out), out.preempted) == ("a", 2)
-    assert e.queues == {"recompute": ("bc", "a", ""), "swap": ("", "a", "cb")}[mode]
-
-
-def test_q31_a_token_that_fits_its_own_block_is_preempted_at_zero_free_blocks() -> None:
-    e = Engine(gpu=2, watermark=0.0)
-    e.add("a", 3)
-    e.add("b", 3)
-    e.step()
-    assert e.free[0] == 0
-    out = e.step()  # both fourth tokens would fit where they are
-    assert (names(out), out.preempted) == ("a", 1)
-
-
 def test_q31_a_chunked_prompt_that_fills_the_gpu_preempts_itself_for_ever() -> None:
     e = Engine(gpu=4, watermark=0.0, max_num_batched_tokens=8, enable_chunked_prefill=True)
     e.add("a", 15)
@@ -156,17 +123,6 @@ def test_q31_a_chunked_prompt_that_fills_the_gpu_preempts_itself_for_ever() -> N
         assert e.groups["a"].first_seq.get_num_computed_tokens() == 8
         out = e.step()
         assert (out.preempted, e.groups["a"].first_seq.get_num_computed_tokens()) == (1, 0)
-
-
-def test_q32_a_forked_group_is_one_of_the_seats_and_two_of_the_tokens() -> None:
-    e = Engine(max_num_seqs=2)
-    e.add("a", 3)
-    e.step()
-    e.fork("a", 5)
-    e.add("b", 3)
-    assert names(e.step()) == "b"
-    out = e.step()
-    assert (names(out), out.num_batched_tokens) == ("ab", 3)
 
 
 def test_q35_a_cached_prompt_needs_its_whole_length_of_the_budget() -> None:
@@ -186,18 +142,3 @@ def test_q37_the_chunk_is_compared_with_the_limit_not_the_prompt(chunked: bool) 
     out = e.step()
     assert [group.request_id for group in out.ignored_seq_groups] == ([] if chunked else ["a"])
     assert names(out) == ("a" if chunked else "")
-
-
-def test_q43_no_room_on_the_cpu_leaves_everything_as_it_was() -> None:
-    e = Engine(gpu=6, cpu=1, watermark=0.0, preemption_mode="swap")
-    for name in "abc":
-        e.add(name, 8)
-    e.step()
-    before = e.everything()
-    with pytest.raises(RuntimeError, match=r"no CPU swap space for group 'c': 1 CPU blocks") as it:
-        e.step()
-    assert type(it.value) is RuntimeError
-    assert e.everything() == before
-    assert e.queues == ("", "abc", "")
-    e.scheduler.abort_seq_group("c")  # there is a way on
-    assert names(e.step()) == "ab"
