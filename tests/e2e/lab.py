@@ -24,10 +24,7 @@ from tests.e2e.browser import Page
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
     # Neither news nor updates: nothing here shall ask the network.
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     # Outputs that are scrolled away stay in the page.
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
 }
