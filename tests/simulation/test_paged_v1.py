@@ -284,13 +284,6 @@ def test_a_spinning_run_ends_where_it_ends_unrecorded() -> None:
     assert told[0].summary() == told[1].summary()
 
 
-def test_too_long_for_the_model_is_ignored_as_everywhere() -> None:
-    run = v1([Request("a", 0.0, 60, 5), Request("b", 0.0, 4, 2)], 400, SMALL, block_size=4)
-    assert (run.requests.num_ignored, run.requests.num_finished) == (1, 1)
-    words = "its 60 prompt and 5 output tokens exceed max_model_len = 64"
-    assert run.requests.why == {0: words}
-
-
 def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> None:
     stream = [Request("a", 0.0, 8, 2), Request("b", 0.5, 60, 2)]
     run = v1(stream, 40, SMALL, block_size=4)

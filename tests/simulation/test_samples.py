@@ -35,19 +35,6 @@ def test_samples_share_their_prompt_and_copy_the_block_they_write_to() -> None:
     assert run.waste.at(-1).batch == 4
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_sharing_saves_what_separate_requests_would_take(n: int) -> None:
-    shared = served(n)
-    alone = pagesim.simulate(
-        [Request(f"{i}-{k}", 0.0, 10, 6) for i in range(4) for k in range(n)],
-        pool=400,
-        block_size=4,
-        max_model_len=64,
-    )
-    saved = alone.waste.at(2).token - shared.waste.at(2).token
-    assert saved == 4 * (n - 1) * 8
-
-
 def test_samples_that_find_no_room_are_swapped_and_come_back() -> None:
     run = served(2, pool=60, num_cpu_blocks=40)
     assert run.preemptions > 0

@@ -97,19 +97,6 @@ def test_preempted_for_a_more_urgent_request(mode: str, cpu: int) -> None:
     assert run.at(at + 2).queues.waiting == ("b", "a")  # the end of the step shows the sort
 
 
-def test_preempted_to_the_cpu_and_brought_back() -> None:
-    e = scarce(cpu=4, preemption_mode="swap")
-    with record(e.scheduler) as run:
-        e.steps(3)
-        e.step(finish="ab")
-        e.step()
-    out, back = run.find(kind="move")
-    assert lines(run)[out].startswith("3 preempt 2: ")
-    assert lines(run)[out].endswith("move 4 8, move 5 9; -running 2 c +swapped 0 c")
-    assert lines(run)[back].startswith("5 resume 2: ")
-    assert route(run[back]) == "-swapped 0 c +running 0 c"
-
-
 def test_the_victims_of_one_step_stand_in_the_order_of_vllm() -> None:
     """q30: recompute restores their age, swap puts the youngest first; at every event."""
     for mode, ends, order in (("recompute", "waiting", "cd"), ("swap", "swapped", "dc")):
