@@ -82,21 +82,6 @@ def test_preempted_to_be_recomputed() -> None:
     assert [event.step for event in run[at + 4 :]] == [4] * 5 + [5] * 2
 
 
-@pytest.mark.parametrize(("mode", "cpu"), [("recompute", 0), ("swap", 9)])
-def test_preempted_for_a_more_urgent_request(mode: str, cpu: int) -> None:
-    e = Engine(policy="priority", gpu=6, cpu=cpu, watermark=0.0, preemption_mode=mode)
-    e.add("a", 16, priority=5)
-    with record(e.scheduler) as run:
-        e.step()
-        e.add("b", 16, priority=1)
-        e.step()
-    (at,) = run.find(kind="preempt")
-    assert route(run[at]) == "-running 0 a +waiting 0 a"
-    assert (run.find(kind="move") == [at]) is (mode == "swap")
-    assert run.at(at + 1).queues.waiting == ("a", "b")
-    assert run.at(at + 2).queues.waiting == ("b", "a")  # the end of the step shows the sort
-
-
 def test_the_victims_of_one_step_stand_in_the_order_of_vllm() -> None:
     """q30: recompute restores their age, swap puts the youngest first; at every event."""
     for mode, ends, order in (("recompute", "waiting", "cd"), ("swap", "swapped", "dc")):
@@ -111,22 +96,6 @@ def test_the_victims_of_one_step_stand_in_the_order_of_vllm() -> None:
         assert getattr(run.at(second + 1).queues, ends) == tuple(order)
         assert e.queues[0] + e.queues[2] == order
         assert not any(run[i].moves for i in run.find(kind="schedule")), "no decision was missed"
-
-
-def test_chunked_prefill_changes_the_order_of_the_running_when_the_step_ends() -> None:
-    e = Engine(enable_chunked_prefill=True, max_num_batched_tokens=8)
-    with record(e.scheduler) as run:
-        e.step()
-        e.add("a", 12)
-        e.steps(2)
-        e.add("b", 20)
-        e.steps(2)
-    closing = [run[i].scheduled for i in run.find(kind="schedule")]
-    assert [[(s.request, s.num_tokens, s.is_prompt) for s in step] for step in closing] == [
-        *([], [("a", 8, True)], [("a", 4, True)]),
-        *[[("b", 7, True), ("a", 1, False)]] * 2,
-    ]
-    assert run.at(-1).queues.running == tuple(e.queues[1])
 
 
 def test_who_can_never_fit_is_ignored() -> None:

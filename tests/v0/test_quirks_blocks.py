@@ -1,6 +1,5 @@
-"""vLLM 0.6.4.post1's surprises in the block layer that we mend: what fails there works here.
-
-Each test says what vLLM does and what we do. The ids are those of the project's list of quirks.
+"""vLLM 0.6.4.post1's surprises in the block layer that we mend: what fails there works here,
+or leaves no trace. The ids are those of the project's list of quirks.
 """
 
 from __future__ import annotations

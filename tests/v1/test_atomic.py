@@ -129,8 +129,11 @@ def failing(m: KVCacheManager, its: Request, new: Request) -> list[Case]:
     ]
 
 
+NAMES = [text for _, text, *_ in failing(*scene())]
+
+
 @pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize("case", range(len(failing(*scene()))))
+@pytest.mark.parametrize("case", range(len(NAMES)), ids=NAMES)
 def test_a_call_that_raises_changes_nothing(case: int, recorded: bool) -> None:
     manager, its, new = scene()
     error, message, call, arguments = failing(manager, its, new)[case]
