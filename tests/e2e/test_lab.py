@@ -145,19 +145,6 @@ def test_buttons_keys_go_to_and_predict(player: Page) -> None:
     player.shot("lab-predict")
 
 
-def test_stepping_back_restores_the_very_picture(player: Page) -> None:
-    before = player.picture()
-    for _ in range(4):
-        player.key("ARROW_RIGHT")
-    there = player.picture()
-    assert there != before
-    player.key("ARROW_RIGHT")
-    player.key("ARROW_LEFT")
-    assert player.picture() == there
-    player.key("HOME")
-    assert player.picture() == before
-
-
 def test_no_key_reaches_the_notebook(lab: Lab, player: Page) -> None:
     """In command mode a and b insert cells, x and d d take them away, m and y change them."""
     before = lab.cells(player.top())
