@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pagesim import errors
+from pagesim.files import jsonl
 from pagesim.replay import TraceError, replay_file
 from tests.replay.recordings import DATA, V0, V1, lines_of, write
 
@@ -150,10 +151,13 @@ def test_a_truncated_or_damaged_archive(tmp_path: Path) -> None:
             replay_file(path)
 
 
-def test_one_endless_line_does_not_fill_the_memory(tmp_path: Path) -> None:
+def test_one_endless_line_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl, "MAX_LINE", 2**20)
     path = tmp_path / "x.jsonl.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(40):
+        for _ in range(2):
             file.write(b" " * 2**20)
     with pytest.raises(TraceError, match=r"x\.jsonl\.gz:1: longer than"):
         replay_file(path)

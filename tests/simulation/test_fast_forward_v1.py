@@ -23,7 +23,7 @@ pytestmark = pytest.mark.ch11
 
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24
-STREAMS = int(os.environ.get("PAGESIM_STREAMS", "40"))
+STREAMS = int(os.environ.get("PAGESIM_STREAMS", "30"))
 
 
 @pytest.fixture

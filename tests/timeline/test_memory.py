@@ -16,7 +16,7 @@ import pytest
 import pagesim
 
 ROOT = Path(__file__).parents[2]
-EVENTS = int(os.environ.get("PAGESIM_EVENTS", "10000"))
+EVENTS = int(os.environ.get("PAGESIM_EVENTS", "8000"))
 """`make nightly` has 200,000."""
 
 SHARE = max(1, 80_000 // EVENTS)

@@ -191,12 +191,12 @@ def test_what_cannot_be_recorded() -> None:
 
 
 def test_many_short_lives_take_no_longer_each() -> None:
-    """6,000 tables come and go: naming one looks at no other (it would take a minute)."""
+    """4,000 tables come and go: naming one looks at no other (it would take a minute)."""
     story = new_story()
     with record(story.manager) as run:
-        for seq_id in range(6_000):
+        for seq_id in range(4_000):
             story.arrive([1], seq_id).leave()
-    assert len(run) == 12_000
+    assert len(run) == 8_000
     assert run.at(-1) == run.at(0)
 
 

@@ -14,7 +14,7 @@ from pagesim.timeline import State, Timeline
 from tests.timeline.runs import SOURCES, ManagerRun, TableRun, comparable, watched
 
 SEEDS = st.integers(0, 2**32 - 1)
-EXAMPLES = int(os.environ.get("PAGESIM_STATES", "8"))
+EXAMPLES = int(os.environ.get("PAGESIM_STATES", "6"))
 """`make nightly` has 300."""
 FAST = settings(max_examples=EXAMPLES)
 STEPS = 50

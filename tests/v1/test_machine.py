@@ -16,7 +16,7 @@ from tests.v1.world import Memory, check, everything
 pytestmark = pytest.mark.ch07
 
 SIZE, BLOCKS, LONGEST = 2, 12, 40
-EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "15"))
+EXAMPLES = int(os.environ.get("PAGESIM_V1_EXAMPLES", "12"))
 """Of 50 operations each, for every machine; `make nightly` sets it."""
 TOKENS = st.lists(st.sampled_from([-1, -2]), min_size=1, max_size=14)
 PICK = st.integers(0, 99)

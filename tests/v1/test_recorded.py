@@ -66,7 +66,7 @@ def test_every_state_is_the_subjects(played: list[tuple[Timeline, list[Any]]]) -
             assert run.at(step) == state, (step, run[step - 1])
 
 
-@pytest.mark.parametrize("path", PLAYED[::3], ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("path", PLAYED[::5], ids=lambda path: path.name.split(".")[0])
 def test_in_the_middle_of_its_life_too(path: Path) -> None:
     for run, states in recorded(path, skip=40):
         for step, state in states:
