@@ -90,6 +90,17 @@ def test_freeing_twice_and_freeing_strangers_is_silent(kind: str) -> None:
     assert manager.get_num_free_gpu_blocks() == 24
 
 
+@both_kinds
+def test_q24_a_block_table_that_was_handed_out_is_a_copy(kind: str) -> None:
+    """vLLM hands out the live list, which changes later."""
+    manager = new_manager(kind)
+    seq = running(manager, 4).seqs[0]
+    ids = manager.get_block_table(seq)
+    add_tokens(seq, 4)
+    manager.append_slots(seq, 0)
+    assert (ids, manager.get_block_table(seq)) == ([0], [0, 1])
+
+
 def test_access_times_are_written_when_a_sequence_is_freed() -> None:
     manager = new_manager("prefix_caching")
     seqs = [running(manager, 8, seq_id, 50 * seq_id).seqs[0] for seq_id in (1, 2)]
