@@ -31,7 +31,7 @@ def changed(value: Any) -> Any:
     return {**value, "more": 7} if isinstance(value, dict) else 7
 
 
-@pytest.mark.parametrize("path", RECORDINGS[::2], ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("path", RECORDINGS[1::2], ids=lambda path: path.name.split(".")[0])
 def test_each_kind_of_change_is_told(path: Path, tmp_path: Path) -> None:
     """One part of the answer or of the state is changed: told at its line, as it is there."""
     lines = lines_of(path)[:120]
