@@ -44,12 +44,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, close
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, close, parted
 from pagesim.exercises.launching import arrays, decode_batch, launched
 
 Rows = npt.NDArray[np.floating]
 Ints = list[int]
-
 same = close(1e-4, 1e-5)
 
 
@@ -82,19 +81,17 @@ def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str,
 
     blocks = max(max(table) for table in tables) + 1
     found = decode_batch(tables, lengths, blocks, block, head_dim=8)
-    device = found["q"].device
-    generator = torch.Generator().manual_seed(1)
+    device, generator = found["q"].device, torch.Generator().manual_seed(1)
     found["q"] = torch.randn(sum(new), 1, 8, generator=generator).to(device)
     starts = [sum(new[:number]) for number in range(len(new) + 1)]
-    found["query_start"] = torch.tensor(starts, dtype=torch.int32, device=device)
-    return found
+    return found | {"query_start": torch.tensor(starts, dtype=torch.int32, device=device)}
 
 
-def call(prefix_prefill: Callable[..., None], *arguments: Any) -> Any:
+def call(prefix_prefill: Callable[..., None], *case: Any) -> Any:
     """Launch the student's kernel."""
     import torch
 
-    given = batch(*arguments)
+    given = batch(*case)
     out = torch.full_like(given["q"], float("nan"))
     launched(prefix_prefill, out=out, **given)
     return out[:, 0].cpu()
@@ -104,26 +101,23 @@ def oracle(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> Rows:
     """The float64 reference: each new token as if it decoded."""
     from pagesim.kernels import reference
 
-    q, k_cache, v_cache, *others = arrays(batch(tables, lengths, new, block))
-    table, length, start = others
+    q, k_cache, v_cache, table, length, start = arrays(batch(tables, lengths, new, block))
     rows = reference.one_row_per_query(start, table, length)
     return reference.gather_attention(q, k_cache, v_cache, *rows)[:, 0]
 
 
-def why(yours: Rows, right: Rows, tables: list[Ints], lengths: Ints, new: Ints, block: int) -> str:
+def why(yours: Rows, right: Rows, lengths: Ints, new: Ints) -> str:
     """Which keys the first wrong row sees."""
-    wrong = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if not same(a, b))
-    seq = 0
+    wrong, seq = parted(yours, right, same), 0
     while wrong >= new[seq]:
         wrong, seq = wrong - new[seq], seq + 1
     position = lengths[seq] - new[seq] + wrong
-    return (
-        f"New token {wrong} of sequence {seq} is at position {lengths[seq]} - {new[seq]} + {wrong} "
-        f"= {position}: it sees the keys 0 to {position}, and no others."
-    )
+    at = f"{lengths[seq]} - {new[seq]} + {wrong} = {position}"
+    sees = f"it sees the keys 0 to {position}, and no others"
+    return f"New token {wrong} of sequence {seq} is at position {at}: {sees}."
 
 
-def play(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> Timeline:
+def play(lengths: Ints, new: Ints, block: int) -> Timeline:
     """A prompt arrives whose beginning another one has left in the cache."""
     cached = (lengths[0] - new[0]) // block * block
     story = Story(gpu_blocks=8, block_size=block, caching=True)

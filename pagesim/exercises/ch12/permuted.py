@@ -103,14 +103,7 @@ def oracle(order: list[int], num_tokens: int, block_size: int, window: int | Non
     return bool(np.abs(one - other).max() < 1e-9)
 
 
-def why(
-    yours: bool,
-    right: bool,
-    order: list[int],
-    num_tokens: int,
-    block_size: int,
-    window: int | None,
-) -> str:
+def why(right: bool, order: list[int], num_tokens: int, block_size: int, window: int | None) -> str:
     """The first slot that is read and should not be."""
     if right:
         return "Every slot that was read is read again, in another order: the sum is the same."
