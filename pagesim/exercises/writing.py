@@ -70,12 +70,8 @@ def _mistakes(
         elif name in functions:
             function = functions[name]
         else:
-            raise malformed(
-                module.__file__,
-                line,
-                f"the wrong answer {name!r} is nowhere: put `### {name}: …` under a line that it "
-                "changes, or write a function of that name",
-            )
+            way = f"put `### {name}: …` under a line that it changes, or write a function {name}"
+            raise malformed(module.__file__, line, f"the wrong answer {name!r} is nowhere: {way}")
         found[name] = Wrong(function, belief, shown_by)
     return found
 
@@ -87,15 +83,13 @@ def _found(module: ModuleType, answer: Callable[..., Any]) -> dict[str, Any]:
     words, play, replay, call = map(names.get, ("words", "play", "replay", "call"))
     both = "record" in _parameters(oracle)  # the answer, and what has its run
     starred = any(each.kind is each.VAR_POSITIONAL for each in _parameters(oracle).values())
-    arguments = [*_parameters(answer if starred else oracle)]
+    arguments = [name for name in _parameters(answer if starred else oracle) if name != "record"]
     offered = [*arguments, "yours", "right", "tag", "function"]
-
     for name in _ASKING & {*names}:
-        asks = [*_parameters(names[name]).items()][name == "call" :]
-        odd = [p for p, each in asks if each.kind is not each.VAR_POSITIONAL and p not in offered]
-        if odd:
-            problem = f"`{name}` asks for {odd[0]!r}, and there are {', '.join(offered)}"
-            raise malformed(module.__file__, names[name].__code__.co_firstlineno, problem)
+        for asks, each in [*_parameters(names[name]).items()][name == "call" :]:
+            if each.kind is not each.VAR_POSITIONAL and asks not in offered:
+                problem = f"`{name}` asks for {asks!r}, and there are {', '.join(offered)}"
+                raise malformed(module.__file__, names[name].__code__.co_firstlineno, problem)
 
     def asked(function: Callable[..., Any], args: Any, /, **more: Any) -> Any:
         return _asked(function, dict(zip(arguments, args, strict=False)), more)

@@ -74,11 +74,8 @@ def cases(rng: Random, hidden: bool) -> Cases:
     guests = [2, 2, 0, 8 - sum(-(-length // 4) for length in shapes[3])]  # to the last block
     for lengths, guest_blocks in zip(shapes, guests, strict=True):
         tables = [writer.block_ids for writer in story([*lengths], guest_blocks).writers]
-        yield Case((tables, list(lengths), 8, 4), tag="two sequences")
-
-
-def words(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> str:
-    return f"tables {tables}, lengths {lengths}, {num_blocks} blocks of {block_size} slots"
+        words = f"tables {tables}, lengths {[*lengths]}, 8 blocks of 4 slots"
+        yield Case((tables, [*lengths], 8, 4), words, "two sequences")
 
 
 def story(lengths: list[int], guest_blocks: int) -> Story:

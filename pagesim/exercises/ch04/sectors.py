@@ -68,11 +68,8 @@ def cases(rng: Random, hidden: bool) -> Cases:
     """Blocks of 16, 8 and 32; more head sizes when hidden."""
     for head_size in (64, 256, 96) if hidden else (128,):
         for block_size in (16, 8, 32):
-            yield Case((head_size, block_size), tag=f"blocks of {block_size}")
-
-
-def words(head_size: int, block_size: int) -> str:
-    return f"head size {head_size}, blocks of {block_size}, float16"
+            tag = f"blocks of {block_size}"
+            yield Case((head_size, block_size), f"head size {head_size}, {tag}, float16", tag)
 
 
 def oracle(head_size: int, block_size: int) -> Goal:

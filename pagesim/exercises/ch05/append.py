@@ -173,7 +173,6 @@ def oracle(acts: Acts, block_size: int, *, record: bool = False) -> tuple[Found,
 
 
 def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
-    """Which of the four rules was broken in the last write."""
     who, copies, truth = acts[-1][1], yours["copies"], right["copies"]
     if not isinstance(copies, list) or not all(isinstance(pair, list) for pair in copies):
         return "What is returned is a list of pairs: [(from, to)] for one copy, [] for none."

@@ -106,7 +106,6 @@ def lacks(acts: list[Act], machine: str, block_size: int) -> str:
 
 
 def why(yours: Found, machine: str, block_size: int) -> str:
-    """No symptom, too long, or a symptom for a cause."""
     story, cause = yours
     if problem := lacks([tuple(act) for act in story], machine, block_size):
         return problem

@@ -79,7 +79,6 @@ def oracle(
 
 
 def why(yours: Pairs, right: Pairs, prompt: int, samples: int, block_size: int) -> str:
-    """Too many, too few, or to another block."""
     full, filled = divmod(prompt, block_size)
     if samples == 1:
         return "A block with one owner is written in place."

@@ -120,7 +120,6 @@ def in_turn(pairs: Pairs) -> tuple[list[int], int, str]:
 
 
 def why(yours: list[Pairs], pairs: Pairs) -> str:
-    """The launch that has no order, or the block with other contents."""
     right, most, launches = in_turn(pairs)
     holds = list(range(len(right)))
     if not all(0 <= block < len(holds) for launch in yours for pair in launch for block in pair):

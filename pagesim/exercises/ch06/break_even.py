@@ -126,7 +126,6 @@ def same(yours: object, right: int) -> bool:
 
 
 def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:
-    """Both times, for the right number of tokens or for that of the answer."""
     tokens = right or (yours if 0 < yours <= 10_000 else 10_000)
     recompute, swap, size = seconds(model, card, tokens)
     computes = f"For {tokens:,} tokens recomputing takes {1000 * recompute:.3g} ms"

@@ -127,7 +127,6 @@ def call(gather: Any, num_blocks: int, shape: Shape, table: list[int]) -> Found:
 
 
 def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
-    """The access that went outside, or the first element that is another's."""
     numbers, accesses = int(np.prod(shape)), yours["accesses"]
     if accesses.endswith(WRAPPED):
         return too_early(f"block * {numbers}")

@@ -103,7 +103,6 @@ def oracle(
 def why(
     yours: list[str], right: list[str], needed: int, free: int, total: int, watermark_blocks: int
 ) -> str:
-    """Now, or in an empty GPU: what is left, and what must stay free."""
     vllm_says, is_so = yours[0], right[0]
     if is_so == "OK":
         return f"{free} - {needed} = {free - needed}, and only {watermark_blocks} must stay free."

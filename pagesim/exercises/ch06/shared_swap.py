@@ -116,7 +116,6 @@ def oracle(tables: Tables, free: list[int], num_gpu_blocks: int) -> Goal:
 
 
 def why(yours: tuple[Tables, Pairs], tables: Tables, free: list[int], num_gpu_blocks: int) -> str:
-    """What is wrong with an answer; nothing if it is right. The bytes are moved and read."""
     cpu_tables, pairs = yours
     if [len(table) for table in cpu_tables] != [len(table) for table in tables]:
         return "Every sequence keeps its number of blocks."

@@ -103,7 +103,6 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def valid(waiting: list[int], token_budget: int, seq_budget: int, block_size: int) -> bool:
-    """Whether each prompt has tokens and fits the budget by itself."""
     return 0 < min(waiting) <= max(waiting) <= token_budget and min(seq_budget, block_size) > 0
 
 
@@ -144,7 +143,6 @@ def oracle(waiting: list[int], *limits: int, record: bool = True) -> tuple[list[
 
 
 def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) -> str:
-    """The first prompt that should be in, or the one at which the scheduler stops."""
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     for i, fits in enumerate(right):
         if yours[i : i + 1] != [fits]:

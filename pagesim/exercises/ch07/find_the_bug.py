@@ -117,7 +117,6 @@ def oracle(letter: str, num_blocks: int) -> Goal:
 
 
 def why(yours: object, letter: str, num_blocks: int) -> str:
-    """What is wrong with an answer; nothing if it shows the fault and names it."""
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "The answer is a list of requests and a cause."
     requests, cause = yours
@@ -147,12 +146,11 @@ def why(yours: object, letter: str, num_blocks: int) -> str:
 def play(letter: str, num_blocks: int) -> Timeline:
     """The broken scheduler with three requests that fill the pool."""
     requests = [(2 * num_blocks, 6), (num_blocks, 6), (num_blocks, 6)]
-    run = recorded(both(letter, num_blocks)[1], requests, most=100)
-    return run.annotate(title=f"Scheduler {letter} with three requests that fill the pool")
+    title = f"Scheduler {letter} with three requests that fill the pool"
+    return recorded(both(letter, num_blocks)[1], requests, title, most=100)
 
 
 def replay(yours: tuple[list[Request], str], letter: str, num_blocks: int) -> Compared:
     """The stream of the answer, by vLLM's scheduler and by the broken one."""
-    schedulers = both(letter, num_blocks)
-    vllm, broken = (recorded(scheduler, yours[0], most=100) for scheduler in schedulers)
+    vllm, broken = (recorded(each, yours[0], most=100) for each in both(letter, num_blocks))
     return beside(vllm, broken, ("Your requests in vLLM", f"in {letter}"))

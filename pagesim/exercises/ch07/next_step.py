@@ -158,7 +158,6 @@ def free_list(scheduler: Scheduler) -> list[int]:
 
 
 def why(yours: Step, right: Step) -> str:
-    """Who computes, who gives way, or the order of the free list."""
     computed, preempted = list(map(tuple, yours[0])), list(yours[1])
     if (computed, preempted) == right[:2]:
         back = "a victim's blocks go back to its left one by one, in the order of the table"

@@ -147,7 +147,6 @@ def oracle(stream: int) -> Goal:
 
 
 def why(yours: object, stream: int) -> str:
-    """What is wrong with these victims; nothing if they are good ones."""
     try:
         served = measure(stream, again(yours if isinstance(yours, list) else [None]))
     except LookupError:
@@ -170,14 +169,13 @@ def why(yours: object, stream: int) -> str:
 
 def play(stream: int) -> Timeline:
     """The first steps with vLLM's victims."""
-    run = recorded(choosing(last_in), requests(stream), most=60)
-    return run.annotate(title="The last one in is the victim: the first 60 steps")
+    title = "The last one in is the victim: the first 60 steps"
+    return recorded(choosing(last_in), requests(stream), title)
 
 
 def replay(yours: list[object], stream: int) -> Timeline | None:
     """The first steps with those of the answer, if they fit."""
     try:
-        run = recorded(choosing(again(yours)), requests(stream), most=60)
+        return recorded(choosing(again(yours)), requests(stream), "With your victims")
     except LookupError:
         return None
-    return run.annotate(title="With your victims")

@@ -122,7 +122,6 @@ def oracle(stream: int) -> Goal:
 
 
 def why(yours: object, stream: int) -> str:
-    """What is wrong with an answer; nothing if it is right."""
     if not (isinstance(yours, list) and len(yours) == 2):
         return "The answer is a watermark and a reason."
     watermark, reason = yours
@@ -148,11 +147,9 @@ def why(yours: object, stream: int) -> str:
 
 def play(stream: int) -> Timeline:
     """The first requests of the stream without a watermark: admitted, thrown out, admitted."""
-    run = recorded(keeping(0.0), requests(stream), most=60)
-    return run.annotate(title="No watermark: the first 60 steps")
+    return recorded(keeping(0.0), requests(stream), "No watermark: the first 60 steps")
 
 
 def replay(yours: tuple[float, str], stream: int) -> Timeline:
     """The same requests with the watermark of the answer."""
-    run = recorded(keeping(yours[0]), requests(stream), most=60)
-    return run.annotate(title=f"A watermark of {yours[0]:g}")
+    return recorded(keeping(yours[0]), requests(stream), f"A watermark of {yours[0]:g}")

@@ -109,7 +109,6 @@ def oracle(lengths: list[int], kv_heads: int, places: int) -> Goal:
 
 
 def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
-    """What is wrong with a size; nothing if it is good enough."""
     least, size, every = best(tuple(lengths), kv_heads, places)
     if type(yours) is not int or yours not in every:
         return f"A size is a multiple of {PAGE} from {LEAST} to {every[-1]}."

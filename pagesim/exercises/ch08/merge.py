@@ -110,7 +110,6 @@ def call(merge: Callable[[State, State], State], first: Half, second: Half) -> S
 
 
 def why(yours: State, right: State) -> str:
-    """The first of the three that is another."""
     m, ell, _ = yours
     if m != right[0]:
         return "The largest score of both halves is the larger of the two."

@@ -131,7 +131,6 @@ def call(merge: Callable[..., None], *case: Any) -> Tensor:
 
 
 def why(yours: Array, right: Array, lengths: Lengths, *more: Any) -> str:
-    """The lse of the first query that is wrong, and what they are for."""
     query = parted(yours, right, same)
     lse = [round(float(x), 2) for x in parts(lengths, *more)[1][query]]
     rule = "each partition weighs 2 ** (lse - the largest lse), and the weights add up to 1"

@@ -77,7 +77,6 @@ def oracle(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
 
 
 def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
-    """The first and the last token, and their pages."""
     start, last = i * size, min((i + 1) * size, num_tokens) - 1
     if start > last:
         return f"Partition {i} begins at token {start}, and there are only {num_tokens}."

@@ -110,7 +110,6 @@ def oracle(cached: Cached) -> int:
 
 
 def why(yours: int, cached: Cached) -> str:
-    """The three points, up to the one that the answer does not follow."""
     if yours not in [block for block, _, _ in cached]:
         return "The answer is the id of one of these blocks."
     block, tokens, last_used = cached[0]

@@ -67,12 +67,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
             ([[4, 1, 3], [0, 2, 5]], [17, 9], [5, 8], 8, "hidden"),
             ([[5, 2], [7, 1], [3, 0]], [4, 3, 2], [1, 3, 2], 2, "hidden"),
         ]
-    for *arguments, tag in shown:
-        yield Case(tuple(arguments), tag=tag)
-
-
-def words(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> str:
-    return f"tables {tables}, {lengths} tokens, of which {new} are new, blocks of {block}"
+    for tables, lengths, new, block, tag in shown:
+        tokens = f"{lengths} tokens, of which {new} are new"
+        yield Case(
+            (tables, lengths, new, block), f"tables {tables}, {tokens}, blocks of {block}", tag
+        )
 
 
 def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str, Any]:
@@ -107,7 +106,6 @@ def oracle(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> Rows:
 
 
 def why(yours: Rows, right: Rows, lengths: Ints, new: Ints) -> str:
-    """Which keys the first wrong row sees."""
     wrong, seq = parted(yours, right, same), 0
     while wrong >= new[seq]:
         wrong, seq = wrong - new[seq], seq + 1

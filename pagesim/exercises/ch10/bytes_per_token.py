@@ -117,7 +117,6 @@ def oracle(config: Config) -> int:
 
 
 def why(right: int, config: Config) -> str:
-    """The product that was asked for, with its numbers."""
     spec = parse_config(config, "model", ModelSpec)
     if spec.is_mla:
         vector = f"{spec.kv_lora_rank} + {spec.qk_rope_head_dim} numbers"

@@ -112,7 +112,6 @@ def oracle(log: str, model: dict[str, int]) -> tuple[int, int]:
 
 
 def why(right: tuple[int, int], log: str, model: dict[str, int]) -> str:
-    """What the bytes of a block are a product of."""
     found = read(log)
     heads = count(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
     null = " V1 keeps one block, the null block, to itself." if found.engine == "v1" else ""

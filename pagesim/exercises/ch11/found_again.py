@@ -112,7 +112,6 @@ def oracle(
 
 
 def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
-    """What cannot be a hit, or the queue that decides it."""
     free, taken, size = blocks
     if yours % size:
         return "A hit consists of whole blocks."

@@ -77,12 +77,9 @@ def tagged(num_tokens: int, cached: list[bool], block_size: int) -> Case:
         tag = "all full blocks are cached" if num_tokens % block_size else "all of it is cached"
     elif any(cached):
         tag = "a hole" if any(cached[cached.index(False) :]) else "the beginning is cached"
-    return Case((num_tokens, cached, block_size), tag=tag)
-
-
-def words(num_tokens: int, cached: list[bool], block_size: int) -> str:
     marks = " ".join("cached" if each else "not" for each in cached) or "none"
-    return f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
+    words = f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
+    return Case((num_tokens, cached, block_size), words, tag)
 
 
 def oracle(
@@ -106,7 +103,6 @@ def oracle(
 
 
 def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:
-    """The rule that the answer breaks."""
     if yours % block_size:
         return "A hit consists of whole blocks."
     if yours >= num_tokens:

@@ -187,7 +187,6 @@ def oracle(num_blocks: int, ops: list[Op]) -> Found:
 
 
 def why(yours: Found, right: Found, num_blocks: int) -> str:
-    """Whether the order is wrong, or one of the two directions."""
     if yours["answers"] != right["answers"]:
         return f"Each call returns the block that it has moved: {right['answers']}."
     for name, direction in (("after", "front to back"), ("before", "back to front")):

@@ -155,7 +155,6 @@ def scheduler_with(
 def why(
     yours: Step, right: Step, running: Rows, waiting: Rows, budget: int, max_num_seqs: int
 ) -> str:
-    """The budget, the places, the order, or what a request lacks."""
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
     if (total := sum(tokens for _, tokens in yours)) > budget:
         return f"That makes {total} tokens, and the budget is {budget}."

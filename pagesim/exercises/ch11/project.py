@@ -195,7 +195,6 @@ def oracle(config: Config, ops: Ops) -> list[Seen]:
 
 
 def why(yours: list[Seen], right: list[Seen], ops: Ops) -> str:
-    """The first operation after which something differs."""
     place = parted(yours, right)
     mine, theirs = yours[place], right[place]
     what = next(each for each in {**theirs, **mine} if mine.get(each) != theirs.get(each))

@@ -122,7 +122,6 @@ def oracle(logits: list[float], temperature: float, top_k: int, top_p: float, *k
 def why(
     yours: int, logits: list[float], temperature: float, top_k: int, top_p: float, *key: int
 ) -> str:
-    """Out of range, left out by top_k, or another stretch of the probabilities."""
     import numpy as np
 
     if not 0 <= yours < len(logits):

@@ -104,7 +104,6 @@ def oracle(order: list[int], num_tokens: int, block_size: int, window: int | Non
 
 
 def why(right: bool, order: list[int], num_tokens: int, block_size: int, window: int | None) -> str:
-    """The first slot that is read and should not be."""
     if right:
         return "Every slot that was read is read again, in another order: the sum is the same."
     first = 0 if window is None else max(0, num_tokens - window)

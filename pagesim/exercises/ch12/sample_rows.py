@@ -104,7 +104,6 @@ def play(sequences: Sequences, chunk: int) -> Timeline:
 
 
 def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:
-    """The rows of the first sequence that was misjudged."""
     end = 0
     for number, (tokens, computed) in enumerate(sequences):
         rows = range(end, end + min(tokens - computed, chunk))
