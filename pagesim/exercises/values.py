@@ -89,9 +89,8 @@ def wrong_type(yours: Any, expected: Any) -> str:
     asked = expected.like if isinstance(expected, Goal) else expected
     given = plain(yours)
     if isinstance(asked, tuple) and not isinstance(given, list) and given is not None:
-        return (
-            f"The answer must be {len(asked)} values, as return a, b gives them, not {kind(given)}."
-        )
+        values = f"{len(asked)} values, as return a, b gives them"
+        return f"The answer must be {values}, not {kind(given)}."
     return _wrong_type(plain(yours), plain(expected), "The answer")
 
 

@@ -84,12 +84,7 @@ def _found(module: ModuleType, answer: Callable[..., Any]) -> dict[str, Any]:
     both = "record" in _parameters(oracle)  # the answer, and what has its run
     starred = any(each.kind is each.VAR_POSITIONAL for each in _parameters(oracle).values())
     arguments = [name for name in _parameters(answer if starred else oracle) if name != "record"]
-    offered = [*arguments, "yours", "right", "tag", "function"]
-    for name in _ASKING & {*names}:
-        for asks, each in [*_parameters(names[name]).items()][name == "call" :]:
-            if each.kind is not each.VAR_POSITIONAL and asks not in offered:
-                problem = f"`{name}` asks for {asks!r}, and there are {', '.join(offered)}"
-                raise malformed(module.__file__, names[name].__code__.co_firstlineno, problem)
+    _check(module, [*arguments, "yours", "right", "tag", "function"])
 
     def asked(function: Callable[..., Any], args: Any, /, **more: Any) -> Any:
         return _asked(function, dict(zip(arguments, args, strict=False)), more)
@@ -123,6 +118,16 @@ def _found(module: ModuleType, answer: Callable[..., Any]) -> dict[str, Any]:
         "same": names.get("same"),
     }
     return {name: function for name, function in made.items() if function}
+
+
+def _check(module: ModuleType, offered: list[str]) -> None:
+    """UsageError for a function that asks for what is not there."""
+    for name in _ASKING & {*vars(module)}:
+        function = getattr(module, name)
+        for asks, each in [*_parameters(function).items()][name == "call" :]:
+            if each.kind is not each.VAR_POSITIONAL and asks not in offered:
+                problem = f"`{name}` asks for {asks!r}, and there are {', '.join(offered)}"
+                raise malformed(module.__file__, function.__code__.co_firstlineno, problem)
 
 
 @cache

@@ -138,22 +138,22 @@ def why(yours: Found, right: Found, n: int) -> str:
         return too_early(f"slot * {n}") if outside.endswith(WRAPPED) else f"There is {outside}."
     for name in ("k_cache", "v_cache"):
         for slot in sorted({*right[name], *yours[name]}):
-            wanted, got = right[name].get(slot), yours[name].get(slot, "nothing")
-            if wanted != yours[name].get(slot):
-                return difference(name, slot, got, wanted)
+            wanted, got = right[name].get(slot, "nothing"), yours[name].get(slot, "nothing")
+            if wanted == got:
+                continue
+            if slot == -1:
+                return (
+                    f"Slot -1 means: write nothing. Your kernel wrote {got} before the first slot."
+                )
+            if wanted == "nothing":
+                return f"No token has slot {slot}, and {name} holds {got} there."
+            if wanted == ALL:
+                return f"Slot {slot} of {name} has a token: your kernel {got}."
+            if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
+                belong = "keys belong to k_cache, values to v_cache"
+                return f"{name} holds {got} in slot {slot}: {belong}."
+            return f"The slot mapping sends the {wanted} to slot {slot} of {name}; it holds {got}."
     return "Both caches are to be written."
-
-
-def difference(name: str, slot: int, got: str, wanted: str | None) -> str:
-    if slot == -1:
-        return f"Slot -1 means: write nothing. Your kernel wrote {got} before the first slot."
-    if wanted is None:
-        return f"No token has slot {slot}, and {name} holds {got} there."
-    if wanted == ALL:
-        return f"Slot {slot} of {name} has a token: your kernel {got}."
-    if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
-        return f"{name} holds {got} in slot {slot}: keys belong to k_cache, values to v_cache."
-    return f"The slot mapping sends the {wanted} to slot {slot} of {name}; it holds {got}."
 
 
 def play(slots: list[int]) -> Timeline:

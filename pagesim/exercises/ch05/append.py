@@ -185,8 +185,18 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
     if len(copies) > len(truth):
         alone = f"s{who} is the only owner of the block, or takes a new one"
         return f"{alone}: there is nothing to copy."
+    mine, table = yours["tables"].get(who, []), right["tables"][who]
+    if len(mine) < len(table):
+        full = f"Every block of s{who} is full, {block_size} tokens each"
+        return f"{full}: the token needs a new block at the end of its table, block {table[-1]}."
+    if len(mine) > len(table):
+        room = f"The last block of s{who} has room for the token, so its table stays as long as it"
+        return f"{room} was: a block is taken when a token needs it, not before."
+    if mine != table:
+        last = f"The table of s{who} is {table} then: its last block is where the token is"
+        return f"{last}, and a new block is the first of the free list."
     if yours["tables"] != right["tables"]:
-        return why_not_these(yours["tables"].get(who, []), right["tables"][who], who, block_size)
+        return f"Only the table of s{who} changes: the others stay where they are."
     if [tuple(pair) for pair in copies] != truth:
         return f"The copy is {truth[0]}: from the block that is shared into the new one."
     if yours["refs"] != right["refs"]:
@@ -196,17 +206,3 @@ def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
         owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
         return f"{owned}, and its count must say so: {moves}."
     return "A block is taken from the front of the free list."
-
-
-def why_not_these(yours: list[int], right: list[int], who: int, block_size: int) -> str:
-    """What is wrong with the writer's table, or else with another's."""
-    if len(yours) < len(right):
-        full = f"Every block of s{who} is full, {block_size} tokens each"
-        return f"{full}: the token needs a new block at the end of its table, block {right[-1]}."
-    if len(yours) > len(right):
-        room = f"The last block of s{who} has room for the token, so its table stays as long as it"
-        return f"{room} was: a block is taken when a token needs it, not before."
-    if yours != right:
-        last = f"The table of s{who} is {right} then: its last block is where the token is"
-        return f"{last}, and a new block is the first of the free list."
-    return f"Only the table of s{who} changes: the others stay where they are."

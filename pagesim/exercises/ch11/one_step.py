@@ -95,21 +95,16 @@ def cases(rng: Random, hidden: bool) -> Cases:
     for running, waiting, places, tag in shown:
         yield Case((running, waiting, 16, places), tag=tag)
     for _ in range(40):
-        yield Case(many(rng), tag="many")
-
-
-def many(rng: Random) -> tuple[Rows, Rows, int, int]:
-    names = iter("abcdefghijkl")
-    running: Rows = []
-    for _ in range(rng.randrange(5)):
-        tokens = rng.randint(2, 30)
-        computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
-        running.append((next(names), tokens, computed))
-    waiting: Rows = []
-    for _ in range(rng.randrange(5)):
-        tokens = rng.randint(1, 30)
-        waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
-    return running, waiting, rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+        names, running, waiting = iter("abcdefghijkl"), list[Any](), list[Any]()
+        for _ in range(rng.randrange(5)):
+            tokens = rng.randint(2, 30)
+            computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
+            running.append((next(names), tokens, computed))
+        for _ in range(rng.randrange(5)):
+            tokens = rng.randint(1, 30)
+            waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
+        budget, places = rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+        yield Case((running, waiting, budget, places), tag="many")
 
 
 def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:

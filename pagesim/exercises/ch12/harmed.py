@@ -89,28 +89,22 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def drawn(rng: Random, block_size: int) -> tuple[Facts, list[str], int, int]:
-    """A map, the questions, and the page that is lost.
+    """Two chains of places as a map, the questions, the page that is lost, and its size.
 
     What the model answers without a fact is a guess: a map where it guesses right is drawn again.
     """
     while True:
         num_facts = 8 if block_size < 16 else 12
-        facts = two_chains(rng, num_facts)
+        places = rng.sample("abcdefghijklmnopqrstuvwxyz", num_facts)
+        cut = rng.randint(1, num_facts - 1)
+        ends = [*places[1:cut], ".", *places[cut + 1 :], "."]
+        facts = list(zip(places, ends, strict=True))
+        rng.shuffle(facts)
         starts = [place for place, _ in facts]
         rng.shuffle(starts)
         case = facts, starts, rng.randrange(num_facts * 4 // block_size), block_size
         if harmed(*case) == oracle(*case):
             return case
-
-
-def two_chains(rng: Random, num_facts: int) -> Facts:
-    """Two chains of places, their facts in any order."""
-    places = rng.sample("abcdefghijklmnopqrstuvwxyz", num_facts)
-    cut = rng.randint(1, num_facts - 1)
-    chains = places[:cut], places[cut:]
-    facts = [(a, b) for chain in chains for a, b in zip(chain, [*chain[1:], "."], strict=True)]
-    rng.shuffle(facts)
-    return facts
 
 
 def written(facts: Facts) -> str:
