@@ -143,14 +143,11 @@ def stray_read(trace: Any) -> str:
                 return f"the program of {who} read outside of all tensors"
             for slot in access.slots():
                 if slot not in seen:
-                    what = _held(known.owners.get(slot, []), mine)
+                    owners = known.owners.get(slot, [])
+                    what = (
+                        f"where sequence {owners[0]} has a token" if owners else "where no token is"
+                    )
+                    if set(owners) & set(mine):
+                        what = "a token that its query does not see any more"
                     return f"the program of {who} read block {slot[0]}, row {slot[1]}, {what}"
     return ""
-
-
-def _held(owners: Sequence[int], mine: Sequence[int]) -> str:
-    if not owners:
-        return "where no token is"
-    if set(owners) & set(mine):
-        return "a token that its query does not see any more"
-    return f"where sequence {owners[0]} has a token"

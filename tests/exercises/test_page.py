@@ -73,8 +73,8 @@ def valid(n):
     return n > 0
 
 
-def why(right, tag, *rest):
-    return f"{tag}: {right}, {rest}"
+def why(right, tag, n, *rest):
+    return f"{tag}: {right}, {n}, {rest}"
 '''
 
 
@@ -97,7 +97,7 @@ def test_a_page_is_an_exercise(tmp_path: Path) -> None:
     assert made.mistakes["once"].misconception == "It is n, and that is all."
     cases = list(made.cases(random.Random(0), False))
     assert [case.words for case in cases] == ["the number 3", "four"]
-    assert made.why(cases[0], 1, 6) == "a number: 6, (3,)"
+    assert made.why(cases[0], 1, 6) == "a number: 6, 3, ()"
     assert made.case_of is not None and made.case_of(0) is None
     assert made.case_of(3) == Case((3,), "the number 3")
     assert made.check(made.reference) and made.play is None
@@ -113,8 +113,10 @@ def test_what_a_page_need_not_say() -> None:
 
 def test_what_why_has_no_word_against_reaches_a_goal(tmp_path: Path) -> None:
     page = PAGE.replace("return 2 * n", 'return Goal(0, "at least twice")')
-    page = page.replace("import Case", "import Case, Goal").replace("right, tag, *rest", "yours, n")
-    page = page.replace('f"{tag}: {right}, {rest}"', '"" if yours >= 2 * n else "few"')
+    page = page.replace("import Case", "import Case, Goal").replace(
+        "right, tag, n, *rest", "yours, n"
+    )
+    page = page.replace('f"{tag}: {right}, {n}, {rest}"', '"" if yours >= 2 * n else "few"')
     made = written(tmp_path, page)
     assert made.check(made.reference) and made.check(lambda n: 3 * n)
     assert made.check(made.wrong["once"]).why == "few"
