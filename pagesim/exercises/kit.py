@@ -23,8 +23,8 @@ Ops = list[tuple[Any, ...]]
 
 
 def parted(yours: Any, right: Any, same: Callable[..., Any] = eq) -> int:
-    """The first place at which two lists of one length differ; StopIteration if there is none."""
-    pairs = enumerate(zip(yours, right, strict=True))
+    """The first place at which two lists of one length differ; an error if there is none."""
+    pairs = enumerate([*zip(yours, right, strict=True)])
     return next(place for place, pair in pairs if not same(*pair))
 
 
