@@ -106,7 +106,8 @@ def meeting(pairs: Pairs) -> str:
 
 def oracle(pairs: Pairs) -> Goal:
     """The same contents, in as many launches or fewer."""
-    return Goal([], "blocks {}, {}".format(*in_turn(pairs)[::2]))
+    holds, _, launches = in_turn(pairs)
+    return Goal([], f"blocks {holds}, {launches}")
 
 
 def in_turn(pairs: Pairs) -> tuple[list[int], int, str]:

@@ -95,7 +95,7 @@ def made(name: str, preset: str, card: str, slower: int = 1) -> Case:
         "flops_per_second": rates.flops_per_second,
         "swap_bytes_per_second": rates.swap_bytes_per_second,
     }
-    tag = "there is one" if oracle({**model}, speeds) else "there is none"
+    tag = "there is one" if oracle(model, speeds) else "there is none"
     return Case((model, speeds), f"{name}: {model}, {speeds}", tag)
 
 

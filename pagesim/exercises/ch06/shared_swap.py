@@ -86,11 +86,12 @@ def cases(rng: Random, hidden: bool) -> Cases:
         shapes = [(rng.randint(1, 6), rng.randint(0, 2), rng.randint(0, 2)) for _ in range(12)]
     for shape in shapes:
         tables = [writer.block_ids for writer in group(*shape).writers]
-        shared = "all blocks shared" if tables == tables[:1] * len(tables) else "a shared prefix"
-        shared = shared if sum(map(len, tables)) > in_use(tables) else "all blocks shared"
+        tag = "one sequence" if len(tables) == 1 else "all blocks shared"
+        if sum(map(len, tables)) > in_use(tables) and tables[0] != tables[1]:
+            tag = "a shared prefix"
         free = list(range(8, 20))
         for some in (free, rng.sample(free, len(free)), rng.sample(free, in_use(tables))):
-            yield Case((tables, some, 8), tag="one sequence" if len(tables) == 1 else shared)
+            yield Case((tables, some, 8), tag=tag)
 
 
 def group(prompt: int, forks: int, written: int) -> Story:
