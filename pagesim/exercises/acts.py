@@ -34,10 +34,8 @@ def perform(acts: Iterable[Act], story: Story) -> dict[int, Writer]:
 def act_once(act: Act, story: Story, here: dict[int, Writer]) -> list[tuple[int, int]]:
     """One act; returns the copies that come before its write."""
     if not isinstance(act, list | tuple) or len(act) != _WORDS.get(act[0] if act else "", 0):
-        raise UsageError(
-            f"{act!r:.80} is not an act: there are ('arrive', s, tokens), ('fork', s, child), "
-            "('write', s, tokens) and ('leave', s)"
-        )
+        acts = "('arrive', s, tokens), ('fork', s, child), ('write', s, tokens) and ('leave', s)"
+        raise UsageError(f"{act!r:.80} is not an act: there are {acts}")
     what, number = act[0], act[1]
     if what == "arrive":
         here[number] = story.arrive(_tokens(number, 0, act[2]), name=number)

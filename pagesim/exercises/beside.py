@@ -39,12 +39,10 @@ def opened(run: Timeline) -> Timeline:
 
 def beside(right: Timeline, shown: Timeline | Compared) -> Compared:
     """The two on one page, opened where they part, else at their ends."""
-    pair = shown if isinstance(shown, Compared) else compare(right, shown, _titles(right, shown))
-    step = parted(*pair.runs)
-    for run in pair.runs:
+    if not isinstance(shown, Compared):
+        titles = right.notes.title or "the right answer", shown.notes.title or "with your answer"
+        shown = compare(right, shown, titles)
+    step = parted(*shown.runs)
+    for run in shown.runs:
         run.annotate(opens=len(run) if step is None else min(step, len(run)))
-    return pair
-
-
-def _titles(right: Timeline, yours: Timeline) -> tuple[str, str]:
-    return right.notes.title or "the right answer", yours.notes.title or "with your answer"
+    return shown

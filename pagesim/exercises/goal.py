@@ -11,11 +11,11 @@ from typing import Any
 class Goal:
     """An ``expected`` that is not a single value.
 
-    ``accepts(yours)`` measures an answer; it is asked about anything, and must refuse nonsense in
-    little time. ``like`` is a value of the kind that is asked for, and ``words`` are what a student
-    reads in place of it.
+    ``like`` is a value of the kind that is asked for, and ``words`` are what a student reads in
+    place of it. ``accepts(yours)`` measures an answer; it is asked about anything, and must refuse
+    nonsense in little time. Without it, what a page's ``why`` has no word against is right.
     """
 
-    accepts: Callable[[Any], bool]
     like: Any
     words: str
+    accepts: Callable[[Any], bool] | None = None

@@ -64,10 +64,8 @@ def _changed(case: Case, given: Case) -> str:
     for place, (before, after) in enumerate(zip(case.args, given.args, strict=True), start=1):
         before, after = plain(before), plain(after)
         if is_data(before) and repr(before) != repr(after):  # repr: a NaN is like itself
-            return (
-                f"The function changed its argument {place} from {shown(before, 80)} to "
-                f"{shown(after, 80)}: work on a copy."
-            )
+            change = f"from {shown(before, 80)} to {shown(after, 80)}"
+            return f"The function changed its argument {place} {change}: work on a copy."
     return ""
 
 

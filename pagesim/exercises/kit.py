@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import eq
 from random import Random as Random
 from typing import Any
 
@@ -19,6 +20,12 @@ Cases = Iterator[Case]
 
 Ops = list[tuple[Any, ...]]
 """Comings and goings: ("in", name, how much), ("out", name)."""
+
+
+def parted(yours: Any, right: Any, same: Callable[..., Any] = eq) -> int:
+    """The first place at which two lists of one length differ; an error if there is none."""
+    pairs = enumerate([*zip(yours, right, strict=True)])
+    return next(place for place, pair in pairs if not same(*pair))
 
 
 def some_ops(rng: Random, most: int) -> Ops:
@@ -42,3 +49,11 @@ def ops_in_words(ops: Ops, thing: str) -> str:
         f"{op[1]} arrives with {count(op[2], thing)}" if op[0] == "in" else f"{op[1]} leaves"
         for op in ops
     )
+
+
+def lost(yours: list[int], right: list[int]) -> str:
+    """What is wrong with a free list that has other blocks than the right one."""
+    if sorted(yours) == sorted(right):
+        return ""
+    odd = sorted(set(right) ^ set(yours)) or "some block twice"
+    return f"A block is free or in one table, never both; look at {odd}."

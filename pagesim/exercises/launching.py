@@ -102,12 +102,6 @@ class FarRow:
         """The element of the row that an address belongs to; outside of it, of no row."""
         return (address - self.tensor.data_ptr()) // self.tensor.element_size() - self.first
 
-    def touched(self, kind: str, seen: set[int]) -> str:
-        """How much of it was read or written."""
-        if len(seen) == self.size:
-            return ALL
-        return f"{kind}s {len(seen)} of its {self.size} numbers"
-
 
 ALL = "every number of its row"
 """What is said of a far row that a right kernel has touched."""
@@ -127,15 +121,14 @@ def far_rows(trace: Any, kind: str, rows: Sequence[FarRow]) -> dict[str, str]:
                 where = WRAPPED if wrapped else "outside of all tensors"
                 return {"outside": f"a {access.kind} {where}"}
             seen[mine[0][0].name].add(mine[0][1])
-    return {row.name: row.touched(kind, seen[row.name]) for row in rows}
+    much = {row.name: f"{kind}s {len(seen[row.name])} of its {row.size} numbers" for row in rows}
+    return much | {row.name: ALL for row in rows if len(seen[row.name]) == row.size}
 
 
 def too_early(element: str) -> str:
     """The cause of an access 2**32 numbers too early; ``element`` says what was calculated."""
-    return (
-        f"{element} is 2**31 here, one more than an int32 can hold: in 32 bits it becomes "
-        "negative, and the address lies far in front of the cache. Keep 64 bits."
-    )
+    becomes = "in 32 bits it becomes negative, and the address lies far in front of the cache"
+    return f"{element} is 2**31 here, one more than an int32 can hold: {becomes}. Keep 64 bits."
 
 
 def stray_read(trace: Any) -> str:
@@ -150,14 +143,11 @@ def stray_read(trace: Any) -> str:
                 return f"the program of {who} read outside of all tensors"
             for slot in access.slots():
                 if slot not in seen:
-                    what = _held(known.owners.get(slot, []), mine)
+                    owners = known.owners.get(slot, [])
+                    what = (
+                        f"where sequence {owners[0]} has a token" if owners else "where no token is"
+                    )
+                    if set(owners) & set(mine):
+                        what = "a token that its query does not see any more"
                     return f"the program of {who} read block {slot[0]}, row {slot[1]}, {what}"
     return ""
-
-
-def _held(owners: Sequence[int], mine: Sequence[int]) -> str:
-    if not owners:
-        return "where no token is"
-    if set(owners) & set(mine):
-        return "a token that its query does not see any more"
-    return f"where sequence {owners[0]} has a token"

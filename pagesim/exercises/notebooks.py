@@ -84,10 +84,8 @@ def write(
         raise UsageError(f"{folder} is not a folder: name a folder, or a new one")
     for path, text in texts.items():
         if path.exists() and not force and path.read_bytes() != text.encode():
-            raise UsageError(
-                f"{path} already exists and may hold someone's work: name another folder, "
-                "or overwrite it with --force"
-            )
+            way = "name another folder, or overwrite it with --force"
+            raise UsageError(f"{path} already exists and may hold someone's work: {way}")
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         with replacing(path) as file:
@@ -98,8 +96,8 @@ def write(
 def _head(ours: Sequence[Exercise]) -> Iterator[Cell]:
     chapter, kernels = ours[0].chapter, any(exercise.needs_triton for exercise in ours)
     text = INTRO.format(chapter=chapter, title=chapter_title(chapter), first=ours[0].number)
-    yield _markdown("intro", text, _locked("intro"))
-    yield _code("imports", KERNELS * kernels + IMPORTS, _locked("imports"))
+    yield _markdown("intro", text, _nbgrader("intro", locked=True))
+    yield _code("imports", KERNELS * kernels + IMPORTS, _nbgrader("imports", locked=True))
 
 
 def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
@@ -111,7 +109,7 @@ def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
     else:
         answer = source.stub(answer)
     statement = f"statement-{place}"
-    yield _markdown(statement, _statement(exercise), _locked(statement))
+    yield _markdown(statement, _statement(exercise), _nbgrader(statement, locked=True))
     yield _code(f"answer-{place}", answer, _nbgrader(f"answer-{place}", solution=True))
     points = {"grade": True, "locked": True, "points": exercise.points}
     yield _code(f"check-{place}", check, _nbgrader(f"check-{place}", **points))
@@ -119,26 +117,24 @@ def _cells(exercise: Exercise, solutions: bool) -> Iterator[Cell]:
 
 def _statement(exercise: Exercise) -> str:
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)
-    return (
-        f"## {exercise.number} {exercise.title} {'★' * exercise.stars}\n\n"
-        f"{exercise.statement.strip()}\n\nIn vLLM {exercise.release}:\n\n{places}"
-    )
-
-
-def _locked(grade_id: str) -> dict[str, Any]:
-    return _nbgrader(grade_id, locked=True)
+    title = f"## {exercise.number} {exercise.title} {'★' * exercise.stars}"
+    return f"{title}\n\n{exercise.statement.strip()}\n\nIn vLLM {exercise.release}:\n\n{places}"
 
 
 def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
     plain = {"grade": False, "locked": False, "solution": False, "task": False}
     marks = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
-    return {"nbgrader": marks} | (
-        {"deletable": False, "editable": False} if marks["locked"] else {}
-    )
+    fixed = {"deletable": False, "editable": False} if marks["locked"] else {}
+    return {"nbgrader": marks} | fixed
 
 
 def _markdown(cell_id: str, text: str, metadata: dict[str, Any]) -> Cell:
-    return {"cell_type": "markdown", "id": cell_id, "metadata": metadata, "source": _lines(text)}
+    return {
+        "cell_type": "markdown",
+        "id": cell_id,
+        "metadata": metadata,
+        "source": text.splitlines(True),
+    }
 
 
 def _code(cell_id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
@@ -148,9 +144,5 @@ def _code(cell_id: str, text: str, metadata: dict[str, Any] | None = None) -> Ce
         "id": cell_id,
         "metadata": metadata or {},
         "outputs": [],
-        "source": _lines(text),
+        "source": text.splitlines(True),
     }
-
-
-def _lines(text: str) -> list[str]:
-    return text.splitlines(keepends=True)

@@ -20,7 +20,8 @@ _OTHERS = [sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platli
 
 def named(error: BaseException, function: Callable[..., Any]) -> str:
     """The exception, and the student's own line that it came from."""
-    error = _inner(error)
+    if type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
+        error = error.__cause__  # what was raised in a kernel: Triton's interpreter wraps it
     if isinstance(error, NotImplementedError) and not error.args:
         return NOT_WRITTEN
     if type(error).__module__ == "triton.compiler.errors":
@@ -51,12 +52,6 @@ def _defined(text: str) -> dict[str, str]:
     return {node.name: ast.dump(node) for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
-def _inner(error: BaseException) -> BaseException:
-    """What was raised in a kernel: Triton's interpreter wraps it."""
-    cause = error.__cause__
-    return cause if type(error).__name__ == "InterpreterError" and cause is not None else error
-
-
 def _not_compiled(error: Any) -> str:
     """Triton's compiler quotes the whole kernel up to the line that it cannot compile."""
     quoted = str(error).split("\n")
@@ -70,12 +65,9 @@ def _line(error: BaseException, function: Callable[..., Any]) -> str:
     """The deepest line that the student wrote: of her function's file, or of no library."""
     frames = traceback.extract_tb(error.__traceback__, limit=500)
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
-    hers = [f for f in frames if f.filename == own] or [f for f in frames if _hers(f.filename)]
+    hers = [f for f in frames if f.filename == own]
+    hers = hers or [f for f in frames if not f.filename.startswith((*_OURS, *_OTHERS))]
     if not hers:
         return ""
     text = linecache.getline(hers[-1].filename, hers[-1].lineno or 0).strip()
     return f"line {hers[-1].lineno}: {text}" if text else f"line {hers[-1].lineno}"
-
-
-def _hers(filename: str) -> bool:
-    return not any(filename.startswith(folder) for folder in (*_OURS, *_OTHERS))

@@ -21,11 +21,8 @@ def placed_together(
     Before that, one guest after the other takes a block and leaves such that the free list, which
     is last in, first out, begins with these blocks. The run shows what comes then.
     """
-    needed = [
-        block
-        for table, length in zip(tables, lengths, strict=True)
-        for block in table[: -(-length // block_size)]
-    ]
+    pairs = zip(tables, lengths, strict=True)
+    needed = [block for table, n in pairs for block in table[: -(-n // block_size)]]
     num_blocks = max(block for table in tables for block in table) + 1
     story = Story(gpu_blocks=num_blocks, block_size=block_size)
     guests = [story.arrive([0]) for _ in range(num_blocks)]

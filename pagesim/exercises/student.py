@@ -55,10 +55,8 @@ def solution(number: str) -> Shown:
     exercise = get(number)
     if number not in _asked:
         _asked.add(number)
-        return Shown(
-            f'This shows the whole solution of {number}. There are hints: `hint("{number}")`. '
-            f'If you are sure, call `solution("{number}")` again.'
-        )
+        shows = f'This shows the whole solution of {number}. There are hints: `hint("{number}")`.'
+        return Shown(f'{shows} If you are sure, call `solution("{number}")` again.')
     keep(number, solution=True)
     places = "\n".join(f"* `{place}`" for place in exercise.vllm)
     return Shown(f"```python\n{exercise.solution}```\n\nIn vLLM {exercise.release}:\n\n{places}")

@@ -50,7 +50,7 @@ def is_data(value: Any) -> bool:
 def equal_values(yours: Any, expected: Any) -> bool:
     """Whether the two are the same numbers in the same order, exactly; a `Goal` says it itself."""
     if isinstance(expected, Goal):
-        return expected.accepts(plain(yours))
+        return expected.accepts is not None and expected.accepts(plain(yours))
     return _same(plain(yours), plain(expected), lambda a, b: bool(a == b))
 
 
@@ -89,9 +89,8 @@ def wrong_type(yours: Any, expected: Any) -> str:
     asked = expected.like if isinstance(expected, Goal) else expected
     given = plain(yours)
     if isinstance(asked, tuple) and not isinstance(given, list) and given is not None:
-        return (
-            f"The answer must be {len(asked)} values, as return a, b gives them, not {kind(given)}."
-        )
+        values = f"{len(asked)} values, as return a, b gives them"
+        return f"The answer must be {values}, not {kind(given)}."
     return _wrong_type(plain(yours), plain(expected), "The answer")
 
 

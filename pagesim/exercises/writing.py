@@ -7,8 +7,9 @@ that it changes (see `source`), or is a function of its own name. docs/EXERCISES
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,11 @@ from typing import Any
 from pagesim.exercises import source
 from pagesim.exercises.case import Case, Wrong
 from pagesim.exercises.exercise import Exercise
+from pagesim.exercises.goal import Goal
 from pagesim.exercises.page import Listed, malformed, read
+from pagesim.exercises.values import plain
+
+_ASKING = {"why", "words", "play", "replay", "valid", "call"}
 
 
 def exercise(module: ModuleType) -> Exercise:
@@ -35,7 +40,7 @@ def exercise(module: ModuleType) -> Exercise:
         seconds=getattr(module, "SECONDS", 30.0 if kernel else 2.0),
         needs_triton=getattr(module, "NEEDS_TRITON", kernel),
         **page,
-        **_found(vars(module)),
+        **_found(module, answer),
     )
 
 
@@ -65,45 +70,79 @@ def _mistakes(
         elif name in functions:
             function = functions[name]
         else:
-            raise malformed(
-                module.__file__,
-                line,
-                f"the wrong answer {name!r} is nowhere: put `### {name}: …` under a line that it "
-                "changes, or write a function of that name",
-            )
+            way = f"put `### {name}: …` under a line that it changes, or write a function {name}"
+            raise malformed(module.__file__, line, f"the wrong answer {name!r} is nowhere: {way}")
         found[name] = Wrong(function, belief, shown_by)
     return found
 
 
-def _found(names: dict[str, Any]) -> dict[str, Any]:
-    """What is done with a case, by functions of its arguments."""
-    cases, oracle, why = names["cases"], names["oracle"], names["why"]
-    words, play, replay, valid, call = map(names.get, ("words", "play", "replay", "valid", "call"))
-    both = "record" in inspect.signature(oracle).parameters  # the answer, and what has its run
+def _found(module: ModuleType, answer: Callable[..., Any]) -> dict[str, Any]:
+    """What is done with a case, by functions that ask for its arguments by name."""
+    names = vars(module)
+    oracle, why, valid = names["oracle"], names["why"], names.get("valid")
+    words, play, replay, call = map(names.get, ("words", "play", "replay", "call"))
+    both = "record" in _parameters(oracle)  # the answer, and what has its run
+    starred = any(each.kind is each.VAR_POSITIONAL for each in _parameters(oracle).values())
+    arguments = [name for name in _parameters(answer if starred else oracle) if name != "record"]
+    _check(module, [*arguments, "yours", "right", "tag", "function"])
+
+    def asked(function: Callable[..., Any], args: Any, /, **more: Any) -> Any:
+        return _asked(function, dict(zip(arguments, args, strict=False)), more)
 
     def worded(case: Case) -> Case:
-        return replace(case, words=words(*case.args)) if words and not case.words else case
+        return replace(case, words=asked(words, case.args)) if words and not case.words else case
+
+    def reason(case: Case, yours: Any, right: Any) -> str:
+        return str(asked(why, case.args, yours=plain(yours), right=right, tag=case.tag))
+
+    def expected(*args: Any) -> Any:
+        right = oracle(*args)[0] if both else oracle(*args)
+        if isinstance(right, Goal) and right.accepts is None:
+            return replace(right, accepts=lambda yours: not reason(Case(args), yours, right))
+        return right
 
     def recorded(case: Case) -> Any:
         _, played = oracle(*case.args, record=True)
         return getattr(played, "run", played)
 
     made = {
-        "cases": lambda rng, hidden: map(worded, cases(rng, hidden)),
-        "expected": (lambda *args: oracle(*args)[0]) if both else oracle,
-        "why": lambda case, yours, right: _with({"tag": case.tag}, why, yours, right, *case.args),
-        "play": (lambda case: play(*case.args)) if play else both and recorded,
+        "cases": lambda rng, hidden: map(worded, names["cases"](rng, hidden)),
+        "expected": expected,
+        "why": reason,
+        "play": (lambda case: asked(play, case.args)) if play else both and recorded,
         "replay": replay
-        and (lambda f, case, yours: _with({"function": f}, replay, yours, *case.args)),
-        "case_of": valid and (lambda *args: worded(Case(args)) if valid(*args) else None),
-        "call": call and (lambda function, case: call(function, *case.args)),
+        and (lambda f, case, yours: asked(replay, case.args, yours=yours, function=f)),
+        "case_of": valid and (lambda *args: worded(Case(args)) if asked(valid, args) else None),
+        "call": call
+        and (lambda f, case: asked(call, case.args, **{next(iter(_parameters(call))): f})),
         "same": names.get("same"),
     }
     return {name: function for name, function in made.items() if function}
 
 
-def _with(offered: dict[str, Any], function: Callable[..., Any], *args: Any) -> Any:
-    """A call that also gets, of what is offered, what the function asks for by keyword alone."""
-    parameters = inspect.signature(function).parameters.values()
-    asked = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-    return function(*args, **{name: offered[name] for name in asked})
+def _check(module: ModuleType, offered: list[str]) -> None:
+    """UsageError for a function that asks for what is not there."""
+    for name in _ASKING & {*vars(module)}:
+        function = getattr(module, name)
+        for asks, each in [*_parameters(function).items()][name == "call" :]:
+            if each.kind is not each.VAR_POSITIONAL and asks not in offered:
+                problem = f"`{name}` asks for {asks!r}, and there are {', '.join(offered)}"
+                raise malformed(module.__file__, function.__code__.co_firstlineno, problem)
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def _asked(function: Callable[..., Any], case: dict[str, Any], more: dict[str, Any]) -> Any:
+    """A call with what the function names; behind a star it gets the rest of the case."""
+    offered, args, named = case | more, list[Any](), dict[str, Any]()
+    for name, parameter in _parameters(function).items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            args += [value for key, value in case.items() if key not in _parameters(function)]
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            named[name] = offered[name]
+        elif name in offered or parameter.default is parameter.empty:
+            args.append(offered[name])
+    return function(*args, **named)

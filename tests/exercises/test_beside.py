@@ -14,7 +14,7 @@ from pagesim import (
     kernels,  # before triton: it decides how triton is imported
 )
 from pagesim.exercises.beside import parted
-from pagesim.exercises.ch11.project_run import recorded
+from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.verdict import Verdict
@@ -147,7 +147,8 @@ def test_the_students_manager_is_told_of_as_vllms_is() -> None:
     assert PROJECT.play is not None
     for hidden in (False, True):
         for case in PROJECT.cases(random.Random(1), hidden):
-            vllm, theirs = PROJECT.play(case), recorded(PROJECT.reference, *case.args)
+            theirs = recorded(TheirPlayer(PROJECT.reference, noted=True), *case.args)
+            vllm = PROJECT.play(case)
             assert len(vllm) == len(theirs) and parted(vllm, theirs) is None
             for one, other in zip(vllm, theirs, strict=True):
                 assert (one.tokens, one.opened, one.closed) == (

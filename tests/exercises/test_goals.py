@@ -23,6 +23,7 @@ def test_a_goal_is_asked_shown_and_typed() -> None:
 @pytest.mark.parametrize(
     ("number", "answer", "said"),
     [
+        ("1.3", {"stream": [2048, 64, [[63, 1]] * 50]}, "at least 90 %"),
         ("6.2", [[[8], [9]], [(0, 0)]], "keeps its number of blocks"),
         ("6.2", [[[3]], [(0, 0)]], "may name free blocks only"),
         ("6.2", [[[8]], [(0, 99)]], "no block 99 in the CPU pool"),

@@ -73,8 +73,8 @@ def valid(n):
     return n > 0
 
 
-def why(yours, right, n, *, tag):
-    return f"{tag}: {right}"
+def why(right, tag, n, *rest):
+    return f"{tag}: {right}, {n}, {rest}"
 '''
 
 
@@ -97,7 +97,7 @@ def test_a_page_is_an_exercise(tmp_path: Path) -> None:
     assert made.mistakes["once"].misconception == "It is n, and that is all."
     cases = list(made.cases(random.Random(0), False))
     assert [case.words for case in cases] == ["the number 3", "four"]
-    assert made.why(cases[0], 1, 6) == "a number: 6"
+    assert made.why(cases[0], 1, 6) == "a number: 6, 3, ()"
     assert made.case_of is not None and made.case_of(0) is None
     assert made.case_of(3) == Case((3,), "the number 3")
     assert made.check(made.reference) and made.play is None
@@ -109,6 +109,17 @@ def test_what_a_page_need_not_say() -> None:
     assert (plain.seconds, plain.needs_triton, plain.release) == (2.0, False, "0.6.4.post1")
     assert (kernel.seconds, kernel.needs_triton) == (30.0, True)
     assert plain.play is not None, "the oracle's story is what is played"
+
+
+def test_what_why_has_no_word_against_reaches_a_goal(tmp_path: Path) -> None:
+    page = PAGE.replace("return 2 * n", 'return Goal(0, "at least twice")')
+    page = page.replace("import Case", "import Case, Goal").replace(
+        "right, tag, n, *rest", "yours, n"
+    )
+    page = page.replace('f"{tag}: {right}, {n}, {rest}"', '"" if yours >= 2 * n else "few"')
+    made = written(tmp_path, page)
+    assert made.check(made.reference) and made.check(lambda n: 3 * n)
+    assert made.check(made.wrong["once"]).why == "few"
 
 
 def test_one_chapter_is_imported_for_one_exercise() -> None:
@@ -136,6 +147,7 @@ def test_a_wrong_answer_is_seen_nowhere_and_takes_its_lines_alone(tmp_path: Path
         ("* never (a", "* nowhere (a", 28, "lists no wrong answer 'never'"),
         ("### once:", "", 12, "'once' is nowhere: put `### once: …` under a line"),
         ("def oracle", "def orakel", 1, "no function `oracle`"),
+        ("def valid(n)", "def valid(m)", 54, "`valid` asks for 'm', and there are n, yours, right"),
         ("    ### BEGIN SOLUTION\n", "", 24, "the first function must be the right answer"),
     ],
 )

@@ -57,6 +57,7 @@ WORDS = {
     ("1.3", "a row of 320, which costs 512"): "512",
     ("1.3", "more rows than prompts can be computed for in an iteration"): "2,048",
     ("1.3", "a pool that is no whole number of rows"): "128 slots",
+    ("2.5", "padding_is_written"): "Slot -1 means: write nothing",
     ("2.5", "the line above the kernel is lost"): "@triton.jit",
     ("2.5", "32 bits for the slot"): "int32",
     ("2.5", "the value of a far slot is forgotten"): "0 of its 8",

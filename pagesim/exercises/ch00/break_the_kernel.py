@@ -30,14 +30,13 @@ production, and why?
 * vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
 """
 
-from collections.abc import Sequence
+from typing import Any
 
 from pagesim.cache import pad_block_tables
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
 from pagesim.exercises.launching import decode_batch, quiet
 
 Tables = list[list[int]]
-Given = tuple[Tables, list[int], int, int]
 
 NEEDS_TRITON = True
 SECONDS = 30.0
@@ -74,15 +73,12 @@ def cases(rng: Random, hidden: bool) -> Cases:
     shapes += [(rng.randint(5, 12), rng.randint(1, 12)) for _ in range(2)]
     guests = [2, 2, 0, 8 - sum(-(-length // 4) for length in shapes[3])]  # to the last block
     for lengths, guest_blocks in zip(shapes, guests, strict=True):
-        tables = [writer.block_ids for writer in story(lengths, guest_blocks).writers]
-        yield Case((tables, list(lengths), 8, 4), tag="two sequences")
+        tables = [writer.block_ids for writer in story([*lengths], guest_blocks).writers]
+        words = f"tables {tables}, lengths {[*lengths]}, 8 blocks of 4 slots"
+        yield Case((tables, [*lengths], 8, 4), words, "two sequences")
 
 
-def words(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> str:
-    return f"tables {tables}, lengths {lengths}, {num_blocks} blocks of {block_size} slots"
-
-
-def story(lengths: Sequence[int], guest_blocks: int) -> Story:
+def story(lengths: list[int], guest_blocks: int) -> Story:
     """Two sequences behind a guest who takes so many blocks and leaves."""
     story = Story(gpu_blocks=8, block_size=4)
     guest = story.arrive([0] * 4 * guest_blocks) if guest_blocks else None
@@ -93,30 +89,16 @@ def story(lengths: Sequence[int], guest_blocks: int) -> Story:
     return story
 
 
-def play(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> Timeline:
-    """How the tables came about."""
+def play(tables: Tables, lengths: list[int]) -> Timeline:
     return story(lengths, tables[0][0]).run
 
 
-def oracle(tables: Tables, lengths: list[int], num_blocks: int, block_size: int) -> Goal:
+def oracle(tables: Tables, *_: object) -> Goal:
     """What is to come out of the two runs."""
-    given = (tables, lengths, num_blocks, block_size)
-    return Goal(
-        accepts=lambda yours: outcomes(yours, *given) == [NAN, WRONG],
-        like=[tables, tables],
-        words=f"the kernel's answers: {NAN}; {WRONG}",
-    )
+    return Goal([tables, tables], f"the kernel's answers: {NAN}; {WRONG}")
 
 
-def outcomes(answer: Sequence[Tables], *given: *Given) -> list[str]:
-    """What comes out of the kernel with the one answer and with the other."""
-    noticed, unnoticed = answer
-    return [outcome(wrong, *given) for wrong in (noticed, unnoticed)]
-
-
-def outcome(
-    wrong: Tables, tables: Tables, lengths: list[int], num_blocks: int, block_size: int
-) -> str:
+def outcome(wrong: Tables, tables: Tables, *batch: Any) -> str:
     """What the kernel makes of these tables, the cache being filled through the right ones."""
     import torch
 
@@ -127,40 +109,39 @@ def outcome(
     pairs = (pair for a, b in zip(tables, wrong, strict=True) for pair in zip(a, b, strict=True))
     if (changed := sum(old != new for old, new in pairs)) != 1:
         return f"{count(changed, 'id')} changed: {wrong}"
-    batch = decode_batch(tables, lengths, num_blocks, block_size)
-    seen = torch.tensor(pad_block_tables(wrong), device=batch["block_tables"].device)
+    given = decode_batch(tables, *batch)
+    seen = torch.tensor(pad_block_tables(wrong), device=given["block_tables"].device)
     try:
         with quiet():
-            out = kernels.paged_attention_v1(**batch | {"block_tables": seen})
+            out = kernels.paged_attention_v1(**given | {"block_tables": seen})
     except ValueError as error:
         return f"refused: {error}"
     if out.isnan().any():
         return NAN
     try:
-        kernels.assert_matches_reference(out, **batch)
+        kernels.assert_matches_reference(out, **given)
     except AssertionError:
         return WRONG
     return "right: nothing reads that id"
 
 
-def why(yours: Sequence[Tables], right: Goal, *given: *Given) -> str:
-    first, second = outcomes(yours, *given)
+def why(yours: list[Tables], *given: Any) -> str:
+    first, second = (outcome(wrong, *given) for wrong in yours)
+    if (first, second) == (NAN, WRONG):
+        return ""
     which, got = ("first", first) if first != NAN else ("second", second)
     if got.startswith("refused"):
         return f"The launcher looks at tables first, and refuses your {which} ones: {got[9:]}."
     if got == NAN:
-        return (
-            "Your second tables give NaN: the kernel read a slot without a token. To be wrong "
-            "without a NaN, every slot that it reads must hold a token of one of the sequences."
-        )
+        rule = "every slot that it reads must hold a token of one of the sequences"
+        read = "Your second tables give NaN: the kernel read a slot without a token"
+        return f"{read}. To be wrong without a NaN, {rule}."
     if got == WRONG:
-        return (
-            "Your first tables give numbers, if wrong ones: every slot that the kernel read holds "
-            "a token, and NaN needs an empty one."
-        )
+        read = "every slot that the kernel read holds a token"
+        return f"Your first tables give numbers, if wrong ones: {read}, and NaN needs an empty one."
     if got.startswith("right"):
-        return (
-            f"Your {which} tables give the right answer: the kernel reads no further than the "
-            "length, so it never followed the id you changed."
+        read = (
+            "the kernel reads no further than the length, so it never followed the id you changed"
         )
+        return f"Your {which} tables give the right answer: {read}."
     return f"Your {which} tables: {got}. Change one id in a copy, and leave their shape as it is."

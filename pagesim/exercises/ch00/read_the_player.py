@@ -39,12 +39,10 @@ from typing import Any
 
 from pagesim.exercises.acts import Act, act_once, in_words
 from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
-from pagesim.journal.effects import Name
 from pagesim.story import Writer
 
-BLOCKS, BLOCK_SIZE = 6, 4
 Acts = tuple[Act, ...]
-Owners = tuple[list[tuple[int, Name | None]], Name | None]
+Owners = tuple[list[Any], Any]
 
 
 def owners(run, block):  # type: ignore[no-untyped-def]
@@ -80,19 +78,19 @@ def cases(rng: Random, hidden: bool) -> Cases:
     yield Case(((("arrive", 0, 3),), 0), tag="one event")
     yield Case(((("arrive", 0, 3),), 1), tag="a block that is never taken")
     pairs = ((3, 6), (7, 4)) if hidden else ((4, 5), (6, 3))
-    for (a, b), block in product(pairs, range(BLOCKS)):
+    for (a, b), block in product(pairs, range(6)):
         both = (("arrive", 0, a), ("arrive", 1, b), ("write", 0, 2))
         yield Case((both, block), tag="two sequences")
-    for (a, b), block in product(pairs, range(BLOCKS)):
+    for (a, b), block in product(pairs, range(6)):
         turns = (("arrive", 0, a), ("leave", 0), ("arrive", 1, b))
         yield Case((turns, block), tag="a block that changes hands")
     for a, b in pairs:
         kept = (("arrive", 0, a), ("reserve", 0, 4))
         more = (*kept, ("leave", 0), ("arrive", 1, 1), ("reserve", 1, b))
-        for acts, blocks in ((kept, range(1, 3)), (more, range(BLOCKS))):
+        for acts, blocks in ((kept, range(1, 3)), (more, range(6))):
             yield from (Case((acts, block), tag="a reserved block") for block in blocks)
     for _ in range(10):
-        yield Case((longer_story(rng), rng.randrange(BLOCKS)), tag="a longer story")
+        yield Case((longer_story(rng), rng.randrange(6)), tag="a longer story")
 
 
 def longer_story(rng: Random) -> Acts:
@@ -101,30 +99,26 @@ def longer_story(rng: Random) -> Acts:
     lengths: dict[int, int] = {}
     for name in range(6):
         if len(lengths) == 3:
-            gone = rng.choice(sorted(lengths))
-            del lengths[gone]
-            acts.append(("leave", gone))
+            acts.append(("leave", rng.choice(sorted(lengths))))
+            del lengths[acts[-1][1]]
         lengths[name] = rng.randint(1, 6)
         acts.append(("arrive", name, lengths[name]))
         writer = rng.choice(sorted(lengths))
-        if lengths[writer] < 2 * BLOCK_SIZE:
+        if lengths[writer] < 8:
             lengths[writer] += 1
             acts.append(("write", writer, 1))
     return tuple(acts)
 
 
 def words(acts: Acts, block: int) -> str:
-    each = [
-        f"s{act[1]} reserves {act[2]} slots" if act[0] == "reserve" else in_words([act])
-        for act in acts
-    ]
+    does = {act: in_words([act]) for act in acts if act[0] != "reserve"}
+    each = [does.get(act) or f"s{act[1]} reserves {act[2]} slots" for act in acts]
     return f"{', '.join(each)}; block {block}"
 
 
-def play(acts: Acts, block: int) -> Timeline:
+def play(acts: Acts) -> Timeline:
     """The run that is to be read."""
-    story = Story(gpu_blocks=BLOCKS, block_size=BLOCK_SIZE)
-    here: dict[int, Writer] = {}
+    story, here = Story(gpu_blocks=6, block_size=4), dict[int, Writer]()
     for act in acts:
         if act[0] == "reserve":
             here[act[1]].write(lookahead=act[2])
@@ -134,25 +128,20 @@ def play(acts: Acts, block: int) -> Timeline:
 
 
 def call(function: Callable[[Timeline, int], Owners], acts: Acts, block: int) -> Owners:
-    """The student gets the run itself."""
-    return function(play(acts, block), block)
+    return function(play(acts), block)
 
 
 def oracle(acts: Acts, block: int) -> Owners:
     """What the run finds: events that take the block, free it, and write into it."""
-    run = play(acts, block)
+    run = play(acts)
     changes: list[Any] = [(k + 1, run[k].subject) for k in run.find(block=block, kind="take")]
     changes += [(k + 1, None) for k in run.find(block=block, kind="free")]
-    writes = [
-        effect.table
-        for k in run.find(block=block, kind="write")
-        for effect in run[k].effects
-        if (effect.kind, effect.block) == ("write", block)
-    ]
-    return sorted(changes), writes[-1] if writes else None
+    effects = [effect for k in run.find(block=block, kind="write") for effect in run[k].effects]
+    writers = [each.table for each in effects if (each.kind, each.block) == ("write", block)]
+    return sorted(changes), writers[-1] if writers else None
 
 
-def why(yours: Owners, right: Owners, acts: Acts, block: int) -> str:
+def why(yours: Owners, right: Owners, block: int) -> str:
     truth, last = right
     if not isinstance(yours[0], list):
         return "The pair begins with the list of changes; the last writer comes second."
@@ -167,7 +156,6 @@ def why(yours: Owners, right: Owners, acts: Acts, block: int) -> str:
         is_so = "is" if (step, owner) in truth else "is not"
         what = "becomes free" if owner is None else f"becomes s{owner}'s"
         return f"Block {block} {what} at step {step}: that {is_so} what the player shows."
-    what = (
-        "does not exist: nothing was ever written there" if last is None else f"writes for s{last}"
-    )
-    return f"The last event with a 'write' effect on block {block} {what}."
+    writes = "does not exist: nothing was ever written there"
+    writes = writes if last is None else f"writes for s{last}"
+    return f"The last event with a 'write' effect on block {block} {writes}."

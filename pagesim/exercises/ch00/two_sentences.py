@@ -33,6 +33,8 @@ from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, count, p
 from pagesim.v0.block.interfaces import Device
 
 Lists = tuple[list[int], list[int], list[int]]
+TEXT = """it was the best of times it was the worst of times it was the age of wisdom it was the
+age of foolishness it was the epoch of belief it was the epoch of incredulity"""
 
 
 def predict(
@@ -54,10 +56,6 @@ def predict(
         free = free[num_needed:]
     return tables[0], tables[1], free
     ### END SOLUTION
-
-
-TEXT = """it was the best of times it was the worst of times it was the age of wisdom it was the
-age of foolishness it was the epoch of belief it was the epoch of incredulity"""
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
@@ -91,28 +89,24 @@ def oracle(
     return (one, other, list(story.manager.block_allocator.free_block_ids(Device.GPU))), story
 
 
-def why(
-    yours: Lists, right: Lists, first: str, second: str, num_blocks: int, block_size: int
-) -> str:
+def why(yours: Lists, right: Lists, first: str, second: str, block_size: int) -> str:
     for number, sentence in enumerate((first, second)):
-        table, truth, words = yours[number], right[number], len(sentence.split())
+        table, truth, words = yours[number], right[number], count(len(sentence.split()), "word")
         if len(table) != len(truth):
-            return (
-                f"s{number} has {count(words, 'word')} and a block holds {block_size}, so it takes "
-                f"{count(len(truth), 'block')}. The last one may be partly empty, but none is "
-                "taken before there is a word for it."
+            needs = f"a block holds {block_size}, so it takes {count(len(truth), 'block')}"
+            rule = (
+                "The last one may be partly empty, but none is taken before there is a word for it"
             )
-        if number and set(table) & set(right[0]):
-            return (
-                f"Block {min(set(table) & set(right[0]))} belongs to s0: both sentences take from "
-                "one pool, and no block has two owners here, not even one with empty slots."
-            )
+            return f"s{number} has {words} and {needs}. {rule}."
+        if number and (shared := set(table) & set(right[0])):
+            rule = "both sentences take from one pool, and no block has two owners here"
+            return f"Block {min(shared)} belongs to s0: {rule}, not even one with empty slots."
         if table != truth:
             return f"s{number} takes the first {len(truth)} blocks of the free list, in its order."
     return "The free list keeps the blocks that are left, in the order in which they will be taken."
 
 
-def replay(yours: Lists, first: str, second: str, num_blocks: int, block_size: int) -> Timeline:
+def replay(yours: Lists, first: str, second: str, block_size: int) -> Timeline:
     """Both sentences in the blocks of the answer's tables."""
     lengths = [len(sentence.split()) for sentence in (first, second)]
     if [len(table) for table in yours[:2]] != [-(-length // block_size) for length in lengths]:
@@ -121,8 +115,7 @@ def replay(yours: Lists, first: str, second: str, num_blocks: int, block_size: i
 
 
 def last_block_shared(first: str, second: str, num_blocks: int, block_size: int) -> Lists:
-    """The second sentence begins where the first one ends."""
-    begin = len(first.split())
-    end = begin + len(second.split())
-    one, other = ([p // block_size for p in part] for part in (range(begin), range(begin, end)))
-    return sorted(set(one)), sorted(set(other)), list(range(max(other) + 1, num_blocks))
+    begin, more = len(first.split()), len(second.split())
+    one, other = range(begin), range(begin, begin + more)
+    a, b = (sorted({p // block_size for p in part}) for part in (one, other))
+    return a, b, list(range(b[-1] + 1, num_blocks))

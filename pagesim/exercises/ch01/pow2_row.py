@@ -34,6 +34,8 @@ from pagesim.simulation.baselines.buddy import power_of_two_from
 from pagesim.simulation.baselines.contiguous import ask_pow2
 from pagesim.workload import Request
 
+Pair = tuple[int, int]
+
 
 def pow2_row(prompt: int, answer: int, longest: int, pool: int) -> tuple[int, int]:
     """The slots that Orca (Pow2) asks for, and how many such requests run at a time.
@@ -67,8 +69,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
     for _ in range(30):
         longest = rng.choice((16, 32, 64, 100))
         prompt = rng.randint(1, longest - 1)
-        answer = rng.randint(1, longest - prompt)
-        yield case(prompt, answer, longest, rng.randint(128, 600))
+        yield case(prompt, rng.randint(1, longest - prompt), longest, rng.randint(128, 600))
 
 
 def case(prompt: int, answer: int, longest: int, pool: int) -> Case:
@@ -83,11 +84,12 @@ def case(prompt: int, answer: int, longest: int, pool: int) -> Case:
     return Case((prompt, answer, longest, pool), tag=tag)
 
 
-def oracle(prompt: int, answer: int, longest: int, pool: int) -> tuple[int, int]:
+def oracle(prompt: int, answer: int, longest: int, pool: int) -> Pair:
     """What the simulation asks for, and its largest batch."""
-    asked = ask_pow2(Request("s0", 0.0, prompt, answer), longest)
     run = simulated(prompt, answer, longest, pool, pool // (prompt + answer) + 1)
-    return asked, int(run.waste.column("batch").max())
+    return ask_pow2(Request("s0", 0.0, prompt, answer), longest), int(
+        run.waste.column("batch").max()
+    )
 
 
 def simulated(
@@ -107,29 +109,17 @@ def play(prompt: int, answer: int, longest: int, pool: int) -> Timeline | None:
     return simulated(prompt, answer, longest, pool, num, record=True).timeline
 
 
-def why(
-    yours: tuple[int, int],
-    right: tuple[int, int],
-    prompt: int,
-    answer: int,
-    longest: int,
-    pool: int,
-) -> str:
+def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: int) -> str:
     asked, batch = right
     guess = power_of_two_from(answer)
-    if yours[0] != asked:
-        if yours[0] == power_of_two_from(prompt + answer):
-            return (
-                f"The server knows the prompt, so only the answer is guessed: {prompt} + {guess}, "
-                f"not {prompt} + {answer} rounded up together."
-            )
-        if asked == longest:
-            return f"No sequence can become longer than {longest}, so no more is ever asked for."
-        return (
-            f"The smallest power of two that holds an answer of {answer} is {guess}; with "
-            f"the prompt that is {asked}."
-        )
-    return (
-        f"A buddy allocator grants powers of two: {asked} slots cost {power_of_two_from(asked)}, "
-        f"and {pool} slots have {count(batch, 'such piece')}."
-    )
+    if yours[0] == asked:
+        costs, pieces = power_of_two_from(asked), count(batch, "such piece")
+        grants = f"A buddy allocator grants powers of two: {asked} slots cost {costs}"
+        return f"{grants}, and {pool} slots have {pieces}."
+    if yours[0] == power_of_two_from(prompt + answer):
+        guessed = f"{prompt} + {guess}, not {prompt} + {answer} rounded up together"
+        return f"The server knows the prompt, so only the answer is guessed: {guessed}."
+    if asked == longest:
+        return f"No sequence can become longer than {longest}, so no more is ever asked for."
+    power = f"The smallest power of two that holds an answer of {answer} is {guess}"
+    return f"{power}; with the prompt that is {asked}."

@@ -71,8 +71,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def case(prompt: int, answer: int, stored: int, row: int) -> Case:
-    longer = row > prompt + answer
-    tag = f"a row {'longer than' if longer else 'as long as'} the request"
+    tag = f"a row {'longer than' if row > prompt + answer else 'as long as'} the request"
     tag = "some of the answer is there" if stored > prompt else tag
     return Case((prompt, answer, stored, row), tag=tag)
 
@@ -96,14 +95,11 @@ def why(yours: Kinds, right: Kinds, prompt: int, answer: int, stored: int, row: 
     if yours[1] == answer != right[1]:
         written = f"{stored - prompt} of the {count(answer, 'token')}"
         return f"Of the answer {written} are written, and their slots no longer reserved."
+    ends = f"The request ends with {prompt} + {answer} tokens"
     if yours[1] == row - stored != right[1]:
-        return (
-            f"Reserved slots are those that will be used. The request ends with {prompt} + "
-            f"{answer} tokens, so the last {count(right[2], 'slot')} of the row will not: internal."
-        )
+        last = f"so the last {count(right[2], 'slot')} of the row will not: internal"
+        return f"Reserved slots are those that will be used. {ends}, {last}."
     if sum(yours) != row:
         return f"Each of the {row} slots is of exactly one kind, but yours add up to {sum(yours)}."
-    return (
-        f"The request ends with {prompt} + {answer} tokens and has {stored}: "
-        f"{count(right[1], 'slot')} will still be used, which is what reserved means."
-    )
+    used = f"{count(right[1], 'slot')} will still be used, which is what reserved means"
+    return f"{ends} and has {stored}: {used}."

@@ -29,7 +29,7 @@ rule that makes it so.
 
 from typing import Any
 
-from pagesim.exercises.kit import Case, Cases, Ops, Random, Story, ops_in_words, some_ops
+from pagesim.exercises.kit import Case, Cases, Ops, Random, Story, lost, ops_in_words, some_ops
 from pagesim.v0.block.interfaces import Device
 
 
@@ -97,9 +97,8 @@ def oracle(num_blocks: int, ops: Ops, *, record: bool = False) -> tuple[list[int
 
 
 def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops) -> str:
-    if sorted(yours) != sorted(right):
-        lost = sorted(set(right) ^ set(yours)) or "some block twice"
-        return f"A block is free or in one table, never both; look at {lost}."
+    if problem := lost(yours, right):
+        return problem
     if ops[-1][0] == "in":
         return "A sequence takes from the front of the list, and the rest keeps its order."
     before, _ = oracle(num_blocks, ops[:-1])
@@ -108,7 +107,5 @@ def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops) -> str:
         return f"The list is never sorted: {back} came back to its front, the last one foremost."
     if yours[-len(back) :] == back[::-1]:
         return "A freed block goes to the FRONT of the list, to be taken again first."
-    return (
-        f"A table is given back from its first block on, each to the front of the list: what "
-        f"was last in the table is first in the list, {back[0]} here."
-    )
+    rule = "A table is given back from its first block on, each to the front of the list"
+    return f"{rule}: what was last in the table is first in the list, {back[0]} here."

@@ -31,7 +31,7 @@ No prompt has a block in common with another one. Chapter 11 tells why V1 does i
 
 from typing import Any
 
-from pagesim.exercises.kit import Case, Cases, Ops, Random, Story, ops_in_words
+from pagesim.exercises.kit import Case, Cases, Ops, Random, Story, lost, ops_in_words, some_ops
 
 
 def free_queue_after(num_blocks: int, ops: list[tuple[Any, ...]], block_size: int) -> list[int]:
@@ -80,19 +80,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((n, [*ops, ("in", "c", 3 * size)], size), tag="one comes after")
     for _ in range(30):
         size = rng.choice((2, 3, 4))
-        yield Case((16, random_ops(rng, 5 * size), size), tag="many")
-
-
-def random_ops(rng: Random, most: int) -> Ops:
-    """Eight prompts of up to ``most`` tokens; at most three are here at once."""
-    ops: Ops = []
-    here: list[str] = []
-    for _ in range(8):
-        while here and (len(here) == 3 or rng.random() < 0.4):
-            ops.append(("out", here.pop(rng.randrange(len(here)))))
-        here.append(rng.choice([name for name in "abcd" if name not in here]))
-        ops.append(("in", here[-1], rng.randint(1, most)))
-    return ops
+        yield Case((16, some_ops(rng, 5 * size), size), tag="many")
 
 
 def words(num_blocks: int, ops: Ops, block_size: int) -> str:
@@ -118,17 +106,14 @@ def oracle(
 def why(yours: list[int], right: list[int], num_blocks: int, ops: Ops, block_size: int) -> str:
     if 0 in yours:
         return "Block 0 is the null block: it is never free."
-    if sorted(yours) != sorted(right):
-        lost = sorted(set(right) ^ set(yours)) or "some block twice"
-        return f"A block is free or in one table, never both; look at {lost}."
+    if problem := lost(yours, right):
+        return problem
     if ops[-1][0] == "in":
         return "A prompt takes from the front of the queue, and the rest keeps its order."
     before, _ = oracle(num_blocks, ops[:-1], block_size)
     front = right[: right.index(before[0])] if before else []
     if front and yours[: len(front)] != front:
         return f"What holds no full block goes to the front: {front} comes first."
-    return (
-        "A full block is cached, and goes to the back of the queue, where it lasts longest. Within "
-        f"a table the last one goes first, so that the end of a chain is taken before its "
-        f"beginning: {right}."
-    )
+    rule = "A full block is cached, and goes to the back of the queue, where it lasts longest"
+    order = "the last one goes first, so that the end of a chain is taken before its beginning"
+    return f"{rule}. Within a table {order}: {right}."

@@ -34,7 +34,7 @@ With blocks of 4, `slot_mapping([([1], 0, 2), ([2, 0], 4, 5)], 4, 5)` is `[4, 5,
 """
 
 from pagesim.cache import PAD_SLOT_ID, build_attention_metadata
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, placed_together
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, count, parted, placed_together
 from pagesim.v0.scheduler_outputs import SequenceGroupMetadata
 from pagesim.v0.sequence import SequenceData
 
@@ -95,53 +95,36 @@ def random_part(rng: Random, first: int, block_size: int) -> Part:
 def oracle(batch: list[Part], block_size: int, num_tokens: int) -> list[int]:
     """What pagesim hands to a kernel for this step."""
     groups = []
-    for seq_id, (table, computed, length) in enumerate(batch):
-        data = SequenceData(list(range(length)))
+    for n, (table, computed, length) in enumerate(batch):
+        data, new = SequenceData(list(range(length))), length - computed
         data.update_num_computed_tokens(computed)
-        group = SequenceGroupMetadata(
-            request_id=str(seq_id),
-            is_prompt=length - computed > 1,
-            seq_data={seq_id: data},
-            sampling_params=None,
-            block_tables={seq_id: table},
-            do_sample=True,
-            token_chunk_size=length - computed,
-            computed_block_nums=[],
+        groups.append(
+            SequenceGroupMetadata(str(n), new > 1, {n: data}, None, {n: table}, True, new, [])
         )
-        groups.append(group)
     mapping = build_attention_metadata(groups, block_size).slot_mapping
     return [*map(int, mapping), *[PAD_SLOT_ID] * (num_tokens - len(mapping))]
 
 
-def why(
-    yours: list[int], right: list[int], batch: list[Part], block_size: int, num_tokens: int
-) -> str:
-    tokens = [
-        (seq, position)
-        for seq, (_, computed, length) in enumerate(batch)
-        for position in range(computed, length)
-    ]
-    if len(yours) != num_tokens:
-        return (
-            f"The step computes {count(len(tokens), 'token')} and the batch has "
-            f"{count(num_tokens, 'place')}: the mapping has an entry for each place, -1 in those "
-            "without a token."
-        )
-    place = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)
+def why(yours: list[int], right: list[int], batch: list[Part], block_size: int) -> str:
+    spans = [range(computed, length) for _, computed, length in batch]
+    tokens = [(seq, position) for seq, span in enumerate(spans) for position in span]
+    if len(yours) != len(right):
+        has = f"{count(len(tokens), 'token')} and the batch has {count(len(right), 'place')}"
+        rule = "the mapping has an entry for each place, -1 in those without a token"
+        return f"The step computes {has}: {rule}."
+    place = parted(yours, right)
     if right[place] == -1:
         return f"Place {place} has no token: -1 says so, and slot {yours[place]} would be written."
     seq, position = tokens[place]
-    table, computed, length = batch[seq]
+    table, _, length = batch[seq]
     block, offset = divmod(position, block_size)
-    where = (
-        f"Place {place} has token {position} of sequence {seq}, which is in block {table[block]} "
-        f"at offset {offset}: slot {right[place]}."
-    )
-    if length - computed == 1:
+    where = f"in block {table[block]} at offset {offset}: slot {right[place]}"
+    where = f"Place {place} has token {position} of sequence {seq}, which is {where}."
+    if len(spans[seq]) == 1:
         where += f" A sequence of {length} tokens decodes its last one, at position {length - 1}."
     return where
 
 
-def play(batch: list[Part], block_size: int, num_tokens: int) -> Timeline:
+def play(batch: list[Part], block_size: int) -> Timeline:
     """The sequences of the batch, in their blocks."""
     return placed_together([part[0] for part in batch], [part[2] for part in batch], block_size)

@@ -26,7 +26,9 @@ from itertools import permutations
 
 from pagesim.cache.slot_mapping import slots_of
 from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed
+
+play = placed
 
 
 def slots(table: list[int], num_tokens: int, block_size: int) -> list[int]:
@@ -70,26 +72,19 @@ def oracle(table: list[int], num_tokens: int, block_size: int) -> list[int]:
     return [int(slot) for slot in slots_of(table, range(num_tokens), block_size)]
 
 
-def why(
-    yours: list[int], right: list[int], table: list[int], num_tokens: int, block_size: int
-) -> str:
-    if len(yours) != num_tokens:
-        return f"There are {num_tokens} tokens, so there are {num_tokens} slots."
-    token = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if a != b)
+def why(yours: list[int], right: list[int], table: list[int], block_size: int) -> str:
+    if len(yours) != len(right):
+        return f"There are {len(right)} tokens, so there are {len(right)} slots."
+    token = parted(yours, right)
     block, offset = divmod(token, block_size)
-    return (
-        f"Token {token} is in logical block {block} at offset {offset}; the table says that this "
-        f"is physical block {table[block]}, so its slot is {table[block]} * {block_size} + "
-        f"{offset} = {right[token]}."
+    slot = f"{table[block]} * {block_size} + {offset} = {right[token]}"
+    where = (
+        f"Token {token} is in logical block {block} at offset {offset}; the table says that this"
     )
+    return f"{where} is physical block {table[block]}, so its slot is {slot}."
 
 
-def play(table: list[int], num_tokens: int, block_size: int) -> Timeline:
-    """A sequence of this length arrives in the blocks of this table."""
-    return placed(table, num_tokens, block_size)
-
-
-def replay(yours: list[int], _: list[int], num_tokens: int, block_size: int) -> Timeline:
+def replay(yours: list[int], num_tokens: int, block_size: int) -> Timeline:
     """The tokens in the slots of the answer, if they are those of a table."""
     table = [slot // block_size for slot in yours[::block_size]]
     if slots(table, num_tokens, block_size) != yours:

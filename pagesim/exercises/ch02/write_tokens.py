@@ -33,7 +33,6 @@ in a cache full of NaN, with several N, all powers of two. Once the cache has so
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,7 +68,7 @@ def words(slots: list[int], num_slots: int, n: int) -> str:
     return f"slot_mapping {slots}, {size}, N = {n}"
 
 
-def call(kernel: Callable[..., None], slots: list[int], num_slots: int, n: int) -> Found:
+def call(kernel: Any, slots: list[int], num_slots: int, n: int) -> Found:
     """Launch the student's kernel, and say what is where afterwards."""
     import torch
 
@@ -89,8 +88,7 @@ def call(kernel: Callable[..., None], slots: list[int], num_slots: int, n: int) 
     where = torch.tensor(slots, dtype=torch.int64, device=room.device)
     caches = {"k_cache": room[0, 1:-1], "v_cache": room[1, 1:-1]}
     trace = launched(launcher, key=key, value=value, slots=where, room=room, **caches)
-    rows = room.cpu().numpy()
-    found: Found = {name: contents(rows[i], slots, n) for i, name in enumerate(caches)}
+    found = contents(room.cpu().numpy(), slots, n)
     if trace:
         far = [FarRow(name, cache, FAR * n, n) for name, cache in caches.items()]
         seen = far_rows(trace, "write", far if FAR in slots else [])
@@ -105,7 +103,7 @@ def tokens(slots: list[int], n: int) -> npt.NDArray[np.float32]:
     return np.arange(2 * len(slots) * n, dtype=np.float32).reshape(2, len(slots), n)
 
 
-def contents(rows: npt.NDArray[np.float32], slots: list[int], n: int) -> dict[int, str]:
+def contents(room: npt.NDArray[np.float32], slots: list[int], n: int) -> Found:
     """What each slot holds that is not NaN any more; slot -1 is the row before the cache."""
     named = {
         numbers.tobytes(): f"{name} of token {token}"
@@ -113,9 +111,12 @@ def contents(rows: npt.NDArray[np.float32], slots: list[int], n: int) -> dict[in
         for token, numbers in enumerate(tensor)
     }
     return {
-        slot - 1: named.get(row.tobytes(), "something else")
-        for slot, row in enumerate(rows)
-        if not np.isnan(row).all()
+        name: {
+            slot: named.get(row.tobytes(), "something else")
+            for slot, row in enumerate(rows, -1)
+            if not np.isnan(row).all()
+        }
+        for name, rows in zip(("k_cache", "v_cache"), room, strict=True)
     }
 
 
@@ -129,34 +130,33 @@ def oracle(slots: list[int], num_slots: int, n: int) -> Found:
     key, value = tokens(slots, n)[:, :, None, :]
     k_cache, v_cache = (cache[1:-1] for cache in caches)  # blocks of one slot, one head
     reference.reshape_and_cache(key, value, k_cache, v_cache, np.array(slots))
-    rows = caches.reshape(2, num_slots + 2, n)
-    return {"k_cache": contents(rows[0], slots, n), "v_cache": contents(rows[1], slots, n)}
+    return contents(caches.reshape(2, num_slots + 2, n), slots, n)
 
 
-def why(yours: Found, right: Found, slots: list[int], num_slots: int, n: int) -> str:
+def why(yours: Found, right: Found, n: int) -> str:
     if outside := yours.get("outside"):
         return too_early(f"slot * {n}") if outside.endswith(WRAPPED) else f"There is {outside}."
     for name in ("k_cache", "v_cache"):
-        yes, no = right[name], yours[name]
-        for slot in sorted({*yes, *no}):
-            if yes.get(slot) != no.get(slot):
-                return difference(name, slot, no.get(slot, "nothing"), yes.get(slot))
+        for slot in sorted({*right[name], *yours[name]}):
+            wanted, got = right[name].get(slot, "nothing"), yours[name].get(slot, "nothing")
+            if wanted == got:
+                continue
+            if slot == -1:
+                return (
+                    f"Slot -1 means: write nothing. Your kernel wrote {got} before the first slot."
+                )
+            if wanted == "nothing":
+                return f"No token has slot {slot}, and {name} holds {got} there."
+            if wanted == ALL:
+                return f"Slot {slot} of {name} has a token: your kernel {got}."
+            if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
+                belong = "keys belong to k_cache, values to v_cache"
+                return f"{name} holds {got} in slot {slot}: {belong}."
+            return f"The slot mapping sends the {wanted} to slot {slot} of {name}; it holds {got}."
     return "Both caches are to be written."
 
 
-def difference(name: str, slot: int, got: str, wanted: str | None) -> str:
-    if slot == -1:
-        return f"Slot -1 means: write nothing. Your kernel wrote {got} before the first slot."
-    if wanted is None:
-        return f"No token has slot {slot}, and {name} holds {got} there."
-    if wanted == ALL:
-        return f"Slot {slot} of {name} has a token: your kernel {got}."
-    if got[:3] != wanted[:3] and got not in ("nothing", "something else"):
-        return f"{name} holds {got} in slot {slot}: keys belong to k_cache, values to v_cache."
-    return f"The slot mapping sends the {wanted} to slot {slot} of {name}; it holds {got}."
-
-
-def play(slots: list[int], num_slots: int, n: int) -> Timeline:
+def play(slots: list[int]) -> Timeline:
     """A sequence whose tokens are written to these slots, in blocks of one slot."""
     near = [slot for slot in slots if 0 <= slot < FAR] or [0]
     return placed(near, len(near), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pagesim.exercises.kit import parted
 from pagesim.exercises.launching import (
     ALL,
     FarRow,
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Tables = list[list[int]]
-Kernel = Any
-Given = tuple[Tables, list[int], int, int]
 Answer = dict[str, Any]
 """``answers``, a row for each sequence, and ``reads``, what was read too much or too little."""
 
@@ -35,7 +34,7 @@ _near = close(1e-4, 1e-4)
 
 
 def call(
-    kernel: Kernel, tables: Tables, lengths: list[int], block_size: int, window: int, *more: int
+    kernel: Any, tables: Tables, lengths: list[int], block_size: int, window: int, *more: int
 ) -> Answer:
     """What the kernel gives for these tables; ``window`` may be 0, ``more`` follows its scale."""
     import torch
@@ -44,9 +43,8 @@ def call(
 
     far = FAR // block_size in tables[0]
     if far and kernels.backend.decide().mode != "interpreted":
-        return oracle(
-            tables, lengths, block_size, window
-        )  # only the interpreter can be asked without such a cache
+        # Only the interpreter can be asked without such a cache.
+        return oracle(tables, lengths, block_size, window)
     batch = _batch(tables, lengths, block_size, window)
     result = torch.full_like(batch["q"], float("nan"))
 
@@ -73,19 +71,14 @@ def _unread(trace: Any) -> str:
         for cache in ("k_cache", "v_cache"):
             seen = {slot for access in program.of("read", cache) for slot in access.slots()}
             if len(seen) < len(mine):
-                seq = trace.sequences_of(program)[0]
-                return (
-                    f"the program of sequence {seq} read {len(seen)} of its {len(mine)} tokens "
-                    f"in {cache}"
-                )
+                seq, few = trace.sequences_of(program)[0], f"{len(seen)} of its {len(mine)} tokens"
+                return f"the program of sequence {seq} read {few} in {cache}"
     return ""
 
 
 def _far_reads(trace: Any, batch: dict[str, Tensor], length: int) -> str:
-    rows = [
-        FarRow(name, batch[name], FAR * HEAD_DIM, length * HEAD_DIM)
-        for name in ("k_cache", "v_cache")
-    ]
+    names, size = ("k_cache", "v_cache"), length * HEAD_DIM
+    rows = [FarRow(name, batch[name], FAR * HEAD_DIM, size) for name in names]
     seen = far_rows(trace, "read", rows).items()
     return ", ".join(f"{name}: {what}" for name, what in seen if what != ALL) or FINE
 
@@ -122,5 +115,4 @@ def same(yours: Answer, expected: Answer) -> bool:
 
 def first_wrong(yours: Answer, expected: Answer) -> int:
     """The first sequence whose answer is another."""
-    pairs = zip(yours["answers"], expected["answers"], strict=True)
-    return next(i for i, (a, b) in enumerate(pairs) if not _near(a, b))
+    return parted(yours["answers"], expected["answers"], _near)

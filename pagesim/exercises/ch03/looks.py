@@ -26,12 +26,10 @@ class OneByOne(Sequence[float]):
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return [self[i] for i in range(len(self))[place]]
-        number = self._numbers[place]
-        place = range(len(self))[place]
+        number, place = self._numbers[place], range(len(self))[place]
         if place < self._last:
-            raise SecondLookError(
-                f"score {place} is asked for after score {self._last}, and there is no second look"
-            )
+            problem = f"score {place} is asked for after score {self._last}"
+            raise SecondLookError(f"{problem}, and there is no second look")
         self._last = place
         return number
 
@@ -47,10 +45,8 @@ class OnePage(np.ndarray[Any, Any]):
     def __getitem__(self, key: Any) -> Any:
         found = np.asarray(super().__getitem__(key))
         if found.size > self.page:
-            raise SecondLookError(
-                f"{found.size} numbers of the cache are asked for at once, and a page has "
-                f"{self.page}: take one page after the other"
-            )
+            problem = f"{found.size} numbers of the cache are asked for at once, and a page has"
+            raise SecondLookError(f"{problem} {self.page}: take one page after the other")
         return found
 
 

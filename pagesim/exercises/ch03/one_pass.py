@@ -41,9 +41,8 @@ from pagesim.exercises.ch03.looks import OneByOne
 from pagesim.exercises.kit import Case, Cases, Random, close
 
 Row = list[float]
-Rows = list[list[float]]
-
 INF = math.inf
+same = close(1e-4, 1e-5)  # float32 will do
 
 
 def attend_one_pass(scores: list[float], values: list[list[float]]) -> list[float]:
@@ -70,9 +69,6 @@ def attend_one_pass(scores: list[float], values: list[list[float]]) -> list[floa
     return [a / ell for a in acc]
 
 
-same = close(1e-4, 1e-5)  # float32 will do
-
-
 def cases(rng: Random, hidden: bool) -> Cases:
     """One score, two, large and small ones, -inf in each place; then random ones."""
     d = 3 if hidden else 2
@@ -96,7 +92,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case(([*some, eighths(rng, 5)], values(13, d)), tag="many scores")
 
 
-def values(n: int, d: int) -> Rows:
+def values(n: int, d: int) -> list[Row]:
     return [[float(10 * i + j + 1) for j in range(d)] for i in range(n)]
 
 
@@ -105,12 +101,12 @@ def eighths(rng: Random, largest: int) -> float:
     return rng.randint(-8 * largest, 8 * largest) / 8
 
 
-def call(function: Callable[..., Row], scores: Row, values: Rows) -> Row:
+def call(function: Callable[..., Row], scores: Row, values: list[Row]) -> Row:
     """The student gets scores that can be read once."""
     return function(OneByOne(scores), values)
 
 
-def oracle(scores: Row, values: Rows) -> Row:
+def oracle(scores: Row, values: list[Row]) -> Row:
     """`kernels.reference`, which takes the maximum first: these scores are its query times keys."""
     from pagesim.kernels.reference import gather_attention
 
@@ -123,27 +119,23 @@ def oracle(scores: Row, values: Rows) -> Row:
     return list(map(float, out[0, 0]))
 
 
+RISES = "When the maximum rises from m to new_m, ell AND acc are relative to the old one"
+FAR = "m begins at -inf, for scores may all be far below 0"
+NO_MAXIMUM = (
+    "as long as there is no finite maximum, there is nothing to shift by and nothing to keep"
+)
 RULES = {
     "one score": "One score has all the weight: the answer is its value.",
     "equal scores": "Equal scores have equal weights, and ell is the sum of them.",
     "the maximum stays": "A score below the maximum weighs exp(score - m), less than 1.",
-    "the maximum rises": (
-        "When the maximum rises from m to new_m, ell AND acc are relative to the old one: both "
-        "are multiplied by exp(m - new_m)."
-    ),
-    "far below 0": (
-        "m begins at -inf, for scores may all be far below 0: relative to 0 each of these "
-        "weights is 0."
-    ),
+    "the maximum rises": f"{RISES}: both are multiplied by exp(m - new_m).",
+    "far below 0": f"{FAR}: relative to 0 each of these weights is 0.",
     "scores of 1000": "exp(1000) is too large for a float: subtract the maximum first.",
     "-inf after a score": "A score of -inf has weight 0: it changes nothing.",
-    "-inf before every score": (
-        "-inf - (-inf) is NaN: as long as there is no finite maximum, there is nothing to "
-        "shift by and nothing to keep."
-    ),
+    "-inf before every score": f"-inf - (-inf) is NaN: {NO_MAXIMUM}.",
 }
 
 
-def why(yours: Row, right: Row, scores: Row, values: Rows, *, tag: str) -> str:
+def why(tag: str) -> str:
     rule = "ell is the sum of exp(score - m), acc the same sum of exp(score - m) * value."
     return RULES.get(tag, rule)

@@ -46,9 +46,7 @@ from pagesim.exercises.kit import Case, Cases, Random, Timeline, close, count, p
 from pagesim.exercises.values import has_nan
 
 Array = npt.NDArray[np.float64]
-Given = tuple[list[int], int, int, int, bool]
-
-HEAD_DIM = 4
+same = close(1e-4, 1e-5)
 
 
 def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: int) -> Any:
@@ -81,27 +79,26 @@ def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: i
     return acc / ell
 
 
-same = close(1e-4, 1e-5)
-
-
 def cases(rng: Random, hidden: bool) -> Cases:
     """A full page, a partly filled one, two, a reserved block; then random tables."""
     b = 3 if hidden else 4
-    old = "old numbers behind the tokens"
-    yield Case(([0], b, b, 2, False), tag="a full page in block 0")
-    yield Case(([2], b, b, 2, False), tag="a full page elsewhere")
-    yield Case(([2], 1, b, 2, False), tag="a partly filled page")
-    yield Case(([3, 1], b + 1, b, 2, False), tag="two pages")
-    yield Case(([3, 1], 2 * b, b, 2, False), tag="two pages")
-    yield Case(([3, 1, 0], b + 1, b, 2, False), tag="a reserved block")
-    yield Case(([2], 1, b, 2, True), tag=old)
-    yield Case(([3, 1, 0], b + 1, b, 2, True), tag=old)
-    yield Case(([3, 1], 2 * b, b, 2000, False), tag="large scores")
+    for table, length, scale, old, tag in (
+        ([0], b, 2, False, "a full page in block 0"),
+        ([2], b, 2, False, "a full page elsewhere"),
+        ([2], 1, 2, False, "a partly filled page"),
+        ([3, 1], b + 1, 2, False, "two pages"),
+        ([3, 1], 2 * b, 2, False, "two pages"),
+        ([3, 1, 0], b + 1, 2, False, "a reserved block"),
+        ([2], 1, 2, True, "old numbers behind the tokens"),
+        ([3, 1, 0], b + 1, 2, True, "old numbers behind the tokens"),
+        ([3, 1], 2 * b, 2000, False, "large scores"),
+    ):
+        yield Case((table, length, b, scale, old), tag=tag)
     for _ in range(20):
-        block_size = rng.choice((1, 2, 4, 8))
+        b = rng.choice((1, 2, 4, 8))
         table = rng.sample(range(8), rng.randint(1, 4))
-        length = rng.randint(1, len(table) * block_size)
-        yield Case((table, length, block_size, 2, rng.random() < 0.5), tag="a random table")
+        length = rng.randint(1, len(table) * b)
+        yield Case((table, length, b, 2, rng.random() < 0.5), tag="a random table")
 
 
 def words(table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
@@ -110,48 +107,36 @@ def words(table: list[int], length: int, block_size: int, scale: int, old: bool)
     return what + (", old numbers in the other slots of the table" if old else "")
 
 
-def caches(
-    table: list[int], length: int, block_size: int, scale: int, old: bool
-) -> tuple[Array, Array, Array]:
+def caches(table: list[int], length: int, block_size: int, scale: int, old: bool) -> list[Array]:
     """q and the caches of eight blocks: a key and a value in each token's slot, NaN elsewhere.
 
     With ``old`` numbers the blocks of the table have no NaN: others left theirs there.
     """
     rng = np.random.default_rng(seed=length)
-    pages = np.full((2, 8 * block_size, HEAD_DIM), np.nan)
+    pages = np.full((2, 8 * block_size, 4), np.nan)
     if old:
         pages[:, slots_of(table, range(len(table) * block_size), block_size)] = scale
     slots = slots_of(table, range(length), block_size)
-    pages[:, slots] = scale * rng.standard_normal((2, length, HEAD_DIM))
-    k_cache, v_cache = pages.reshape(2, 8, block_size, HEAD_DIM)
-    return rng.standard_normal(HEAD_DIM), k_cache, v_cache
+    pages[:, slots] = scale * rng.standard_normal((2, length, 4))
+    return [rng.standard_normal(4), *pages.reshape(2, 8, block_size, 4)]
 
 
-def call(function: Callable[..., Array], *given: *Given) -> Array:
-    """The student gets arrays."""
-    q, k_cache, v_cache = caches(*given)
-    return function(q, one_page(k_cache), one_page(v_cache), *given[:2])
+def call(function: Callable[..., Array], table: list[int], length: int, *more: Any) -> Array:
+    q, k_cache, v_cache = caches(table, length, *more)
+    return function(q, one_page(k_cache), one_page(v_cache), table, length)
 
 
-def oracle(*given: *Given) -> Array:
+def oracle(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Array:
     """`kernels.reference`: first all keys and values in one piece, then the textbook softmax."""
     from pagesim.kernels.reference import gather_attention
 
-    q, k, v = (array[..., None, :] for array in caches(*given))  # one head
-    table, length = (np.array([each]) for each in given[:2])
-    out: Array = gather_attention(q[None], k, v, table, length)[0, 0]
+    arrays = caches(table, length, block_size, scale, old)
+    q, k, v = (array[..., None, :] for array in arrays)  # one head
+    out: Array = gather_attention(q[None], k, v, np.array([table]), np.array([length]))[0, 0]
     return out
 
 
-def why(
-    yours: Array,
-    right: Array,
-    table: list[int],
-    length: int,
-    block_size: int,
-    scale: int,
-    old: bool,
-) -> str:
+def why(yours: Array, table: list[int], length: int, block_size: int, scale: int, old: bool) -> str:
     pages = -(-length // block_size)
     filled = length - block_size * (pages - 1)
     if has_nan(yours):
@@ -164,18 +149,14 @@ def why(
             return f"The tokens end in page {pages - 1}; the table's last block is only reserved."
         return f"The keys of page 0 are in block {table[0]}: the table says so, not the page."
     if old and len(table) * block_size > length:
-        return (
-            f"The tokens end in page {pages - 1} with slot {filled - 1}: what lies "
-            "behind them, NaN or not, belongs to no token of this sequence. Only length says so."
-        )
+        behind = "what lies behind them, NaN or not, belongs to no token of this sequence"
+        ends = f"The tokens end in page {pages - 1} with slot {filled - 1}"
+        return f"{ends}: {behind}. Only length says so."
     if pages > 1:
-        return (
-            f"All {pages} pages count, and each was weighed relative to the largest score so far: "
-            "a larger one rescales ell and acc."
-        )
+        weighed = "each was weighed relative to the largest score so far"
+        return f"All {pages} pages count, and {weighed}: a larger one rescales ell and acc."
     return f"{count(length, 'token')} of block {table[0]}, score q · k / sqrt(head_dim) each."
 
 
-def play(table: list[int], length: int, block_size: int, scale: int, old: bool) -> Timeline:
-    """The sequence in its blocks."""
+def play(table: list[int], length: int, block_size: int) -> Timeline:
     return placed(table, length, block_size)

@@ -59,13 +59,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
     yield Case(([[decoding.FAR // b]], [b - 1], b, 0), tag="a block far out")
 
 
-def words(tables: Tables, lengths: list[int], block_size: int, window: int) -> str:
+def words(tables: Tables, lengths: list[int], block_size: int) -> str:
     return f"tables {tables}, lengths {lengths}, blocks of {block_size} slots"
 
 
-def why(
-    yours: Answer, right: Answer, tables: Tables, lengths: list[int], block_size: int, window: int
-) -> str:
+def why(yours: Answer, right: Answer, lengths: list[int], block_size: int) -> str:
     if (read := yours["reads"]) != decoding.FINE:
         if WRAPPED in read:
             return too_early("(block * BLOCK + row) * DIM")
@@ -75,19 +73,18 @@ def why(
     if empty and len(empty) < len(yours["answers"]):
         return f"Row {empty[0]} of out holds no numbers: row i of it begins at out + i * DIM."
     seq = decoding.first_wrong(yours, right)
-    pages = -(-lengths[seq] // block_size)
-    if pages > 1:
-        return (
-            f"Sequence {seq} has {pages} pages, and its program read the right slots: what came "
-            "before a larger score must be rescaled by exp(m - new_m), ell and acc alike."
+    if (pages := -(-lengths[seq] // block_size)) > 1:
+        has = f"Sequence {seq} has {pages} pages, and its program read the right slots"
+        rule = (
+            "what came before a larger score must be rescaled by exp(m - new_m), ell and acc alike"
         )
-    return (
+        return f"{has}: {rule}."
+    sums = (
         f"The program of sequence {seq} read the right slots: acc holds sums of exp(score - m) * "
-        "value, which become an average when they are divided by ell."
     )
+    return f"{sums}value, which become an average when they are divided by ell."
 
 
-def play(tables: Tables, lengths: list[int], block_size: int, window: int) -> Timeline:
-    """The sequences in their blocks."""
+def play(tables: Tables, lengths: list[int], block_size: int) -> Timeline:
     near = [[block % decoding.NUM_BLOCKS for block in table] for table in tables]
     return placed_together(near, lengths, block_size)

@@ -27,11 +27,13 @@ be loaded.
 * vllm/attention/ops/prefix_prefill.py: _fwd_kernel, its SLIDING_WINDOW
 """
 
-from pagesim.exercises.ch03 import decoding
-from pagesim.exercises.ch03.decoding import Answer, Given, Kernel, Tables
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed_together
+from typing import Any
 
-oracle, same = decoding.oracle, decoding.same
+from pagesim.exercises.ch03 import decoding
+from pagesim.exercises.ch03.decoding import Answer, Tables
+from pagesim.exercises.kit import Case, Cases, Random, placed_together
+
+oracle, same, play = decoding.oracle, decoding.same, placed_together
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
@@ -49,24 +51,15 @@ def words(tables: Tables, lengths: list[int], block_size: int, window: int) -> s
     return f"window {window}, tables {tables}, lengths {lengths}, blocks of {block_size} slots"
 
 
-def call(kernel: Kernel, *given: *Given) -> Answer:
+def call(kernel: Any, *case: Any) -> Answer:
     """Launch the student's kernel, which takes the window behind the scale."""
-    return decoding.call(kernel, *given, given[-1])
+    return decoding.call(kernel, *case, case[-1])
 
 
-def why(
-    yours: Answer, right: Answer, tables: Tables, lengths: list[int], block_size: int, window: int
-) -> str:
+def why(yours: Answer, right: Answer, lengths: list[int], window: int) -> str:
     seq = decoding.first_wrong(yours, right)
     last = lengths[seq] - 1
-    rule = (
-        f"The query of sequence {seq} is at position {last} and sees {window} keys, its own "
-        f"included: positions {max(0, last - window + 1)} to {last}."
-    )
-    read = yours["reads"]
-    return f"{rule} Yours did not." if read == decoding.FINE else f"{rule} But {read}."
-
-
-def play(tables: Tables, lengths: list[int], block_size: int, window: int) -> Timeline:
-    """The sequences in their blocks."""
-    return placed_together(tables, lengths, block_size)
+    sees = f"positions {max(0, last - window + 1)} to {last}"
+    rule = f"The query of sequence {seq} is at position {last} and sees {window} keys, its own"
+    read = f"But {yours['reads']}"
+    return f"{rule} included: {sees}. {'Yours did not' if decoding.FINE in read else read}."

@@ -71,36 +71,30 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((*at, *sizes), tag="any")
     for _ in range(20):
         sizes = rng.choice((1, 8)), rng.choice((64, 80, 128)), rng.choice((8, 16, 32)), 8
-        some = [rng.randrange(n) for n in (1000, *sizes[:3])]
-        yield Case((*some, *sizes), tag="any")
+        yield Case((*(rng.randrange(n) for n in (1000, *sizes[:3])), *sizes), tag="any")
 
 
-def words(
-    block: int, head: int, dim: int, slot: int, heads: int, head_size: int, block_size: int, x: int
-) -> str:
+def words(block: int, head: int, dim: int, slot: int, *sizes: int) -> str:
+    heads, head_size, block_size, x = sizes
     cache = f"{heads} heads of {head_size}, blocks of {block_size}, x = {x}"
     return f"block {block}, head {head}, dim {dim}, slot {slot}; {cache}"
 
 
-def oracle(
-    block: int, head: int, dim: int, slot: int, heads: int, head_size: int, block_size: int, x: int
-) -> int:
+def oracle(block: int, head: int, dim: int, slot: int, *sizes: int) -> int:
     """Number a block in the layout of the course, turn its axes as vLLM does, and look."""
+    heads, head_size, block_size, x = sizes
     natural = np.arange(block_size * heads * head_size).reshape(block_size, heads, -1, x)
     turned = natural.transpose(1, 2, 0, 3).reshape(-1)
     number = natural[slot, head, dim // x, dim % x]
     return block * turned.size + int(np.flatnonzero(turned == number)[0])
 
 
-def why(yours: int, right: int, *where: int, tag: str) -> str:
-    *_, head_size, block_size, x = where
+def why(head_size: int, block_size: int, x: int, tag: str) -> str:
+    turns = f"The next {x} dimensions come when all {block_size} slots had their turn"
     steps = {
         "the next dimension": f"{x} dimensions of a token lie side by side: the next is 1 further.",
         "the next slot": f"Behind {x} numbers of one token come {x} of the next: {x} further.",
-        "the next piece": (
-            f"The next {x} dimensions come when all {block_size} slots had their turn: "
-            f"{block_size} * {x} further."
-        ),
+        "the next piece": f"{turns}: {block_size} * {x} further.",
         "the next head": f"A head of a block has {head_size} * {block_size} numbers.",
         "the next block": "A block has the numbers of all its heads.",
     }

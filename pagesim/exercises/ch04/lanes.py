@@ -110,22 +110,19 @@ def why(
     yours: Reads, right: Reads, head: int, block: int, query: int, cache: int, number: int
 ) -> str:
     group, vec, x, rows = right
+    lanes = count(group, "lane")
     if yours[0] != group:
         met = f"A warp meets {min(block, 32)} tokens at once with 32 lanes"
-        return f"{met}: {count(group, 'lane')} for each."
+        return f"{met}: {lanes} for each."
     if yours[1] != vec:
-        return (
-            f"A group of {count(group, 'lane')} reads 16 bytes of q together, so a lane reads "
-            f"{16 // group} of them: {count(vec, 'element')}."
-        )
+        reads = f"a lane reads {16 // group} of them: {count(vec, 'element')}"
+        return f"A group of {lanes} reads 16 bytes of q together, so {reads}."
     if yours[2] != x:
         return f"x counts the elements in 16 bytes of the cache, at {count(cache, 'byte')} each."
     if any(row >= head for row in yours[3]):
         return f"A head of {head} has the rows 0 to {head - 1}: beyond them is nothing."
     tokens = min(16 // query, block)
-    sharing = block // tokens
-    return (
-        f"A lane takes {tokens} of the {block} tokens of a row at once, so a row has "
-        f"{count(sharing, 'lane')} and a warp {32 // sharing} rows at a time: lane {number} begins "
-        f"at row {rows[0]} and goes on in steps of {32 // sharing}."
-    )
+    lanes, step = count(block // tokens, "lane"), 32 * tokens // block
+    takes = f"A lane takes {tokens} of the {block} tokens of a row at once, so a row has {lanes}"
+    goes_on = f"lane {number} begins at row {rows[0]} and goes on in steps of {step}"
+    return f"{takes} and a warp {step} rows at a time: {goes_on}."

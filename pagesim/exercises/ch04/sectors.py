@@ -40,7 +40,6 @@ from pagesim.errors import UsageError
 from pagesim.exercises.kit import Case, Cases, Goal, Random
 
 Answer = tuple[int, int, Sequence[str]]
-
 AXES = ("piece", "slot", "x")
 
 
@@ -69,38 +68,24 @@ def cases(rng: Random, hidden: bool) -> Cases:
     """Blocks of 16, 8 and 32; more head sizes when hidden."""
     for head_size in (64, 256, 96) if hidden else (128,):
         for block_size in (16, 8, 32):
-            yield Case((head_size, block_size), tag=f"blocks of {block_size}")
-
-
-def words(head_size: int, block_size: int) -> str:
-    return f"head size {head_size}, blocks of {block_size}, float16"
+            tag = f"blocks of {block_size}"
+            yield Case((head_size, block_size), f"head size {head_size}, {tag}, float16", tag)
 
 
 def oracle(head_size: int, block_size: int) -> Goal:
     """The sectors that the emulated kernel counts, and any layout that needs more."""
     true = truth(head_size, block_size)
-
-    def accepts(yours: Answer) -> bool:
-        turned, natural, axes = yours
-        return (turned, natural) == true and counted(head_size, block_size, axes) > max(true)
-
-    return Goal(
-        accepts=accepts,
-        like=[*true, list(AXES)],
-        words=f"{true[0]}, {true[1]}, and axes that need more than {max(true)}",
-    )
+    asked = f"{true[0]}, {true[1]}, and axes that need more than {max(true)}"
+    return Goal([*true, list(AXES)], asked)
 
 
-def truth(head_size: int, block_size: int) -> tuple[int, int]:
+def truth(head_size: int, block_size: int) -> list[int]:
     """The sectors of the kernel's layout, and of the natural one."""
     from pagesim.kernels import simt
 
     found = simt.thread_map(simt.Config(head_size, block_size))["footprints"]
-    turned, natural = (
-        sum(used > 0 for line in found[name] for used in line["bytes"])
-        for name in ("k", "k_token_major")
-    )
-    return turned, natural
+    lines = (found[name] for name in ("k", "k_token_major"))
+    return [sum(used > 0 for line in each for used in line["bytes"]) for each in lines]
 
 
 def counted(head_size: int, block_size: int, axes: Sequence[str]) -> int:
@@ -112,36 +97,30 @@ def counted(head_size: int, block_size: int, axes: Sequence[str]) -> int:
     if tuple(axes) not in set(permutations(AXES)):
         raise UsageError(f"{axes!r} is not an order of the axes {', '.join(AXES)}")
     config = simt.Config(head_size, block_size)
-    element = np.arange(config.vec_size)
-    dim = indices.vecs(config)[0, :, 0, None] * config.vec_size + element
+    x, offset = config.x, np.zeros(1, dtype=int)
+    dim = indices.vecs(config)[0, :, 0, None] * config.vec_size + np.arange(config.vec_size)
     slot = np.broadcast_to(indices.k_row(config, 0)[0, :, None], dim.shape)
-    at = {"piece": dim // config.x, "slot": slot, "x": dim % config.x}
-    sizes = {"piece": head_size // config.x, "slot": block_size, "x": config.x}
-    offset = np.zeros_like(dim)
-    for axis in axes:
-        offset = offset * sizes[axis] + at[axis]
+    places = {"piece": (head_size // x, dim // x), "slot": (block_size, slot), "x": (x, dim % x)}
+    for size, place in map(places.__getitem__, axes):
+        offset = offset * size + place
     load = WarpLoad("k", 0, (), offset.ravel() * config.cache_bytes, config.cache_bytes)
     return len(load.sectors())
 
 
-def why(yours: Answer, goal: Goal, head_size: int, block_size: int) -> str:
+def why(yours: Answer, head_size: int, block_size: int) -> str:
     lanes = max(32 // block_size, 1)
     tokens = 32 // lanes
     turned, natural = truth(head_size, block_size)
     if yours[0] != turned:
-        rule = (
-            f"In the kernel's layout the 32 lanes read {tokens} times 16 bytes in one piece: "
-            f"{16 * tokens} bytes are {turned} sectors of 32 bytes."
-        )
+        reads = f"In the kernel's layout the 32 lanes read {tokens} times 16 bytes in one piece"
         lines = f" ({yours[0]} is the number of lines, of 128 bytes each.)"
-        return rule + lines * (yours[0] == -(-16 * tokens // 128))
+        lines *= yours[0] == -(-16 * tokens // 128)
+        return f"{reads}: {16 * tokens} bytes are {turned} sectors of 32 bytes.{lines}"
     if yours[1] != natural:
         sharing = f", and the {lanes} lanes of a token share it" if lanes > 1 else ""
-        return (
-            f"In the natural layout keys are {2 * head_size} bytes apart: {tokens} tokens touch a "
-            f"sector each{sharing}."
-        )
-    return (
-        f"Your layout needs {counted(head_size, block_size, yours[2])} sectors. In the natural "
-        "layout a token's 16 bytes lie in one sector at least; tear them apart."
-    )
+        apart = f"In the natural layout keys are {2 * head_size} bytes apart"
+        return f"{apart}: {tokens} tokens touch a sector each{sharing}."
+    if (sectors := counted(head_size, block_size, yours[2])) > max(turned, natural):
+        return ""
+    tear = "In the natural layout a token's 16 bytes lie in one sector at least; tear them apart"
+    return f"Your layout needs {sectors} sectors. {tear}."

@@ -50,8 +50,6 @@ Acts = list[Act]
 Found = dict[str, Any]
 """The copies of the last write, and the tables, refs and free list behind it."""
 
-NUM_BLOCKS = 40
-
 
 def append(
     tables: dict[int, list[int]], refs: dict[int, int], free: list[int], length: int, who: int,
@@ -146,7 +144,7 @@ def call(function: Callable[..., Any], acts: Acts, block_size: int) -> Found:
     """Let the student's function do all the writes; what is there after the last one."""
     first = -(-acts[0][2] // block_size)
     tables, lengths = {0: list(range(first))}, {0: acts[0][2]}
-    refs, free = dict.fromkeys(range(first), 1), list(range(first, NUM_BLOCKS))
+    refs, free = dict.fromkeys(range(first), 1), list(range(first, 40))
     copies = None
     for what, who, number in acts[1:]:
         if what == "fork":
@@ -156,70 +154,55 @@ def call(function: Callable[..., Any], acts: Acts, block_size: int) -> Found:
         else:
             copies = function(tables, refs, free, lengths[who], who, block_size)
             lengths[who] += 1
-    return {"copies": copies, "tables": tables, "refs": in_use(refs), "free": free[:4]}
+    return found(copies, tables, refs, free)
 
 
-def in_use(refs: dict[int, int]) -> dict[int, int]:
-    return {block: number for block, number in refs.items() if number}
+def found(copies: Any, tables: dict[int, list[int]], refs: dict[int, int], free: Any) -> Found:
+    in_use = {block: number for block, number in refs.items() if number}
+    return {"copies": copies, "tables": tables, "refs": in_use, "free": list(free)[:4]}
 
 
 def oracle(acts: Acts, block_size: int, *, record: bool = False) -> tuple[Found, Story]:
     """What the block manager has after the same acts."""
-    story = Story(gpu_blocks=NUM_BLOCKS, block_size=block_size, record=record)
+    story = Story(gpu_blocks=40, block_size=block_size, record=record)
     here: dict[int, Writer] = {}
     copies = [act_once(act, story, here) for act in acts][-1]
     tables = {number: writer.block_ids for number, writer in here.items()}
     pool = story.manager.block_allocator.allocator_on(Device.GPU)
-    found = {"copies": copies, "tables": tables, "refs": in_use(pool.ref_counts)}
-    return found | {"free": list(pool.free_block_ids)[:4]}, story
+    return found(copies, tables, pool.ref_counts, pool.free_block_ids), story
 
 
 def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
-    """Which of the four rules was broken in the last write."""
     who, copies, truth = acts[-1][1], yours["copies"], right["copies"]
     if not isinstance(copies, list) or not all(isinstance(pair, list) for pair in copies):
         return "What is returned is a list of pairs: [(from, to)] for one copy, [] for none."
     if len(copies) < len(truth):
         old, new = truth[0]
-        return (
-            f"Block {old} has other owners: s{who} must not write there, but into a copy of it, "
-            f"block {new}."
-        )
+        others = f"s{who} must not write there, but into a copy of it, block {new}"
+        return f"Block {old} has other owners: {others}."
     if len(copies) > len(truth) > 0:
         return "Only the last block is written, so only the last block is copied."
     if len(copies) > len(truth):
-        return (
-            f"s{who} is the only owner of the block, or takes a new one: there is nothing to copy."
-        )
+        alone = f"s{who} is the only owner of the block, or takes a new one"
+        return f"{alone}: there is nothing to copy."
+    mine, table = yours["tables"].get(who, []), right["tables"][who]
+    if len(mine) < len(table):
+        full = f"Every block of s{who} is full, {block_size} tokens each"
+        return f"{full}: the token needs a new block at the end of its table, block {table[-1]}."
+    if len(mine) > len(table):
+        room = f"The last block of s{who} has room for the token, so its table stays as long as it"
+        return f"{room} was: a block is taken when a token needs it, not before."
+    if mine != table:
+        last = f"The table of s{who} is {table} then: its last block is where the token is"
+        return f"{last}, and a new block is the first of the free list."
     if yours["tables"] != right["tables"]:
-        return why_not_these(yours["tables"].get(who, []), right["tables"][who], who, block_size)
+        return f"Only the table of s{who} changes: the others stay where they are."
     if [tuple(pair) for pair in copies] != truth:
         return f"The copy is {truth[0]}: from the block that is shared into the new one."
     if yours["refs"] != right["refs"]:
-        blocks = sorted({*yours["refs"], *right["refs"]})
-        block = next(b for b in blocks if yours["refs"].get(b) != right["refs"].get(b))
-        return (
-            f"Block {block} is in {right['refs'].get(block, 0)} of the tables, and its count must "
-            "say so: a sequence that moves away, or comes, changes it by one."
-        )
+        refs = right["refs"]
+        block = min(each for each, _ in yours["refs"].items() ^ refs.items())
+        moves = "a sequence that moves away, or comes, changes it by one"
+        owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
+        return f"{owned}, and its count must say so: {moves}."
     return "A block is taken from the front of the free list."
-
-
-def why_not_these(yours: list[int], right: list[int], who: int, block_size: int) -> str:
-    """What is wrong with the writer's table, or else with another's."""
-    if len(yours) < len(right):
-        return (
-            f"Every block of s{who} is full, {block_size} tokens each: the token needs a new block "
-            f"at the end of its table, block {right[-1]}."
-        )
-    if len(yours) > len(right):
-        return (
-            f"The last block of s{who} has room for the token, so its table stays as long as it "
-            "was: a block is taken when a token needs it, not before."
-        )
-    if yours != right:
-        return (
-            f"The table of s{who} is {right} then: its last block is where the token is, and a new "
-            "block is the first of the free list."
-        )
-    return f"Only the table of s{who} changes: the others stay where they are."

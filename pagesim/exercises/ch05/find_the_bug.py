@@ -50,8 +50,6 @@ from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
 Found = tuple[list[Act], str]
 """A story, and the cause of what it shows."""
 
-MAX_ACTS, MAX_NUMBER = 8, 64
-
 
 def find_the_bug(machine: str, block_size: int) -> tuple[list[tuple[Any, ...]], str]:
     """A story of at most 8 acts that goes wrong on this machine, and the cause.
@@ -84,65 +82,54 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(machine: str, block_size: int) -> Goal:
     """That it is shown, and the fault that was planted."""
-
-    def accepts(yours: Found) -> bool:
-        story, cause = yours
-        return cause == CAUSES[machine] and not lacks(story, machine, block_size)
-
-    return Goal(accepts, [[], CAUSES[machine]], "a story that shows the fault, and its cause")
+    return Goal([[], CAUSES[machine]], "a story that shows the fault, and its cause")
 
 
-def lacks(story: list[Act], machine: str, block_size: int) -> str:
+def lacks(acts: list[Act], machine: str, block_size: int) -> str:
     """What keeps a story from showing that the machine does otherwise than a sound one."""
-    acts = [tuple(act) for act in story]
-    if len(acts) > MAX_ACTS:
-        return f"At most {MAX_ACTS} acts: omit those that machine {machine} does well."
-    if any(type(n) is not int or not 0 <= n <= MAX_NUMBER for act in acts for n in act[1:]):
-        raise UsageError(f"the numbers in an act must be ints from 0 to {MAX_NUMBER}: {acts}")
+    if len(acts) > 8:
+        return f"At most 8 acts: omit those that machine {machine} does well."
+    if any(type(n) is not int or not 0 <= n <= 64 for act in acts for n in act[1:]):
+        raise UsageError(f"the numbers in an act must be ints from 0 to 64: {acts}")
     sound, faulty = Machine(block_size), MACHINES[machine](block_size)
     for act in acts:
         sound.act(act)  # an act that cannot be is the student's error, and raises here
         try:
             faulty.act(act)
         except Exception:
-            return (
-                "That is close: find a story in which the machine goes on, and a sequence misreads."
-            )
+            goes_on = "a story in which the machine goes on, and a sequence misreads"
+            return f"That is close: find {goes_on}."
         if any(faulty.read(name) != sound.read(name) for name in sound.here):
             return ""
-    return (
-        "Every sequence read its own tokens. The faults concern sharing: fork first, then let "
-        "the owners write or leave."
-    )
+    fork = "The faults concern sharing: fork first, then let the owners write or leave"
+    return f"Every sequence read its own tokens. {fork}."
 
 
-def why(yours: Found, right: Goal, machine: str, block_size: int) -> str:
-    """No symptom, too long, or a symptom for a cause."""
+def why(yours: Found, machine: str, block_size: int) -> str:
     story, cause = yours
-    if problem := lacks(story, machine, block_size):
+    if problem := lacks([tuple(act) for act in story], machine, block_size):
         return problem
-    causes = [*CAUSES.values(), *DECOYS]
-    if cause not in causes:
+    if cause == CAUSES[machine]:
+        return ""
+    if cause not in (causes := [*CAUSES.values(), *DECOYS]):
         return f"The cause must be one of {causes}."
-    return (
-        "Your story shows it, but this is not why: several faults have this symptom. Change one "
-        "act, and see whether your cause still foretells what happens."
-    )
+    change = "Change one act, and see whether your cause still foretells what happens"
+    return f"Your story shows it, but this is not why: several faults have this symptom. {change}."
 
 
-def play(machine: str, block_size: int) -> Timeline:
+def play(block_size: int) -> Timeline:
     """A fork that a sound machine comes through: its owners write, and one leaves."""
     fork = [("arrive", 0, block_size - 1), ("fork", 0, 1)]
     after = [("write", 0, 1), ("write", 1, 1), ("leave", 0), ("arrive", 2, 1)]
-    return played([*fork, *after], Story(gpu_blocks=12, block_size=block_size))
+    return played([*fork, *after], 12, block_size)
 
 
-def replay(yours: Found, machine: str, block_size: int) -> Timeline:
+def replay(yours: Found, block_size: int) -> Timeline:
     """The story of the answer, as a sound manager has it."""
-    run = played(yours[0], Story(gpu_blocks=64, block_size=block_size))
-    return run.annotate(title="Your story, without a fault")
+    return played(yours[0], 64, block_size).annotate(title="Your story, without a fault")
 
 
-def played(acts: list[Act], story: Story) -> Timeline:
+def played(acts: list[Act], gpu_blocks: int, block_size: int) -> Timeline:
+    story = Story(gpu_blocks, block_size=block_size)
     perform(acts, story)
     return story.run

@@ -79,14 +79,12 @@ def oracle(
 
 
 def why(yours: Pairs, right: Pairs, prompt: int, samples: int, block_size: int) -> str:
-    """Too many, too few, or to another block."""
     full, filled = divmod(prompt, block_size)
     if samples == 1:
         return "A block with one owner is written in place."
     if not right:
-        return (
-            "The prompt fills its last block: each sample writes into a new block, and copies none."
-        )
+        rule = "each sample writes into a new block, and copies none"
+        return f"The prompt fills its last block: {rule}."
     left = {pair[0] for pair in yours}
     if shared := left & set(range(full)):
         return f"Nothing is written into a full block, so block {min(shared)} is shared for good."
@@ -94,7 +92,5 @@ def why(yours: Pairs, right: Pairs, prompt: int, samples: int, block_size: int) 
         return "The last of the samples is the only owner left when it writes: it needs no copy."
     if left - {full}:
         return f"Every writer leaves block {full}, where the prompt ends: that is what is copied."
-    return (
-        f"Block {full} has {filled} of {block_size} slots filled and {samples} owners; each writer "
-        "but the last moves to the next free block."
-    )
+    owners = f"Block {full} has {filled} of {block_size} slots filled and {samples} owners"
+    return f"{owners}; each writer but the last moves to the next free block."

@@ -37,10 +37,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pagesim.errors import UsageError
-from pagesim.exercises.kit import Case, Cases, Goal, Random
+from pagesim.exercises.kit import Case, Cases, Goal, Random, parted
 
 Pairs = list[tuple[int, int]]
-
 NEEDS_TRITON = True
 
 
@@ -75,7 +74,7 @@ def in_order(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 def cases(rng: Random, hidden: bool) -> Cases:
     """Every list of up to four copies over four blocks, numbered as they appear; some longer."""
     for length in range(1, 4 if hidden else 5):
-        for pairs in all_lists(length, 4):
+        for pairs in all_lists(length):
             yield Case((pairs,), tag=meeting(pairs))
     for _ in range(50):
         blocks, length = (6, 7) if hidden else (5, 6)
@@ -83,14 +82,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((pairs,), tag=meeting(pairs))
 
 
-def all_lists(length: int, blocks: int) -> Iterator[Pairs]:
-    if length == 0:
-        yield []
-        return
-    for before in all_lists(length - 1, blocks):
+def all_lists(length: int) -> Iterator[Pairs]:
+    for before in all_lists(length - 1) if length > 1 else [list[tuple[int, int]]()]:
         known = max((block for pair in before for block in pair), default=-1)
-        for source in range(min(known + 2, blocks)):
-            for target in range(min(max(known, source) + 2, blocks)):
+        for source in range(min(known + 2, 4)):
+            for target in range(min(max(known, source) + 2, 4)):
                 if source != target and (source, target) not in before[-1:]:
                     yield [*before, (source, target)]
 
@@ -98,69 +94,53 @@ def all_lists(length: int, blocks: int) -> Iterator[Pairs]:
 def meeting(pairs: Pairs) -> str:
     """How two of the copies first meet in a block."""
     for number, (source, target) in enumerate(pairs):
-        earlier = pairs[:number]
-        if any(source == written for _, written in earlier):
+        read, written = ({pair[end] for pair in pairs[:number]} for end in (0, 1))
+        if source in written:
             return "a copy is copied"
-        if any(target == read for read, _ in earlier):
+        if target in read:
             return "a source is overwritten"
-        if any(target == written for _, written in earlier):
+        if target in written:
             return "written twice"
     return "copies that do not meet"
 
 
 def oracle(pairs: Pairs) -> Goal:
     """The same contents, in as many launches or fewer."""
-    holds, most = in_turn(pairs)
-    return Goal(
-        accepts=lambda yours: carried_out(pairs, yours) == holds and len(yours) <= most,
-        like=[],
-        words=f"blocks {holds}, {launches(most)}",
-    )
+    holds, _, launches = in_turn(pairs)
+    return Goal([], f"blocks {holds}, {launches}")
 
 
-def in_turn(pairs: Pairs) -> tuple[list[int], int]:
+def in_turn(pairs: Pairs) -> tuple[list[int], int, str]:
     """What each block holds after one pair after the other; the launches of `copy_blocks`."""
     from pagesim.kernels.block_copy import batches
 
-    holds = list(range(1 + max(max(pair) for pair in pairs)))
+    holds, most = list(range(1 + max(max(pair) for pair in pairs))), len(batches(pairs))
     for source, target in pairs:
         holds[target] = holds[source]
-    return holds, len(batches(pairs))
+    return holds, most, "1 launch" if most == 1 else f"{most} launches"
 
 
-def carried_out(pairs: Pairs, yours: list[Pairs]) -> list[int] | str:
-    """What each block holds after the student's launches, or why chance decides."""
-    holds = list(range(1 + max(max(pair) for pair in pairs)))
+def why(yours: list[Pairs], pairs: Pairs) -> str:
+    right, most, launches = in_turn(pairs)
+    holds = list(range(len(right)))
     if not all(0 <= block < len(holds) for launch in yours for pair in launch for block in pair):
         raise UsageError(f"there are blocks 0 to {len(holds) - 1}, not those of {yours!r:.200}")
     for number, launch in enumerate(yours):
         read, written = [a for a, _ in launch], [b for _, b in launch]
-        if clash := sorted(set(read) & set(written)):
-            return f"launch {number} reads and writes block {clash[0]}"
-        if len(set(written)) < len(written):
-            twice = next(block for block in written if written.count(block) > 1)
-            return f"launch {number} writes block {twice} twice"
+        twice = [block for block in written if written.count(block) > 1]
+        clash = f"writes block {twice[0]} twice" if twice else ""
+        if both := sorted(set(read) & set(written)):
+            clash = f"reads and writes block {both[0]}"
+        if clash:
+            rule = "The copies of a launch run in any order"
+            return f"{rule}: if launch {number} {clash}, chance decides."
         for source, target in launch:
             holds[target] = holds[source]
-    return holds
-
-
-def why(yours: list[Pairs], right: Goal, pairs: Pairs) -> str:
-    """The launch that has no order, or the block with other contents."""
-    found, (holds, most) = carried_out(pairs, yours), in_turn(pairs)
-    if isinstance(found, str):
-        return f"The copies of a launch run in any order: if {found}, chance decides."
-    if found != holds:
-        block = next(i for i, (a, b) in enumerate(zip(found, holds, strict=True)) if a != b)
-        return (
-            f"One after the other, the copies leave in block {block} what was in block "
-            f"{holds[block]}; yours leave what was in block {found[block]}."
-        )
-    return (
-        f"{launches(most)} will do: only a copy "
-        "that overwrites what an earlier one still has to read needs another."
-    )
-
-
-def launches(number: int) -> str:
-    return "1 launch" if number == 1 else f"{number} launches"
+    if holds != right:
+        block = parted(holds, right)
+        leave = f"One after the other, the copies leave in block {block} what was in block"
+        return f"{leave} {right[block]}; yours leave what was in block {holds[block]}."
+    if len(yours) <= most:
+        return ""
+    overwrites = "only a copy that overwrites what an earlier one still has to read needs another"
+    return f"{launches} will do: {overwrites}."

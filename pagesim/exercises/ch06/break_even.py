@@ -48,7 +48,6 @@ from pagesim.sizing.hardware import CARDS, parameters
 from pagesim.sizing.model import ModelSpec
 
 Numbers = dict[str, float]
-
 SHOWN = ["qwen3-0.6b a100-40gb", "llama-2-7b h100", "llama-3.1-8b a100-40gb", "opt-13b h100"]
 HIDDEN = ["qwen3-0.6b l4", "llama-2-7b h200", "opt-13b h200", "qwen3-8b h100"]
 HIDDEN += ["qwen3-30b-a3b a100-80gb"]
@@ -78,53 +77,42 @@ def cases(rng: Random, hidden: bool) -> Cases:
     """Models on cards, and a card with a slow memory, on which recomputing takes longer."""
     for name, card in map(str.split, HIDDEN if hidden else SHOWN):
         yield made(f"{name} on an {card}", name, card)
-    yield made(
-        "llama-2-7b on a card with a slow memory", "llama-2-7b", "h100", 30 if hidden else 10
-    )
+    slower = 30 if hidden else 10
+    yield made("llama-2-7b on a card with a slow memory", "llama-2-7b", "h100", slower)
 
 
-def made(name: str, model: str, card: str, slower: int = 1) -> Case:
+def made(name: str, preset: str, card: str, slower: int = 1) -> Case:
     """The case of a model on a card whose memory is so much slower."""
-    spec, rates = ModelSpec.preset(model), CARDS[card]
-    args = (
-        {
-            "layers": spec.num_layers,
-            "kv_heads": spec.num_kv_heads,
-            "head_dim": spec.head_dim,
-            "parameters": parameters(model)[1],
-        },
-        {
-            "bytes_per_second": rates.bytes_per_second / slower,
-            "flops_per_second": rates.flops_per_second,
-            "swap_bytes_per_second": rates.swap_bytes_per_second,
-        },
-    )
-    tag = "there is one" if oracle(*args) else "there is none"
-    return Case(args, f"{name}: {args[0]}, {args[1]}", tag)
+    spec, rates = ModelSpec.preset(preset), CARDS[card]
+    model: Numbers = {
+        "layers": spec.num_layers,
+        "kv_heads": spec.num_kv_heads,
+        "head_dim": spec.head_dim,
+    }
+    model |= {"parameters": parameters(preset)[1]}
+    speeds = {
+        "bytes_per_second": rates.bytes_per_second / slower,
+        "flops_per_second": rates.flops_per_second,
+        "swap_bytes_per_second": rates.swap_bytes_per_second,
+    }
+    tag = "there is one" if oracle(model, speeds) else "there is none"
+    return Case((model, speeds), f"{name}: {model}, {speeds}", tag)
 
 
-def clock(model: Numbers, card: Numbers) -> Roofline:
-    """The simulator's clock for these two."""
+def seconds(model: Numbers, card: Numbers, tokens: int) -> tuple[float, float, float]:
+    """Recomputing, the way out and back, and the bytes of a token, by the simulator's clock."""
     layers, heads, dim = (int(model[name]) for name in ("layers", "kv_heads", "head_dim"))
-    return Roofline(
-        weight_bytes=2 * model["parameters"],
-        flops_per_token=2 * model["parameters"],
-        kv_bytes_per_token=ModelSpec("model", layers, 1024 * heads, heads, dim).kv_bytes_per_token,
-        **card,
-    )
-
-
-def seconds(clock: Roofline, tokens: int) -> tuple[float, float]:
-    """Recomputing, and the way out and back: what it adds to a step that swaps."""
-    swap = clock.seconds(0, 1, 0, tokens) - clock.seconds(0, 1, 0)
-    return clock.seconds(tokens, 0, 0), 2 * swap
+    size = ModelSpec("model", layers, 1024 * heads, heads, dim).kv_bytes_per_token
+    twice = 2 * model["parameters"]
+    clock = Roofline(weight_bytes=twice, flops_per_token=twice, kv_bytes_per_token=size, **card)
+    swap = clock.seconds(0, 1, 0, tokens) - clock.seconds(0, 1, 0)  # what it adds to a step
+    return clock.seconds(tokens, 0, 0), 2 * swap, size
 
 
 def oracle(model: Numbers, card: Numbers) -> int:
     """By the simulation's clock, `Roofline`, one number of tokens after the other."""
-    times = clock(model, card)
     for tokens in range(1, 10_001):
-        recompute, swap = seconds(times, tokens)
+        recompute, swap, _ = seconds(model, card, tokens)
         if recompute < swap:
             return tokens
     return 0
@@ -138,11 +126,8 @@ def same(yours: object, right: int) -> bool:
 
 
 def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:
-    """Both times, for the right number of tokens or for that of the answer."""
-    times = clock(model, card)
     tokens = right or (yours if 0 < yours <= 10_000 else 10_000)
-    recompute, swap = seconds(times, tokens)
-    return (
-        f"For {tokens:,} tokens recomputing takes {1000 * recompute:.3g} ms; swapping moves "
-        f"{times.kv_bytes_per_token:,.0f} bytes a token, twice, which takes {1000 * swap:.3g} ms."
-    )
+    recompute, swap, size = seconds(model, card, tokens)
+    computes = f"For {tokens:,} tokens recomputing takes {1000 * recompute:.3g} ms"
+    moves = f"swapping moves {size:,.0f} bytes a token, twice"
+    return f"{computes}; {moves}, which takes {1000 * swap:.3g} ms."

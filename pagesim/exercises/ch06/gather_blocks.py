@@ -46,18 +46,16 @@ the cache is so large that `b * numbers` does not fit in 32 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.exercises.kit import Case, Cases, Random, Timeline, placed
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed
 from pagesim.exercises.launching import ALL, WRAPPED, FarRow, far_rows, launched, too_early
 
 Found = dict[str, Any]
 """The buffer, guard included, as one list, and what was touched outside."""
-
 Shape = tuple[int, int, int]
 """Tokens, heads and numbers of a block."""
 
@@ -108,7 +106,7 @@ def oracle(num_blocks: int, shape: Shape, table: list[int]) -> Found:
     return {"buffer": [*rows.ravel().tolist(), *[GUARD] * cache[0].size], "accesses": FINE}
 
 
-def call(gather: Callable[..., None], num_blocks: int, shape: Shape, table: list[int]) -> Found:
+def call(gather: Any, num_blocks: int, shape: Shape, table: list[int]) -> Found:
     """Launch the student's kernel, and look at the buffer and at every access."""
     import torch
 
@@ -128,29 +126,23 @@ def call(gather: Callable[..., None], num_blocks: int, shape: Shape, table: list
     return {"buffer": [] if far else buffer.cpu().flatten().tolist(), "accesses": accesses}
 
 
-def why(yours: Found, right: Found, num_blocks: int, shape: Shape, table: list[int]) -> str:
-    """The access that went outside, or the first element that is another's."""
+def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
     numbers, accesses = int(np.prod(shape)), yours["accesses"]
     if accesses.endswith(WRAPPED):
         return too_early(f"block * {numbers}")
     if table == [FAR]:
         return f"Block {FAR} is to be copied, and there is {accesses}."
-    pairs = zip(yours["buffer"], right["buffer"], strict=True)
-    place = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-    if place is None:
-        return (
-            f"The buffer is right, but there is {accesses}: a block has {numbers} numbers, and its "
-            "last program goes on to the end of its tile. Mask the load as well as the store."
-        )
-    at, number = divmod(place, numbers)
+    if yours["buffer"] == right["buffer"]:
+        last = "its last program goes on to the end of its tile. Mask the load as well as the store"
+        outside = f"The buffer is right, but there is {accesses}"
+        return f"{outside}: a block has {numbers} numbers, and {last}."
+    at, number = divmod(parted(yours["buffer"], right["buffer"]), numbers)
     if at == len(table):
         return "Something was written behind the last block: mask what is not in the block."
-    return (
-        f"Element {number} of the buffer's block {at} is element {number} of block {table[at]} of "
-        f"the cache: {table[at]} · {numbers} + {number} there, {at} · {numbers} + {number} here."
-    )
+    there = f"{table[at]} · {numbers} + {number} there, {at} · {numbers} + {number} here"
+    of_buffer = f"Element {number} of the buffer's block {at} is element {number} of block"
+    return f"{of_buffer} {table[at]} of the cache: {there}."
 
 
 def play(num_blocks: int, shape: Shape, table: list[int]) -> Timeline:
-    """A sequence arrives in these blocks."""
     return placed([block % num_blocks for block in table], len(table) * shape[0], shape[0])

@@ -80,14 +80,10 @@ def kind(needed: int, free: int, total: int, watermark_blocks: int) -> str:
     return "exactly enough" if left == 0 else "too few now" if left < 0 else "plenty"
 
 
-def oracle(*case: int) -> tuple[str, str]:
-    """What the manager says now, and what it comes to say while the others leave."""
-    (now, *later), _ = asked(*case)
-    return now, now if now == "OK" else "LATER" if "OK" in later else "NEVER"
-
-
-def asked(needed: int, free: int, total: int, watermark_blocks: int) -> tuple[list[str], Story]:
-    """The manager's answers while s0 is on the CPU, and others leave who held the blocks."""
+def oracle(
+    needed: int, free: int, total: int, watermark_blocks: int, *, record: bool = True
+) -> tuple[tuple[str, str], Timeline]:
+    """What the manager says now, and what it comes to say while others leave, and s0 is away."""
     watermark = (watermark_blocks + 0.5) / total  # the manager rounds down
     story = Story(total, total + 1, block_size=2, watermark=watermark)
     s0 = story.arrive(range(2 * min(needed, total)))
@@ -95,36 +91,27 @@ def asked(needed: int, free: int, total: int, watermark_blocks: int) -> tuple[li
     if needed > total:  # its newest token has no slot yet
         s0.seq.append_token_id(99, {99: Logprob(0.0)})
     others = [story.arrive([100 + guest]) for guest in range(total - free)]
-    answers = [story.manager.can_swap_in(s0.group, 0).name]
+    now = story.manager.can_swap_in(s0.group, 0).name
+    later = []
     for other in others:
         other.leave()
-        answers.append(story.manager.can_swap_in(s0.group, 0).name)
-    return answers, story
+        later.append(story.manager.can_swap_in(s0.group, 0).name)
+    right = now if now == "OK" else "LATER" if "OK" in later else "NEVER"
+    return (now, right), story.run.annotate(title="s0 is on the CPU; when may it come back?")
 
 
 def why(
     yours: list[str], right: list[str], needed: int, free: int, total: int, watermark_blocks: int
 ) -> str:
-    """Now, or in an empty GPU: what is left, and what must stay free."""
     vllm_says, is_so = yours[0], right[0]
     if is_so == "OK":
         return f"{free} - {needed} = {free - needed}, and only {watermark_blocks} must stay free."
     if needed <= total - watermark_blocks:
-        return (
-            f"Now {free} - {needed} is less than the {watermark_blocks} that must stay free; when "
-            f"all others have left, {total} - {needed} is not."
-        )
+        now = f"Now {free} - {needed} is less than the {watermark_blocks} that must stay free"
+        return f"{now}; when all others have left, {total} - {needed} is not."
     if vllm_says == is_so:
-        return (
-            f"Even an empty GPU has {total} - {needed} = {total - needed} blocks left, and "
-            f"{watermark_blocks} must stay free: later will be no better."
-        )
-    return (
-        f"For NEVER vLLM compares {needed} with all {total} blocks, without the watermark: "
-        f"it is {'more than' if needed > total else 'not more than'} that."
-    )
-
-
-def play(*case: int) -> Timeline:
-    _, story = asked(*case)
-    return story.run.annotate(title="s0 is on the CPU; when may it come back?")
+        left = f"Even an empty GPU has {total} - {needed} = {total - needed} blocks left"
+        return f"{left}, and {watermark_blocks} must stay free: later will be no better."
+    more = "more than" if needed > total else "not more than"
+    compares = f"For NEVER vLLM compares {needed} with all {total} blocks, without the watermark"
+    return f"{compares}: it is {more} that."

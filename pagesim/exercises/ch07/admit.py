@@ -48,17 +48,6 @@ from pagesim.timeline.record import record
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Sequence, SequenceGroup
 
-SHOWN: tuple[tuple[Any, ...], ...] = (
-    ("one prompt that fits exactly", [4], 1, 64, 8, 0),
-    ("one token too many", [5], 1, 64, 8, 0),
-    ("the watermark", [4], 1, 64, 8, 1),
-    ("a block for each", [1, 1], 1, 64, 8, 0),
-    ("the token budget", [4, 4], 3, 4, 8, 0),
-    ("the sequence budget", [4, 4], 3, 64, 1, 0),
-    ("a later one would fit", [8, 4], 1, 64, 8, 0),
-    ("a later one would fit", [4, 8, 4], 2, 64, 8, 0),
-)
-
 
 def admit(
     waiting: list[int],
@@ -92,7 +81,17 @@ def admit(
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """A queue for each limit, then queues at random."""
-    for tag, *args in () if hidden else SHOWN:
+    shown: tuple[tuple[Any, ...], ...] = (
+        ([4], 1, 64, 8, 0, "one prompt that fits exactly"),
+        ([5], 1, 64, 8, 0, "one token too many"),
+        ([4], 1, 64, 8, 1, "the watermark"),
+        ([1, 1], 1, 64, 8, 0, "a block for each"),
+        ([4, 4], 3, 4, 8, 0, "the token budget"),
+        ([4, 4], 3, 64, 1, 0, "the sequence budget"),
+        ([8, 4], 1, 64, 8, 0, "a later one would fit"),
+        ([4, 8, 4], 2, 64, 8, 0, "a later one would fit"),
+    )
+    for *args, tag in () if hidden else shown:
         yield Case((*args, 4), tag=tag)
     for _ in range(200 if hidden else 100):
         waiting = [rng.randint(1, 24) for _ in range(rng.randint(1, 7))]
@@ -103,9 +102,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((waiting, *limits), tag="random")
 
 
-def valid(waiting: list[int], *limits: int) -> bool:
-    """Whether each prompt has tokens and fits the budget by itself."""
-    _, token_budget, seq_budget, _, block_size = limits
+def valid(waiting: list[int], token_budget: int, seq_budget: int, block_size: int) -> bool:
     return 0 < min(waiting) <= max(waiting) <= token_budget and min(seq_budget, block_size) > 0
 
 
@@ -113,11 +110,10 @@ def new(waiting: list[int], *limits: int) -> Scheduler:
     """A scheduler for these prompts, with so many other blocks taken that none is too long."""
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
     taken = max(-(-length // block_size) for length in waiting) + watermark_blocks
-    total = free_blocks + taken
     scheduler = new_scheduler(
-        total,
+        free_blocks + taken,
         block_size=block_size,
-        watermark=(watermark_blocks + 0.5) / total,  # the manager rounds down
+        watermark=(watermark_blocks + 0.5) / (free_blocks + taken),  # the manager rounds down
         max_num_batched_tokens=token_budget,
         max_num_seqs=min(seq_budget, token_budget),
         max_model_len=token_budget,
@@ -127,9 +123,7 @@ def new(waiting: list[int], *limits: int) -> Scheduler:
     return scheduler
 
 
-def step(
-    scheduler: Scheduler, waiting: list[int], order: list[int] | range
-) -> tuple[list[int], Timeline]:
+def step(scheduler: Scheduler, waiting: list[int], order: list[int]) -> tuple[list[int], Timeline]:
     """The prompts arrive and stand in this order; which are in the step, if there is one?"""
     with record(scheduler) as run:
         for number, length in enumerate(waiting):
@@ -142,41 +136,32 @@ def step(
     return [int(meta.request_id) for meta in metadata], run
 
 
-def oracle(waiting: list[int], *limits: int) -> list[int]:
+def oracle(waiting: list[int], *limits: int, record: bool = True) -> tuple[list[int], Timeline]:
     """What the scheduler schedules."""
-    admitted, _ = step(new(waiting, *limits), waiting, range(len(waiting)))
-    return admitted
+    admitted, run = step(new(waiting, *limits), waiting, [*range(len(waiting))])
+    return admitted, run.annotate(title="The next step: which requests are admitted?")
 
 
 def why(yours: list[int], right: list[int], waiting: list[int], *limits: int) -> str:
-    """The first prompt that should be in, or the one at which the scheduler stops."""
     free_blocks, token_budget, seq_budget, watermark_blocks, block_size = limits
-    if yours[: len(right)] != right:
-        place = next(i for i, place in enumerate(right) if i >= len(yours) or yours[i] != place)
-        return f"The prompt at place {place} fits, and so does everything before it."
-    needs = [-(-length // block_size) for length in waiting]
-    place = len(right)
-    blocks = free_blocks - sum(needs[:place])
+    for i, fits in enumerate(right):
+        if yours[i : i + 1] != [fits]:
+            return f"The prompt at place {fits} fits, and so does everything before it."
+    needs, place = [-(-length // block_size) for length in waiting], len(right)
+    blocks, left = free_blocks - sum(needs[:place]), token_budget - sum(waiting[:place])
+    reason = f"has {waiting[place]} tokens, and {left} of the budget are left"
     if needs[place] > blocks - watermark_blocks:
-        reason = (
-            f"needs {needs[place]} of {blocks} free blocks, and {watermark_blocks} must stay free"
-        )
+        must = f"and {watermark_blocks} must stay free"
+        reason = f"needs {needs[place]} of {blocks} free blocks, {must}"
     elif len(right) == seq_budget:
         reason = f"would be one more than the {seq_budget} sequences of the budget"
-    else:
-        left = token_budget - sum(waiting[:place])
-        reason = f"has {waiting[place]} tokens, and {left} of the budget are left"
     return f"The prompt at place {place} {reason}: there the scheduler stops."
 
 
-def play(waiting: list[int], *limits: int) -> Timeline:
-    _, run = step(new(waiting, *limits), waiting, range(len(waiting)))
-    return run.annotate(title="The next step: which requests are admitted?")
-
-
-def replay(yours: list[int], waiting: list[int], *limits: int) -> Timeline:
+def replay(
+    yours: list[int], waiting: list[int], free_blocks: int, watermark_blocks: int, block_size: int
+) -> Timeline:
     """The step with the prompts of the answer, as far as the blocks go."""
-    free_blocks, _, _, watermark_blocks, block_size = limits
     wide = sum(waiting), max(1, len(yours)), watermark_blocks
     scheduler = new(waiting, free_blocks, *wide, block_size)
     scheduler.block_manager.watermark_blocks = 0

@@ -30,11 +30,9 @@ class _Back(Scheduler):
 
 class _Overtake(Scheduler):
     def _schedule_prefills(self, budget: SchedulingBudget) -> SchedulerPrefillOutputs:
-        self.waiting = deque(sorted(self.waiting, key=self._too_long))
+        later, fits = AllocStatus.LATER, self.block_manager.can_allocate
+        self.waiting = deque(sorted(self.waiting, key=lambda group: fits(group) is later))
         return super()._schedule_prefills(budget)
-
-    def _too_long(self, group: SequenceGroup) -> bool:
-        return self.block_manager.can_allocate(group) is AllocStatus.LATER
 
 
 class _Oldest(ChosenVictims):
@@ -42,9 +40,6 @@ class _Oldest(ChosenVictims):
         return 0
 
 
-FAULTY: dict[str, tuple[type[Scheduler], str]] = {
-    "A": (_Back, "back"),
-    "B": (_Overtake, "overtake"),
-    "C": (_Oldest, "oldest"),
-}
+Behind = dict[str, tuple[type[Scheduler], str]]
+FAULTY: Behind = {"A": (_Back, "back"), "B": (_Overtake, "overtake"), "C": (_Oldest, "oldest")}
 """The class behind each letter, and its cause."""

@@ -52,12 +52,10 @@ from itertools import zip_longest
 
 from pagesim.exercises.ch07.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch07.serving import Batch, Request, Served, new_scheduler, recorded, serve
-from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
-from pagesim.exercises.values import plain
-from pagesim.timeline import pair
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline, parted
+from pagesim.timeline.pair import Compared
+from pagesim.timeline.pair import compare as beside
 from pagesim.v0.scheduler import Scheduler
-
-MOST_REQUESTS, BLOCK_SIZE = 3, 4
 
 
 def show_it(scheduler: str, num_blocks: int) -> tuple[list[tuple[int, int]], str]:
@@ -81,17 +79,13 @@ def cases(rng: Random, hidden: bool) -> Cases:
     """Each scheduler, on pools of several sizes."""
     for letter in FAULTY:
         for num_blocks in (rng.randint(7, 20),) if hidden else (6, 8):
-            yield Case((letter, num_blocks), tag=letter)
-
-
-def words(letter: str, num_blocks: int) -> str:
-    return f"scheduler {letter} with {num_blocks} blocks"
+            yield Case((letter, num_blocks), f"scheduler {letter} with {num_blocks} blocks", letter)
 
 
 def both(letter: str, num_blocks: int) -> list[Scheduler]:
     """vLLM's scheduler, and the broken one."""
     kinds: tuple[type[Scheduler], ...] = (Scheduler, FAULTY[letter][0])
-    return [new_scheduler(num_blocks, block_size=BLOCK_SIZE, kind=kind) for kind in kinds]
+    return [new_scheduler(num_blocks, kind=kind) for kind in kinds]
 
 
 def compare(letter: str, requests: list[Request], num_blocks: int) -> tuple[Served, Served]:
@@ -118,60 +112,45 @@ def in_words(batch: Batch) -> str:
 
 def oracle(letter: str, num_blocks: int) -> Goal:
     """That the fault is shown, and named."""
-    return Goal(
-        accepts=lambda yours: not why(yours, None, letter, num_blocks),
-        like=([(1, 1)], "cause"),
-        words=f"up to {MOST_REQUESTS} requests that {letter} serves otherwise than vLLM, and why",
-    )
+    shows = f"up to 3 requests that {letter} serves otherwise than vLLM, and why"
+    return Goal(([(1, 1)], "cause"), shows)
 
 
-def why(yours: object, _: object, letter: str, num_blocks: int) -> str:
-    """What is wrong with an answer; nothing if it shows the fault and names it."""
-    yours = plain(yours)
+def why(yours: object, letter: str, num_blocks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "The answer is a list of requests and a cause."
     requests, cause = yours
-    if not 1 <= len(requests) <= MOST_REQUESTS:
-        return f"One to {MOST_REQUESTS} requests are enough, not {len(requests)}."
-    slots = BLOCK_SIZE * num_blocks
+    if not 1 <= len(requests) <= 3:
+        return f"One to 3 requests are enough, not {len(requests)}."
     for request in requests:
         if not (isinstance(request, list) and [*map(type, request)] == [int, int]):
             return "A request is a pair of two ints: (prompt, answer)."
-        prompt, answer = request
-        if min(request) < 1 or sum(request) > slots:
-            return (
-                f"A request of {prompt} + {answer} tokens is out of range: both are at least 1, "
-                f"and {num_blocks} blocks have {slots} slots."
-            )
-    vllm, broken = compare(letter, [(prompt, answer) for prompt, answer in requests], num_blocks)
+        if min(request) < 1 or sum(request) > 4 * num_blocks:
+            slots = f"both are at least 1, and {num_blocks} blocks have {4 * num_blocks} slots"
+            return f"A request of {request[0]} + {request[1]} tokens is out of range: {slots}."
+    vllm, broken = compare(letter, requests, num_blocks)
     if vllm.batches == broken.batches:
-        return (
-            f"Both schedulers serve these requests in the same {vllm.steps} steps: they do not "
-            f"show the fault."
-        )
+        same = f"Both schedulers serve these requests in the same {vllm.steps} steps"
+        return f"{same}: they do not show the fault."
     if cause not in CAUSES:
         return f"The cause is one of {', '.join(CAUSES)}."
     if cause == FAULTY[letter][1]:
         return ""
-    steps = enumerate(zip(vllm.batches, broken.batches, strict=False), 1)
-    step, ours, theirs = next((number, a, b) for number, (a, b) in steps if a != b)
-    return (
-        f"They differ, first in step {step}: {in_words(ours)} by vLLM, "
-        f"{in_words(theirs)} by {letter}. But the cause is another one."
-    )
+    shorter = min(vllm.steps, broken.steps)
+    step = parted(vllm.batches[:shorter], broken.batches[:shorter])
+    ours, theirs = in_words(vllm.batches[step]), in_words(broken.batches[step])
+    differ = f"They differ, first in step {step + 1}: {ours} by vLLM, {theirs} by {letter}"
+    return f"{differ}. But the cause is another one."
 
 
 def play(letter: str, num_blocks: int) -> Timeline:
     """The broken scheduler with three requests that fill the pool."""
     requests = [(2 * num_blocks, 6), (num_blocks, 6), (num_blocks, 6)]
-    run = recorded(both(letter, num_blocks)[1], requests, most=100)
-    return run.annotate(title=f"Scheduler {letter} with three requests that fill the pool")
+    title = f"Scheduler {letter} with three requests that fill the pool"
+    return recorded(both(letter, num_blocks)[1], requests, title, most=100)
 
 
-def replay(yours: tuple[list[Request], str], letter: str, num_blocks: int) -> pair.Compared:
+def replay(yours: tuple[list[Request], str], letter: str, num_blocks: int) -> Compared:
     """The stream of the answer, by vLLM's scheduler and by the broken one."""
-    requests = [(prompt, answer) for prompt, answer in yours[0]]
-    vllm, broken = (
-        recorded(scheduler, requests, most=100) for scheduler in both(letter, num_blocks)
-    )
-    return pair.compare(vllm, broken, ("Your requests in vLLM", f"in {letter}"))
+    vllm, broken = (recorded(each, yours[0], most=100) for each in both(letter, num_blocks))
+    return beside(vllm, broken, ("Your requests in vLLM", f"in {letter}"))

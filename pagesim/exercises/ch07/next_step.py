@@ -48,26 +48,13 @@ free, so s1 is preempted, although its block 0 has room.
 
 from pagesim.exercises.ch07.serving import Batch, add, new_scheduler, step
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.timeline.record import record
+from pagesim.timeline.record import record as recorded
 from pagesim.v0.block.interfaces import Device
 from pagesim.v0.scheduler import Scheduler
 
 Waiting = list[tuple[int, int]]
 Running = list[tuple[int, int, list[int]]]
-State = tuple[Waiting, Running, list[int], int]
 Step = tuple[Batch, list[int], list[int]]
-
-SHOWN: tuple[tuple[str, Waiting, Running, list[int]], ...] = (
-    ("one prompt", [(0, 3)], [], [0]),
-    ("room in its own block", [], [(0, 3, [0])], [1]),
-    ("a new block", [], [(0, 5, [0])], [1]),
-    ("a prompt, and one that decodes", [(1, 4)], [(0, 3, [0])], [1]),
-    ("two, and nothing is free", [], [(0, 5, [0]), (1, 5, [1])], []),
-    ("nothing is free, room in its own block", [], [(0, 3, [0]), (1, 3, [1])], []),
-    ("a victim with two blocks", [], [(0, 5, [0]), (1, 6, [2, 1])], []),
-    ("three, and nothing is free", [], [(0, 5, [0]), (1, 2, [1]), (2, 2, [2])], []),
-    ("the head does not fit", [(2, 9), (3, 1)], [(0, 3, [0])], [1, 2]),
-)
 
 
 def next_step(
@@ -114,7 +101,18 @@ def next_step(
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """A state for each rule, then states at random."""
-    for tag, *state in () if hidden else SHOWN:
+    shown: tuple[tuple[Waiting, Running, list[int], str], ...] = (
+        ([(0, 3)], [], [0], "one prompt"),
+        ([], [(0, 3, [0])], [1], "room in its own block"),
+        ([], [(0, 5, [0])], [1], "a new block"),
+        ([(1, 4)], [(0, 3, [0])], [1], "a prompt, and one that decodes"),
+        ([], [(0, 5, [0]), (1, 5, [1])], [], "two, and nothing is free"),
+        ([], [(0, 3, [0]), (1, 3, [1])], [], "nothing is free, room in its own block"),
+        ([], [(0, 5, [0]), (1, 6, [2, 1])], [], "a victim with two blocks"),
+        ([], [(0, 5, [0]), (1, 2, [1]), (2, 2, [2])], [], "three, and nothing is free"),
+        ([(2, 9), (3, 1)], [(0, 3, [0])], [1, 2], "the head does not fit"),
+    )
+    for *state, tag in () if hidden else shown:
         yield Case((*state, 4), tag=tag)
     for _ in range(150 if hidden else 60):
         block_size = rng.choice((1, 2, 4))
@@ -130,10 +128,10 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((waiting, running, ids, block_size), tag="random")
 
 
-def taken(
-    waiting: Waiting, running: Running, free: list[int], block_size: int
-) -> tuple[Step, dict[int, int], Timeline]:
-    """The step, what the simulator's blocks are called in the case, and the run."""
+def oracle(
+    waiting: Waiting, running: Running, free: list[int], block_size: int, *, record: bool = True
+) -> tuple[Step, Timeline]:
+    """What the scheduler decides in this state; the blocks of its run have other numbers."""
     total = len(free) + sum(len(table) for _, _, table in running)
     scheduler = new_scheduler(total, block_size=block_size, preemption_mode="recompute")
     for name, tokens, _ in running:
@@ -146,42 +144,29 @@ def taken(
         called |= zip(blocks, table, strict=True)
     for name, tokens in waiting:
         add(scheduler, name, tokens, token=0)
-    with record(scheduler) as run:
+    with recorded(scheduler) as run:
         metadata, _, _ = scheduler.schedule()
     computed = [(int(meta.request_id), meta.token_chunk_size) for meta in metadata]
     preempted = [int(run[index].subject or 0) for index in run.find(kind="preempt")]
-    return (computed, preempted, [called[block] for block in free_list(scheduler)]), called, run
+    names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(called.items()))
+    run = run.annotate(title=f"One step; block {names}"[:120])
+    return (computed, preempted, [called[block] for block in free_list(scheduler)]), run
 
 
 def free_list(scheduler: Scheduler) -> list[int]:
     return list(scheduler.block_manager.block_allocator.free_block_ids(Device.GPU))
 
 
-def oracle(*state: *State) -> Step:
-    """What the scheduler decides in this state."""
-    return taken(*state)[0]
-
-
-def why(yours: Step, right: Step, *_: *State) -> str:
-    """Who computes, who gives way, or the order of the free list."""
+def why(yours: Step, right: Step) -> str:
     computed, preempted = list(map(tuple, yours[0])), list(yours[1])
     if (computed, preempted) == right[:2]:
-        return (
-            "Blocks are taken from the left of the free list; a victim's blocks go back to its "
-            "left one by one, in the order of the table, so that the last one stands first."
-        )
+        back = "a victim's blocks go back to its left one by one, in the order of the table"
+        taken = "Blocks are taken from the left of the free list"
+        return f"{taken}; {back}, so that the last one stands first."
     if any(name >= 10 or tokens > 1 for name, tokens in right[0]):
         return "Prompts are admitted from the head of waiting, and no decode is in their step."
     if preempted != right[1]:
-        return (
-            "Each sequence needs one free block to go on, whether it takes it or not. While "
-            "there is none, the last of running is preempted, and in the end the sequence itself."
-        )
+        needs = "Each sequence needs one free block to go on, whether it takes it or not"
+        last = "the last of running is preempted, and in the end the sequence itself"
+        return f"{needs}. While there is none, {last}."
     return "Those that are not preempted compute one token each, in the order of running."
-
-
-def play(*state: *State) -> Timeline:
-    """The step in the simulator, whose blocks have other numbers."""
-    _, called, run = taken(*state)
-    names = ", ".join(f"{ours} is your {yours}" for ours, yours in sorted(called.items()))
-    return run.annotate(title=f"One step; block {names}"[:120])

@@ -114,8 +114,10 @@ def serve(scheduler: Scheduler, requests: Sequence[Request], most: int = 20_000)
     return served
 
 
-def recorded(scheduler: Scheduler, requests: Sequence[Request], most: int) -> Timeline:
+def recorded(
+    scheduler: Scheduler, requests: Sequence[Request], title: str = "", most: int = 60
+) -> Timeline:
     """The run of so many steps, if they take so many."""
     with record(scheduler) as run:
         serve(scheduler, requests, most)
-    return run
+    return run.annotate(title=title) if title else run

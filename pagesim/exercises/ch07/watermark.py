@@ -51,11 +51,10 @@ from functools import lru_cache
 
 from pagesim.exercises.ch07.serving import Request, Served, new_scheduler, recorded, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Timeline
-from pagesim.exercises.values import plain, shown
+from pagesim.exercises.values import shown
 from pagesim.v0.scheduler import Scheduler
 
 SECONDS = 30.0  # the answer may measure
-NUM_BLOCKS, NUM_REQUESTS = 40, 50
 SHOWN, HIDDEN = (0, 21), (1, 2, 3, 4, 6, 7, 8, 16, 17, 18)
 """Streams on which every watermark is good that is good on stream 0, and not the one with the
 fewest idle blocks."""
@@ -81,8 +80,7 @@ def best_watermark(stream: int) -> tuple[float, str]:
 def cases(rng: Random, hidden: bool) -> Cases:
     """Streams that have the same best watermarks."""
     for stream in rng.sample(HIDDEN, 2) if hidden else SHOWN:
-        words = f"stream {stream}: {NUM_REQUESTS} requests, {NUM_BLOCKS} blocks"
-        yield Case((stream,), words, "the stream")
+        yield Case((stream,), f"stream {stream}: 50 requests, 40 blocks", "the stream")
 
 
 def requests(stream: int) -> list[Request]:
@@ -92,43 +90,38 @@ def requests(stream: int) -> list[Request]:
     def tokens(most: int, mu: float, sigma: float) -> int:
         return min(most, 1 + int(rng.lognormvariate(mu, sigma)))
 
-    return [(tokens(120, 3.2, 0.9), tokens(200, 4, 0.8)) for _ in range(NUM_REQUESTS)]
+    return [(tokens(120, 3.2, 0.9), tokens(200, 4, 0.8)) for _ in range(50)]
 
 
 def measure(stream: int, watermark: float) -> Served:
     """Serve a stream with a watermark between 0 and 1; the clock counts steps."""
-    return served(stream, int(watermark * NUM_BLOCKS))
+    return served(stream, int(watermark * 40))
 
 
 @lru_cache(maxsize=256)
 def served(stream: int, watermark_blocks: int) -> Served:
     """Serve a stream with so many blocks kept back."""
-    return serve(keeping((watermark_blocks + 0.5) / NUM_BLOCKS), requests(stream))
+    return serve(keeping((watermark_blocks + 0.5) / 40), requests(stream))
 
 
 def keeping(watermark: float) -> Scheduler:
-    return new_scheduler(NUM_BLOCKS, block_size=16, watermark=min(1.0, watermark), max_num_seqs=64)
+    return new_scheduler(40, block_size=16, watermark=min(1.0, watermark), max_num_seqs=64)
 
 
 @lru_cache(maxsize=16)
 def fewest_steps(stream: int) -> int:
     """The fewest steps without a request given up, over all watermarks up to a third."""
-    every = [served(stream, blocks) for blocks in range(NUM_BLOCKS // 3)]
+    every = [served(stream, blocks) for blocks in range(40 // 3)]
     return min(one.steps for one in every if not one.ignored)
 
 
 def oracle(stream: int) -> Goal:
     """Few steps, and what is worse without a watermark."""
-    return Goal(
-        accepts=lambda yours: not why(yours, None, stream),
-        like=(0.5, "recompute"),
-        words=f"at most {int(1.02 * fewest_steps(stream)):,} steps, and the reason",
-    )
+    steps = f"at most {int(1.02 * fewest_steps(stream)):,} steps, and the reason"
+    return Goal((0.5, "recompute"), steps)
 
 
-def why(yours: object, _: object, stream: int) -> str:
-    """What is wrong with an answer; nothing if it is right."""
-    yours = plain(yours)
+def why(yours: object, stream: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2):
         return "The answer is a watermark and a reason."
     watermark, reason = yours
@@ -137,36 +130,26 @@ def why(yours: object, _: object, stream: int) -> str:
     if reason not in REASONS:
         return f"The reason is one of {', '.join(map(repr, REASONS))}, not {shown(reason, 80)}."
     mine, none = measure(stream, watermark), measure(stream, 0.0)
-    result = (
-        f"With {watermark:g} the stream takes {mine.steps:,} steps, computes {mine.computed:,} "
-        f"tokens and preempts {mine.preemptions} times"
-    )
+    takes = f"takes {mine.steps:,} steps, computes {mine.computed:,} tokens and preempts"
+    result = f"With {watermark:g} the stream {takes} {mine.preemptions} times"
     if mine.ignored:
         return f"{result}, but {mine.ignored} requests are given up: they can never be admitted."
     if mine.steps > 1.02 * fewest_steps(stream):
         return f"{result}. It can be done in {fewest_steps(stream):,} steps."
     idle, without = mine.idle / mine.steps, none.idle / none.steps
-    worse = {
-        "recompute": none.computed > mine.computed,
-        "idle": without > idle,
-        "ignored": none.ignored > mine.ignored,
-    }
-    if worse[reason]:
+    recomputes, gives_up = none.computed > mine.computed, none.ignored > mine.ignored
+    if dict(zip(REASONS, (recomputes, without > idle, gives_up), strict=True))[reason]:
         return ""
-    return (
-        f"{result}: that is good. But compare it with no watermark: {none.steps:,} steps, "
-        f"{none.computed:,} tokens, {none.ignored} given up, {without:.1f} "
-        f"blocks free in a step instead of {idle:.1f}."
-    )
+    much = f"{none.computed:,} tokens, {none.ignored} given up, {without:.1f} blocks free in a step"
+    good = f"{result}: that is good. But compare it with no watermark: {none.steps:,} steps"
+    return f"{good}, {much} instead of {idle:.1f}."
 
 
 def play(stream: int) -> Timeline:
     """The first requests of the stream without a watermark: admitted, thrown out, admitted."""
-    run = recorded(keeping(0.0), requests(stream), most=60)
-    return run.annotate(title="No watermark: the first 60 steps")
+    return recorded(keeping(0.0), requests(stream), "No watermark: the first 60 steps")
 
 
 def replay(yours: tuple[float, str], stream: int) -> Timeline:
     """The same requests with the watermark of the answer."""
-    run = recorded(keeping(yours[0]), requests(stream), most=60)
-    return run.annotate(title=f"A watermark of {yours[0]:g}")
+    return recorded(keeping(yours[0]), requests(stream), f"A watermark of {yours[0]:g}")

@@ -69,17 +69,15 @@ def best_size(lengths: list[int], kv_heads: int, places: int) -> int:
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """Batches of one long sequence, of equal ones, and of both."""
-    shown = (
+    for lengths, kv_heads, places, tag in (
         ([4096], 1, 8, "one long sequence"),
         ([1024] * 16, 4, 16, "as many sequences as places"),
         ([4096] + [256] * 7, 2, 64, "one long, seven short"),
         ([4000, 3000, 2000, 1000], 2, 24, "all different"),
         ([2048] * 8 + [128], 4, 8, "one short, eight long"),
-    )
-    for lengths, kv_heads, places, tag in shown:
-        if hidden:
-            lengths = [16 * (length // 16 * rng.randint(8, 12) // 10) + 7 for length in lengths]
-        yield Case((lengths, kv_heads, places), tag=tag)
+    ):
+        others = [16 * (n // 16 * rng.randint(8, 12) // 10) + 7 for n in lengths if hidden]
+        yield Case((others or lengths, kv_heads, places), tag=tag)
 
 
 def measure(lengths: list[int], kv_heads: int, places: int, size: int) -> int:
@@ -96,40 +94,28 @@ def measure(lengths: list[int], kv_heads: int, places: int, size: int) -> int:
     return max(busy)
 
 
-def sizes(lengths: list[int]) -> range:
-    """All sizes that may be chosen."""
-    longest = -(-max(lengths) // PAGE) * PAGE
-    return range(LEAST, max(longest, LEAST) + 1, PAGE)
-
-
 @lru_cache(maxsize=64)
-def best(lengths: tuple[int, ...], kv_heads: int, places: int) -> tuple[int, int]:
-    """The least time, and a size that takes it."""
-    every = sizes([*lengths])
-    return min((measure([*lengths], kv_heads, places, size), size) for size in every)
+def best(lengths: tuple[int, ...], kv_heads: int, places: int) -> tuple[int, int, range]:
+    """The least time, a size that takes it, and all sizes that may be chosen."""
+    every = range(LEAST, max(-(-max(lengths) // PAGE) * PAGE, LEAST) + 1, PAGE)
+    times = ((measure([*lengths], kv_heads, places, size), size) for size in every)
+    return *min(times), every
 
 
 def oracle(lengths: list[int], kv_heads: int, places: int) -> Goal:
     """A size that takes hardly longer than the best."""
-    time, _ = best(tuple(lengths), kv_heads, places)
-    return Goal(
-        accepts=lambda yours: not why(yours, None, lengths, kv_heads, places),
-        like=LEAST,
-        words=f"a size that is done after {int(1.02 * time)} pages of time",
-    )
+    time, *_ = best(tuple(lengths), kv_heads, places)
+    return Goal(LEAST, f"a size that is done after {int(1.02 * time)} pages of time")
 
 
-def why(yours: object, _: object, lengths: list[int], kv_heads: int, places: int) -> str:
-    """What is wrong with a size; nothing if it is good enough."""
-    every = sizes(lengths)
+def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
+    least, size, every = best(tuple(lengths), kv_heads, places)
     if type(yours) is not int or yours not in every:
         return f"A size is a multiple of {PAGE} from {LEAST} to {every[-1]}."
     time = measure(lengths, kv_heads, places, yours)
-    least, size = best(tuple(lengths), kv_heads, places)
     if time <= 1.02 * least:
         return ""
     programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
-    return (
-        f"Partitions of {yours} tokens make {count(programs[0], 'program')}, done after {time} "
-        f"pages. There is a size that makes {count(programs[1], 'program')}, done after {least}."
-    )
+    mine, theirs = (count(number, "program") for number in programs)
+    done = f"Partitions of {yours} tokens make {mine}, done after {time} pages"
+    return f"{done}. There is a size that makes {theirs}, done after {least}."

@@ -43,11 +43,10 @@ from pagesim.exercises.kit import Case, Cases, Random, close
 Half = tuple[list[float], list[list[float]]]
 """Scores, and a value of two numbers for each."""
 State = tuple[float, float, npt.NDArray[Any]]
-
-HALVES: list[list[float]] = [
-    [], [0.0], [3.0, 1.0], [2.0, 5.0], [-7.5], [-1000.0, -990.0], [1000.0, 998.0]
-]  # fmt: skip
+SHOWN: list[list[float]] = [[], [0.0], [3.0, 1.0], [2.0, 5.0], [-7.5]]
+SHOWN += [[-1000.0, -990.0], [1000.0, 998.0]]
 TAGS = ("the same maximum", "another maximum", "an empty half", "two empty halves", "large scores")
+same = close(1e-9, 1e-300)
 
 
 def merge(first: tuple, second: tuple) -> tuple:  # type: ignore[type-arg]
@@ -69,12 +68,9 @@ def merge(first: tuple, second: tuple) -> tuple:  # type: ignore[type-arg]
     ### END SOLUTION
 
 
-same = close(1e-9, 1e-300)
-
-
 def cases(rng: Random, hidden: bool) -> Cases:
     """Every pair of halves, the easy ones first."""
-    halves = HALVES
+    halves = SHOWN
     if hidden:
         halves = [[rng.uniform(-9, 9) for _ in range(rng.randint(0, 4))] for _ in range(5)]
         halves += [[], [rng.uniform(800, 999)], [rng.uniform(-999, -800)]]
@@ -110,12 +106,10 @@ def oracle(first: Half, second: Half) -> State:
 
 
 def call(merge: Callable[[State, State], State], first: Half, second: Half) -> State:
-    """Two programs' states are merged."""
     return merge(state(*first), state(*second))
 
 
-def why(yours: State, right: State, first: Half, second: Half) -> str:
-    """The first of the three that is another."""
+def why(yours: State, right: State) -> str:
     m, ell, _ = yours
     if m != right[0]:
         return "The largest score of both halves is the larger of the two."

@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.exercises.kit import Case, Cases, Random, close
+from pagesim.exercises.kit import Case, Cases, Random, close, parted
 from pagesim.exercises.launching import launched
 
 if TYPE_CHECKING:
@@ -68,21 +68,19 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Lengths = list[list[int]]
 """The tokens in each partition of each query."""
-
 same = close(1e-4, 1e-5)
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """One partition, more of them, some that are empty, and scores that overflow."""
-    shown = [
+    for lengths, sharpness, tag in (
         ([[3]], 1.0, "one partition"),
         ([[3, 5]], 1.0, "two partitions"),
         ([[3, 5], [4, 1]], 1.0, "two queries"),
         ([[4, 4, 2], [3, 2, 4]], 1.0, "three partitions, not a power of two"),
         ([[4, 2], [4, 0]], 1.0, "one that was never written"),
         ([[4, 4, 1], [2, 0, 0]], 200.0, "large scores"),
-    ]
-    for lengths, sharpness, tag in shown:
+    ):
         if hidden:
             more = rng.randint(0, 2)
             lengths = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in lengths]
@@ -91,9 +89,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((lengths, head_dim, sharpness, rng.randint(0, 999)), words, tag)
 
 
-def parts(
-    lengths: Lengths, head_dim: int, sharpness: float, seed: int
-) -> tuple[Array, Array, Array]:
+def parts(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> list[Array]:
     """Outputs and lse of all partitions, and of the whole sequences, by the float64 reference."""
     from pagesim.kernels import reference
 
@@ -113,7 +109,7 @@ def parts(
                 lse[query, part], start = found[0, 0], start + count
         cache = k, v, np.array([[0]]), np.array([start])
         whole[query] = reference.online_softmax_attention(q, *cache)[0, 0]
-    return partial, lse, whole
+    return [partial, lse, whole]
 
 
 def oracle(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> Array:
@@ -134,13 +130,10 @@ def call(merge: Callable[..., None], *case: Any) -> Tensor:
     return out.cpu()
 
 
-def why(
-    yours: Array, right: Array, lengths: Lengths, head_dim: int, sharpness: float, seed: int
-) -> str:
-    """The lse of the first query that is wrong, and what they are for."""
-    query, *_ = [i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if not same(a, b)]
-    _, lse, _ = parts(lengths, head_dim, sharpness, seed)
+def why(yours: Array, right: Array, lengths: Lengths, *more: Any) -> str:
+    query = parted(yours, right, same)
+    lse = [round(float(x), 2) for x in parts(lengths, *more)[1][query]]
     rule = "each partition weighs 2 ** (lse - the largest lse), and the weights add up to 1"
     if 0 in lengths[query]:
         rule = "a partition with lse -inf weighs nothing, and its output must not even be read"
-    return f"Query {query} has lse {[round(float(x), 2) for x in lse[query]]}: {rule}."
+    return f"Query {query} has lse {lse}: {rule}."

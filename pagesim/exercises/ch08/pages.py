@@ -76,17 +76,12 @@ def oracle(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
     return sorted({slot // block_size for slot in slots_of(table, tokens, block_size).tolist()})
 
 
-def why(
-    yours: list[int], right: list[int], i: int, size: int, block_size: int, num_tokens: int
-) -> str:
-    """The first and the last token, and their pages."""
-    start, stop = i * size, min((i + 1) * size, num_tokens)
-    if start >= stop:
+def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
+    start, last = i * size, min((i + 1) * size, num_tokens) - 1
+    if start > last:
         return f"Partition {i} begins at token {start}, and there are only {num_tokens}."
-    return (
-        f"Partition {i} has the tokens {start} to {stop - 1}. Token {start} is in page "
-        f"{start // block_size}, token {stop - 1} in page {(stop - 1) // block_size}."
-    )
+    pages = f"Token {start} is in page {start // block_size}, token {last} in page"
+    return f"Partition {i} has the tokens {start} to {last}. {pages} {last // block_size}."
 
 
 def play(i: int, size: int, block_size: int, num_tokens: int) -> Timeline:

@@ -37,6 +37,7 @@ Right is the best part that any two prompts reach.
 """
 
 from functools import cache
+from itertools import product
 
 from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch09.prompts import fault_of
@@ -68,9 +69,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((num_blocks, block_size), tag="small" if num_blocks == 2 else "larger")
 
 
-def both(
-    pair: Pair, num_blocks: int, block_size: int, *, record: bool = False
-) -> tuple[int, Story]:
+def both(pair: Pair, num_blocks: int, block_size: int, record: bool = False) -> tuple[int, Story]:
     """How many tokens of the second prompt need not be computed; NoFreeBlocksError without room."""
     story = Story(num_blocks, block_size=block_size, caching=True, record=record)
     first = story.arrive(pair[0])
@@ -91,30 +90,21 @@ def best(num_blocks: int, block_size: int) -> tuple[int, int]:
     """Tokens saved and tokens in all, of the best second prompt: by trying all pairs of lengths."""
     lengths = range(1, num_blocks * block_size + 1)
     winner = (0, 1)
-    for length in lengths:
-        for other in lengths:
-            found = saved((list(range(length)), list(range(other))), num_blocks, block_size)
-            if found is not None and found * winner[1] > winner[0] * other:
-                winner = found, other
+    for length, other in product(lengths, lengths):
+        found = saved(([*range(length)], [*range(other)]), num_blocks, block_size)
+        if found is not None and found * winner[1] > winner[0] * other:
+            winner = found, other
     return winner
 
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any two prompts that reach the best part."""
     found, length = best(num_blocks, block_size)
-    return Goal(
-        accepts=lambda yours: not fault(yours, num_blocks, block_size),
-        like=([0], [0]),
-        words=f"a second prompt with {found / length:.1%} of its tokens computed already",
-    )
+    part = f"a second prompt with {found / length:.1%} of its tokens computed already"
+    return Goal(([0], [0]), part)
 
 
-def why(yours: Pair, right: Goal, num_blocks: int, block_size: int) -> str:
-    return fault(yours, num_blocks, block_size)
-
-
-def fault(yours: object, num_blocks: int, block_size: int) -> str:
-    """What is wrong with two prompts; nothing if none are better."""
+def why(yours: object, num_blocks: int, block_size: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2):
         return "The answer is two prompts."
     if problem := fault_of(yours, num_blocks * block_size):
@@ -125,20 +115,17 @@ def fault(yours: object, num_blocks: int, block_size: int) -> str:
     most, length = best(num_blocks, block_size)
     if found * length >= most * len(yours[1]):
         return ""
-    return (
-        f"{found} of {count(len(yours[1]), 'token')} need not be computed. It can be {most} of "
-        f"{length}: then {count(length - most, 'token')} must be computed."
-    )
+    tokens, rest = count(len(yours[1]), "token"), count(length - most, "token")
+    can_be = f"It can be {most} of {length}: then {rest} must be computed"
+    return f"{found} of {tokens} need not be computed. {can_be}."
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:
-    """The same prompt twice."""
     prompt = list(range(num_blocks * block_size))
     title = "The same prompt twice: every block is found, and the last one is computed again"
     return replay((prompt, prompt), num_blocks, block_size).annotate(title=title)
 
 
 def replay(yours: Pair, num_blocks: int, block_size: int) -> Timeline:
-    """The prompts of the answer."""
     _, story = both(yours, num_blocks, block_size, record=True)
     return story.run.annotate(title="Your two prompts")

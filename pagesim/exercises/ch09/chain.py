@@ -42,21 +42,6 @@ from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, co
 
 Prompts = list[list[int]]
 Hashes = list[list[str]]
-Pattern = list[list[int]]
-"""Hashes as numbers, in the order in which they come up."""
-
-SHOWN: tuple[tuple[Prompts, str], ...] = (
-    ([[1, 2]], "one full block"),
-    ([[1]], "a block that is not full"),
-    ([[1, 2, 3]], "a block that is not full"),
-    ([[1, 2, 3, 4], [3, 4]], "the same tokens, another beginning"),
-    ([[1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6]], "another beginning, two blocks back"),
-    ([[1, 23], [12, 3]], "the same digits"),
-    ([[1, 2], [2, 1]], "the same tokens in another order"),
-    ([[7, 7, 7, 7], [7, 7]], "one token again and again"),
-    ([[1, 256], [1, 0]], "a token above 255"),
-    ([[1, 2**16], [1, 2**17], [1, 0]], "a token above 65,535"),
-)
 
 
 def chain(tokens: list[int], block_size: int) -> list[str]:
@@ -82,21 +67,31 @@ def chain(tokens: list[int], block_size: int) -> list[str]:
 
 
 def call(chain: Callable[[list[int], int], list[str]], prompts: Prompts, block_size: int) -> Hashes:
-    """The hashes of each prompt."""
     return [chain(prompt, block_size) for prompt in prompts]
 
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """One rule after the other, then short prompts of few tokens."""
-    pairs = SHOWN
+    shown: tuple[tuple[Prompts, str], ...] = (
+        ([[1, 2]], "one full block"),
+        ([[1]], "a block that is not full"),
+        ([[1, 2, 3]], "a block that is not full"),
+        ([[1, 2, 3, 4], [3, 4]], "the same tokens, another beginning"),
+        ([[1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6]], "another beginning, two blocks back"),
+        ([[1, 23], [12, 3]], "the same digits"),
+        ([[1, 2], [2, 1]], "the same tokens in another order"),
+        ([[7, 7, 7, 7], [7, 7]], "one token again and again"),
+        ([[1, 256], [1, 0]], "a token above 255"),
+        ([[1, 2**16], [1, 2**17], [1, 0]], "a token above 65,535"),
+    )
     if hidden:
         a, b, c = (rng.randint(1, 9) for _ in range(3))
-        pairs = (
+        shown = (
             ([[a, 10 * b + c], [10 * a + b, c]], "the same digits, hidden"),
             ([[a, 256 * b + c], [a, c]], "a token above 255"),
             ([[a, 2**16 * b + c], [a, c]], "a token above 65,535"),
         )
-    for prompts, tag in pairs:
+    for prompts, tag in shown:
         yield Case((prompts, 2), tag=tag)
     for _ in range(60):
         block_size = rng.choice((2, 3, 5) if hidden else (1, 2, 4))
@@ -112,66 +107,40 @@ def valid(prompts: Prompts, block_size: int) -> bool:
     return block_size > 0 and all([prompts, *prompts])
 
 
-def oracle(prompts: Prompts, block_size: int) -> Goal:
+def oracle(
+    prompts: Prompts, block_size: int, *, record: bool = False
+) -> tuple[Goal, Timeline | None]:
     """Any hashes that are equal where the block manager's are."""
-    right = pattern_of_vllm(prompts, block_size)
-    return Goal(
-        accepts=lambda yours: not wrong_kind(yours) and pattern(yours) == right,
-        like=[["digest"] * len(row) for row in right],
-        words=in_words(right),
-    )
-
-
-def pattern_of_vllm(prompts: Prompts, block_size: int) -> Pattern:
-    story = arrived(prompts, block_size, record=False)
-    tables = (story.manager.block_tables[writer.seq.seq_id] for writer in story.writers)
-    rows = [[block.content_hash for block in table.blocks] for table in tables]
-    return pattern([[str(each) for each in row if each is not None] for row in rows])
-
-
-def arrived(prompts: Prompts, block_size: int, *, record: bool = True) -> Story:
     blocks = sum(-(-len(prompt) // block_size) for prompt in prompts)
     story = Story(max(1, blocks), block_size=block_size, caching=True, record=record)
-    for prompt in prompts:
-        story.arrive(prompt)
-    return story
+    writers = [story.arrive(prompt) for prompt in prompts]
+    tables = [story.manager.block_tables[writer.seq.seq_id].blocks for writer in writers]
+    hashes = [
+        [str(block.content_hash) for block in table if block.content_hash] for table in tables
+    ]
+    title = "Prompts arrive: which blocks are shared?"
+    right = Goal([["digest"] * len(row) for row in hashes], in_words(hashes))
+    return right, story.run.annotate(title=title) if record else None
 
 
-def pattern(hashes: Hashes) -> Pattern:
-    numbers: dict[str, int] = {}
-    return [[numbers.setdefault(each, len(numbers)) for each in row] for row in hashes]
+def in_words(hashes: Hashes) -> str:
+    """Hash #0, #1, … of each prompt's blocks, in the order in which they come up."""
+    known = dict[str, int]()
+    rows = ((f"#{known.setdefault(each, len(known))}" for each in row) for row in hashes)
+    return " | ".join(" ".join(row) or "no hash" for row in rows)
 
 
-def in_words(pattern: Pattern) -> str:
-    """Hash #0, #1, … of each prompt's blocks."""
-    return " | ".join(" ".join(f"#{each}" for each in row) or "no hash" for row in pattern)
-
-
-def wrong_kind(yours: object) -> str:
-    """What is wrong with the kind of an answer."""
+def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
     if not isinstance(yours, list) or not all(isinstance(row, list) for row in yours):
         return "For each prompt there is a list of hashes."
     if not all(isinstance(each, str) and len(each) == 64 for row in yours for each in row):
         return "A hash is a hex digest of SHA-256, a string of 64 characters."
-    return ""
-
-
-def why(yours: Hashes, right: Goal, prompts: Prompts, block_size: int) -> str:
-    """Another number of hashes, or another pattern."""
-    if problem := wrong_kind(yours):
-        return problem
-    want, got = pattern_of_vllm(prompts, block_size), pattern(yours)
-    for number, (a, b) in enumerate(zip(got, want, strict=True)):
-        if len(a) != len(b):
-            tokens, full = count(len(prompts[number]), "token"), count(len(b), "full block")
-            return f"Prompt {number} has {tokens}, and so {full}: a hash for each."
-    return (
-        f"Yours are {in_words(got)}. A hash stands for the tokens of its block and for all before "
-        f"them, in their order: two blocks of {block_size} share it only if both are equal."
-    )
-
-
-def play(prompts: Prompts, block_size: int) -> Timeline:
-    """The prompts arrive."""
-    title = "Prompts arrive: which blocks are shared?"
-    return arrived(prompts, block_size).run.annotate(title=title)
+    if in_words(yours) == right.words:
+        return ""
+    for number, (prompt, row) in enumerate(zip(prompts, yours, strict=True)):
+        if len(row) != (full := len(prompt) // block_size):
+            has, so = count(len(prompt), "token"), count(full, "full block")
+            return f"Prompt {number} has {has}, and so {so}: a hash for each."
+    stands = "A hash stands for the tokens of its block and for all before them, in their order"
+    share = f"two blocks of {block_size} share it only if both are equal"
+    return f"Yours are {in_words(yours)}. {stands}: {share}."

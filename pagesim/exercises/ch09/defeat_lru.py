@@ -69,18 +69,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any round that defeats the cache."""
     return Goal(
-        accepts=lambda yours: not fault(yours, num_blocks, block_size),
-        like=[[0]],
-        words=f"nothing found with {count(num_blocks, 'block')}, all with {num_blocks + 1}",
+        [[0]], f"nothing found with {count(num_blocks, 'block')}, all with {num_blocks + 1}"
     )
 
 
-def why(yours: Prompts, right: Goal, num_blocks: int, block_size: int) -> str:
-    return fault(yours, num_blocks, block_size)
-
-
-def fault(yours: object, num_blocks: int, block_size: int) -> str:
-    """What is wrong with a round; nothing if it defeats the cache."""
+def why(yours: object, num_blocks: int, block_size: int) -> str:
     if not isinstance(yours, list) or not 1 <= len(yours) <= 4 * num_blocks:
         return f"A round is a list of 1 to {4 * num_blocks} prompts."
     if problem := fault_of(yours, num_blocks * block_size):
@@ -127,7 +120,6 @@ def rounds(prompts: Prompts, num_blocks: int, block_size: int, times: int) -> Ti
 
 
 def play(num_blocks: int, block_size: int) -> Timeline:
-    """As many prompts as blocks: all of them are found again."""
     prompts = [[number] * block_size for number in range(num_blocks)]
     title = "As many prompts as blocks: all are found again"
     return rounds(prompts, num_blocks, block_size, 2).annotate(title=title)
@@ -136,5 +128,5 @@ def play(num_blocks: int, block_size: int) -> Timeline:
 def replay(yours: Prompts, num_blocks: int, block_size: int) -> Compared:
     """The rounds of the answer in both pools."""
     small, large = (rounds(yours, num_blocks + more, block_size, 3) for more in (0, 1))
-    titles = (f"Your rounds with {count(num_blocks + more, 'block')}" for more in (0, 1))
-    return compare(small, large, (next(titles), next(titles)))
+    one, other = (f"Your rounds with {count(num_blocks + more, 'block')}" for more in (0, 1))
+    return compare(small, large, (one, other))

@@ -48,15 +48,6 @@ from pagesim.v0.evictor import LRUEvictor
 
 Cached = list[tuple[int, int, float]]
 
-SHOWN: tuple[Cached, ...] = (
-    [(3, 4, 1.0)],
-    [(3, 4, 1.0), (0, 4, 2.0)],
-    [(3, 4, 1.0), (0, 8, 1.0)],
-    [(3, 8, 1.0), (0, 4, 1.0)],
-    [(3, 4, 1.0), (0, 12, 2.0)],
-    [(3, 4, 2.0), (0, 4, 1.0)],
-)
-
 
 def evict(cached: list[tuple[int, int, float]]) -> int:
     """The block that gives way; `cached` has (block, tokens, last_used) in the order of arrival."""
@@ -78,8 +69,16 @@ def evict(cached: list[tuple[int, int, float]]) -> int:
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """A few small ones, then all orders of four blocks."""
-    for cached in () if hidden else SHOWN:
-        yield Case((cached,), tag=kind(cached))
+    shown: tuple[tuple[Cached, str], ...] = (
+        ([(3, 4, 1.0)], "one block"),
+        ([(3, 4, 1.0), (0, 4, 2.0)], "one is older"),
+        ([(3, 4, 1.0), (0, 8, 1.0)], "equally old"),
+        ([(3, 8, 1.0), (0, 4, 1.0)], "equally old"),
+        ([(3, 4, 1.0), (0, 12, 2.0)], "a longer prefix, used later"),
+        ([(3, 4, 2.0), (0, 4, 1.0)], "an older one came later"),
+    )
+    for cached, tag in () if hidden else shown:
+        yield Case((cached,), tag=tag)
     for _ in range(8 if hidden else 1):
         blocks = [(3, 4, 1.0), (0, 8, 1.0), (5, 4, 2.0), (2, 12, 2.0)]
         if hidden:
@@ -93,8 +92,6 @@ def kind(cached: Cached) -> str:
     times = [last_used for _, _, last_used in cached]
     if times != sorted(times):
         return "an older one came later"
-    if len(cached) == 1:
-        return "one block"
     if times[0] == times[1]:
         return "equally old"
     return "a longer prefix, used later" if cached[1][1] > cached[0][1] else "one is older"
@@ -112,8 +109,7 @@ def oracle(cached: Cached) -> int:
     return evictor.evict()[0]
 
 
-def why(yours: int, right: int, cached: Cached) -> str:
-    """The three points, up to the one that the answer does not follow."""
+def why(yours: int, cached: Cached) -> str:
     if yours not in [block for block, _, _ in cached]:
         return "The answer is the id of one of these blocks."
     block, tokens, last_used = cached[0]
@@ -121,22 +117,19 @@ def why(yours: int, right: int, cached: Cached) -> str:
         if used > last_used:
             stops = f"Block {other} was used later than the candidate, block {block}: vLLM stops"
             return f"{stops} there." if yours == other else f"{stops}, and looks no further."
+        ends = f"Block {other} ends a prefix of {length} tokens and"
         if length > tokens:
             if yours == block:
-                return (
-                    f"Block {other} ends a prefix of {length} tokens and block {block} one of "
-                    f"{tokens}: block {other} takes its place, since a chain is eaten from its end."
-                )
+                place = f"block {other} takes its place, since a chain is eaten from its end"
+                return f"{ends} block {block} one of {tokens}: {place}."
             block, tokens, last_used = other, length, used
         elif yours == other:
-            return (
-                f"Block {other} ends a prefix of {length} tokens and the candidate, block {block}, "
-                f"one of {tokens}: older or not, block {other} does not take its place."
-            )
+            place = f"older or not, block {other} does not take its place"
+            return f"{ends} the candidate, block {block}, one of {tokens}: {place}."
     return f"vLLM comes to the end of the list with block {block} as the candidate."
 
 
-def play(cached: Cached) -> Timeline:
+def play() -> Timeline:
     """Two chains wait in the evictor, and a newcomer needs their blocks."""
     story = Story(gpu_blocks=4, block_size=4, caching=True)
     for first, now in ((0, 1.0), (20, 2.0)):

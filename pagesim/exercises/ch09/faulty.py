@@ -33,9 +33,6 @@ class Lowest(LRUEvictor):
         return min(self.free_table)
 
 
-FAULTY: dict[str, tuple[type[LRUEvictor], str]] = {
-    "A": (Heads, "heads"),
-    "B": (Newest, "newest"),
-    "C": (Lowest, "lowest"),
-}
+Behind = dict[str, tuple[type[LRUEvictor], str]]
+FAULTY: Behind = {"A": (Heads, "heads"), "B": (Newest, "newest"), "C": (Lowest, "lowest")}
 """The class behind each letter, and its cause."""

@@ -53,12 +53,10 @@ from pagesim.errors import NoFreeBlocksError
 from pagesim.exercises.ch09.faulty import CAUSES, FAULTY
 from pagesim.exercises.ch09.prompts import fault_of, serve
 from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
-from pagesim.exercises.values import plain
 from pagesim.timeline.pair import Compared, compare
 from pagesim.v0.block.interfaces import Device
 
 Prompts = list[list[int]]
-Shown = tuple[Prompts, str]
 
 
 def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:
@@ -87,19 +85,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(letter: str, num_blocks: int) -> Goal:
     """Any prompts that show the fault, with its cause."""
-    return Goal(
-        accepts=lambda yours: not fault(yours, letter, num_blocks),
-        like=([[0]], "cause"),
-        words=f"up to 5 prompts of which {letter} finds other blocks, and why",
-    )
+    shows = f"up to 5 prompts of which {letter} finds other blocks, and why"
+    return Goal(([[0]], "cause"), shows)
 
 
-def why(yours: Shown, right: Goal, letter: str, num_blocks: int) -> str:
-    return fault(plain(yours), letter, num_blocks)
-
-
-def fault(yours: object, letter: str, num_blocks: int) -> str:
-    """What is wrong with an answer; nothing if it shows the fault and names it."""
+def why(yours: object, letter: str, num_blocks: int) -> str:
     if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
         return "The answer is a list of prompts and a cause."
     prompts, cause = yours
@@ -142,7 +132,7 @@ def play(letter: str, num_blocks: int) -> Timeline:
     return story.run.annotate(title=f"Evictor {letter}: two prompts wait, a third one comes")
 
 
-def replay(yours: Shown, letter: str, num_blocks: int) -> Compared:
+def replay(yours: tuple[Prompts, str], letter: str, num_blocks: int) -> Compared:
     """The prompts of the answer, with vLLM's evictor and with the broken one."""
     vllm, broken = (served(yours[0], num_blocks, name)[1] for name in (None, letter))
     return compare(vllm.run, broken.run, ("Your prompts in vLLM", f"with {letter}"))

@@ -44,12 +44,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, close
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline, close, parted
 from pagesim.exercises.launching import arrays, decode_batch, launched
 
 Rows = npt.NDArray[np.floating]
 Ints = list[int]
-
 same = close(1e-4, 1e-5)
 
 
@@ -68,12 +67,11 @@ def cases(rng: Random, hidden: bool) -> Cases:
             ([[4, 1, 3], [0, 2, 5]], [17, 9], [5, 8], 8, "hidden"),
             ([[5, 2], [7, 1], [3, 0]], [4, 3, 2], [1, 3, 2], 2, "hidden"),
         ]
-    for *arguments, tag in shown:
-        yield Case(tuple(arguments), tag=tag)
-
-
-def words(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> str:
-    return f"tables {tables}, {lengths} tokens, of which {new} are new, blocks of {block}"
+    for tables, lengths, new, block, tag in shown:
+        tokens = f"{lengths} tokens, of which {new} are new"
+        yield Case(
+            (tables, lengths, new, block), f"tables {tables}, {tokens}, blocks of {block}", tag
+        )
 
 
 def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str, Any]:
@@ -82,19 +80,17 @@ def batch(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> dict[str,
 
     blocks = max(max(table) for table in tables) + 1
     found = decode_batch(tables, lengths, blocks, block, head_dim=8)
-    device = found["q"].device
-    generator = torch.Generator().manual_seed(1)
+    device, generator = found["q"].device, torch.Generator().manual_seed(1)
     found["q"] = torch.randn(sum(new), 1, 8, generator=generator).to(device)
     starts = [sum(new[:number]) for number in range(len(new) + 1)]
-    found["query_start"] = torch.tensor(starts, dtype=torch.int32, device=device)
-    return found
+    return found | {"query_start": torch.tensor(starts, dtype=torch.int32, device=device)}
 
 
-def call(prefix_prefill: Callable[..., None], *arguments: Any) -> Any:
+def call(prefix_prefill: Callable[..., None], *case: Any) -> Any:
     """Launch the student's kernel."""
     import torch
 
-    given = batch(*arguments)
+    given = batch(*case)
     out = torch.full_like(given["q"], float("nan"))
     launched(prefix_prefill, out=out, **given)
     return out[:, 0].cpu()
@@ -104,26 +100,22 @@ def oracle(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> Rows:
     """The float64 reference: each new token as if it decoded."""
     from pagesim.kernels import reference
 
-    q, k_cache, v_cache, *others = arrays(batch(tables, lengths, new, block))
-    table, length, start = others
+    q, k_cache, v_cache, table, length, start = arrays(batch(tables, lengths, new, block))
     rows = reference.one_row_per_query(start, table, length)
     return reference.gather_attention(q, k_cache, v_cache, *rows)[:, 0]
 
 
-def why(yours: Rows, right: Rows, tables: list[Ints], lengths: Ints, new: Ints, block: int) -> str:
-    """Which keys the first wrong row sees."""
-    wrong = next(i for i, (a, b) in enumerate(zip(yours, right, strict=True)) if not same(a, b))
-    seq = 0
+def why(yours: Rows, right: Rows, lengths: Ints, new: Ints) -> str:
+    wrong, seq = parted(yours, right, same), 0
     while wrong >= new[seq]:
         wrong, seq = wrong - new[seq], seq + 1
     position = lengths[seq] - new[seq] + wrong
-    return (
-        f"New token {wrong} of sequence {seq} is at position {lengths[seq]} - {new[seq]} + {wrong} "
-        f"= {position}: it sees the keys 0 to {position}, and no others."
-    )
+    at = f"{lengths[seq]} - {new[seq]} + {wrong} = {position}"
+    sees = f"it sees the keys 0 to {position}, and no others"
+    return f"New token {wrong} of sequence {seq} is at position {at}: {sees}."
 
 
-def play(tables: list[Ints], lengths: Ints, new: Ints, block: int) -> Timeline:
+def play(lengths: Ints, new: Ints, block: int) -> Timeline:
     """A prompt arrives whose beginning another one has left in the cache."""
     cached = (lengths[0] - new[0]) // block * block
     story = Story(gpu_blocks=8, block_size=block, caching=True)

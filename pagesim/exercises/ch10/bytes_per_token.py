@@ -46,7 +46,6 @@ from pagesim.sizing.hf_config import parse_config
 from pagesim.sizing.model import PRESETS, ModelSpec
 
 Config = dict[str, int]
-
 SHOWN = ("opt-13b", "llama-3.1-8b", "qwen3-0.6b", "gemma-2-9b", "deepseek-v3")
 OTHERS = ("llama-2-7b", "llama-3.1-70b", "qwen3-32b", "gemma-3-27b", "deepseek-v2-lite")
 HIDDEN_SIZE = {
@@ -100,19 +99,16 @@ def tiny(**more: int) -> Config:
 def published(name: str) -> Config:
     """What the model's config.json says of its attention."""
     spec = PRESETS[name]
-    config = {
-        "num_hidden_layers": spec.num_layers,
-        "num_attention_heads": spec.num_heads,
-        "hidden_size": HIDDEN_SIZE.get(name, spec.num_heads * spec.head_dim),
-    }
-    if spec.num_kv_heads != spec.num_heads or spec.is_mla:
-        config["num_key_value_heads"] = spec.num_kv_heads
+    evenly = spec.num_heads * spec.head_dim
+    size, heads = HIDDEN_SIZE.get(name, evenly), {"num_key_value_heads": spec.num_kv_heads}
+    config = tiny(
+        num_hidden_layers=spec.num_layers, num_attention_heads=spec.num_heads, hidden_size=size
+    )
     if spec.is_mla:
-        config |= {"kv_lora_rank": spec.kv_lora_rank or 0}
-        return config | {"qk_rope_head_dim": spec.qk_rope_head_dim or 0}
-    if config["hidden_size"] != spec.num_heads * spec.head_dim:
-        config["head_dim"] = spec.head_dim
-    return config
+        latent = {"kv_lora_rank": spec.kv_lora_rank, "qk_rope_head_dim": spec.qk_rope_head_dim}
+        return config | heads | {key: value or 0 for key, value in latent.items()}
+    config |= heads if spec.num_kv_heads != spec.num_heads else {}
+    return config | ({"head_dim": spec.head_dim} if size != evenly else {})
 
 
 def oracle(config: Config) -> int:
@@ -120,13 +116,11 @@ def oracle(config: Config) -> int:
     return parse_config(config, "model", ModelSpec).kv_bytes_per_token
 
 
-def why(yours: int, right: int, config: Config) -> str:
-    """The product that was asked for, with its numbers."""
+def why(right: int, config: Config) -> str:
     spec = parse_config(config, "model", ModelSpec)
     if spec.is_mla:
         vector = f"{spec.kv_lora_rank} + {spec.qk_rope_head_dim} numbers"
         return f"A token leaves one vector of {vector} of 2 bytes in each layer, and nothing else."
     layers, heads = count(spec.num_layers, "layer"), count(spec.num_kv_heads, "KV head")
-    return (
-        f"{layers} · 2 (key and value) · {heads} · {spec.head_dim} numbers · 2 bytes = {right:,}."
-    )
+    numbers = f"{heads} · {spec.head_dim} numbers · 2 bytes = {right:,}"
+    return f"{layers} · 2 (key and value) · {numbers}."

@@ -59,7 +59,6 @@ from pagesim.sizing.hardware import CARDS
 
 PRICES = {"l4": 0.7, "rtx-4090": 0.6, "a100-40gb": 1.2, "a100-80gb": 2.0, "h100": 3.0, "h200": 3.6}
 """Of one card for an hour, in a currency of this exercise: real prices change by the week."""
-
 GPUS, KINDS = (2, 4, 8, 16), ("auto", "fp8")
 SECONDS = 10.0
 
@@ -101,31 +100,22 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(chats: int, tokens: int) -> Goal:
     """Any choice that holds the chats and costs no more than the least price."""
-    return Goal(
-        accepts=lambda yours: not fault(yours, chats, tokens),
-        like=("card", 2, "auto"),
-        words=f"{chats} chats for {least(chats, tokens):.2f} an hour",
-    )
+    return Goal(("card", 2, "auto"), f"{chats} chats for {least(chats, tokens):.2f} an hour")
 
 
-def why(yours: tuple[str, int, str], right: Goal, chats: int, tokens: int) -> str:
-    return fault(list(yours), chats, tokens)
-
-
-def fault(yours: object, chats: int, tokens: int) -> str:
-    """What is wrong with a choice; nothing if none is cheaper."""
+def why(yours: object, chats: int, tokens: int) -> str:
     if not isinstance(yours, list) or len(yours) != 3:
         return "The answer is a card, a number of cards and a dtype."
     card, gpus, kind = yours
     if card not in list(PRICES) or gpus not in GPUS or kind not in KINDS or type(gpus) is not int:
         return f"Choose one of {', '.join(PRICES)}, of {GPUS}, and of {KINDS}."
-    holds = concurrency(card, gpus, kind, tokens)
+    holds, costs = concurrency(card, gpus, kind, tokens), gpus * PRICES[card]
     found = f"{gpus} x {card} with {kind} hold {holds:.1f} of these chats"
     if holds < chats:
-        weights = 141.2 / gpus
-        return f"{found}, and {chats} are wanted. The weights take {weights:.1f} GB of each card."
-    if gpus * PRICES[card] > least(chats, tokens) + 1e-9:
-        return f"{found} for {gpus * PRICES[card]:.2f} an hour. There is a choice that costs less."
+        weights = f"The weights take {141.2 / gpus:.1f} GB of each card"
+        return f"{found}, and {chats} are wanted. {weights}."
+    if costs > least(chats, tokens) + 1e-9:
+        return f"{found} for {costs:.2f} an hour. There is a choice that costs less."
     return ""
 
 

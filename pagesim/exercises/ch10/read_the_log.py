@@ -111,14 +111,11 @@ def oracle(log: str, model: dict[str, int]) -> tuple[int, int]:
     return read(log).usable(spec)
 
 
-def why(yours: tuple[int, int], right: tuple[int, int], log: str, model: dict[str, int]) -> str:
-    """What the bytes of a block are a product of."""
+def why(right: tuple[int, int], log: str, model: dict[str, int]) -> str:
     found = read(log)
-    heads = max(1, model["kv_heads"] // found.tensor_parallel_size)
+    heads = count(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
     null = " V1 keeps one block, the null block, to itself." if found.engine == "v1" else ""
     number = count(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
-    return (
-        f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens · "
-        f"{model['layers']} layers · 2 · {count(heads, 'KV head')} on a GPU · {model['head_dim']} "
-        f"numbers of {number}.{null}"
-    )
+    blocks = f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens"
+    product = f"{model['layers']} layers · 2 · {heads} on a GPU · {model['head_dim']} numbers"
+    return f"{blocks} · {product} of {number}.{null}"

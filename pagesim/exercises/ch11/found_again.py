@@ -43,7 +43,7 @@ blocks are taken, and only the first full block is still cached.
 """
 
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
-from pagesim.timeline.record import record
+from pagesim.timeline.record import record as recorded
 from pagesim.v1 import KVCacheManager, Request, RequestStatus
 
 
@@ -81,32 +81,25 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((*numbers, n), tag=str(tag))
     for _ in range(40):
         n = rng.choice((1, 2, 5) if hidden else (1, 2, 4))
-        computed = rng.randint(1, 6 * n)
-        free = rng.randint(0, 3)
+        computed, free = rng.randint(1, 6 * n), rng.randint(0, 3)
         taken = rng.randint(0, free - (-computed // n))
         yield Case((computed + rng.randint(0, 2), computed, free, taken, n), tag="random")
 
 
-def words(
-    num_tokens: int, num_computed: int, num_free: int, num_taken: int, block_size: int
-) -> str:
-    free, taken = count(num_free, "other block"), count(num_taken, "block")
+def words(num_tokens: int, num_computed: int, *blocks: int) -> str:
+    free, taken, size = blocks
     tokens = f"{count(num_tokens, 'token')}, {num_computed} computed"
-    return f"{tokens}; {free} free; {taken} taken; blocks of {block_size}"
+    others = f"{count(free, 'other block')} free; {count(taken, 'block')} taken"
+    return f"{tokens}; {others}; blocks of {size}"
 
 
-def oracle(*numbers: int) -> int:
-    """What the KV cache manager finds."""
-    return back(*numbers)[0]
-
-
-def back(
-    num_tokens: int, num_computed: int, num_free: int, num_taken: int, block_size: int
-) -> tuple[int, Timeline]:
-    """The request is preempted, others take blocks: what it finds again, and what came before."""
-    held = -(-num_computed // block_size)
-    manager = KVCacheManager(1 + held + num_free, block_size, 10**6)
-    with record(manager) as run:
+def oracle(
+    num_tokens: int, num_computed: int, num_free: int, num_taken: int, block_size: int,
+    *, record: bool = True,
+) -> tuple[int, Timeline]:  # fmt: skip
+    """What the KV cache manager finds when it comes back, preempted, and others took blocks."""
+    manager = KVCacheManager(1 + num_free - (-num_computed // block_size), block_size, 10**6)
+    with recorded(manager) as run:
         request = Request("s0", range(num_tokens), block_size=block_size)
         manager.allocate_slots(request, num_computed)
         manager.free(request)
@@ -114,32 +107,19 @@ def back(
         if num_taken:
             other = Request("s1", range(10**6, 10**6 + num_taken * block_size))
             manager.allocate_slots(other, num_taken * block_size, has_scheduled_reqs=False)
-    return manager.get_computed_blocks(request)[1], run
+    found = manager.get_computed_blocks(request)[1]
+    return found, run.annotate(title=f"Preempted: it finds {count(found, 'token')} again")
 
 
-def why(
-    yours: int,
-    right: int,
-    num_tokens: int,
-    num_computed: int,
-    num_free: int,
-    num_taken: int,
-    block_size: int,
-) -> str:
-    """What cannot be a hit, or the queue that decides it."""
-    if yours % block_size:
+def why(yours: int, num_tokens: int, num_computed: int, *blocks: int) -> str:
+    free, taken, size = blocks
+    if yours % size:
         return "A hit consists of whole blocks."
     if yours >= num_tokens:
         return "One token at least is computed: there is nothing to sample from otherwise."
     if yours > num_computed:
         return f"Only {num_computed} tokens were computed."
-    queue = f"{count(num_free, 'free block')}, then the full ones, the last one first"
-    if rest := num_computed % block_size:
+    queue = f"{count(free, 'free block')}, then the full ones, the last one first"
+    if rest := num_computed % size:
         queue = f"the block with {count(rest, 'token')}, then {queue}"
-    return f"The queue is {queue}; {num_taken} of them are taken from its front."
-
-
-def play(*numbers: int) -> Timeline:
-    """It is preempted, others take blocks, and it comes back if there is room."""
-    found, run = back(*numbers)
-    return run.annotate(title=f"Preempted: it finds {count(found, 'token')} again")
+    return f"The queue is {queue}; {taken} of them are taken from its front."

@@ -37,7 +37,7 @@ are cached, and the second one is computed again all the same.
 from itertools import product
 
 from pagesim.exercises.kit import Case, Cases, Random, Timeline, count
-from pagesim.timeline.record import record
+from pagesim.timeline.record import record as recorded
 from pagesim.v1 import KVCacheManager, Request
 
 
@@ -72,43 +72,37 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def tagged(num_tokens: int, cached: list[bool], block_size: int) -> Case:
-    if not cached:
-        tag = "no full block"
-    elif not any(cached):
-        tag = "nothing is cached"
-    elif all(cached):
+    tag = "nothing is cached" if cached else "no full block"
+    if cached and all(cached):
         tag = "all full blocks are cached" if num_tokens % block_size else "all of it is cached"
-    else:
+    elif any(cached):
         tag = "a hole" if any(cached[cached.index(False) :]) else "the beginning is cached"
-    return Case((num_tokens, cached, block_size), tag=tag)
-
-
-def words(num_tokens: int, cached: list[bool], block_size: int) -> str:
     marks = " ".join("cached" if each else "not" for each in cached) or "none"
-    return f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
+    words = f"{count(num_tokens, 'token')}, blocks of {block_size}; full blocks: {marks}"
+    return Case((num_tokens, cached, block_size), words, tag)
 
 
-def oracle(num_tokens: int, cached: list[bool], block_size: int) -> int:
-    """What the KV cache manager finds."""
-    manager, request = second_time(num_tokens, cached, block_size)
-    return manager.get_computed_blocks(request)[1]
-
-
-def second_time(
-    num_tokens: int, cached: list[bool], block_size: int
-) -> tuple[KVCacheManager, Request]:
-    """The prompt has come and gone once, and some of its blocks were evicted."""
+def oracle(
+    num_tokens: int, cached: list[bool], block_size: int, *, record: bool = False
+) -> tuple[int, Timeline | None]:
+    """What the manager finds for a prompt that has come and gone, and lost some of its blocks."""
     manager = KVCacheManager(len(cached) + 3, block_size, 10**6)
-    request = Request("first", range(num_tokens), block_size=block_size)
-    manager.allocate_slots(request, num_tokens)
+    first, second = (
+        Request(name, range(num_tokens), block_size=block_size) for name in ("first", "second")
+    )
+    manager.allocate_slots(first, num_tokens)
     table = manager.get_block_ids("first")[0]
-    manager.free(request)
+    manager.free(first)
     manager.evict_blocks(block for block, kept in zip(table, cached, strict=False) if not kept)
-    return manager, Request("second", range(num_tokens), block_size=block_size)
+    if not record:
+        return manager.get_computed_blocks(second)[1], None
+    with recorded(manager) as run:
+        hits, found, _ = manager.get_computed_blocks(second)
+        manager.allocate_slots(second, num_tokens - found, found, hits)
+    return found, run.annotate(title=f"It finds {count(found, 'token')} of its {num_tokens}")
 
 
 def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size: int) -> str:
-    """The rule that the answer breaks."""
     if yours % block_size:
         return "A hit consists of whole blocks."
     if yours >= num_tokens:
@@ -118,12 +112,3 @@ def why(yours: int, right: int, num_tokens: int, cached: list[bool], block_size:
     if yours == right - block_size and all(cached):
         return "Only the block with the last token must be computed again, and it is not full here."
     return f"The first {count(right // block_size, 'block')} can be shared."
-
-
-def play(num_tokens: int, cached: list[bool], block_size: int) -> Timeline:
-    """The prompt arrives for the second time."""
-    manager, request = second_time(num_tokens, cached, block_size)
-    with record(manager) as run:
-        hits, found, _ = manager.get_computed_blocks(request)
-        manager.allocate_slots(request, num_tokens - found, found, hits)
-    return run.annotate(title=f"It finds {count(found, 'token')} of its {num_tokens}")

@@ -54,7 +54,10 @@ from pagesim.v1 import FreeKVCacheBlockQueue, KVCacheBlock
 Link = int | None
 Op = tuple[str, Link]
 Found = dict[str, Any]
-
+METHODS = (
+    "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
+    "append clear copy count extend index insert pop remove reverse sort"
+)
 FEW = 40
 """Entries of the links that one operation may read or write: those of a few neighbours."""
 
@@ -111,12 +114,12 @@ def cases(rng: Random, hidden: bool) -> Cases:
 def some(rng: Random, num_blocks: int) -> list[Op]:
     queue, out, ops = list(range(num_blocks)), list[int](), list[Op]()
     for _ in range(20):
-        out_of_it = queue and (not out or rng.random() < 0.5)
-        op = rng.choice(("popleft", "remove") if out_of_it else ("append", "prepend"))
-        if out_of_it:
+        if queue and (not out or rng.random() < 0.5):
+            op = rng.choice(("popleft", "remove"))
             out.append(queue.pop(0 if op == "popleft" else rng.randrange(len(queue))))
             ops.append((op, None if op == "popleft" else out[-1]))
         else:
+            op = rng.choice(("append", "prepend"))
             block = out.pop(rng.randrange(len(out)))
             queue.insert(len(queue) if op == "append" else 0, block)
             ops.append((op, block))
@@ -132,12 +135,6 @@ class Counted(list[Any]):
     """A list that counts the entries which its methods read or write."""
 
     used = 0
-
-
-METHODS = (
-    "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
-    "append clear copy count extend index insert pop remove reverse sort"
-)
 
 
 def counted(name: str) -> Callable[..., Any]:
@@ -172,43 +169,35 @@ def call(relink: Callable[..., Any], num_blocks: int, ops: list[Op]) -> Found:
 def oracle(num_blocks: int, ops: list[Op]) -> Found:
     """The neighbours of V1's blocks after the same operations."""
     blocks = [KVCacheBlock(number) for number in range(num_blocks)]
-    queue = FreeKVCacheBlockQueue(blocks)
-    answers = []
+    queue, answers = FreeKVCacheBlockQueue(blocks), []
     for op, number in ops:
         block = queue.popleft() if number is None else blocks[number]
-        if op == "remove":
-            queue.remove(block)
-        elif op == "append":
-            queue.append(block)
-        elif op == "prepend":
+        if op == "prepend":
             queue.prepend_n([block])
+        elif op != "popleft":
+            getattr(queue, op)(block)
         answers.append(block.block_id)
 
     def link(block: KVCacheBlock | None) -> Link:
         return None if block is None else num_blocks if block.block_id < 0 else block.block_id
 
-    head, tail = queue.fake_free_list_head, queue.fake_free_list_tail
-    return {
-        "loop": False,
-        "answers": answers,
-        "after": [link(block.next_free_block) for block in [*blocks, head]],
-        "before": [link(block.prev_free_block) for block in [*blocks, tail]],
-    }
+    after = [link(block.next_free_block) for block in [*blocks, queue.fake_free_list_head]]
+    before = [link(block.prev_free_block) for block in [*blocks, queue.fake_free_list_tail]]
+    return {"loop": False, "answers": answers, "after": after, "before": before}
 
 
-def why(yours: Found, right: Found, num_blocks: int, ops: list[Op]) -> str:
-    """Whether the order is wrong, or one of the two directions."""
+def why(yours: Found, right: Found, num_blocks: int) -> str:
     if yours["answers"] != right["answers"]:
         return f"Each call returns the block that it has moved: {right['answers']}."
     for name, direction in (("after", "front to back"), ("before", "back to front")):
         mine, theirs = walk(yours[name]), walk(right[name])
         if mine != theirs:
             return f"Along `{name}`, {direction}, the queue is {theirs}, and yours {mine}."
-    if yours["loop"] and not right["loop"]:
+    if yours["loop"]:
+        many = f"one operation looks at more than {FEW} entries of `after` and `before`"
+        loop = f"in a queue of {num_blocks} blocks that is a loop"
         return (
-            f"The links are right, but one operation looks at more than {FEW} entries of `after` "
-            f"and `before`: in a queue of {num_blocks} blocks that is a loop. It needs only the "
-            f"block and its neighbours."
+            f"The links are right, but {many}: {loop}. It needs only the block and its neighbours."
         )
     return "A block that is not in the queue has None on both sides."
 

@@ -39,11 +39,14 @@ of which the budget leaves 5.
 * vllm/v1/core/sched/scheduler.py: Scheduler.schedule
 """
 
+from typing import Any
+
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
 from pagesim.timeline.record import record
 from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
 
 Rows = list[tuple[str, int, int]]
+Step = list[tuple[str, int]]
 
 
 def tokens_of_a_step(
@@ -92,21 +95,16 @@ def cases(rng: Random, hidden: bool) -> Cases:
     for running, waiting, places, tag in shown:
         yield Case((running, waiting, 16, places), tag=tag)
     for _ in range(40):
-        yield Case(many(rng), tag="many")
-
-
-def many(rng: Random) -> tuple[Rows, Rows, int, int]:
-    names = iter("abcdefghijkl")
-    running: Rows = []
-    for _ in range(rng.randrange(5)):
-        tokens = rng.randint(2, 30)
-        computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
-        running.append((next(names), tokens, computed))
-    waiting: Rows = []
-    for _ in range(rng.randrange(5)):
-        tokens = rng.randint(1, 30)
-        waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
-    return running, waiting, rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+        names, running, waiting = iter("abcdefghijkl"), list[Any](), list[Any]()
+        for _ in range(rng.randrange(5)):
+            tokens = rng.randint(2, 30)
+            computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
+            running.append((next(names), tokens, computed))
+        for _ in range(rng.randrange(5)):
+            tokens = rng.randint(1, 30)
+            waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
+        budget, places = rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+        yield Case((running, waiting, budget, places), tag="many")
 
 
 def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:
@@ -115,7 +113,7 @@ def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:
     return lacks and began and budget > 0 and max_num_seqs >= max(1, len(running))
 
 
-def oracle(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> list[tuple[str, int]]:
+def oracle(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Step:
     """What the scheduler decides in this state."""
     output = scheduler_with(running, waiting, budget, max_num_seqs).schedule()
     return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()]
@@ -150,17 +148,10 @@ def scheduler_with(
 
 
 def why(
-    yours: list[tuple[str, int]],
-    right: list[tuple[str, int]],
-    running: Rows,
-    waiting: Rows,
-    budget: int,
-    max_num_seqs: int,
+    yours: Step, right: Step, running: Rows, waiting: Rows, budget: int, max_num_seqs: int
 ) -> str:
-    """The budget, the places, the order, or what a request lacks."""
     mine, theirs = [name for name, _ in yours], [name for name, _ in right]
-    total = sum(tokens for _, tokens in yours)
-    if total > budget:
+    if (total := sum(tokens for _, tokens in yours)) > budget:
         return f"That makes {total} tokens, and the budget is {budget}."
     if len({*mine, *(name for name, *_ in running)}) > max_num_seqs:
         return f"At most {max_num_seqs} requests may run."
@@ -171,9 +162,11 @@ def why(
     return f"{name} has {tokens} tokens and {done} of them are there: it lacks {tokens - done}."
 
 
-def play(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Timeline:
-    """The step as the scheduler takes it."""
-    scheduler = scheduler_with(running, waiting, budget, max_num_seqs)
+def play(*state: Any) -> Timeline:
+    return recorded_step(scheduler_with(*state), "One step, without phases")
+
+
+def recorded_step(scheduler: Scheduler, title: str) -> Timeline:
     with record(scheduler) as run:
         scheduler.schedule()
-    return run.annotate(title="One step, without phases")
+    return run.annotate(title=title)

@@ -85,9 +85,8 @@ from typing import Any
 
 from pagesim.exercises.ch11 import project_cases
 from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
-from pagesim.exercises.kit import Cases, Random, Timeline
+from pagesim.exercises.kit import Cases, Random, Timeline, parted
 from pagesim.replay.v1 import KVCacheManagerPlayer
-from pagesim.timeline.record import record
 
 Config = dict[str, Any]
 Ops = list[project_cases.Op]
@@ -95,7 +94,6 @@ Seen = dict[str, Any]
 """What an operation returned, and the state behind it."""
 
 SECONDS = 5.0
-
 RULES = {
     "others": "As many, but others: hits leave the free queue before new blocks are taken.",
     "returned": "Look at what it asks for, and at how many blocks it may use.",
@@ -188,18 +186,16 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def call(kv_cache_manager: Callable[..., Any], config: Config, ops: Ops) -> list[Seen]:
-    """What each operation returns, and the state behind it, with the student's manager."""
     return project_cases.observed(TheirPlayer(kv_cache_manager), config, ops)
 
 
 def oracle(config: Config, ops: Ops) -> list[Seen]:
-    """The same with V1's manager."""
+    """What each operation returns, and the state behind it, with V1's manager."""
     return project_cases.observed(KVCacheManagerPlayer(), config, ops)
 
 
-def why(yours: list[Seen], right: list[Seen], config: Config, ops: Ops) -> str:
-    """The first operation after which something differs."""
-    place = next(i for i, pair in enumerate(zip(yours, right, strict=True)) if pair[0] != pair[1])
+def why(yours: list[Seen], right: list[Seen], ops: Ops) -> str:
+    place = parted(yours, right)
     mine, theirs = yours[place], right[place]
     what = next(each for each in {**theirs, **mine} if mine.get(each) != theirs.get(each))
     ours, vllms = mine.get(what), theirs.get(what)
@@ -214,16 +210,11 @@ def why(yours: list[Seen], right: list[Seen], config: Config, ops: Ops) -> str:
 
 def play(config: Config, ops: Ops) -> Timeline:
     """The operations on V1's manager."""
-    player = KVCacheManagerPlayer()
-    player.start(config)
-    with record(player.manager) as run:
-        for op, args in ops:
-            getattr(player, f"op_{op}")(**args)
+    run = recorded(KVCacheManagerPlayer(), config, ops)
     return run.annotate(title="The same operations, as vLLM does them")
 
 
-def replay(
-    yours: list[Seen], config: Config, ops: Ops, *, function: Callable[..., Any]
-) -> Timeline:
+def replay(config: Config, ops: Ops, function: Callable[..., Any]) -> Timeline:
     """The operations on the student's manager."""
-    return recorded(function, config, ops).annotate(title="With your manager")
+    run = recorded(TheirPlayer(function, noted=True), config, ops)
+    return run.annotate(title="With your manager")

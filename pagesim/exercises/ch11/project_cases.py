@@ -22,11 +22,7 @@ def observed(
     """What each operation returned, and the tables and the pool behind it."""
     player.config = config
     player.start(config)
-    seen = []
-    for op, args in ops:
-        returned = getattr(player, f"op_{op}")(**args)
-        seen.append({"returned": returned, **player.state()})
-    return seen
+    return [{"returned": getattr(player, f"op_{op}")(**args), **player.state()} for op, args in ops]
 
 
 def recording(path: Path) -> Case:
@@ -44,137 +40,79 @@ def _config(num_gpu_blocks: int, block_size: int, **more: Any) -> dict[str, Any]
     return {"num_gpu_blocks": num_gpu_blocks, "block_size": block_size, **plain, **more}
 
 
-def _arrives(name: str, prompt: list[int], num_new_tokens: int, **options: Any) -> list[Op]:
-    """A request is looked up and given room for its first tokens."""
-    allocate = {"request": name, "num_new_tokens": num_new_tokens, "use_computed": True, **options}
+def _arrives(name: str, prompt: list[int], new: int = 0, **options: Any) -> list[Op]:
+    """A request is looked up and given room for its first tokens: all, if nothing is said."""
+    new = new or len(prompt)
     return [
         ("new_request", {"request": name, "prompt": prompt}),
         ("computed", {"request": name}),
-        ("allocate", allocate),
+        ("allocate", {"request": name, "num_new_tokens": new, "use_computed": True, **options}),
     ]
 
 
-def _writes(name: str, computed: int, tokens: list[int], **options: Any) -> list[Op]:
+def _writes(name: str, computed: int, tokens: list[int]) -> list[Op]:
     """What was given room is computed, tokens are sampled, and need room in turn."""
     return [
         ("advance", {"request": name, "n": computed}),
         ("append", {"request": name, "tokens": tokens}),
-        ("allocate", {"request": name, "num_new_tokens": len(tokens), **options}),
+        ("allocate", {"request": name, "num_new_tokens": len(tokens)}),
     ]
 
 
-def scenes(size: int) -> Iterator[Case]:
-    """Each rule by itself, with blocks of ``size`` tokens."""
-    n, leaves = size, ("free", {"request": "a"})
-    a, b, c = list(range(20)), list(range(100, 110)), list(range(200, 210))
-    plain = {"enable_caching": False}
-    first, again = _arrives("a", a[: n + 1], n + 1), _arrives("b", a[: n + 1], 1)
-    full, rest = _arrives("a", a[: 2 * n], 2 * n), _writes("a", 2 * n, [7])
-    listed: list[tuple[str, dict[str, Any], list[Op]]] = [
-        ("one request", _config(8, n, **plain), first),
-        ("it leaves", _config(8, n, **plain), [*first, leaves]),
-        ("no room", _config(2, n, **plain), first),
-        ("its block has room", _config(8, n, **plain), [*first, *_writes("a", n + 1, [7])]),
-        ("it needs a block", _config(8, n, **plain), [*full, *rest]),
-        ("no block is left for it", _config(3, n, **plain), [*full, *rest]),
-        ("full blocks are cached", _config(8, n), [*full, *rest]),
-        ("the same prompt again", _config(8, n), [*first, *again]),
-        ("it came back", _config(8, n), [*first, leaves, *again]),
-        ("all of it is cached", _config(8, n), [*full, *_arrives("b", a[: 2 * n], n)]),
-        (
-            "hits stand in the free queue",
-            _config(4, n),
-            [*full, leaves, *_arrives("c", c[:n], n), *_arrives("b", a[: 2 * n + 1], n + 1)],
-        ),
-        (
-            "a part of a prompt",
-            _config(8, n),
-            [*_arrives("a", a[: 2 * n + 1], n), *_writes("a", n, [7])],
-        ),
-        (
-            "the whole of it must fit",
-            _config(4, n),
-            [*first, *_arrives("b", b[: 2 * n], n, full_sequence_must_fit=True)],
-        ),
-        (
-            "some blocks are reserved",
-            _config(4, n),
-            [*first, *_arrives("b", b[:n], n, reserved_blocks=1)],
-        ),
-        (
-            "slots ahead",
-            _config(8, n),
-            [*_arrives("a", a[:n], n - 1, num_lookahead_tokens=2), *_writes("a", n - 1, [7])],
-        ),
-        (
-            "the watermark",
-            _config(4, n, watermark=0.3),
-            [
-                *_arrives("a", a[:n], n, has_scheduled_reqs=False),
-                *_writes("a", n, [7] * n),
-                *_arrives("b", b[:n], n),
-                *_writes("a", n, [8]),
-            ],
-        ),
-        (
-            "alone, it may use the watermark",
-            _config(3, n, watermark=0.34),
-            _arrives("a", a[: n + 1], n + 1, has_scheduled_reqs=False),
-        ),
-        ("the longest", _config(8, n, max_model_len=n + 1), [*first, *_writes("a", n + 1, [7])]),
-        (
-            "no slots ahead beyond the longest",
-            _config(8, n, max_model_len=2 * n),
-            _arrives("a", a[: 2 * n], 2 * n, num_lookahead_tokens=2),
-        ),
-        (
-            "the whole of it is no more than the longest",
-            _config(3, n, max_model_len=2 * n),
-            _arrives("a", a[: 2 * n + 1], n, full_sequence_must_fit=True),
-        ),
-        (
-            "the whole of it may use what is reserved",
-            _config(5, n),
-            [
-                *first,
-                *_arrives("b", b[: 2 * n], n, full_sequence_must_fit=True, reserved_blocks=1),
-            ],
-        ),
-        (
-            "the whole of it leaves the watermark",
-            _config(6, n, watermark=0.2),
-            [*first, *_arrives("b", b[: 2 * n + 1], n, full_sequence_must_fit=True)],
-        ),
-        (
-            "the whole of it, with hits in the free queue",
-            _config(4, n),
-            [*full, leaves, *_arrives("b", a[: 3 * n + 1], 1, full_sequence_must_fit=True)],
-        ),
-        (
-            "a hit is not taken as a new block",
-            _config(5, n),
-            [
-                *_arrives("a", a[:n], n),
-                *_arrives("c", c[:n], n),
-                leaves,
-                ("free", {"request": "c"}),
-                *_arrives("b", a[: 4 * n], 3 * n),
-            ],
-        ),
-        (
-            "it does not read the cache",
-            _config(8, n),
-            [
-                *first,
-                ("new_request", {"request": "b", "prompt": a[: n + 1], "skip_reading": True}),
-                *_arrives("b", [], n + 1)[1:],
-            ],
-        ),
-    ]
-    for tag, config, ops in listed:
+def scenes(n: int) -> Iterator[Case]:
+    """Each rule by itself, with blocks of ``n`` tokens."""
+
+    def scene(tag: str, blocks: int, *parts: list[Op], **config: Any) -> Case:
+        ops = [op for part in parts for op in part]
         words = "; ".join(_words(op, **args) for op, args in ops)
-        pool = f"{count(config['num_gpu_blocks'], 'block')} of {n}"
-        yield Case((config, ops), f"{tag}: {pool}; {words}", tag)
+        words = f"{tag}: {count(blocks, 'block')} of {n}; {words}"
+        return Case((_config(blocks, n, **config), ops), words, tag)
+
+    a, b, c = list(range(20)), list(range(100, 110)), list(range(200, 210))
+    leaves: list[Op] = [("free", {"request": "a"})]
+    c_leaves: list[Op] = [("free", {"request": "c"})]
+    first, again = _arrives("a", a[: n + 1]), _arrives("b", a[: n + 1], 1)
+    full, rest = _arrives("a", a[: 2 * n]), _writes("a", 2 * n, [7])
+    plain, fit = {"enable_caching": False}, {"full_sequence_must_fit": True}
+    yield scene("one request", 8, first, **plain)
+    yield scene("it leaves", 8, first, leaves, **plain)
+    yield scene("no room", 2, first, **plain)
+    yield scene("its block has room", 8, first, _writes("a", n + 1, [7]), **plain)
+    yield scene("it needs a block", 8, full, rest, **plain)
+    yield scene("no block is left for it", 3, full, rest, **plain)
+    yield scene("full blocks are cached", 8, full, rest)
+    yield scene("the same prompt again", 8, first, again)
+    yield scene("it came back", 8, first, leaves, again)
+    yield scene("all of it is cached", 8, full, _arrives("b", a[: 2 * n], n))
+    other, longer = _arrives("c", c[:n]), _arrives("b", a[: 2 * n + 1], n + 1)
+    yield scene("hits stand in the free queue", 4, full, leaves, other, longer)
+    part = _arrives("a", a[: 2 * n + 1], n)
+    yield scene("a part of a prompt", 8, part, _writes("a", n, [7]))
+    yield scene("the whole of it must fit", 4, first, _arrives("b", b[: 2 * n], n, **fit))
+    yield scene("some blocks are reserved", 4, first, _arrives("b", b[:n], n, reserved_blocks=1))
+    ahead = _arrives("a", a[:n], n - 1, num_lookahead_tokens=2)
+    yield scene("slots ahead", 8, ahead, _writes("a", n - 1, [7]))
+    grows = _arrives("a", a[:n], has_scheduled_reqs=False) + _writes("a", n, [7] * n)
+    parts = [grows, _arrives("b", b[:n]), _writes("a", n, [8])]
+    yield scene("the watermark", 4, *parts, watermark=0.3)
+    alone = _arrives("a", a[: n + 1], has_scheduled_reqs=False)
+    yield scene("alone, it may use the watermark", 3, alone, watermark=0.34)
+    yield scene("the longest", 8, first, _writes("a", n + 1, [7]), max_model_len=n + 1)
+    ahead = _arrives("a", a[: 2 * n], num_lookahead_tokens=2)
+    yield scene("no slots ahead beyond the longest", 8, ahead, max_model_len=2 * n)
+    part = _arrives("a", a[: 2 * n + 1], n, **fit)
+    yield scene("the whole of it is no more than the longest", 3, part, max_model_len=2 * n)
+    part = _arrives("b", b[: 2 * n], n, **fit, reserved_blocks=1)
+    yield scene("the whole of it may use what is reserved", 5, first, part)
+    part = _arrives("b", b[: 2 * n + 1], n, **fit)
+    yield scene("the whole of it leaves the watermark", 6, first, part, watermark=0.2)
+    part = _arrives("b", a[: 3 * n + 1], 1, **fit)
+    yield scene("the whole of it, with hits in the free queue", 4, full, leaves, part)
+    parts = [_arrives("a", a[:n]), other, leaves, c_leaves, _arrives("b", a[: 4 * n], 3 * n)]
+    yield scene("a hit is not taken as a new block", 5, *parts)
+    unread: Op = ("new_request", {"request": "b", "prompt": a[: n + 1], "skip_reading": True})
+    unread_too = [unread, *_arrives("b", [], n + 1)[1:]]
+    yield scene("it does not read the cache", 8, first, unread_too)
 
 
 def _words(op: str, request: str, use_computed: bool = False, **args: Any) -> str:
@@ -188,49 +126,46 @@ def _words(op: str, request: str, use_computed: bool = False, **args: Any) -> st
 
 def random_case(rng: random.Random, size: int, caching: bool) -> Case:
     """Requests with a vocabulary of two come, write, are preempted and leave, at random."""
-    config = _config(
-        rng.randint(8, 16), size, enable_caching=caching, watermark=rng.choice((0.0, 0.2))
-    )
+    blocks, watermark = rng.randint(8, 16), rng.choice((0.0, 0.2))
+    config = _config(blocks, size, enable_caching=caching, watermark=watermark)
     player, ops = KVCacheManagerPlayer(), list[Op]()
     player.start(config)
     waiting, running = list[str](), list[str]()
 
-    def do(op: str, **args: Any) -> Any:
-        ops.append((op, args))
-        return getattr(player, f"op_{op}")(**args)
+    def do(op: str, name: str, **args: Any) -> Any:
+        ops.append((op, {"request": name, **args}))
+        return getattr(player, f"op_{op}")(request=name, **args)
+
+    def allocate(name: str, new: int, **found: Any) -> bool:
+        """Whether there was room; then it is computed."""
+        if do("allocate", name, num_new_tokens=new, **found, **_options(rng))["blocks"] is None:
+            return False
+        do("advance", name, n=new)
+        return True
 
     for number in range(160):
         choice = rng.random()
         if not (waiting or running) or choice < 0.2:
-            name = f"r{number}"
-            do("new_request", request=name, prompt=_bits(rng, 1, 4 * size))
-            waiting.append(name)
+            waiting.append(f"r{number}")
+            do("new_request", waiting[-1], prompt=_bits(rng, 1, 4 * size))
         elif waiting and choice < 0.5:
             name = rng.choice(waiting)
-            found = do("computed", request=name)["num_tokens"]
-            left = player.requests[name].num_tokens - found
-            new, options = rng.randint(1, left), _options(rng)
-            done = do("allocate", request=name, num_new_tokens=new, use_computed=True, **options)
-            if done["blocks"] is not None:
+            found = do("computed", name)["num_tokens"]
+            new = rng.randint(1, player.requests[name].num_tokens - found)
+            if allocate(name, new, use_computed=True):
                 waiting.remove(name)
                 running.append(name)
-                do("advance", request=name, n=new)
         elif running and choice < 0.85:
             name = rng.choice(running)
-            if player.requests[name].num_tokens == player.requests[name].num_computed_tokens:
-                do("append", request=name, tokens=_bits(rng, 1, 2))
             its = player.requests[name]
-            new = rng.randint(1, its.num_tokens - its.num_computed_tokens)
-            done = do("allocate", request=name, num_new_tokens=new, **_options(rng))
-            if done["blocks"] is not None:
-                do("advance", request=name, n=new)
+            if its.num_tokens == its.num_computed_tokens:
+                do("append", name, tokens=_bits(rng, 1, 2))
+            allocate(name, rng.randint(1, its.num_tokens - its.num_computed_tokens))
         elif running:
             name = running.pop(rng.randrange(len(running)))
-            if rng.random() < 0.4:
-                do("preempt", request=name)
-                waiting.append(name)
-            else:
-                do("free", request=name)
+            again = rng.random() < 0.4
+            do("preempt" if again else "free", name)
+            waiting += [name] * again
     words = f"{len(ops)} random operations, blocks of {size}, caching {'on' if caching else 'off'}"
     return Case((config, ops), words, "random")
 

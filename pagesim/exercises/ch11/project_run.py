@@ -21,8 +21,9 @@ class Theirs:
     def __init__(self, make: Callable[..., Any], pool: BlockPool, config: dict[str, Any]) -> None:
         watermark_blocks = int(config["watermark"] * config["num_gpu_blocks"])
         self.block_pool, self.block_size = pool, config["block_size"]
+        self.longest = config["max_model_len"]
         self.tables, self.computed, self.allocate, self.free = make(
-            pool, self.block_size, config["max_model_len"], watermark_blocks
+            pool, self.block_size, self.longest, watermark_blocks
         )
         self.evict_blocks, self.reset_prefix_cache = pool.evict_blocks, pool.reset_prefix_cache
 
@@ -31,31 +32,17 @@ class Theirs:
         return KVCacheBlocks((hits,)), len(hits) * self.block_size, 0
 
     def allocate_slots(
-        self,
-        request: Request,
-        num_new_tokens: int,
-        num_found: int,
-        found: KVCacheBlocks | None,
-        num_lookahead_tokens: int = 0,
-        full_sequence_must_fit: bool = False,
-        reserved_blocks: int = 0,
-        has_scheduled_reqs: bool = True,
-    ) -> KVCacheBlocks | None:
+        self, request: Request, num_new_tokens: int, num_found: int, found: KVCacheBlocks | None,
+        num_lookahead_tokens: int = 0, full_sequence_must_fit: bool = False,
+        reserved_blocks: int = 0, has_scheduled_reqs: bool = True,
+    ) -> KVCacheBlocks | None:  # fmt: skip
         hits = list(found.blocks[0]) if found else []
-        new = self.allocate(
-            request,
-            num_new_tokens,
-            hits,
-            num_lookahead_tokens,
-            full_sequence_must_fit,
-            reserved_blocks,
-            has_scheduled_reqs,
-        )
+        room = num_lookahead_tokens, full_sequence_must_fit, reserved_blocks, has_scheduled_reqs
+        new = self.allocate(request, num_new_tokens, hits, *room)
         return None if new is None else KVCacheBlocks((new,))
 
     def get_block_ids(self, name: str) -> tuple[list[int]]:
-        table: list[KVCacheBlock] = self.tables.get(name, [])
-        return ([block.block_id for block in table],)
+        return ([block.block_id for block in self.tables.get(name, [])],)
 
     def get_num_common_prefix_blocks(self, name: str) -> list[int]:
         return [0]
@@ -97,7 +84,7 @@ class _Noted(Theirs):
 
     def __init__(self, make: Callable[..., Any], pool: _NotedPool, config: dict[str, Any]) -> None:
         super().__init__(make, pool, config)
-        self.notes, self.journal, self.longest = pool, pool.journal, config["max_model_len"]
+        self.notes, self.journal = pool, pool.journal
         self.give_back = self.__dict__.pop("free")
         self._num_slots: dict[Name, int] = {}
         self._owners: dict[Name, Request] = {}
@@ -151,9 +138,8 @@ class TheirPlayer(KVCacheManagerPlayer):
         self.found = type(self.requests)()
 
 
-def recorded(make: Callable[..., Any], config: dict[str, Any], ops: list[Op]) -> Timeline:
-    """What a student's manager does; an exception where that is not a run of pages at all."""
-    player = TheirPlayer(make, noted=True)
+def recorded(player: KVCacheManagerPlayer, config: dict[str, Any], ops: list[Op]) -> Timeline:
+    """What a manager does; an exception where that is not a run of pages at all."""
     player.start(config)
     with record(player.manager) as run:
         for op, args in ops:

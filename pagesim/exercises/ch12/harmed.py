@@ -78,40 +78,33 @@ def cases(rng: Random, hidden: bool) -> Cases:
     if hidden:
         facts = [("x", "."), ("t", "y"), ("y", "z"), ("z", "x")]
     places = [place for place, _ in facts]
-    for page in range(4):
-        place, to = facts[page]
+    for page, (place, to) in enumerate(facts):
         tag = "the end of all walks" if to == "." else "a way in the middle"
         yield Case(([*facts], [place], page, 4), tag="the fact of the start")
         yield Case(([*facts], places, page, 4), tag=tag)
     for page in range(2):
         yield Case(([*facts], places, page, 8), tag="two facts a page")
     for block_size in (4, 8, 16, 4, 8):
-        yield Case((*drawn(rng, block_size), block_size), tag="two chains")
+        yield Case(drawn(rng, block_size), tag="two chains")
 
 
-def drawn(rng: Random, block_size: int) -> tuple[Facts, list[str], int]:
-    """A map, the questions, and the page that is lost.
+def drawn(rng: Random, block_size: int) -> tuple[Facts, list[str], int, int]:
+    """Two chains of places as a map, the questions, the page that is lost, and its size.
 
     What the model answers without a fact is a guess: a map where it guesses right is drawn again.
     """
     while True:
         num_facts = 8 if block_size < 16 else 12
-        facts = two_chains(rng, num_facts)
+        places = rng.sample("abcdefghijklmnopqrstuvwxyz", num_facts)
+        cut = rng.randint(1, num_facts - 1)
+        ends = [*places[1:cut], ".", *places[cut + 1 :], "."]
+        facts = list(zip(places, ends, strict=True))
+        rng.shuffle(facts)
         starts = [place for place, _ in facts]
         rng.shuffle(starts)
-        page = rng.randrange(num_facts * 4 // block_size)
-        if harmed(facts, starts, page, block_size) == oracle(facts, starts, page, block_size):
-            return facts, starts, page
-
-
-def two_chains(rng: Random, num_facts: int) -> Facts:
-    """Two chains of places, their facts in any order."""
-    places = rng.sample("abcdefghijklmnopqrstuvwxyz", num_facts)
-    cut = rng.randint(1, num_facts - 1)
-    chains = places[:cut], places[cut:]
-    facts = [(a, b) for chain in chains for a, b in zip(chain, [*chain[1:], "."], strict=True)]
-    rng.shuffle(facts)
-    return facts
+        case = facts, starts, rng.randrange(num_facts * 4 // block_size), block_size
+        if harmed(*case) == oracle(*case):
+            return case
 
 
 def written(facts: Facts) -> str:
@@ -125,7 +118,8 @@ def words(facts: Facts, starts: list[str], page: int, block_size: int) -> str:
 
 def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
     """The walks that the model gets wrong."""
-    right = walks(written(facts), page, block_size, tuple(way(facts, start) for start in starts))
+    ways = tuple(way(facts, start) for start in starts)
+    right = walks(written(facts), page * block_size, (page + 1) * block_size, ways)
     return [start for start, is_right in zip(starts, right, strict=True) if not is_right]
 
 
@@ -138,7 +132,7 @@ def way(facts: Facts, start: str) -> str:
 
 
 @cache
-def walks(prompt: str, page: int, block_size: int, right: tuple[str, ...]) -> list[bool]:
+def walks(prompt: str, first: int, end: int, right: tuple[str, ...]) -> list[bool]:
     """Of each walk, whether every token of it is the model's likeliest, so that greedy finds it."""
     import torch
 
@@ -147,7 +141,7 @@ def walks(prompt: str, page: int, block_size: int, right: tuple[str, ...]) -> li
     model = by_hand()
     read = Contiguous(model, len(prompt) + len(prompt) // 4 + 2)
     read.logits(maps.encode(prompt))
-    read.cache[:, :, :, page * block_size : (page + 1) * block_size] = 0
+    read.cache[:, :, :, first:end] = 0
     found = []
     for walk in right:
         asked = torch.tensor(maps.encode(f"?{walk}"))

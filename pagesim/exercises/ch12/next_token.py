@@ -104,7 +104,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
         yield Case((logits, temperature, top_k, *key, rng.randrange(100)), tag="many")
 
 
-def valid(logits: list[float], temperature: float, top_k: int, top_p: float, *key: int) -> bool:
+def valid(logits: list[float], temperature: float, top_p: float) -> bool:
     return bool(logits) and temperature > 0 and top_p > 0
 
 
@@ -120,15 +120,8 @@ def oracle(logits: list[float], temperature: float, top_k: int, top_p: float, *k
 
 
 def why(
-    yours: int,
-    right: int,
-    logits: list[float],
-    temperature: float,
-    top_k: int,
-    top_p: float,
-    *key: int,
+    yours: int, logits: list[float], temperature: float, top_k: int, top_p: float, *key: int
 ) -> str:
-    """Out of range, left out by top_k, or another stretch of the probabilities."""
     import numpy as np
 
     if not 0 <= yours < len(logits):
@@ -137,10 +130,8 @@ def why(
     if yours not in order:
         return f"Token {yours} is not among the {top_k} likeliest."
     scaled = np.array([logits[token] for token in order]) / temperature
-    shares = np.exp(scaled - scaled[0])
-    shares /= shares.sum()
+    shares = np.exp(scaled - scaled[0]) / np.exp(scaled - scaled[0]).sum()
     kept = ", ".join(f"{token}: {share:.2f}" for token, share in zip(order, shares, strict=True))
-    return (
-        f"With the temperature and top_k, the probabilities are {kept}. Those that sum to "
-        f"{top_p:g} or more stay, and the number is {np.random.default_rng(key).random():.3f}."
-    )
+    stay = f"Those that sum to {top_p:g} or more stay"
+    number = f"the number is {np.random.default_rng(key).random():.3f}"
+    return f"With the temperature and top_k, the probabilities are {kept}. {stay}, and {number}."

@@ -103,15 +103,7 @@ def oracle(order: list[int], num_tokens: int, block_size: int, window: int | Non
     return bool(np.abs(one - other).max() < 1e-9)
 
 
-def why(
-    yours: bool,
-    right: bool,
-    order: list[int],
-    num_tokens: int,
-    block_size: int,
-    window: int | None,
-) -> str:
-    """The first slot that is read and should not be."""
+def why(right: bool, order: list[int], num_tokens: int, block_size: int, window: int | None) -> str:
     if right:
         return "Every slot that was read is read again, in another order: the sum is the same."
     first = 0 if window is None else max(0, num_tokens - window)

@@ -36,9 +36,8 @@ tokens, rows 0 to 3, and samples nothing yet; the second has rows 4 to 6, the th
 """
 
 from pagesim.cache import build_v1_metadata
-from pagesim.exercises.ch11.one_step import scheduler_with
+from pagesim.exercises.ch11.one_step import recorded_step, scheduler_with
 from pagesim.exercises.kit import Case, Cases, Random, Timeline
-from pagesim.timeline.record import record
 from pagesim.v1.scheduler import Scheduler
 
 Sequences = list[tuple[int, int]]
@@ -100,22 +99,19 @@ def holding(sequences: Sequences, chunk: int) -> Scheduler:
 
 
 def play(sequences: Sequences, chunk: int) -> Timeline:
-    """The step."""
-    scheduler = holding(sequences, chunk)
-    with record(scheduler) as run:
-        scheduler.schedule()
-    return run.annotate(title="A ragged batch: how many rows each sequence has")
+    title = "A ragged batch: how many rows each sequence has"
+    return recorded_step(holding(sequences, chunk), title)
 
 
 def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:
-    """The rows of the first sequence that was misjudged."""
     end = 0
     for number, (tokens, computed) in enumerate(sequences):
         rows = range(end, end + min(tokens - computed, chunk))
         end = rows.stop
         if [row for row in rows if row in yours] != [row for row in rows if row in right]:
             left = tokens - computed - len(rows)
-            last = f"is complete then, with its last row {rows[-1]}"
-            last = f"lacks {left} then" if left else last
+            last = (
+                f"lacks {left} then" if left else f"is complete then, with its last row {rows[-1]}"
+            )
             return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}, and {last}."
     return "Each row is there once, in order."

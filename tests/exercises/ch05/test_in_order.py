@@ -33,4 +33,4 @@ def test_a_launch_with_a_clash_is_wrong_even_if_it_would_come_out_right() -> Non
 
 
 def test_a_launch_that_writes_a_block_twice_is_wrong_with_the_same_content_too() -> None:
-    assert isinstance(in_order.carried_out([(0, 1)], [[(0, 1), (0, 1)]]), str)
+    assert "chance decides" in in_order.why([[(0, 1), (0, 1)]], [(0, 1)])
