@@ -15,7 +15,7 @@ from typing import Any
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 
-Cell = dict[str, Any]
+Cell = JsonObject
 Grid = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
 Function = Callable[..., JsonObject]
 
@@ -100,7 +100,7 @@ def plain(name: str, value: Any) -> Any:
         ) from error
 
 
-def _values(name: Any, values: Any) -> list[Any]:
+def _values(name: str, values: Any) -> list[Any]:
     values = values.tolist() if hasattr(values, "tolist") else values
     # The order of a set differs between processes, so the sweep could not be resumed.
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
