@@ -12,7 +12,7 @@ from concurrent import futures
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -239,12 +239,7 @@ def sweep(
     return study
 
 
-def _check(
-    function: Function,
-    executor: futures.Executor | None,
-    progress: bool | ProgressCallback | None,
-    in_flight: int,
-) -> None:
+def _check(function: Any, executor: Any, progress: Any, in_flight: Any) -> None:
     check_int("in_flight", in_flight, minimum=1)
     if not callable(function):
         raise TypeError(f"function must be callable with a cell's names, not {function!r}")
