@@ -168,6 +168,7 @@ EVENTS = {
     "a mark on a slot that is not there": [{"event": "e", "marks": [["m", "slots", [[12, 1]]]]}],
     "a mark on what is no place": [{"event": "e", "marks": [["m", "tables", [[0, 1]]]]}],
     "a mark of a text": [{"event": "e", "marks": [["m", "slots", [[0, "1"]]]]}],
+    "a token that is a text": [{"event": "e", "opened": [["t", [1, "2"]]]}],
     "a mark of true": [{"event": "e", "marks": [["m", "slots", [[0, True]]]]}],
     "a mark too large": [{"event": "e", "marks": [["m", "slots", [[0, 1e300]]]]}],
     "a queue that is a list": [{"event": "e", "queues": [["enter", [], 0, "s"]]}],
