@@ -6,12 +6,12 @@ data, which JSON can hold.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.sources import report
+from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
 
@@ -24,6 +24,7 @@ LINE_PITCH, LINE_GAP, LINE_ROW = 36.0, 3.0, 29.0
 SECTOR_BYTES = 32
 FOLLOWED = style.INK  # lane 0 of warp 0, the thread to follow
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+L = TypeVar("L")
 FOOTPRINTS = {
     "k": "K as it lies",
     "k_token_major": "K if it lay token after token",
@@ -33,7 +34,7 @@ _KEYS = ("config", "warp_of_block", "offset_of_vec", "k", "v", "footprints")
 
 
 @style.picture
-def thread_map(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
+def thread_map(source: Plain, *, title: str | None = None) -> tuple[Picture, str]:
     """Draw what each lane reads, for warp 0 of one thread block, to see why K has its layout.
 
     ``source`` is what `kernels.simt.thread_map` returns, or a JSON file with it. Lines and sectors
@@ -44,7 +45,7 @@ def thread_map(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
     return _draw(data, title), _words(data)
 
 
-def _words(data: Mapping[str, Any]) -> str:
+def _words(data: Facts) -> str:
     """What the picture shows, in a few sentences."""
     c = data["config"]
     group, per_row = c["thread_group_size"], c["num_v_vecs_per_row"]
@@ -59,7 +60,7 @@ def _words(data: Mapping[str, Any]) -> str:
     )
 
 
-def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
+def _draw(data: Facts, title: str | None) -> Picture:
     c = data["config"]
     key_rows, value_rows = _shown(data["k"], MAX_KEY_LOADS), _shown(data["v"], MAX_VALUE_LOADS)
     top = MARGIN + (20.0 if title else 0.0) + 24
@@ -97,7 +98,7 @@ def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
     return figure
 
 
-def _lane_text(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
+def _lane_text(lane: int, loads: Sequence[Facts], what: str) -> str:
     """What stands beside a lane that is pointed at: all of its loads."""
     read = [(load[what][lane], load["token"][lane]) for load in loads]
     read = [(value, token) for value, token in read if value is not None]
@@ -170,7 +171,7 @@ def _draw_vecs(axes: Axes, offsets: Sequence[int], vec_size: int, y: float) -> N
 def _draw_loads(
     axes: Axes,
     y: float,
-    rows: Sequence[tuple[int, Mapping[str, Any]] | None],
+    rows: Sequence[tuple[int, Facts] | None],
     what: str,
     token_label: str,
     sharing: int,
@@ -209,7 +210,7 @@ def _draw_loads(
         axes.plot([x, x], [top, y], color=style.INK, linewidth=1.4, clip_on=False)
 
 
-def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Facts]) -> None:
     """The lines that one load touches; a sector is filled as far as its bytes are read."""
     parts = [count for line in lines for count in line["bytes"] if count]
     used = sum(parts) / (SECTOR_BYTES * len(parts))
@@ -248,18 +249,18 @@ def _draw_legend(axes: Axes, y: float, sharing: int) -> None:
         x += 24 + style.text_width(text)
 
 
-def _shown(loads: Sequence[Any], most: int) -> list[tuple[int, Any] | None]:
+def _shown(loads: Sequence[L], most: int) -> list[tuple[int, L] | None]:
     """The loads with their numbers in at most ``most`` rows: None stands for those omitted."""
-    numbered: list[tuple[int, Any] | None] = list(enumerate(loads))
+    numbered: list[tuple[int, L] | None] = list(enumerate(loads))
     return numbered if len(loads) <= most else [*numbered[: most - 2], None, numbered[-1]]
 
 
-def _column(loads: Sequence[Mapping[str, Any]], what: str) -> list[int]:
+def _column(loads: Sequence[Facts], what: str) -> list[int]:
     """What lane 0 reads, load after load."""
     return [load[what][0] for load in loads]
 
 
-def _blocks_of_warp_0(data: Mapping[str, Any]) -> list[int]:
+def _blocks_of_warp_0(data: Facts) -> list[int]:
     return [block for block, warp in enumerate(data["warp_of_block"]) if warp == 0]
 
 

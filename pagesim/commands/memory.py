@@ -14,8 +14,9 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import BadInput, Count, NamedInput
+from pagesim.commands.common import Answer, BadInput, Count, NamedInput, Options
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1
 from pagesim.simulation.limits import GPU
 from pagesim.simulation.machine import NAMES, Machine
@@ -24,10 +25,14 @@ from pagesim.sizing.hardware import CARDS, parameters
 
 COUNT = Count()
 
+Command = Callable[..., Answer]
+Engines = dict[str, Field[Any]]
+"""A field of the policies that have it, by their names."""
 
-def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
+
+def memory_options(command: Command) -> Command:
     """Add ``policy``, ``slots`` and the fields to a command; those not given are None."""
-    declared = [
+    declared: list[Callable[[Command], Command]] = [
         click.option(
             "--policy",
             type=click.Choice(list(POLICIES)),
@@ -61,7 +66,7 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def machine(
-    slots: str | None, policies: tuple[str | None, ...], options: dict[str, Any]
+    slots: str | None, policies: tuple[str | None, ...], options: Options
 ) -> tuple[Machine, str]:
     """The machine that the options name, and a description of it.
 
@@ -79,7 +84,7 @@ def machine(
     return found, f"{found}{words}"
 
 
-def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) -> Pool:
+def _pool(text: str, policies: tuple[str | None, ...], options: Options) -> Pool:
     if text.strip().lstrip("+-").isdigit():
         slots = int(text)
         if not 1 <= slots <= sys.maxsize:
@@ -114,7 +119,7 @@ def _clock_of(pool: Pool) -> str | None:
     return pool.name
 
 
-def given(options: Mapping[str, Any], *policies: str) -> dict[str, Any]:
+def given(options: Options, *policies: str) -> JsonObject:
     """The fields given on the command line as keywords of `simulate`.
 
     With ``policies``, those of the first, and those that apply to none of them: it refuses them.
@@ -126,9 +131,9 @@ def given(options: Mapping[str, Any], *policies: str) -> dict[str, Any]:
     }
 
 
-def _page_fields() -> dict[str, dict[str, Field[Any]]]:
+def _page_fields() -> dict[str, Engines]:
     """The fields of both paged engines: by name, then by policy."""
-    found: dict[str, dict[str, Field[Any]]] = {}
+    found: dict[str, Engines] = {}
     for policy in (Paged, PagedV1):
         for one in fields(policy):
             if one.metadata:
@@ -136,7 +141,7 @@ def _page_fields() -> dict[str, dict[str, Field[Any]]]:
     return found
 
 
-def _option(engines: Mapping[str, Field[Any]]) -> Callable[..., Any]:
+def _option(engines: Engines) -> Callable[[Command], Command]:
     """A field as an option of the same name. The policy itself applies the default."""
     one = next(iter(engines.values()))
     words, of = one.metadata["help"], " and ".join(filter(None, engines))

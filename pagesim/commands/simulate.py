@@ -9,6 +9,7 @@ import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
+from pagesim.files.jsonl import JsonObject
 from pagesim.simulation import POLICIES, Simulation
 
 NAMED = 5
@@ -67,7 +68,7 @@ def simulate(
     except RuntimeError as error:  # swapping found no room
         cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
-    value: dict[str, Any] = {**run.summary(), "machine": words}
+    value: JsonObject = {**run.summary(), "machine": words}
     lines = [*describe(run), words]
     if other is not None:
         value["compared"] = other.summary()

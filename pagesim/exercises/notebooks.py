@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.registry import chapter_title, exercises
 from pagesim.files import replacing
+from pagesim.files.jsonl import JsonObject
 
-Cell = dict[str, Any]
+Cell = JsonObject
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -121,14 +121,14 @@ def _statement(exercise: Exercise) -> str:
     return f"{title}\n\n{exercise.statement.strip()}\n\nIn vLLM {exercise.release}:\n\n{places}"
 
 
-def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
+def _nbgrader(grade_id: str, **changes: int) -> JsonObject:
     plain = {"grade": False, "locked": False, "solution": False, "task": False}
     marks = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
     fixed = {"deletable": False, "editable": False} if marks["locked"] else {}
     return {"nbgrader": marks} | fixed
 
 
-def _markdown(cell_id: str, text: str, metadata: dict[str, Any]) -> Cell:
+def _markdown(cell_id: str, text: str, metadata: JsonObject) -> Cell:
     return {
         "cell_type": "markdown",
         "id": cell_id,
@@ -137,7 +137,7 @@ def _markdown(cell_id: str, text: str, metadata: dict[str, Any]) -> Cell:
     }
 
 
-def _code(cell_id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
+def _code(cell_id: str, text: str, metadata: JsonObject | None = None) -> Cell:
     return {
         "cell_type": "code",
         "execution_count": None,

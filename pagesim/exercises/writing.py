@@ -7,15 +7,15 @@ that it changes (see `source`), or is a function of its own name. docs/EXERCISES
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from pagesim.exercises import source
-from pagesim.exercises.case import Case, Wrong
+from pagesim.exercises.case import Case, Function, Wrong
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.goal import Goal
 from pagesim.exercises.page import Listed, malformed, read
@@ -44,19 +44,18 @@ def exercise(module: ModuleType) -> Exercise:
     )
 
 
-def _answer(module: ModuleType, first: Any) -> Callable[..., Any]:
+def _answer(module: ModuleType, first: FunctionType) -> Function:
     path = Path(str(module.__file__))
     if (cell := path.parent / "cells" / path.name).exists():
         return source.Cell(cell.read_text(encoding="utf-8"), path.stem, str(cell))
     if "### BEGIN SOLUTION" not in source.text(first):
         problem = "the first function must be the right answer, with ### BEGIN SOLUTION and END"
         raise malformed(module.__file__, first.__code__.co_firstlineno, problem)
-    function: Callable[..., Any] = first
-    return function
+    return first
 
 
 def _mistakes(
-    module: ModuleType, listed: list[Listed], answer: Callable[..., Any], functions: dict[str, Any]
+    module: ModuleType, listed: list[Listed], answer: Function, functions: Mapping[str, Function]
 ) -> dict[str, Wrong]:
     changes = source.changes(answer)
     for line, name in changes:
@@ -76,7 +75,7 @@ def _mistakes(
     return found
 
 
-def _found(module: ModuleType, answer: Callable[..., Any]) -> dict[str, Any]:
+def _found(module: ModuleType, answer: Function) -> dict[str, Any]:
     """What is done with a case, by functions that ask for its arguments by name."""
     names = vars(module)
     oracle, why, valid = names["oracle"], names["why"], names.get("valid")
@@ -86,7 +85,7 @@ def _found(module: ModuleType, answer: Callable[..., Any]) -> dict[str, Any]:
     arguments = [name for name in _parameters(answer if starred else oracle) if name != "record"]
     _check(module, [*arguments, "yours", "right", "tag", "function"])
 
-    def asked(function: Callable[..., Any], args: Any, /, **more: Any) -> Any:
+    def asked(function: Function, args: Any, /, **more: Any) -> Any:
         return _asked(function, dict(zip(arguments, args, strict=False)), more)
 
     def worded(case: Case) -> Case:
@@ -131,11 +130,11 @@ def _check(module: ModuleType, offered: list[str]) -> None:
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
 
 
-def _asked(function: Callable[..., Any], case: dict[str, Any], more: dict[str, Any]) -> Any:
+def _asked(function: Function, case: dict[str, Any], more: dict[str, Any]) -> Any:
     """A call with what the function names; behind a star it gets the rest of the case."""
     offered, args, named = case | more, list[Any](), dict[str, Any]()
     for name, parameter in _parameters(function).items():

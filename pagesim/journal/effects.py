@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Callable, Mapping, MutableSequence
+from collections.abc import Callable, Hashable, Mapping, MutableSequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 Row = tuple[Any, ...]
 """What happened: a kind, and what it concerns."""
@@ -26,12 +26,12 @@ MAX_BLOCKS = 2_000_000
 """The most blocks of all pools of a run: each of its states lists them all."""
 
 
-def is_name(value: object) -> bool:
+def is_name(value: object) -> TypeGuard[Name]:
     """Whether ``value`` can name a table, in memory and in a file: an int, or a string of UTF-8."""
     return type(value) is int or is_text(value)
 
 
-def is_text(value: object) -> bool:
+def is_text(value: object) -> TypeGuard[str]:
     """Whether ``value`` is a string that a file can hold: of bounded length, no lone surrogates."""
     if not isinstance(value, str) or len(value) > MAX_NAME:
         return False
@@ -46,7 +46,7 @@ show = _repr.repr
 
 def request_name(request_id: object) -> Name:
     """The name of a request in a timeline: its id, or the id as text."""
-    return request_id if is_name(request_id) else show(request_id)  # type: ignore[return-value]
+    return request_id if is_name(request_id) else show(request_id)
 
 
 FAILED = "failed"
@@ -129,7 +129,7 @@ class Pages(Protocol):
     @property
     def lists(self) -> Mapping[str, Waiting]: ...
 
-    def fill(self, table: Any, end: int) -> None:
+    def fill(self, table: Hashable, end: int) -> None:
         """Note that the positions up to ``end`` of a table are written."""
 
     def need(self, is_so: bool, problem: str) -> None:
@@ -197,7 +197,7 @@ def free(now: Pages, b: int, list: str, place: int) -> None:
 
 
 @effect("table", "first", "count", asked=("written",))
-def write(now: Pages, b: int, name: Any, p: int, n: int) -> None:
+def write(now: Pages, b: int, name: Hashable, p: int, n: int) -> None:
     """the positions `p` … `p + n - 1` of the table are written into `b`.
 
     With name null, they are in no table
@@ -231,7 +231,7 @@ def move(now: Pages, a: int, b: int) -> None:
 
 
 @effect("table", "first", "count", asked=("found",))
-def hit(now: Pages, b: int, name: Any, p: int, n: int) -> None:
+def hit(now: Pages, b: int, name: Hashable, p: int, n: int) -> None:
     """the contents of these positions are cached in `b` (`n` 0: the table already has them).
 
     `b` gains an owner; if it had none, it leaves its list
@@ -264,7 +264,7 @@ def computed(now: Pages, b: int) -> None:
 
 
 @effect("table", "index")
-def null(now: Pages, b: int, name: Any, k: int | None) -> None:
+def null(now: Pages, b: int, name: Hashable, k: int | None) -> None:
     """entry `k` of the table now is the null block `b`.
 
     With name and `k` null, `b` was taken to be the null block

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 
-Cell = dict[str, Any]
+Cell = JsonObject
 Grid = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
-Function = Callable[..., dict[str, Any]]
+Function = Callable[..., JsonObject]
 
 MOST = 1_000_000
 """The most cells of a sweep: all of them and all results are kept in memory."""
@@ -31,7 +32,7 @@ class CellResult:
     """
 
     cell: Cell
-    value: dict[str, Any] | None
+    value: JsonObject | None
     error: str | None
     seconds: float
     index: int
@@ -99,7 +100,7 @@ def plain(name: str, value: Any) -> Any:
         ) from error
 
 
-def _values(name: Any, values: Any) -> list[Any]:
+def _values(name: str, values: Any) -> list[Any]:
     values = values.tolist() if hasattr(values, "tolist") else values
     # The order of a set differs between processes, so the sweep could not be resumed.
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):

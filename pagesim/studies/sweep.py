@@ -7,7 +7,7 @@ import os
 import signal
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent import futures
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.files import check_output
+from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.cell import simulate_cell
 from pagesim.studies.cells import Cell, CellResult, Function, Grid, cells_of, failure, run_cell
@@ -38,7 +39,7 @@ class Sweep:
     _out: str | None
     _progress: bool | ProgressCallback | None
     _in_flight: int
-    _header: dict[str, Any] = field(default_factory=dict)
+    _header: JsonObject = field(default_factory=dict)
     _known: dict[int, CellResult] = field(default_factory=dict)
     _file: BinaryIO | None = None
 
@@ -107,7 +108,11 @@ class Sweep:
                 del flying[future]
         yield from ended
 
-    def _leave(self, flying: dict[futures.Future[CellResult], Any], progress: Progress) -> None:
+    def _leave(
+        self,
+        flying: dict[futures.Future[CellResult], tuple[int, futures.Executor]],
+        progress: Progress,
+    ) -> None:
         """Start no more cells, and keep those that have ended."""
         for future, (index, _) in flying.items():
             left = future.cancel() or not future.done() or future.exception() is not None
@@ -181,7 +186,7 @@ class Sweep:
                     ) from error
         return whole
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write(self, line: JsonObject) -> None:
         if self._file is not None:
             self._file.write(_line(line))
             self._file.flush()
@@ -250,14 +255,11 @@ def _check(function: Any, executor: Any, progress: Any, in_flight: Any) -> None:
 def _process() -> futures.ProcessPoolExecutor:
     """One new process. Ctrl-C goes to every process of a terminal: let it end silently."""
     return futures.ProcessPoolExecutor(
-        1,
-        get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
+        1, get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)
     )
 
 
-def _header(function: Function) -> dict[str, Any]:
+def _header(function: Function) -> JsonObject:
     """The first line of a file."""
     name = getattr(function, "__qualname__", "<lambda>")
     if name.endswith("<lambda>"):
@@ -268,5 +270,5 @@ def _header(function: Function) -> dict[str, Any]:
     return {"format": "pagesim sweep", "version": 1, "function": f"{function.__module__}.{name}"}
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def _line(value: JsonObject) -> bytes:
     return json.dumps(value, sort_keys=True).encode() + b"\n"

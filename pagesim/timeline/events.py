@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name
 
@@ -12,6 +13,9 @@ ON = ("blocks", "slots")
 """What a mark can put numbers on."""
 MAX_MARK = 1e300
 """Beyond the largest number of a mark."""
+
+Entry = tuple[Any, ...]
+"""An event: its kind, the table or sequence that it concerns, its step, and all its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +127,10 @@ class Event:
     caption: str = ""
 
 
-def event_of(entry: tuple[Any, ...]) -> Event:
+def event_of(entry: Entry) -> Event:
     """An event as an object, without its caption."""
     kind, subject, step, *rows = entry
-    parts: dict[str, Any] = {}
+    parts: JsonObject = {}
     for row in rows:
         if row[0] == fx.FAILED:
             parts["called"], parts["error"] = row[1:]

@@ -15,17 +15,14 @@ FAILED      called, error
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row
 from pagesim.journal.state import State
-from pagesim.timeline.events import Event, event_of
-
-Entry = tuple[Any, ...]
-"""An event: its kind, the table or sequence that it concerns, its step, and all its rows."""
+from pagesim.timeline.events import Entry, Event, event_of
 
 START = -1
 """Stands for the number of an event: what was there before all of them."""
@@ -37,7 +34,7 @@ class Log:
     def __init__(self, start: State) -> None:
         self.start = start
         self.entries: list[Entry] = []
-        self._names: dict[Any, tuple[int, Name]] = {}
+        self._names: dict[Hashable, tuple[int, Name]] = {}
         """What is called otherwise than in the rows, and from which event on."""
 
     def __len__(self) -> int:
@@ -50,7 +47,7 @@ class Log:
         """Add a row to an event that has been recorded."""
         self.entries[index] += (row,)
 
-    def rename(self, key: Any, old: Name, new: Name, since: int) -> None:
+    def rename(self, key: Hashable, old: Name, new: Name, since: int) -> None:
         """Call by another name what is ``key`` in the rows from event ``since`` on."""
         self._names[key] = since, new
         start = self.start
@@ -70,7 +67,7 @@ class Log:
     def entry(self, index: int) -> Entry:
         """One event, with the names that everything has by now."""
 
-        def name(key: Any) -> Any:
+        def name(key: Hashable) -> Hashable:
             since, name = self._names.get(key, (START, key))
             return name if index >= since else key
 
@@ -95,7 +92,7 @@ def tables_of(row: Row) -> Row:
     return row[2:3] if named else ()
 
 
-def _named(row: Row, name: Callable[[Any], Any]) -> Row:
+def _named(row: Row, name: Callable[[Hashable], Hashable]) -> Row:
     """A row with the names of its table, or of the sequence of its request."""
     places = {fx.LEAVE: 4, fx.ENTER: 4, fx.SCHEDULED: 2}
     at = places.get(row[0], (1 + (row[0] in EFFECTS)) * bool(tables_of(row)))

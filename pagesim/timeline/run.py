@@ -14,11 +14,11 @@ from pagesim.journal.state import State
 from pagesim.timeline import search
 from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
-from pagesim.timeline.events import Event, event_of
+from pagesim.timeline.events import Entry, Event, event_of
 from pagesim.timeline.file import save
-from pagesim.timeline.film import checked_mark, film
+from pagesim.timeline.film import Read, checked_mark, film
 from pagesim.timeline.lines import line
-from pagesim.timeline.log import Entry, Log
+from pagesim.timeline.log import Log
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
 from pagesim.timeline.seek import Seeker
@@ -101,11 +101,7 @@ class Timeline:
         return self._seeker.state(self._start + steps[index])
 
     def find(
-        self,
-        *,
-        block: int | None = None,
-        sequence: Name | None = None,
-        kind: str | None = None,
+        self, *, block: int | None = None, sequence: Name | None = None, kind: str | None = None
     ) -> list[int]:
         """The numbers of the events that meet all conditions given.
 
@@ -176,7 +172,7 @@ class Timeline:
         self._log.add(self._start + step - 1, mark)
         return self
 
-    def film(self, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Timeline:
+    def film(self, reads: Iterable[Read], names: Sequence[Name] | None = None) -> Timeline:
         """How a kernel reads the pages that this run ends with: a step for each load of keys.
 
         ``reads`` are an x-ray's, ``kernels.xray.reads(trace)``. ``names`` are the sequences of the

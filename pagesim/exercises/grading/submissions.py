@@ -15,9 +15,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pagesim.exercises.exercise import Exercise
+from pagesim.files.jsonl import Json, JsonObject
 
 MAX_BYTES = 16 << 20
 MAX_CODE = 160_000
@@ -140,7 +140,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _is_run(cell: Any) -> bool:
+def _is_run(cell: Json) -> bool:
     """Code, but for the cells that only test (nbgrader's metadata says which)."""
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return False
@@ -148,7 +148,7 @@ def _is_run(cell: Any) -> bool:
     return not (marks.get("grade") is True and marks.get("solution") is not True)
 
 
-def _cell(cell: dict[str, Any], place: int) -> Cell:
+def _cell(cell: JsonObject, place: int) -> Cell:
     source = cell.get("source")
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
@@ -158,7 +158,7 @@ def _cell(cell: dict[str, Any], place: int) -> Cell:
     return Cell(text, f"cell {place}", numbers)
 
 
-def _nbgrader(cell: dict[str, Any]) -> dict[str, Any]:
+def _nbgrader(cell: JsonObject) -> JsonObject:
     metadata = cell.get("metadata")
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return marks if isinstance(marks, dict) else {}
