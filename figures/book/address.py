@@ -50,7 +50,7 @@ def address(axes: Axes) -> str:
         MARGIN,
         112,
         1,
-        f"position {POSITION}:   {POSITION} // {SIZE} = {logical},   {POSITION} % {SIZE} = {row}",
+        f"position {POSITION}: {POSITION} // {SIZE} = {logical}, {POSITION} % {SIZE} = {row}",
     )
     arrow(axes, (token, 87), (token, 112), (245, 112))
     _table(axes, ids, logical)

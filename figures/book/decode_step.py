@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MUTED, S0, arrow, bracket, drawing, node, note, say
+from pagesim.figures.book.kit import MARGIN, MUTED, S0, arrow, bracket, drawing, node, note, say
 from pagesim.figures.style import PAPER, Box
 from pagesim.story import Story
 
@@ -34,6 +34,7 @@ def decode_step(axes: Axes) -> str:
         gap = top - 22 - above > 30
         arrow(axes, (middle, above), (middle, top - 20), dashed=gap)
         above = top + 2 * HALF
+    note(axes, MARGIN, 348, "q: query, k: key, v: value, of one token in one layer")
     say(axes, LEFT + COLUMN * 4, 245, "\N{VERTICAL ELLIPSIS}", size=14, color=MUTED)
     node(axes, Box(middle - 30, 336, 60, 24), following)
     arrow(axes, (middle, above), (middle, 335))

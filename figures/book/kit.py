@@ -88,7 +88,7 @@ def node(
     rows = len(text.split("\n"))
     say(axes, x, y - (6.5 if sub else 0), text, bold=bold, color=ink, size=size)
     if sub:
-        color = MUTED if fill in style.DARK else ink
+        color = MUTED if fill in (PAPER, PANEL) else ink
         say(axes, x, y + 1 + 6.5 * rows, sub, size=SMALL, color=color)
 
 

@@ -39,7 +39,7 @@ def moments() -> tuple[list[Moment], list[list[tuple[int, int]]]]:
     return [*found, now()], [went, came]
 
 
-@drawing("Swapping: s0 leaves three blocks of the GPU, and comes back to others", 334)
+@drawing("Swapping: s0 comes back with the same bytes, in other places", 334)
 def two_pools(axes: Axes) -> str:
     """Both pools and the table of s0 in three moments."""
     found, moves = moments()

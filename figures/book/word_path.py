@@ -32,7 +32,7 @@ BLOCK, PITCH = sum(WIDE), 123.0
 BAD = "#D55E00"
 
 
-@drawing("From prompt to page to word: one damaged page, and the answer goes wrong there", 356)
+@drawing("From prompt to page to word: one damaged page, and the answer goes wrong there", 342)
 def word_path(axes: Axes) -> str:
     """The stations of a word, the pages of a way, and two answers."""
     data = json.loads((DATA / "word_path.json").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def word_path(axes: Axes) -> str:
     way = [data["start"], *right[:-2]]
     panel(
         axes,
-        Box(MARGIN, 114, 624, 190),
+        Box(MARGIN, 114, 624, 178),
         "the pages that the answer needs: each says where a place leads",
     )
     for place, name in enumerate(way):
@@ -74,18 +74,16 @@ def word_path(axes: Axes) -> str:
     note(
         axes,
         MARGIN,
-        326,
+        316,
         f'The page of "{data["damaged"]}" is zero. The words before it is '
         "needed are right;\nthe word that it should give is not: the dot says that the way ends "
         "here.",
     )
     return (
         "A prompt becomes tokens, tokens get slots, attention reads the pages, logits give the "
-        "next "
-        f'word, and the word is the next token. The answer "{data["right"]}" needs five pages, one '
-        f'a word. With the page of "{data["damaged"]}" set to zero it is "{data["wrong"]}": right '
-        "up "
-        "to the word for which that page is needed."
+        f'next word, and the word is the next token. The answer "{data["right"]}" needs '
+        f"{len(way)} pages, one a word. With block {_harmed(data)} set to zero it is "
+        f'"{data["wrong"]}": right up to the word for which that page is needed.'
     )
 
 
