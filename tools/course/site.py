@@ -42,11 +42,7 @@ class Chapter:
 
 
 class MathRenderer(IPythonRenderer):
-    """nbconvert's Markdown, with MathML instead of TeX, and with the book's pictures."""
-
-    def sanitize_url(self, url: str) -> str:
-        picture = url.startswith("data:image/svg+xml;base64,")
-        return url if picture else str(super().sanitize_url(url))
+    """nbconvert's Markdown, with MathML instead of TeX."""
 
     def inline_math(self, body: str) -> str:
         return str(convert(body))
