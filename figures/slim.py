@@ -31,6 +31,7 @@ def slim(svg: bytes) -> bytes:
     rest = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0"), rest)
     rest = _RECTANGLE.sub(r"M\1 \2H\3V\4H\1z", rest)
     rest = re.sub(r'(?<=[\d "]) ?([MLz]) ?(?=[\d"-])', r"\1", rest)
+    rest = re.sub(r'(fill|stroke)="(#\w{6})"', r'style="\1: \2"', rest)  # the ground of a hatch
     names: dict[str, str] = {}
     fresh = (f"c{number}" for number in count())
 

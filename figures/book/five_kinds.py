@@ -16,7 +16,7 @@ MEANS = {
     "token": "holds the key and\nvalue of a token",
     "reserved": "the answer will\nstill need it",
     "internal": "asked for, will\nnever be used",
-    "external": "between the rows:\nnobody can use it",
+    "external": "given beyond what\nwas asked: lost",
     "free": "for the next\nrequest",
 }
 REQUESTS = {"A": (Request("A", 0.0, 3, 5), 3), "B": (Request("B", 0.0, 2, 3), 1)}
@@ -80,5 +80,5 @@ def five_kinds(axes: Axes) -> str:
     return (
         f"A strip of {POOL} slots with the rows of two requests. Of the slots {counts}. Token: "
         "holds a key and a value. Reserved: the answer will need it. Internal: asked for, and "
-        "never used. External: lost between the rows. Free: for the next request."
+        "never used. External: given beyond what was asked, and lost. Free: for the next request."
     )

@@ -70,8 +70,8 @@ def gpu_memory(axes: Axes) -> str:
         axes,
         MARGIN,
         276,
-        f"A token takes {size.bytes_per_token // 1024} KiB in all {spec.num_layers} layers, "
-        f"a block of {size.block_size} tokens {size.block_bytes // 2**20} MiB.",
+        f"A token takes {size.bytes_per_token // 1024} KiB in all {spec.num_layers} layers. The peak "
+        f"is measured when the server starts; {PEAK / GIB:.0f} GiB is an example.",
     )
     shown = ", ".join(f"{name} {count / GIB:.2f} GiB" for name, (count, *_) in parts.items())
     return (

@@ -92,8 +92,9 @@ def test_its_words_begin_with_its_title_and_fit_into_markdown(drawn: tuple[str, 
     assert re.findall(r"[\[\]<>*`\n]", figure.alt) == []
 
 
-def test_slim_keeps_every_shape_and_both_looks() -> None:
-    figure = BOOK["fused"]()
+@pytest.mark.parametrize("name", ["fused", "batching"])  # the second one has a hatch
+def test_slim_keeps_every_shape_and_both_looks(name: str) -> None:
+    figure = BOOK[name]()
     full = image_bytes(figure, ".svg")
     small = slim(full)
     assert len(small) < len(full) / 2
@@ -103,6 +104,7 @@ def test_slim_keeps_every_shape_and_both_looks() -> None:
     light, dark = small.decode().split("@media (prefers-color-scheme: dark)")
     for color, turned in style.DARK.items():
         assert (color.lower() in light) == (turned in dark)
+    assert re.findall(r'(?:fill|stroke)="#', small.decode()) == []
     used = set(re.findall(r'class="(\w+)"', small.decode()))
     assert used == set(re.findall(r"\.(c\d+) \{", light))
 

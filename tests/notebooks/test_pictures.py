@@ -72,11 +72,11 @@ def test_a_picture_that_is_no_longer_named_leaves(path: Path) -> None:
 def test_a_picture_that_nobody_draws_is_refused(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path.write_text(path.read_text("utf-8").replace("merge", "marge"), encoding="utf-8")
+    path.write_text(path.read_text("utf-8").replace("merge", "nowhere"), encoding="utf-8")
     assert pictures.main([str(path)]) == 1
     error = capsys.readouterr().err
-    assert "cell 1 " in error and "'marge'" in error and "merge" in error
-    assert any("'marge'" in problem for problem in clean.problems(path))
+    assert "cell 1 " in error and "'nowhere'" in error and "merge" in error
+    assert any("'nowhere'" in problem for problem in clean.problems(path))
 
 
 def test_pages_and_slides_show_each_picture_where_it_stands(path: Path) -> None:
