@@ -1,4 +1,4 @@
-"""A picture's SVG without what nobody sees: it travels in the text of a notebook.
+"""A picture's SVG without what is not seen: it travels in the text of a notebook.
 
 Styles become classes, each with its look on a light and on a dark page; numbers lose what is finer
 than a hundredth of a point.

@@ -77,7 +77,7 @@ def steps_of(lanes: Lanes) -> int:
     return 1 + max(max(lane) for lane in lanes.values())
 
 
-@drawing("Continuous batching: whoever waits takes a seat as soon as it is free", 392)
+@drawing("Continuous batching: a waiting request takes a seat as soon as one is free", 392)
 def batching(axes: Axes) -> str:
     """Requests as lanes over steps, twice."""
     old, new = static(), continuous()

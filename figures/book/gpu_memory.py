@@ -70,8 +70,8 @@ def gpu_memory(axes: Axes) -> str:
         axes,
         MARGIN,
         276,
-        f"A token takes {size.bytes_per_token // 1024} KiB in all {spec.num_layers} layers. The peak "
-        f"is measured when the server starts; {PEAK / GIB:.0f} GiB is an example.",
+        f"A token takes {size.bytes_per_token // 1024} KiB in all {spec.num_layers} layers. The "
+        f"peak is measured when the server starts; {PEAK / GIB:.0f} GiB is an example.",
     )
     shown = ", ".join(f"{name} {count / GIB:.2f} GiB" for name, (count, *_) in parts.items())
     return (

@@ -20,8 +20,8 @@ from pagesim.figures.book.kit import (
 from pagesim.figures.style import PAPER, Box
 
 IDS = {
-    "scheduler": ("who computes in this step", "process scheduler"),
-    "block manager": ("who gets how many blocks", "memory manager"),
+    "scheduler": ("which requests compute", "process scheduler"),
+    "block manager": ("how many blocks each gets", "memory manager"),
     "block tables": ("which block is whose", "page tables"),
     "allocators": ("which ids are free", "free frames"),
 }

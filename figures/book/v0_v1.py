@@ -8,9 +8,9 @@ from pagesim.figures.style import Box
 
 ROWS = (
     (("free list", "evictor"), ("one queue",), "cached blocks stand in it, at the back"),
-    (("GPU pool", "CPU pool"), ("GPU pool",), "who gives way is computed again"),
+    (("GPU pool", "CPU pool"), ("GPU pool",), "a victim is computed again"),
     (("fork", "copy on write"), (), "n answers are n requests"),
-    (("waiting", "running", "swapped"), ("waiting", "running"), "nobody is swapped"),
+    (("waiting", "running", "swapped"), ("waiting", "running"), "none is swapped"),
     (("prefill step", "decode step"), ("one kind of step",), "tokens that are not yet computed"),
     (("can_allocate", "allocate"), ("allocate_slots",), "does it, or returns None"),
     (("Python's hash()",), ("SHA-256",), "the same in every process"),
