@@ -17,7 +17,7 @@ from pagesim.figures.__main__ import GALLERY, words
 from pagesim.figures.book import BOOK
 from pagesim.figures.book.batching import ANSWERS, DECODE, PREFILL, continuous, static, steps_of
 from pagesim.figures.book.five_kinds import kinds
-from pagesim.figures.book.kit import DATA, LOOK, SMALL
+from pagesim.figures.book.kit import DATA, LOOK
 from pagesim.figures.book.server import HERE, here, server
 from pagesim.figures.book.two_pools import moments
 from pagesim.figures.encode import image_bytes
@@ -55,7 +55,8 @@ def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
 def test_every_text_is_large_enough_and_apart_from_the_others(drawn: tuple[str, Picture]) -> None:
     _, figure = drawn
     assert overlapping(figure) == []
-    assert [t.get_text() for t in figure.axes[0].texts if t.get_fontsize() < SMALL] == []
+    pixel = figure.get_size_inches()[0] * 72 / 900  # in points, at a notebook's width
+    assert [t.get_text() for t in figure.axes[0].texts if t.get_fontsize() < 11.5 * pixel] == []
     for text, ground in grounds(figure):
         box = text.get_window_extent()
         if ground is not None:  # nothing sticks out of the box that it is written in
