@@ -9,17 +9,27 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from pagesim.figures import save
+from pagesim.figures.book import BOOK
+from pagesim.figures.encode import image_bytes
 from pagesim.figures.pictures import PICTURES, names
+from pagesim.figures.slim import slim
 
 GALLERY = Path(__file__).parent / "gallery"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def render(folder: Path, only: Iterable[str] = ()) -> list[Path]:
-    """Draw the pictures named in ``only``, or all, into a folder; returns the paths written."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Draw the pictures named in ``only``, or all, into a folder; returns the paths written.
+
+    Those of the book become slim SVGs in its folder ``book``.
+    """
+    (folder / "book").mkdir(parents=True, exist_ok=True)
     paths = []
-    for name in only or names():
+    for name in only or [*names(), *BOOK]:
+        if name in BOOK:
+            paths.append(folder / "book" / f"{name}.svg")
+            paths[-1].write_bytes(slim(image_bytes(BOOK[name](), ".svg")))
+            continue
         figure = PICTURES[name]()
         paths += [save(figure, folder / f"{name}{kind}") for kind in (".svg", ".png")]
     return paths
@@ -39,10 +49,11 @@ def outdated(folder: Path, only: Iterable[str] = ()) -> list[str]:
     Words are compared, not bytes: another matplotlib may write its paths differently.
     """
     with tempfile.TemporaryDirectory() as fresh:
+        drawn = {path.relative_to(fresh): path for path in render(Path(fresh), only)}
         return [
-            path.name
-            for path in render(Path(fresh), only)
-            if not (folder / path.name).exists() or words(folder / path.name) != words(path)
+            name.as_posix()
+            for name, path in drawn.items()
+            if not (folder / name).exists() or words(folder / name) != words(path)
         ]
 
 
@@ -50,7 +61,7 @@ def main() -> None:
     """Render into the folder named on the command line, figures/gallery by default."""
     parser = argparse.ArgumentParser(prog="python -m pagesim.figures", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=GALLERY)
-    parser.add_argument("--only", nargs="+", choices=names(), default=[], metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=[*names(), *BOOK], default=[], metavar="NAME")
     parser.add_argument(
         "--check", action="store_true", help="write nothing; fail if the folder is out of date"
     )

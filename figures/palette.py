@@ -6,8 +6,9 @@ INK = "#1A1A1A"
 MUTED = "#595959"
 PAPER = "#FFFFFF"
 HELD = "#D9D9D9"
+PANEL = "#F1F1EF"
 # On a dark page the neutral colours change, and the palette stays.
-DARK = {INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47"}
+DARK = {INK: "#E8E6E3", MUTED: "#A8A8A8", PAPER: "#16181C", HELD: "#3A3F47", PANEL: "#22262C"}
 
 # What a reader's own matplotlibrc must not change.
 RC: Any = {

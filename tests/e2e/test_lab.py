@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import nbformat
 import pytest
 
 from tests.e2e.browser import Page, corner
 from tests.e2e.lab import ROOT, Lab
+from tools.course import pictures
 
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 STAGES = """
@@ -112,6 +114,28 @@ def test_what_is_folded_keeps_its_distance(lab: Lab, page: Page) -> None:
           p.getBoundingClientRect().top - p.previousElementSibling.getBoundingClientRect().bottom);
     """)
     assert gaps and min(gaps) > 8
+
+
+def test_a_picture_in_a_text_has_the_theme_of_the_lab(lab: Lab, page: Page) -> None:
+    """Whatever the system prefers; and it is in the notebook, so it goes where that goes."""
+    name = lab.notebook("picture.ipynb", "1")
+    notebook = nbformat.read(lab.root / name, as_version=4)
+    source = pictures.filled("![](attachment:merge.svg)")
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell(source))
+    nbformat.write(notebook, lab.root / name)
+    lab.open(page, name)
+    try:
+        for theme, dark in (("JupyterLab Dark", True), ("JupyterLab Light", False)):
+            lab.command(page, "apputils:change-theme", theme=theme)
+            page.until(f"return document.body.dataset.jpThemeLight === '{str(not dark).lower()}'")
+            for prefers in (False, True):
+                page.dark(prefers)
+                picture = page.wait(".jp-RenderedMarkdown img")
+                page.until("return arguments[0].complete && arguments[0].width > 800", picture)
+                assert (corner(picture) < 0.2) is dark
+                assert picture.get_attribute("alt").startswith("Two partitions")
+    finally:
+        lab.command(page, "apputils:change-theme", theme="JupyterLab Light")
 
 
 @pytest.fixture

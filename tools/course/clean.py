@@ -13,6 +13,7 @@ import nbformat
 from tools.course import ROOT
 from tools.course.canonical import WIDGET, NotebookError, dumps, read
 from tools.course.compare import DATA_URI
+from tools.course.pictures import fill
 
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 
@@ -28,6 +29,12 @@ def problems(path: Path) -> list[str]:
     found = []
     if text != dumps(notebook):
         found.append(f"it is not in its committed form: {_command(path)}")
+    try:
+        stale = fill(notebook, path.name)
+    except NotebookError as error:
+        return [*found, str(error)]
+    if stale:
+        found.append(f"pictures are stale: python -m tools.course.pictures {path}")
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for output in (output for cell in cells for output in cell.outputs):
         if output.output_type == "error":

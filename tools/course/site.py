@@ -22,6 +22,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
 from tools.course import NOTEBOOKS, ROOT
+from tools.course.pictures import inlined
 
 EXERCISES = NOTEBOOKS / "exercises"
 LINK = re.compile(r"(?<=\]\()([\w./-]+)\.ipynb(?=[)#\s])")
@@ -59,7 +60,10 @@ def markdown(source: str) -> str:
 def read(path: Path) -> Chapter:
     """Read a chapter. ValueError if it has no title, or was committed without its outputs."""
     notebook = nbformat.read(path, as_version=4)
-    words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    texts = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    for cell in texts:
+        cell.source = inlined(cell.source)
+    words = [cell.source for cell in texts]
     heading = re.search(r"^# (.+)$", words[0] if words else "", re.MULTILINE)
     if heading is None:
         raise ValueError(f"{path.name}: the first text must begin with a title, as in '# Pages'")
@@ -69,7 +73,7 @@ def read(path: Path) -> Chapter:
         )
     after = [part.strip() for part in words[0][heading.end() :].split("\n\n") if part.strip()]
     time = re.search(r"^\*\*Time:\*\* (about \d+ minutes)", words[0], re.MULTILINE)
-    opening = after[0] if after else ""
+    opening = next((part for part in after if not part.startswith("![")), "")
     return Chapter(path.stem, heading[1].strip(), opening, time[1] if time else "", notebook)
 
 

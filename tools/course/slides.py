@@ -21,6 +21,7 @@ from tools.course import NOTEBOOKS, ROOT, site
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 # Blank lines, but not inside of <details>.
 PARAGRAPHS = re.compile(r"\n\n(?=\S)(?!(?:(?!<details>).)*</details>)", re.DOTALL)
+PICTURE, ITS_ROOM = re.compile(r"!\[[^\]]*\]\([^)]*\)"), " " * 500
 SHORT, LONG = 500, "\n" * 99
 REVEAL = ("LICENSE", "dist/reveal.css", "dist/reveal.js")
 
@@ -62,7 +63,11 @@ def parts(text: str, most: int = 900) -> Iterator[str]:
     """A long text in pieces that a slide can hold: whole paragraphs, lists with their heads."""
     piece = ""
     for paragraph in PARAGRAPHS.split(text):
-        if len(piece) + len(paragraph) > most and piece and not piece.endswith("**"):
+        if (
+            len(PICTURE.sub(ITS_ROOM, piece + paragraph)) > most
+            and piece
+            and not piece.endswith("**")
+        ):
             yield piece
             piece = ""
         piece = f"{piece}\n\n{paragraph}".strip("\n")

@@ -1,0 +1,121 @@
+"""Chapter on the scheduler: the same requests in fixed batches, and in batches of every step."""
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+
+from pagesim.figures import style
+from pagesim.figures.book.kit import (
+    MARGIN,
+    MUTED,
+    S0,
+    S1,
+    TEXT,
+    arrow,
+    drawing,
+    note,
+    panel,
+)
+from pagesim.figures.style import HELD, PAPER, Box
+from pagesim.v0.config import CacheConfig, SchedulerConfig
+from pagesim.v0.scheduler import Scheduler
+from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
+
+ANSWERS, SEATS, PROMPT = (2, 9, 3, 8, 4, 6), 3, 4
+LOOKS = {
+    "prefill": (S1, ""),
+    "decode": (S0, ""),
+    "has a seat, does not compute": (HELD, ""),
+    "empty seat": (PAPER, "xxxx"),
+}
+PREFILL, DECODE, PAUSE, EMPTY = LOOKS
+CELL, ROW = 26.0, 19.0
+Lanes = Mapping[int, dict[int, str]]
+
+
+def static() -> Lanes:
+    """What a request does in each step: a batch ends with its longest answer."""
+    lanes: dict[int, dict[int, str]] = {}
+    begin = 0
+    for first in range(0, len(ANSWERS), SEATS):
+        batch = range(first, first + SEATS)
+        longest = max(ANSWERS[i] for i in batch)
+        for i in batch:
+            kinds = [PREFILL] + [DECODE] * (ANSWERS[i] - 1) + [EMPTY] * (longest - ANSWERS[i])
+            lanes[i] = dict(enumerate(kinds, begin))
+        begin += longest
+    return lanes
+
+
+def continuous() -> Lanes:
+    """The same, from vLLM V0's scheduler with as many seats."""
+    limits = SchedulerConfig(max_num_batched_tokens=64, max_num_seqs=SEATS, max_model_len=64)
+    scheduler = Scheduler(limits, CacheConfig(4, 100, 0))
+    for i in range(len(ANSWERS)):
+        sequence = Sequence(i, list(range(PROMPT)), 4)
+        scheduler.add_seq_group(SequenceGroup(str(i), [sequence]))
+    lanes: dict[int, dict[int, str]] = {i: {} for i in range(len(ANSWERS))}
+    step = 0
+    while scheduler.has_unfinished_seqs():
+        metadata, outputs, _ = scheduler.schedule()
+        for group in scheduler.running:
+            lanes[int(group.request_id)][step] = PAUSE
+        for scheduled, meta in zip(outputs.scheduled_seq_groups, metadata, strict=True):
+            sequence = scheduled.seq_group.first_seq
+            lanes[sequence.seq_id][step] = PREFILL if meta.is_prompt else DECODE
+            sequence.data.update_num_computed_tokens(meta.token_chunk_size)
+            sequence.append_token_id(1, {1: Logprob(0.0)})
+            if sequence.get_output_len() == ANSWERS[sequence.seq_id]:
+                sequence.status = SequenceStatus.FINISHED_STOPPED
+        scheduler.free_finished_seq_groups()
+        step += 1
+    return lanes
+
+
+def steps_of(lanes: Lanes) -> int:
+    """How many steps the last request needs."""
+    return 1 + max(max(lane) for lane in lanes.values())
+
+
+@drawing("Continuous batching: a waiting request takes a seat as soon as one is free", 392)
+def batching(axes: Axes) -> str:
+    """Requests as lanes over steps, twice."""
+    old, new = static(), continuous()
+    _lanes(axes, 38, f"fixed batches of {SEATS}: {steps_of(old)} steps", old)
+    _lanes(axes, 204, f"continuous batching: {steps_of(new)} steps", new)
+    x = MARGIN
+    for name, (color, hatch) in LOOKS.items():
+        style.rectangle(axes, Box(x, 370, 18, 13), fill=color, width=0.7, hatch=hatch)
+        note(axes, x + 24, 376.5, name)
+        x += 48 + style.text_width(name, TEXT)
+    style.rectangle(axes, Box(x, 376, 18, 1), fill=MUTED, edge=None)
+    note(axes, x + 24, 376.5, "waits")
+    return (
+        f"Six requests with answers of {', '.join(map(str, ANSWERS))} tokens and {SEATS} seats. "
+        f"Fixed batches take {steps_of(old)} steps: a seat stays empty until the longest answer of "
+        f"its batch ends. Continuous batching takes {steps_of(new)}: a waiting request is "
+        "prefilled as soon as a seat is free, and the others pause for that step."
+    )
+
+
+def _lanes(axes: Axes, top: float, title: str, lanes: Lanes) -> None:
+    panel(axes, Box(MARGIN, top, 624, 156), title)
+    left = MARGIN + 92
+    for i, lane in lanes.items():
+        y = top + 26 + (ROW + 2) * i
+        plural = "s" if ANSWERS[i] > 1 else ""
+        note(axes, left - 8, y + ROW / 2, f"r{i}: {ANSWERS[i]} token{plural}", ha="right")
+        first = min(lane)
+        if first:
+            arrow(
+                axes,
+                (left, y + ROW / 2),
+                (left + CELL * first - 3, y + ROW / 2),
+                color=MUTED,
+                width=1,
+                head=False,
+            )
+        for step, kind in lane.items():
+            color, hatch = LOOKS[kind]
+            box = Box(left + CELL * step, y, CELL - 1, ROW)
+            style.rectangle(axes, box, fill=color, width=0.7, hatch=hatch)

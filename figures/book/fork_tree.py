@@ -1,0 +1,98 @@
+"""Chapter on growing and sharing: a fork shares its blocks until one of the two writes."""
+
+from matplotlib.axes import Axes
+
+from pagesim.figures.book.kit import (
+    LOOK,
+    MARGIN,
+    S0,
+    S1,
+    arrow,
+    drawing,
+    node,
+    note,
+    panel,
+    slots,
+)
+from pagesim.figures.style import HELD, TIMES, Box
+from pagesim.story import Story
+
+SIZE = 4
+PROMPT, FIRST, SECOND = "Four score and seven years ago our", "fathers", "mothers"
+BLOCK = 174.0
+
+
+@drawing("A fork copies nothing, until one of the two writes into a shared block", 352)
+def fork_tree(axes: Axes) -> str:
+    """Before and after the first write: two tables as a tree of blocks."""
+    story = Story(gpu_blocks=9, block_size=SIZE, record=False)
+    fillers = [story.arrive([100 + i]) for i in range(9)]
+    for block in (8, 6, 5, 4, 2, 0, 3, 1, 7):
+        fillers[block].leave()
+    one = story.arrive(PROMPT)
+    other = one.fork()
+    words = PROMPT.split()
+    full, partial = one.block_ids
+    panel(axes, Box(MARGIN, 38, 624, 96), "1. after the fork: both tables name the same blocks")
+    _block(axes, 190, 74, full, words[:SIZE], 2)
+    _block(axes, 426, 74, partial, words[SIZE:], 2)
+    arrow(axes, (190 + BLOCK, 88), (406, 88))
+    for place, (name, color, writer) in enumerate((("s0", S0, one), ("s1", S1, other))):
+        node(
+            axes,
+            Box(MARGIN + 10, 66 + 27 * place, 92, 21),
+            f"{name}: {writer.block_ids[0]}, {writer.block_ids[1]}",
+            fill=color,
+        )
+        arrow(axes, (MARGIN + 103, 76 + 27 * place), (150, 76 + 27 * place), (150, 88), head=False)
+    arrow(axes, (150, 88), (170, 88))
+    [(source, target)] = one.write(FIRST)
+    other.write(SECOND)
+    panel(
+        axes,
+        Box(MARGIN, 146, 624, 194),
+        "2. both have written a word: a branch of its own for each",
+    )
+    _block(axes, 190, 222, full, words[:SIZE], 2)
+    for place, (name, color, writer, word) in enumerate(
+        (("s0", S0, one, FIRST), ("s1", S1, other, SECOND))
+    ):
+        y = 182 + 94 * place
+        last = writer.block_ids[-1]
+        node(
+            axes, Box(MARGIN + 10, 214 + 27 * place, 92, 21), f"{name}: {full}, {last}", fill=color
+        )
+        arrow(
+            axes, (MARGIN + 103, 224 + 27 * place), (150, 224 + 27 * place), (150, 236), head=False
+        )
+        _block(axes, 426, y, last, [*words[SIZE:], word], 1, color)
+        arrow(axes, (190 + BLOCK, 236), (388, 236), (388, y + 14), (406, y + 14))
+        said = "the copy" if last == target else "the original"
+        note(axes, 426 + BLOCK, y + 40, said, ha="right")
+    arrow(axes, (150, 236), (170, 236))
+    arrow(axes, (513, 274), (513, 212), dashed=True)
+    note(axes, 520, 246, f"copy {source} to {target} before\ns0 writes")
+    return (
+        f'The prompt "{PROMPT}" lies in blocks {full} and {partial}. After the fork both tables '
+        f"name both, and nothing is copied. Then s0 writes {FIRST} into the last block, which is "
+        f"shared: it is copied to block {target} first, and s0 goes on there. s1 writes {SECOND} "
+        f"into block {source}, now its own. Block {full} stays shared."
+    )
+
+
+def _block(
+    axes: Axes, x: float, y: float, number: int, words: list[str], refs: int, own: str | None = None
+) -> None:
+    boxes = slots(
+        axes,
+        Box(x, y, BLOCK, 28),
+        [*words[:-1], ""] if own else words,
+        SIZE,
+        own or HELD,
+        number=str(number),
+        width=2.6 if refs > 1 else 1.4,
+    )
+    if own:
+        slots(axes, boxes[len(words) - 1], [words[-1]], 1, LOOK, width=1.2)
+    if refs > 1:
+        note(axes, x + BLOCK, y - 9, f"{TIMES}{refs} shared", ha="right")

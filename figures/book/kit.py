@@ -1,0 +1,170 @@
+"""What the book's pictures are drawn with: a sheet as wide as a notebook, and few shapes.
+
+A sequence has its colour, a block is a row of slots, what the reader shall look at is framed.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from pagesim.figures import palette, style
+from pagesim.figures.page import line
+from pagesim.figures.style import INK, MUTED, PAPER, Box, Picture
+
+DATA = Path(__file__).parents[1] / "data"
+"""What was measured or run elsewhere."""
+WIDTH, MARGIN = 648.0, 12.0
+SMALL, TEXT, HEADING = 9.0, 10.0, 13.0
+"""Type in points; the smallest is 12 pixels in a notebook."""
+PANEL = palette.PANEL
+LOOK = "#F0E442"
+"""What the reader shall look at, on light and on dark pages."""
+S0, S1, S2, S3 = style.OKABE_ITO[:4]
+"""The colours of the first sequences, as in the player."""
+
+Point = tuple[float, float]
+
+
+def drawing(title: str, height: float) -> Callable[..., Callable[..., Picture]]:
+    """Make a picture of a function that draws on an axes and returns what it shows in words."""
+
+    def wrap(draw: Callable[..., str]) -> Callable[..., Picture]:
+        @style.picture
+        @wraps(draw)
+        def drawn(**options: Any) -> tuple[Picture, str]:
+            figure, axes = style.sheet(WIDTH, height)
+            figure.heading = title
+            if height > 60:
+                say(axes, MARGIN, MARGIN + 8, title, size=HEADING, ha="left", bold=True)
+            return figure, f"{title}. {draw(axes, **options)}"
+
+        return drawn
+
+    return wrap
+
+
+def say(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = TEXT,
+    color: str = INK,
+    ha: str = "center",
+    bold: bool = False,
+) -> None:
+    """Text around a point, in lines if it has several."""
+    lines = text.split("\n")
+    for place, words in enumerate(lines):
+        down = (place - (len(lines) - 1) / 2) * size * 1.3
+        style.write(axes, x, y + down, words, size=size, color=color, ha=ha, bold=bold)
+
+
+def note(axes: Axes, x: float, y: float, text: str, **options: Any) -> None:
+    """Small grey text that begins at a point."""
+    say(axes, x, y, text, **{"size": SMALL, "color": MUTED, "ha": "left"} | options)
+
+
+def node(
+    axes: Axes,
+    box: Box,
+    text: str,
+    sub: str = "",
+    *,
+    fill: str = PAPER,
+    width: float = style.THIN,
+    bold: bool = True,
+    dashed: bool = False,
+    size: float = TEXT,
+) -> None:
+    """A part with its name, and under it a smaller line."""
+    style.rectangle(axes, box, fill=fill, width=width, dashed=dashed)
+    x, y = box.center
+    ink = style.ink_on(fill)
+    rows = len(text.split("\n"))
+    say(axes, x, y - (6.5 if sub else 0), text, bold=bold, color=ink, size=size)
+    if sub:
+        color = MUTED if fill in (PAPER, PANEL) else ink
+        say(axes, x, y + 1 + 6.5 * rows, sub, size=SMALL, color=color)
+
+
+def panel(axes: Axes, box: Box, title: str = "", sub: str = "") -> None:
+    """A soft ground for what belongs together."""
+    style.rectangle(axes, box, fill=PANEL, edge=None)
+    if title:
+        say(axes, box.x + 9, box.y + 13, title, ha="left", bold=True)
+    if sub:
+        note(axes, box.x + 9, box.y + 27, sub)
+
+
+def arrow(
+    axes: Axes,
+    *points: Point,
+    color: str = INK,
+    width: float = 1.3,
+    head: bool = True,
+    dashed: bool = False,
+) -> None:
+    """A line through points of the sheet, in steps, with its head at the last."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    line(axes, xs, ys, color=color, width=width, dashed=dashed)
+    if head:
+        (x0, y0), (x, y) = points[-2:]
+        length = ((x - x0) ** 2 + (y - y0) ** 2) ** 0.5
+        u, v = (x - x0) / length, (y - y0) / length
+        back = (x - 6 * u, y - 6 * v)
+        corners = [(back[0] - 3.2 * v, back[1] + 3.2 * u), (back[0] + 3.2 * v, back[1] - 3.2 * u)]
+        axes.fill(
+            *zip((x, y), *corners, strict=True),
+            facecolor=color,
+            edgecolor=color,
+            zorder=2,
+            clip_on=False,
+        )
+
+
+def slots(
+    axes: Axes,
+    box: Box,
+    words: Sequence[str],
+    count: int,
+    color: str | Sequence[str],
+    *,
+    number: str | None = None,
+    width: float = 1.6,
+    size: float = SMALL,
+    hatch: str = "",
+) -> list[Box]:
+    """A block: ``count`` slots side by side, the first ones with words; its number before it."""
+    each = box.w / count
+    boxes = [Box(box.x + i * each, box.y, each, box.h) for i in range(count)]
+    colors = [color] * count if isinstance(color, str) else color
+    for place, slot in enumerate(boxes):
+        full = place < len(words)
+        fill = colors[place] if full else PAPER
+        style.rectangle(axes, slot, fill=fill, width=0.6, hatch=hatch if full else "")
+        if full and words[place]:
+            say(axes, *slot.center, words[place], size=size, color=style.ink_on(fill))
+    style.rectangle(axes, box, fill=None, width=width)
+    if number is not None:
+        say(axes, box.x - 5, box.y + box.h / 2, number, size=SMALL, ha="right", color=MUTED)
+    return boxes
+
+
+def bracket(axes: Axes, low: float, high: float, y: float, text: str = "", up: bool = True) -> None:
+    """A bracket over a stretch from ``low`` to ``high``, or under it, with its text beyond."""
+    sign = 1 if up else -1
+    line(axes, [low, low, high, high], [y, y - 4 * sign, y - 4 * sign, y], color=MUTED, width=1)
+    if text:
+        rows = len(text.split("\n"))
+        note(axes, (low + high) / 2, y - sign * (5 + 6.2 * rows), text, ha="center")
+
+
+def listed(items: Iterable[object]) -> str:
+    """Several things in a sentence."""
+    *most, last = [str(item) for item in items]
+    return f"{', '.join(most)} and {last}" if most else last

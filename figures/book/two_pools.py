@@ -1,0 +1,92 @@
+"""Chapter on swapping: a sequence goes to the CPU and comes back to other blocks."""
+
+from matplotlib.axes import Axes
+
+from pagesim.figures import style
+from pagesim.figures.book.kit import (
+    MARGIN,
+    S0,
+    S1,
+    arrow,
+    drawing,
+    listed,
+    node,
+    note,
+    panel,
+    say,
+)
+from pagesim.figures.style import CPU_HATCH, PAPER, Box
+from pagesim.story import Story
+
+GPU, CPU, SIZE = 6, 4, 4
+Moment = dict[str, list[int]]
+
+
+def moments() -> tuple[list[Moment], list[list[tuple[int, int]]]]:
+    """The tables before, between and after; and the moves, as pairs of indices."""
+    story = Story(GPU, CPU, SIZE, record=False)
+    first, second = story.arrive(range(10)), story.arrive(range(20, 28))
+
+    def now() -> Moment:
+        return {"s0": first.block_ids, "s1": second.block_ids}
+
+    found = [now()]
+    went = first.swap_out()
+    second.write([28, 29])
+    found.append(now())
+    second.leave()
+    came = first.swap_in()
+    return [*found, now()], [went, came]
+
+
+@drawing("Swapping: s0 comes back with the same bytes, in other places", 334)
+def two_pools(axes: Axes) -> str:
+    """Both pools and the table of s0 in three moments."""
+    found, moves = moments()
+    titles = "1. before", "2. s0 is on the CPU", "3. s0 is back"
+    for place, (title, tables) in enumerate(zip(titles, found, strict=True)):
+        _moment(axes, MARGIN + 214 * place, title, tables)
+    for place, (name, pairs) in enumerate(zip(("swap out", "swap in"), moves, strict=True)):
+        text = ", ".join(f"{one} → {other}" for one, other in pairs)
+        sides = "GPU → CPU" if place == 0 else "CPU → GPU"
+        x = MARGIN + 203 + 214 * place
+        arrow(axes, (x + 1, 126), (x + 10, 126), width=2)
+        say(axes, x, 287, f"{name}, indices {sides}", bold=True)
+        say(axes, x, 302, text)
+    note(
+        axes,
+        MARGIN,
+        321,
+        f"Ids run on through both pools, indices begin at 0 in each: block {GPU} has the index 0 "
+        "on the CPU.",
+    )
+    before, away, after = (listed(tables["s0"]) for tables in found)
+    return (
+        f"Two pools: ids 0 to {GPU - 1} are the GPU's, {GPU} to {GPU + CPU - 1} the CPU's. The "
+        f"table of s0 is {before}, then on the CPU {away}, while s1 grows into the room, and after "
+        f"its return {after}: other blocks than before, with the same bytes. Moves name indices, "
+        "which count from 0 in each pool."
+    )
+
+
+def _moment(axes: Axes, left: float, title: str, tables: Moment) -> None:
+    panel(axes, Box(left, 38, 196, 234), title)
+    owners = {block: name for name, ids in tables.items() for block in ids}
+    for name, begin, count, top in (("GPU", 0, GPU, 60.0), ("CPU", GPU, CPU, 154.0)):
+        note(axes, left + 9, top + 6, f"{name} pool")
+        for index in range(count):
+            block = begin + index
+            x, y = left + 9 + 60 * (index % 3), top + 14 + 32 * (index // 3)
+            owner = owners.get(block)
+            fill = {None: PAPER, "s0": S0, "s1": S1}[owner]
+            hatch = CPU_HATCH if owner and name == "CPU" else ""
+            style.rectangle(axes, Box(x, y, 56, 29), fill=fill, hatch=hatch)
+            ink = style.ink_on(fill)
+            style.rectangle(
+                axes, Box(x + 3, y + 3, 24 if not owner else 50, 23), fill=fill, edge=None
+            )
+            text = f"{block}: {owner}" if owner else str(block)
+            say(axes, x + 28, y + 14.5, text, bold=bool(owner), color=ink)
+    say(axes, left + 9, 257, "table of s0", ha="left")
+    for place, block in enumerate(tables["s0"]):
+        node(axes, Box(left + 76 + 36 * place, 246, 36, 22), str(block), fill=S0)

@@ -1,0 +1,62 @@
+"""Chapter on long sequences: when splitting pays."""
+
+from matplotlib.axes import Axes
+
+from pagesim.figures import style
+from pagesim.figures.book.kit import LOOK, MARGIN, S0, S1, S2, S3, drawing, note, panel, say
+from pagesim.figures.style import PAPER, Box
+
+SEATS, PROGRAMS, PAGES, MERGE = 8, 4, 12, 1
+PARTS = (1, 2, 3)
+COLORS = (S0, S1, S2, S3)
+UNIT, ROW = 12.4, 15.0
+
+
+def waves(parts: int) -> tuple[int, int, int]:
+    """Waves, the pages of a program, and the whole time in pages walked."""
+    count = -(-PROGRAMS * parts // SEATS)
+    each = -(-PAGES // parts)
+    return count, each, count * each + MERGE * (parts > 1)
+
+
+@drawing("Splitting pays best when all programs fit into one wave", 268)
+def partitions_in_waves(axes: Axes) -> str:
+    """The same work in 1, 2 and 3 partitions on a chip with 8 seats, over time."""
+    texts = []
+    for place, parts in enumerate(PARTS):
+        count, each, time = waves(parts)
+        left = MARGIN + 214 * place
+        name = "no partitions" if parts == 1 else f"{parts} partitions"
+        panel(axes, Box(left, 40, 196, 184), f"{name}: time {time}")
+        for seat in range(SEATS):
+            y = 66 + (ROW + 2) * seat
+            style.rectangle(
+                axes,
+                Box(left + 10, y, UNIT * (count * each), ROW),
+                fill=PAPER,
+                edge=style.MUTED,
+                width=0.7,
+                dashed=True,
+            )
+        for program in range(PROGRAMS * parts):
+            wave, seat = divmod(program, SEATS)
+            sequence = program // parts
+            box = Box(left + 10 + UNIT * each * wave, 66 + (ROW + 2) * seat, UNIT * each, ROW)
+            style.rectangle(axes, box, fill=COLORS[sequence])
+            say(axes, *box.center, f"s{sequence}", size=9, color=style.ink_on(COLORS[sequence]))
+        if parts > 1:
+            end = left + 10 + UNIT * count * each
+            style.rectangle(axes, Box(end, 66, UNIT * MERGE, (ROW + 2) * SEATS - 2), fill=LOOK)
+        wave = "wave" if count == 1 else "waves"
+        note(axes, left + 9, 213, f"{PROGRAMS * parts} programs, {count} {wave} of {each} pages")
+        texts.append(f"{name}: {PROGRAMS * parts} programs in {count} {wave}, time {time}")
+    style.rectangle(axes, Box(MARGIN, 236, 14, 12), fill=LOOK)
+    note(
+        axes,
+        MARGIN + 20,
+        242,
+        f"merging. A row is one of {SEATS} seats, dashed where it is empty; a time unit is a page.",
+    )
+    return (
+        f"{PROGRAMS} sequences of {PAGES} pages on a chip with {SEATS} seats. {'; '.join(texts)}."
+    )

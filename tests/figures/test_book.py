@@ -1,0 +1,147 @@
+"""The book's pictures: legible on both pages, the same bytes each time, and what the code says."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+
+from pagesim.figures import style
+from pagesim.figures.__main__ import GALLERY, words
+from pagesim.figures.book import BOOK
+from pagesim.figures.book.batching import ANSWERS, DECODE, PREFILL, continuous, static, steps_of
+from pagesim.figures.book.five_kinds import kinds
+from pagesim.figures.book.kit import DATA, LOOK
+from pagesim.figures.book.server import HERE, here, server
+from pagesim.figures.book.two_pools import moments
+from pagesim.figures.encode import image_bytes
+from pagesim.figures.slim import slim
+from pagesim.figures.style import Picture
+from tests.figures.charts import fill, overlapping, rectangles
+
+CALLED = sorted(BOOK)
+
+
+@pytest.fixture(scope="module", params=CALLED)
+def drawn(request: pytest.FixtureRequest) -> tuple[str, Picture]:
+    """Each picture, with its name."""
+    return request.param, BOOK[request.param]()
+
+
+def grounds(figure: Figure) -> list[tuple[Text, Patch | None]]:
+    """Each text with what was painted last under its middle; None is the sheet."""
+    figure.draw_without_rendering()
+    patches = sorted(figure.axes[0].patches, key=lambda patch: patch.get_zorder())
+    opaque = [
+        (patch.get_window_extent(), patch)
+        for patch in patches
+        if to_rgba(patch.get_facecolor())[3] == 1
+    ]
+    found = []
+    for text in figure.axes[0].texts:
+        box = text.get_window_extent()
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        under = [patch for extent, patch in opaque if extent.contains(x, y)]
+        found.append((text, under[-1] if under else None))
+    return found
+
+
+def test_every_text_is_large_enough_and_apart_from_the_others(drawn: tuple[str, Picture]) -> None:
+    _, figure = drawn
+    assert overlapping(figure) == []
+    pixel = figure.get_size_inches()[0] * 72 / 900  # in points, at a notebook's width
+    assert [t.get_text() for t in figure.axes[0].texts if t.get_fontsize() < 11.5 * pixel] == []
+    for text, ground in grounds(figure):
+        box = text.get_window_extent()
+        if ground is not None:  # nothing sticks out of the box that it is written in
+            within = ground.get_window_extent().padded(1)
+            assert within.x0 <= box.x0 and box.x1 <= within.x1, text.get_text()
+
+
+def test_every_text_is_legible_on_a_light_and_on_a_dark_page(drawn: tuple[str, Picture]) -> None:
+    _, figure = drawn
+    for text, ground in grounds(figure):
+        ink = to_hex(text.get_color()).upper()
+        paper = to_hex(ground.get_facecolor()).upper() if ground is not None else style.PAPER
+        for dark in ({}, style.DARK):
+            seen = style.contrast(dark.get(ink, ink), dark.get(paper, paper))
+            assert seen >= 4.5, (text.get_text(), ink, paper)
+
+
+def test_a_picture_has_the_same_bytes_each_time_and_is_the_one_in_the_gallery(
+    drawn: tuple[str, Picture],
+) -> None:
+    name, figure = drawn
+    svg = slim(image_bytes(figure, ".svg"))
+    assert svg == slim(image_bytes(BOOK[name](), ".svg"))
+    kept = GALLERY / "book" / f"{name}.svg"
+    shown = [text.get_text() for text in figure.axes[0].texts]
+    assert words(kept) == [figure.alt, *shown]
+    assert {path.stem for path in kept.parent.iterdir()} == set(BOOK)
+
+
+def test_its_words_begin_with_its_title_and_fit_into_markdown(drawn: tuple[str, Picture]) -> None:
+    _, figure = drawn
+    assert figure.alt.startswith(f"{figure.heading}. ") and figure.alt.endswith(".")
+    assert len(figure.alt.split()) > 10 and len(figure.alt) < 600
+    assert re.findall(r"[\[\]<>*`\n]", figure.alt) == []
+
+
+@pytest.mark.parametrize("name", ["fused", "batching"])  # the second one has a hatch
+def test_slim_keeps_every_shape_and_both_looks(name: str) -> None:
+    figure = BOOK[name]()
+    full = image_bytes(figure, ".svg")
+    small = slim(full)
+    assert len(small) < len(full) / 2
+    trees = [ElementTree.fromstring(svg) for svg in (full, small)]
+    for tag in ("text", "path"):
+        assert len({len(tree.findall(f".//{{*}}{tag}")) for tree in trees}) == 1
+    light, dark = small.decode().split("@media (prefers-color-scheme: dark)")
+    for color, turned in style.DARK.items():
+        assert (color.lower() in light) == (turned in dark)
+    assert re.findall(r'(?:fill|stroke)="#', small.decode()) == []
+    used = set(re.findall(r'class="(\w+)"', small.decode()))
+    assert used == set(re.findall(r"\.(c\d+) \{", light))
+
+
+@pytest.mark.parametrize("part", HERE)
+def test_a_map_lights_one_part(part: str) -> None:
+    for figure in (here(part=part), server(here=part)):
+        lit = [box for box in rectangles(figure) if fill(box) == LOOK]
+        assert len(lit) == 1
+        inside = [text.get_text() for text, ground in grounds(figure) if ground is lit[0]]
+        assert inside[0] == part
+    assert part in here(part=part).alt
+
+
+def test_batches_compute_each_token_once_and_never_have_too_many_seats() -> None:
+    for lanes, steps in ((static(), 17), (continuous(), 14)):
+        assert steps_of(lanes) == steps
+        for request, lane in lanes.items():
+            computed = [lane[step] for step in sorted(lane) if lane[step] in (PREFILL, DECODE)]
+            assert computed == [PREFILL] + [DECODE] * (ANSWERS[request] - 1)
+        for step in range(steps):
+            assert sum(step in lane for lane in lanes.values()) <= 3
+
+
+def test_the_strip_has_every_kind_and_a_swap_ends_in_other_places() -> None:
+    found, rows = kinds()
+    assert set(found) == set(style.PARTS) - {"cached"}
+    assert sum(map(len, rows.values())) == len(found) - found.count("free")
+    (before, away, after), (went, came) = moments()
+    assert [index for index, _ in went] == before["s0"]
+    assert [6 + index for _, index in went] == away["s0"] == [6 + index for index, _ in came]
+    assert [index for _, index in came] == after["s0"] != before["s0"]
+
+
+def test_the_words_of_a_damaged_page_are_the_models() -> None:
+    pytest.importorskip("torch", reason="the small model needs torch")
+    from tools import word_path
+
+    assert json.loads((DATA / "word_path.json").read_text(encoding="utf-8")) == word_path.run()
