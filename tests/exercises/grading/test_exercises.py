@@ -6,6 +6,7 @@ import math
 import os
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from pagesim.exercises.grading.marking import Marked, mark
 from pagesim.exercises.grading.submissions import Handed
 from pagesim.exercises.guard import Answer, attempt
 
+pytestmark = pytest.mark.usefixtures("warm")
 ALL = exercises.all()
 NIGHTLY = "PAGESIM_GRADE_ALL" in os.environ
 """`make nightly` grades the kernels and every wrong answer, too."""
@@ -37,6 +39,16 @@ def of(chapter: int) -> list[Exercise]:
     return [e for e in ALL if e.chapter == chapter and (can or not e.needs_triton)]
 
 
+def some(exercise: Exercise) -> Exercise:
+    """With three hidden cases: the last is the largest. `test_registry.py` tries all of them."""
+
+    def cases(rng: random.Random, hidden: bool) -> list[Case]:
+        every = list(exercise.cases(rng, hidden))
+        return every if NIGHTLY else [*every[:2], every[-1]]
+
+    return replace(exercise, cases=cases)
+
+
 def graded(folder: Path, tried: Sequence[Exercise], texts: Sequence[str]) -> Marked:
     """The marks of a file with these answers."""
     file = folder / f"ex{tried[0].chapter:02}.py"
@@ -46,7 +58,7 @@ def graded(folder: Path, tried: Sequence[Exercise], texts: Sequence[str]) -> Mar
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_references_get_full_marks(chapter: int, tmp_path: Path) -> None:
-    result = graded(tmp_path, of(chapter), [e.solution for e in of(chapter)])
+    result = graded(tmp_path, [*map(some, of(chapter))], [e.solution for e in of(chapter)])
     assert not result.problem and not [m.feedback for m in result.marks if m.feedback]
     assert [(m.number, m.points) for m in result.marks] == [
         (e.number, e.points) for e in of(chapter)
