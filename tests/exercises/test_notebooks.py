@@ -91,13 +91,16 @@ def test_a_stub_runs_alone_and_says_that_it_is_not_written(exercise: Exercise) -
             assert verdict is not None and verdict.yours == "The function is not written yet."
 
 
-def test_points_are_those_of_the_stars() -> None:
-    for exercise in every():
-        text = notebooks.notebook(exercise.chapter)
-        check = cells(text)[f"check-{exercise.number.replace('.', '-')}"]
+@each_chapter
+def test_points_are_those_of_the_stars(chapter: int) -> None:
+    student, teacher = (cells(notebooks.notebook(chapter, solutions=s)) for s in (False, True))
+    for exercise in (e for e in every() if e.chapter == chapter):
+        check = student[f"check-{exercise.number.replace('.', '-')}"]
         assert check.source == f'check("{exercise.number}", {exercise.name})'
         assert check.metadata.nbgrader.points == {1: 1, 2: 2, 3: 4}[exercise.stars]
         assert check.metadata.nbgrader.grade and check.metadata.nbgrader.locked
+        hidden = teacher[check.id].source.partition("### BEGIN HIDDEN TESTS\n")[2].splitlines()
+        assert hidden[0] == f'get("{exercise.number}").assert_right({exercise.name})'
 
 
 def test_release_and_solutions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,7 @@ def text(exercise: Exercise, place: int) -> str:
 
 
 @pytest.mark.parametrize("place", range(max(len(e.wrong) for e in ALL)) if NIGHTLY else [0])
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", CHAPTERS if NIGHTLY else CHAPTERS[1::3])
 def test_wrong_answers_get_none(chapter: int, place: int, tmp_path: Path) -> None:
     tried = [e for e in of(chapter) if len(e.wrong) > place]
     if not tried:
@@ -110,12 +110,13 @@ def test_no_invented_answer_is_right(exercise: Exercise) -> None:
 def changed(value: Any, other: Any) -> Iterator[Any]:
     """The value with each of its first parts, at any depth, replaced by something else."""
     yield other
+    most = 3 if NIGHTLY else 1
     if isinstance(value, list):
-        for place in range(min(len(value), 3)):
+        for place in range(min(len(value), most)):
             for part in changed(value[place], other):
                 yield [*value[:place], part, *value[place + 1 :]]
     elif isinstance(value, dict):
-        for key in list(value)[:3]:
+        for key in list(value)[:most]:
             yield from ({**value, key: part} for part in changed(value[key], other))
 
 
