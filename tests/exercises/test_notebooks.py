@@ -11,7 +11,6 @@ import nbformat
 import pytest
 
 from pagesim import (
-    cli,
     kernels,  # before triton: it decides how triton is imported
 )
 from pagesim.errors import UsageError
@@ -19,6 +18,7 @@ from pagesim.exercises import all as every
 from pagesim.exercises import notebooks
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import attempt
+from tests.commands.runs import run
 from tools.course import NOTEBOOKS
 
 COMMITTED = NOTEBOOKS / "exercises"
@@ -28,13 +28,6 @@ each_chapter = pytest.mark.parametrize("chapter", notebooks.chapters())
 def cells(text: str) -> dict[str, Any]:
     """The cells by their ids."""
     return {cell.id: cell for cell in nbformat.reads(text, as_version=4).cells}
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
 
 
 def test_the_committed_notebooks_are_those_of_the_registry() -> None:

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,12 +23,6 @@ from tests.exercises.grading.loaded import RIGHT, ends_the_grader, is_never_done
 pytestmark = pytest.mark.ch02
 
 WRONG = Mark("2.1", 0, 1, "2.1 Slots: wrong")
-
-
-@pytest.fixture
-def forked_pools(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The grader's processes are forked from one in which the exercises are loaded."""
-    monkeypatch.setattr(grading, "get_context", lambda _: forked)
 
 
 def marked(student: str, *marks: Mark, problem: str = "", name: str = "ex02.py") -> Marked:

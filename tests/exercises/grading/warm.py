@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from pagesim.exercises import grading
 from pagesim.exercises.grading import parent
 from tests.exercises.grading.loaded import begin
 
@@ -70,6 +71,12 @@ def forked() -> Iterator[Any]:
         forkserver.ensure_running()
     yield FORKED
     forkserver._forkserver._stop()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def forked_pools(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grader's own processes are forked."""
+    monkeypatch.setattr(grading, "get_context", lambda _: forked)
 
 
 @pytest.fixture
