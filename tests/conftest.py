@@ -7,7 +7,7 @@ import threading
 
 pytest_plugins = ["tests.budget"]
 
-# Threads wait for each other in a loop: on a busy machine that took ten times a small product's CPU.
+# Threads wait for each other in a loop: on a busy machine small products took ten times the CPU.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # jsonschema, which nbformat imports, compiles a grammar of internationalized addresses: a second in
