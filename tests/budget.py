@@ -23,6 +23,7 @@ NOISE = 1.5
 
 LONG, LONGEST = (
     (
+        "tests/exercises/test_registry.py",
         "tests/figures/test_display.py",
         "tests/generation/test_engine.py",
         "tests/kernels/attention/test_fuzz.py",

@@ -150,8 +150,3 @@ def test_nonsense_is_2_and_one_line(
     assert run(*arguments, "--json") == 2
     out, err = capsys.readouterr()
     assert out == "" and words in err and err.count("\n") == 1
-
-
-def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--help") == 0
-    assert "    pagesim size --model qwen2-1.5b --memory 38.48GiB" in capsys.readouterr().out
