@@ -87,7 +87,7 @@ def test_text_of_a_stranger_is_printable_and_bounded() -> None:
     assert len(clean("x" * 10**6)) == 2000
 
 
-@pytest.mark.usefixtures("forked_pools", "warm")
+@pytest.mark.usefixtures("forked_pools")
 def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
     group = tmp_path / "class"
     group.mkdir()
