@@ -25,11 +25,11 @@ FEW_CASES = 4
 
 
 def tried(number: str) -> list[Written]:
-    """All answers to an exercise, or one that is right and every sixth of those that are wrong."""
+    """All answers to an exercise, or one that is right and every fourth of those that are wrong."""
     answers = written(number)
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
-    return answers if ALL else right[-1:] + wrong[::6]
+    return answers if ALL else right[-1:] + wrong[::4]
 
 
 ANSWERS = [answer for exercise in TRIED for answer in tried(exercise.number)]
