@@ -21,25 +21,7 @@ TOTAL, FILE = 1150, 12
 NOISE = 1.5
 """What a file may take on a busy machine: the same file was measured at 8 and at 12."""
 
-LONG, LONGEST = (
-    (
-        "tests/commands/test_interrupts.py",
-        "tests/exercises/grading/test_exercises.py",
-        "tests/exercises/grading/test_frames.py",
-        "tests/exercises/grading/test_inside.py",
-        "tests/exercises/grading/test_report.py",
-        "tests/exercises/test_mutants.py",
-        "tests/exercises/test_nbgrader.py",
-        "tests/exercises/test_registry.py",
-        "tests/figures/test_display.py",
-        "tests/generation/test_engine.py",
-        "tests/kernels/attention/test_fuzz.py",
-        "tests/kernels/attention/test_numerics.py",
-        "tests/studies/test_paper.py",
-        "tests/test_budget.py",
-    ),
-    75,
-)
+LONG, LONGEST = ("tests/exercises/test_registry.py", "tests/exercises/grading/test_report.py"), 20
 """Files that are beyond it today; none may join them, and each leaves when it is within."""
 
 
@@ -52,8 +34,8 @@ def used() -> float:
 def second() -> float:
     """CPU seconds here for one second of the budget."""
     start = time.process_time()
-    exec("for i in range(20_000_000): pass", {})
-    return time.process_time() - start
+    exec("for i in range(4_000_000): pass", {})
+    return 5 * (time.process_time() - start)
 
 
 class Budget:

@@ -1,5 +1,6 @@
 """What is so for all tests."""
 
+import os
 import signal
 import sys
 import threading
@@ -7,6 +8,9 @@ import threading
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.budget"]
+
+# Threads wait for each other in a loop: on a busy machine small products took ten times the CPU.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # jsonschema, which nbformat imports, compiles a grammar of internationalized addresses: a second in
 # each worker, for a check that no notebook asks for. Without the module it omits that check.

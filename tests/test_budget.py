@@ -6,39 +6,36 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests import budget
 
 ROOT = Path(__file__).parents[1]
-TESTS = """
+TEST = """
 import time
 from tests import budget
 
-budget.FILE = 0.2
+budget.FILE = 0.1
 
 def test_it():
-    end = time.process_time() + {seconds}
+    end = time.process_time() + 0.2
     while time.process_time() < end:
         pass
 """
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(0.7, 1), (0, 0)])
-def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path, seconds: float, code: int) -> None:
-    (tmp_path / "test_it.py").write_text(TESTS.format(seconds=seconds))
+def test_a_file_beyond_its_part_fails_the_run(tmp_path: Path) -> None:
+    """That one within it passes is what every `make test` shows."""
+    (tmp_path / "test_it.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.budget", str(tmp_path)]
     done = subprocess.run(
         [*command, "--rootdir", str(tmp_path), "-c", "/dev/null"],
         cwd=ROOT,
-        env={"PAGESIM_BUDGET": "1"},
+        env={"PAGESIM_BUDGET": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert ("beyond the budget: test_it.py" in done.stdout) == bool(code)
-    assert "1 passed" in done.stdout
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "beyond the budget: test_it.py" in done.stdout and "1 passed" in done.stdout
 
 
 def test_what_all_of_them_may_take() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pagesim.checks import explained, misfit
+from pagesim.checks import check_fraction, explained, misfit
+from pagesim.errors import UsageError
 
 
 @dataclass
@@ -87,3 +88,11 @@ def test_an_error_that_no_argument_explains_stays_what_it_is() -> None:
         half(4, names=[3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         half()  # type: ignore[call-arg]
+
+
+def test_a_fraction_may_be_all_or_nothing() -> None:
+    for value in (0, 0.0, 1, 1.0):
+        check_fraction("share", value)
+    for value in (-0.01, 1.01):
+        with pytest.raises(UsageError, match=str(value)):
+            check_fraction("share", value)

@@ -112,7 +112,8 @@ class Exercise:
         for case in self.cases(random.Random(seed), hidden):
             tried, begun = tried + 1, time.monotonic()
             answer = attempt(f, case, self.call, self.seconds)
-            answer = replace(answer, problem=with_code(answer.problem, f, self.stub))
+            if answer.problem:  # the stub is read from a file: not for each case
+                answer = replace(answer, problem=with_code(answer.problem, f, self.stub))
             taken += time.monotonic() - begun
             if taken > PATIENCE * self.seconds and not answer.problem:
                 answer = Answer(problem=f"{tried} cases took {taken:.0f} s: that is far too slow.")

@@ -12,6 +12,7 @@ import pytest
 import pagesim
 from pagesim import cli, errors
 from pagesim.commands import findings as doctor
+from tests.commands.runs import run
 
 pytestmark = pytest.mark.ch00
 
@@ -28,13 +29,6 @@ def differing(tmp_path: Path) -> Path:
     changed = tmp_path / "differs.jsonl"
     changed.write_text("\n".join([*lines[:3], json.dumps(operation), *lines[4:]]))
     return changed
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
 
 
 @pytest.mark.parametrize(

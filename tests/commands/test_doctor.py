@@ -71,6 +71,11 @@ def test_what_the_course_needs(
     assert found.remedy == f'pip install -e ".{extra}" -c constraints.txt'
 
 
+def test_the_oldest_version_that_works_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "installed_version", lambda _: "2.0")
+    assert doctor.MINIMUM["numpy"] == (2, 0) and doctor.look_at_package("numpy").status == "ok"
+
+
 def test_outside_a_checkout_the_remedy_is_the_published_package(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

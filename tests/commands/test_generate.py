@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +11,18 @@ import pytest
 import torch
 
 import pagesim
-from pagesim import cli
 from pagesim.generation import engine_on_pages
 from pagesim.kernels import tiny_llm
 from pagesim.kernels.tiny_llm import by_hand, maps, save
 from pagesim.simulation import Static
+from tests.commands.runs import run as command
 from tests.generation.serving import walks
 
 MAP = "a>k;k>c;c>.;?a"
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main(["generate", *map(str, arguments)])
-    assert isinstance(left.value.code, int)
-    return left.value.code
+    return command("generate", *map(str, arguments))
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
@@ -144,8 +132,7 @@ def test_a_recorded_run_plays_with_its_words(
     tables = [timeline.at(i).tables for i in range(len(timeline))]
     longest = max((table[0].token_ids for table in tables if 0 in table), key=len)
     assert "".join(timeline.notes.tokens[token] for token in longest) == MAP + "kc"
-    with pytest.raises(SystemExit):
-        cli.main(["play", str(file), "-o", str(page)])
+    assert command("play", file, "-o", page) == 0
     assert page.stat().st_size > 10_000
 
 

@@ -13,19 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from pagesim import cli
 from pagesim.exercises import get
+from tests.commands.runs import run
+from tests.exercises.grading.warm import forked, forked_pools
+
+__all__ = ["forked", "forked_pools"]
 
 pytestmark = pytest.mark.ch00
+fork = pytest.mark.usefixtures("forked_pools")
 
 ROOT = Path(__file__).parents[2]
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
 
 
 @pytest.fixture
@@ -36,6 +33,7 @@ def group(tmp_path: Path) -> Path:
     return folder
 
 
+@fork
 def test_every_file_graded_is_0(group: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("grade", group, "--json") == 0
     out, err = capsys.readouterr()
@@ -45,6 +43,7 @@ def test_every_file_graded_is_0(group: Path, capsys: pytest.CaptureFixture[str])
     assert value["points"] >= 1 and not set(value["taken"]) & set(value["left"])
 
 
+@fork
 def test_a_file_that_cannot_be_graded_is_1(
     group: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

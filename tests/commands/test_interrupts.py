@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import pagesim
+from tests.commands.runs import run as run_here
 
 pytestmark = [
     pytest.mark.ch00,
@@ -23,9 +24,14 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = "from pagesim.cli import main\nmain()\n"
 
 
-@pytest.mark.parametrize("script", [False, True])
 @pytest.mark.parametrize(
-    "module", ["pagesim.starting", "numpy", "pagesim.v0.block_manager", "click"]
+    ("module", "script"),
+    [
+        ("pagesim.starting", True),
+        ("pagesim.starting", False),
+        ("pagesim.v0.block_manager", False),
+        ("click", True),
+    ],
 )
 def test_ctrl_c_while_the_command_is_imported(module: str, script: bool, tmp_path: Path) -> None:
     (tmp_path / "pagesim").write_text(SCRIPT)
@@ -53,25 +59,11 @@ def test_in_a_library_ctrl_c_is_left_alone() -> None:
     assert told.stdout == b"default_int_handler\n"
 
 
-def pagesim_command(
-    *arguments: str | bytes | Path, **others: object
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-m", "pagesim", *arguments],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        check=False,
-        **others,
-    )
-
-
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="/dev/full is Linux's")
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["size", "--model", "opt-13b", "--memory", "9GB"]]
-)
-def test_a_full_disk_behind_stdout(arguments: list[str]) -> None:
+def test_a_full_disk_behind_stdout() -> None:
+    command = [sys.executable, "-m", "pagesim", "size", "--model", "opt-13b", "--memory", "9GB"]
     with open("/dev/full", "wb") as full:
-        told = pagesim_command(*arguments, stdout=full)
+        told = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
     assert told.returncode == 2
     assert told.stderr == b"pagesim: standard output: No space left on device\n"
 
@@ -86,22 +78,25 @@ def odd(tmp_path: Path) -> bytes:
     return os.fsencode(tmp_path) + b"/\xff"
 
 
-def test_names_that_are_no_text_are_played(odd: bytes, tmp_path: Path) -> None:
+def test_names_that_are_no_text_are_played(odd: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     manager = pagesim.SelfAttnBlockSpaceManager(4, 8, 0)
     with pagesim.record(manager) as run:
         manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3], 4)]))
     run.save(os.fsdecode(odd) + ".jsonl")
-    for more in ([], ["--json"]):
-        told = pagesim_command(
-            "play", odd + b".jsonl", "-o", odd + b".html", *more, stdout=subprocess.PIPE
-        )
-        assert (told.returncode, told.stderr) == (0, b"")
-    assert json.loads(told.stdout)["out"] == os.fsdecode(odd) + ".html"
+    names = ["play", odd + b".jsonl", "-o", odd + b".html"]
+    command = [sys.executable, "-m", "pagesim", *names]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert (told.returncode, told.stderr) == (0, b"")
+    assert run_here(*map(os.fsdecode, names), "--json") == 0
+    out, err = capsys.readouterr()
+    assert (json.loads(out)["out"], err) == (os.fsdecode(odd) + ".html", "")
     page = Path(os.fsdecode(odd) + ".html").read_text(encoding="utf-8")
     assert "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>" in page
 
 
-def test_names_that_are_no_text_are_replayed_and_drawn(odd: bytes, tmp_path: Path) -> None:
+def test_names_that_are_no_text_are_replayed_and_drawn(
+    odd: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trace = (ROOT / "tests/data/block_table-edge-106.jsonl.gz").read_bytes()
     Path(os.fsdecode(odd) + ".jsonl.gz").write_bytes(trace)
     Path(os.fsdecode(odd) + ".csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,5,5\n")
@@ -110,8 +105,8 @@ def test_names_that_are_no_text_are_replayed_and_drawn(odd: bytes, tmp_path: Pat
         ["waste", odd + b".csv", "--out", odd + b".svg"],
         ["simulate", odd + b".csv", "--record", odd + b".jsonl"],
     ):
-        told = pagesim_command(*arguments, stdout=subprocess.PIPE)
-        assert (told.returncode, told.stderr) == (0, b""), arguments
+        assert run_here(*map(os.fsdecode, arguments)) == 0
+        assert capsys.readouterr().err == "", arguments
     assert len(list(tmp_path.iterdir())) == 6
 
 

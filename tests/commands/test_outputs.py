@@ -8,18 +8,11 @@ from pathlib import Path
 import pytest
 
 import pagesim
-from pagesim import cli
+from tests.commands.runs import run
 
 pytestmark = pytest.mark.ch00
 
 TRACE = Path(__file__).parents[1] / "data" / "block_table-edge-106.jsonl.gz"
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ def test_every_line_works_as_written(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
+    monkeypatch.setattr(
+        paper, "figure_2", lambda: whole(200)
+    )  # its numbers are those of studies/test_paper.py
     Path("tests").symlink_to(ROOT / "tests", target_is_directory=True)
     rows = "".join(f"{i / 4},{40 + 13 * i % 90},{20 + 7 * i % 60}\n" for i in range(20))
     Path("trace.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")

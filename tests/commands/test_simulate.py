@@ -98,12 +98,6 @@ def test_bad_input_is_one_line_that_says_where(
     assert message in err
 
 
-@pytest.mark.parametrize("command", ["waste", "simulate"])
-def test_help_has_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    assert run(command, "--help") == 0
-    assert f"Example:\n    pagesim {command} " in capsys.readouterr().out
-
-
 def test_samples_share_and_need_room_on_the_cpu(
     capsys: pytest.CaptureFixture[str], trace: Path
 ) -> None:
@@ -116,23 +110,6 @@ def test_samples_share_and_need_room_on_the_cpu(
     assert told.startswith("pagesim: --cpu-blocks 0: no CPU swap space")
     assert told.endswith("Raise num_cpu_blocks\n")  # samples cannot be recomputed
     assert told.count("\n") == 1
-
-
-def test_samples_never_take_more_than_the_budget_of_a_chunked_step(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Three samples take three tokens a step: what the budget was overdrawn by, a prompt lacked."""
-    trace = tmp_path / "trace.csv"
-    lengths = [(1, 20), (3, 5), (3, 5), (3, 5)]
-    rows = [f"0,{prompt},{output}\n" for prompt, output in lengths]
-    trace.write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(rows))
-    few = ("--slots", "800", "--block-size", "4", "--max-len", "64", "--max-num-seqs", "2")
-    chunks = ("--enable-chunked-prefill", "--samples", "3", "--cpu-blocks", "400")
-    command = ("simulate", trace, *few, *chunks, "--max-num-batched-tokens")
-    assert run(*command, "2") == 1
-    assert "4 requests were ignored: " in (told := capsys.readouterr().out)
-    assert "with more --samples than a step has tokens (--max-num-batched-tokens)" in told
-    assert answer(capsys, *command, "3")["finished"] == 4
 
 
 def test_samples_in_chunked_steps_keep_to_the_token_budget(

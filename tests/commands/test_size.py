@@ -8,24 +8,15 @@ from typing import Any
 
 import pytest
 
-from pagesim import cli
-from pagesim.commands.size import size
+from tests.commands.runs import run as command
 
 pytestmark = pytest.mark.ch10
 
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 
 
-@pytest.fixture(autouse=True)
-def command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(cli.cli.commands, "size", size)
-
-
 def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main(["size", *(str(argument) for argument in arguments)])
-    assert isinstance(left.value.code, int)
-    return left.value.code
+    return command("size", *arguments)
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
@@ -159,8 +150,3 @@ def test_nonsense_is_2_and_one_line(
     assert run(*arguments, "--json") == 2
     out, err = capsys.readouterr()
     assert out == "" and words in err and err.count("\n") == 1
-
-
-def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--help") == 0
-    assert "    pagesim size --model qwen2-1.5b --memory 38.48GiB" in capsys.readouterr().out

@@ -28,7 +28,7 @@ def test_waste_of_the_papers_preset(
     from pagesim.studies import paper
 
     whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(300))
     value = answer(capsys, "waste", "--preset", "paper-figure-2")
     assert list(value["policies"]) == ["max", "pow2", "oracle", "paged"]
     assert "SOSP '23" in value["source"]
@@ -68,7 +68,7 @@ def test_the_calibration_is_in_the_picture_of_the_preset(
     from pagesim.studies import paper
 
     whole = paper.figure_2
-    monkeypatch.setattr(paper, "figure_2", lambda: whole(1500))  # as in studies/test_paper.py
+    monkeypatch.setattr(paper, "figure_2", lambda: whole(300))
     out = tmp_path / "waste.svg"
     assert run("waste", "--preset", "paper-figure-2", "--out", out) == 0
     words = " ".join(re.sub("<[^>]*>", " ", out.read_text()).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import replace
 from typing import Any
@@ -25,8 +26,12 @@ PAIRED = [exercise for exercise in exercises.all() if exercise.replay]
 ADMIT, PROJECT = exercises.get("7.1"), exercises.get("11.5")
 
 
+MOST = None if "PAGESIM_ANSWERS" in os.environ else 2
+"""Wrong answers of an exercise that are played: `make nightly` plays all."""
+
+
 def wrong_verdicts(exercise: Exercise) -> list[Verdict]:
-    return [smallest_of(exercise, wrong) for wrong in exercise.wrong.values()]
+    return [smallest_of(exercise, wrong) for wrong in [*exercise.wrong.values()][:MOST]]
 
 
 def test_where_two_runs_part() -> None:
@@ -96,7 +101,8 @@ def test_both_runs_open_where_they_part(exercise: Exercise) -> None:
         step = parted(one, other)
         for run in (one, other):
             assert run.notes.opens == (len(run) if step is None else min(step, len(run)))
-        assert verdict._repr_html_().count("<iframe") == 1
+        if pairs == 1:  # a page takes its time
+            assert verdict._repr_html_().count("<iframe") == 1
         assert ".pair.to_html" in str(verdict)
     assert pairs or exercise.number == "0.1"
 
@@ -107,7 +113,7 @@ def test_both_runs_open_where_they_part(exercise: Exercise) -> None:
 def test_without_the_answers_run_the_last_step_is_shown(exercise: Exercise) -> None:
     if exercise.needs_triton and kernels.backend.decide().mode == "reference":
         pytest.skip("kernels cannot run here")
-    verdict = wrong_verdicts(exercise)[0]
+    verdict = smallest_of(exercise, next(iter(exercise.wrong.values())))
     assert verdict.pair is None and verdict.run is not None
     assert verdict.run.notes.opens == len(verdict.run)
     assert f'"opens":{len(verdict.run)}' in header_text(verdict.run)

@@ -9,9 +9,10 @@ from pagesim import (
     kernels,  # before triton: it decides how triton is imported
 )
 from pagesim.exercises.source import Cell
-from tests.kernels.children import python
+from tests.kernels.children import nightly, python
 
 
+@nightly
 def test_every_kernel_of_an_exercise_compiles_for_a_gpu() -> None:
     if kernels.backend.decide().mode == "reference":
         pytest.skip("kernels cannot run here")

@@ -1,4 +1,7 @@
-"""nbgrader with the notebook of one chapter: generate, autograde and feedback."""
+"""nbgrader with the notebook of one chapter: generate, autograde and feedback.
+
+It starts slowly and moves its database by a program: `make nightly` runs it (PAGESIM_GRADE_ALL).
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,9 @@ CHILD = Path(__file__).with_name("nbgrader_course.py")
 NAME = notebooks.file_name(CHAPTER)
 OURS = [exercise for exercise in exercises.all() if exercise.chapter == CHAPTER]
 IDS = [f"answer-{exercise.number.replace('.', '-')}" for exercise in OURS]
+
+
+pytestmark = pytest.mark.skipif("PAGESIM_GRADE_ALL" not in os.environ, reason="make nightly")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import nbformat
 import pytest
 
 from pagesim import (
-    cli,
     kernels,  # before triton: it decides how triton is imported
 )
 from pagesim.errors import UsageError
@@ -19,6 +18,7 @@ from pagesim.exercises import all as every
 from pagesim.exercises import notebooks
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import attempt
+from tests.commands.runs import run
 from tools.course import NOTEBOOKS
 
 COMMITTED = NOTEBOOKS / "exercises"
@@ -28,13 +28,6 @@ each_chapter = pytest.mark.parametrize("chapter", notebooks.chapters())
 def cells(text: str) -> dict[str, Any]:
     """The cells by their ids."""
     return {cell.id: cell for cell in nbformat.reads(text, as_version=4).cells}
-
-
-def run(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as left:
-        cli.main([str(argument) for argument in arguments])
-    assert isinstance(left.value.code, int)
-    return left.value.code
 
 
 def test_the_committed_notebooks_are_those_of_the_registry() -> None:
@@ -91,13 +84,16 @@ def test_a_stub_runs_alone_and_says_that_it_is_not_written(exercise: Exercise) -
             assert verdict is not None and verdict.yours == "The function is not written yet."
 
 
-def test_points_are_those_of_the_stars() -> None:
-    for exercise in every():
-        text = notebooks.notebook(exercise.chapter)
-        check = cells(text)[f"check-{exercise.number.replace('.', '-')}"]
+@each_chapter
+def test_points_are_those_of_the_stars(chapter: int) -> None:
+    student, teacher = (cells(notebooks.notebook(chapter, solutions=s)) for s in (False, True))
+    for exercise in (e for e in every() if e.chapter == chapter):
+        check = student[f"check-{exercise.number.replace('.', '-')}"]
         assert check.source == f'check("{exercise.number}", {exercise.name})'
         assert check.metadata.nbgrader.points == {1: 1, 2: 2, 3: 4}[exercise.stars]
         assert check.metadata.nbgrader.grade and check.metadata.nbgrader.locked
+        hidden = teacher[check.id].source.partition("### BEGIN HIDDEN TESTS\n")[2].splitlines()
+        assert hidden[0] == f'get("{exercise.number}").assert_right({exercise.name})'
 
 
 def test_release_and_solutions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

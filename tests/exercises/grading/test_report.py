@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,17 +12,17 @@ import pytest
 
 from pagesim.exercises import all as exercises
 from pagesim.exercises import get, grading
-from pagesim.exercises.deadline import last_resort
 from pagesim.exercises.grading import grade, report
 from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
 from pagesim.exercises.grading.scan import flags
-from pagesim.exercises.grading.submissions import Cell, Handed
+from pagesim.exercises.grading.submissions import Cell, Handed, find
 from pagesim.progress import Progress
+from tests.exercises.grading.loaded import RIGHT, ends_the_grader, is_never_done
 
 pytestmark = pytest.mark.ch02
 
-RIGHT, WRONG = Mark("2.1", 1, 1), Mark("2.1", 0, 1, "2.1 Slots: wrong")
+WRONG = Mark("2.1", 0, 1, "2.1 Slots: wrong")
 
 
 def marked(student: str, *marks: Mark, problem: str = "", name: str = "ex02.py") -> Marked:
@@ -88,6 +87,7 @@ def test_text_of_a_stranger_is_printable_and_bounded() -> None:
     assert len(clean("x" * 10**6)) == 2000
 
 
+@pytest.mark.usefixtures("forked_pools")
 def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
     group = tmp_path / "class"
     group.mkdir()
@@ -101,7 +101,7 @@ def test_a_class_is_graded_the_same_way_twice(tmp_path: Path) -> None:
         ("ann", 1), ("bob", 0), ("eve", 0), ("mallory", 0),
     ]  # fmt: skip
     assert seen == [1, 2, 3, 4]
-    again = grade(group, jobs=1)
+    again = report.make([grading._mark(file, 0) for file in find(group)], exercises(), 0)
     assert json.dumps(first.as_dict()) == json.dumps(again.as_dict())
     assert first.text() == again.text() and first.csv() == again.csv()
     assert "There is no function slots. the file: Its process ended itself (exit code 0)." in (
@@ -185,28 +185,12 @@ def test_what_a_student_begins_with_is_not_flagged() -> None:
         assert flags([Cell(given, "cell 1"), Cell(exercise.stub, "cell 2")], [exercise]) == []
 
 
-def ends_the_grader(handed: Handed) -> Marked:
-    """A file that ends the process that grades it, as on a system without a sandbox."""
-    if handed.student == "mallory":
-        os._exit(9)
-    return Marked(handed, (RIGHT,))
-
-
-def is_never_done(handed: Handed) -> Marked:
-    """A file that keeps the grader in C, where no alarm is heard."""
-    if handed.student == "mallory":
-        with last_resort(0.3):
-            sum(range(10**13))
-    return Marked(handed, (RIGHT,))
-
-
-@pytest.mark.parametrize("ends_the_grader", [ends_the_grader, is_never_done])
-def test_a_file_that_ends_the_grader_is_a_row(
-    ends_the_grader: Callable[[Handed], Marked],
-) -> None:
+@pytest.mark.usefixtures("forked_pools")
+@pytest.mark.parametrize("work", [ends_the_grader, is_never_done])
+def test_a_file_that_ends_the_grader_is_a_row(work: Callable[[Handed], Marked]) -> None:
     files = [Handed(name, Path(name)) for name in ("ann", "mallory", "zoe")]
     bar = Progress(False, len(files), "file")
-    found = grading._marked(files, 2, ends_the_grader, bar)
+    found = grading._marked(files, 2, work, bar)
     assert {marked.handed.student: marked.problem for marked in found} == {
         "ann": "",
         "mallory": "it ended the grader's process",
