@@ -14,7 +14,6 @@ from tests.kernels.cases import FP8, KERNELS, NAN, Case, make_case, with_kernels
 
 pytestmark = pytest.mark.ch03
 
-LAYOUTS = ("heads first", "rows last", "k and v side by side")
 each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 
 

@@ -11,7 +11,6 @@ from tests.kernels.cases import KERNELS, make_case, with_kernels
 
 pytestmark = pytest.mark.ch03
 
-WINDOWS = (1, 2, 7, 8, 9, 16, 33, 34, 35, 36, 1000)
 each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 
 
