@@ -187,10 +187,6 @@ def test_no_text_covers_another_or_leaves_the_sheet(
     assert figure.get_figwidth() == 9
 
 
-def test_the_small_scene_is_clean_too(figure: Figure) -> None:
-    assert overlapping(figure) == []
-
-
 def test_text_is_readable_on_every_colour() -> None:
     for color in style.OKABE_ITO:
         assert style.contrast(style.ink_on(color), color) >= 4.5

@@ -13,6 +13,7 @@ from pagesim import figures
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, style
 from pagesim.figures.display import image_bytes
+from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.figures.style import Picture
 from pagesim.sizing import PRESETS
 from tests.figures import test_access_map as access
@@ -27,6 +28,7 @@ from tests.figures.charts import overlapping, shown
 
 NOTES = {"notes": ["Made up. " * 20]}
 FIGURES: dict[str, Callable[[], Picture]] = {
+    "block_layout": lambda: figures.block_layout(forked_and_swapped(), title="A title"),
     "memory_waste": lambda: figures.memory_waste(
         {"max": waste.MAX, "a policy with a very long name": waste.PAGED, "paged": waste.PAGED},
         published=waste.PUBLISHED_ROWS,
@@ -77,6 +79,10 @@ def test_the_same_bytes_each_time(name: str) -> None:
 
 
 SAID: dict[str, tuple[Callable[[], Picture], str]] = {
+    "block_layout": (
+        lambda: figures.block_layout(forked_and_swapped(), names=NAMES),
+        "12 8 4 10 2 3 4 10 2 3 1 7 12 13 2 3 8 6 6 14",
+    ),
     "memory_waste": (
         lambda: figures.memory_waste(
             {"max": waste.MAX, "paged": waste.PAGED}, published=waste.PUBLISHED_ROWS, notes=["7 !"]

@@ -12,10 +12,8 @@ from matplotlib.patches import Rectangle
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, page, style
 from pagesim.figures.charts.memory_waste import BAR, LEFT, OURS, PUBLISHED, memory_waste
-from pagesim.figures.display import image_bytes
-from pagesim.simulation import POLICIES, simulate, waste
+from pagesim.simulation import POLICIES, waste
 from pagesim.simulation.waste import WasteLog
-from pagesim.workload import Request
 from tests.figures.charts import fill, rectangles, shown
 
 pytestmark = pytest.mark.ch01
@@ -104,16 +102,6 @@ def test_the_numbers_stand_in_the_bar_or_under_it() -> None:
     assert "simulated: free 3.0" in words
     assert "simulated: internal 1.5, external 1.0" in words
     assert shown(memory_waste({"max": MAX})).count("free 3.0") == 1
-
-
-def test_runs_logs_and_means_are_drawn_alike() -> None:
-    requests = [Request(str(i), 0.0, 30, 40) for i in range(6)]
-    run = simulate(requests, policy="max", pool=512, max_model_len=128, progress=False)
-    drawn = [
-        memory_waste({"max": each}, notes=["x"]) for each in (run, run.waste, run.waste.mean())
-    ]
-    assert len({alt_text(figure) for figure in drawn}) == 1
-    assert len({image_bytes(figure, ".svg") for figure in drawn}) == 1
 
 
 def test_what_cannot_be_drawn() -> None:
