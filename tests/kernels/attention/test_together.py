@@ -44,8 +44,8 @@ def test_a_prompt_in_chunks_is_the_prompt_at_once() -> None:
 
 def test_a_batch_of_chunks_prompts_and_decodes() -> None:
     """Sequence by sequence: no query at all, the last token only, a chunk, a whole prompt."""
-    made = pages.fragmented([12, 30, 90, 21], block_size=8)
-    case = make_case(made, kernel="prefill", queries=[0, 1, 70, 21], heads=6)
+    made = pages.fragmented([12, 30, 80, 21], block_size=8)
+    case = make_case(made, kernel="prefill", queries=[0, 1, 66, 21], heads=2, kv_heads=1)
     case.check()
     decode = paged_attention_v1(
         case.q[:1], *case.arguments[1:3], *(t[1:2] for t in case.arguments[3:])
