@@ -62,30 +62,33 @@ def test_presets_are_found_in_any_case_and_have_a_source() -> None:
         ModelSpec.preset("%")
 
 
-def test_bytes_per_token() -> None:
-    assert {name: model.kv_bytes_per_token for name, model in PRESETS.items()} == {
-        "qwen2-1.5b": 28_672,
-        "qwen3-0.6b": 114_688,
-        "qwen3-8b": 147_456,
-        "qwen3-32b": 262_144,
-        "qwen3-30b-a3b": 98_304,
-        "llama-2-7b": 524_288,
-        "llama-3.1-8b": 131_072,
-        "llama-3.1-70b": 327_680,
-        "llama-3.3-70b": 327_680,
-        "mistral-7b": 131_072,
-        "mixtral-8x7b": 131_072,
-        "gemma-2-9b": 344_064,
-        "gemma-3-4b": 139_264,
-        "gemma-3-12b": 393_216,
-        "gemma-3-27b": 507_904,
-        "gpt-oss-20b": 49_152,
-        "gpt-oss-120b": 73_728,
-        "deepseek-v2-lite": 31_104,
-        "deepseek-v3": 70_272,
-        "opt-13b": 819_200,
-        "opt-66b": 2_359_296,
-        "opt-175b": 4_718_592,
+def test_bytes_per_token_kv_heads_and_their_size() -> None:
+    assert {
+        name: (model.kv_bytes_per_token, model.num_kv_heads, model.head_dim)
+        for name, model in PRESETS.items()
+    } == {
+        "qwen2-1.5b": (28_672, 2, 128),
+        "qwen3-0.6b": (114_688, 8, 128),
+        "qwen3-8b": (147_456, 8, 128),
+        "qwen3-32b": (262_144, 8, 128),
+        "qwen3-30b-a3b": (98_304, 4, 128),
+        "llama-2-7b": (524_288, 32, 128),
+        "llama-3.1-8b": (131_072, 8, 128),
+        "llama-3.1-70b": (327_680, 8, 128),
+        "llama-3.3-70b": (327_680, 8, 128),
+        "mistral-7b": (131_072, 8, 128),
+        "mixtral-8x7b": (131_072, 8, 128),
+        "gemma-2-9b": (344_064, 8, 256),
+        "gemma-3-4b": (139_264, 4, 256),
+        "gemma-3-12b": (393_216, 8, 256),
+        "gemma-3-27b": (507_904, 16, 128),
+        "gpt-oss-20b": (49_152, 8, 64),
+        "gpt-oss-120b": (73_728, 8, 64),
+        "deepseek-v2-lite": (31_104, 16, 128),
+        "deepseek-v3": (70_272, 128, 128),
+        "opt-13b": (819_200, 40, 128),
+        "opt-66b": (2_359_296, 72, 128),
+        "opt-175b": (4_718_592, 96, 128),
     }
 
 
