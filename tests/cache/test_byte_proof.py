@@ -121,7 +121,7 @@ def test_the_order_of_the_moves(order: str) -> None:
             moves[name]()
 
     run.move = move  # type: ignore[method-assign]
-    assert bool(run.steps(300).wrong) == ORDERS[order]
+    assert bool(run.steps(150).wrong) == ORDERS[order]
 
 
 # ---- vLLM's two ways to wrong bytes --------------------------------------------------------------

@@ -28,7 +28,9 @@ from tests.figures.charts import overlapping, shown
 
 NOTES = {"notes": ["Made up. " * 20]}
 FIGURES: dict[str, Callable[[], Picture]] = {
-    "block_layout": lambda: figures.block_layout(forked_and_swapped(), title="A title"),
+    "block_layout": lambda: figures.block_layout(
+        forked_and_swapped(), names=NAMES, title="A title"
+    ),
     "memory_waste": lambda: figures.memory_waste(
         {"max": waste.MAX, "a policy with a very long name": waste.PAGED, "paged": waste.PAGED},
         published=waste.PUBLISHED_ROWS,
@@ -54,7 +56,7 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "access_map": lambda: figures.access_map(access.good(), title="A title"),
     "access_map, large": lambda: figures.access_map(access.many(500, 40), title="A title"),
     "thread_map": lambda: figures.thread_map(threads.committed(), title="A title"),
-    "thread_map, large": lambda: figures.thread_map(threads.large(), title="A title"),
+    "thread_map, large": threads.wide,
 }
 
 
@@ -80,7 +82,7 @@ def test_the_same_bytes_each_time(name: str) -> None:
 
 SAID: dict[str, tuple[Callable[[], Picture], str]] = {
     "block_layout": (
-        lambda: figures.block_layout(forked_and_swapped(), names=NAMES),
+        lambda: drawn("block_layout"),
         "12 8 4 10 2 3 4 10 2 3 1 7 12 13 2 3 8 6 6 14",
     ),
     "memory_waste": (
@@ -123,9 +125,9 @@ SAID: dict[str, tuple[Callable[[], Picture], str]] = {
         lambda: figures.roofline(roofline.report()),
         "4.00 4.40 3.60 90 1.00 25 3.00 75",
     ),
-    "access_map": (lambda: figures.access_map(access.good()), "2 6 5 1 2 6 5 3"),
+    "access_map": (lambda: drawn("access_map"), "2 6 5 1 2 6 5 3"),
     "thread_map": (
-        lambda: figures.thread_map(threads.committed()),
+        lambda: drawn("thread_map"),
         "128 16 128 2 4 8 0 0 4 8 2 0 0 2 4 30 16 2 0 0 16 32 48 64 80 96 112 8 2 128 16",
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ def large() -> dict[str, Any]:
         rows = [16 * number + lane // 2 for lane in range(32)]
         made["v"].append({**data["v"][0], "row": rows})
     return made
+
+
+@cache
+def wide() -> Figure:
+    """Tests only read it."""
+    return thread_map(large(), title="A title")
 
 
 data = pytest.fixture(committed)
@@ -129,12 +136,11 @@ def test_sectors_are_filled_as_far_as_they_are_read(drawn: Figure) -> None:
 
 
 def test_long_columns_are_cut_in_the_middle() -> None:
-    wide = thread_map(large())
-    words = shown(wide)
+    words = shown(wide())
     assert "load 63" in words
     assert "load 15" in words
     assert "load 9" not in words
-    assert labelled(wide, "load 15")[0][0] == "240"
+    assert labelled(wide(), "load 15")[0][0] == "240"
 
 
 def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:

@@ -192,7 +192,7 @@ def test_what_is_no_prompt_and_no_backend() -> None:
 
 def test_a_run_is_repeated_exactly() -> None:
     """The clock counts steps: prefix caching evicts by it, and never by the time of day."""
-    setting, given = SETTINGS["swap, caching"], texts(15)
+    setting, given = SETTINGS["swap, caching"], texts(COUNT)
     runs = []
     for _ in range(2):
         server = setting.v0()
@@ -207,7 +207,7 @@ def test_a_run_is_repeated_exactly() -> None:
 
 def test_a_step_that_only_preempts_computes_nothing() -> None:
     """V1 tells such steps; the batch of the step before is still there."""
-    setting, given = SETTINGS["recompute"], texts(15)
+    setting, given = SETTINGS["recompute"], texts(COUNT)
     server = setting.v0()
     schedule, steps = server.schedule, count()
 
