@@ -12,7 +12,7 @@ from pagesim.figures.cache_view import cache_view
 from pagesim.figures.scenes import NAMES, forked_and_swapped
 from pagesim.journal.state import State, TableState
 from pagesim.workload import Request
-from tests.figures.charts import shown
+from tests.figures.charts import rectangles, shown
 from tests.figures.conftest import MakeCache, cache_of
 
 pytestmark = pytest.mark.ch02
@@ -99,6 +99,8 @@ def test_the_lists_of_a_cache_are_those_that_it_names() -> None:
         manager.state().lists
     )
     assert shown(picture).count("next") == 1
+    thick = [p for p in rectangles(picture) if p.get_linewidth() == figures.style.THICK]
+    assert len(thick) == 1, "the block that is taken next, and none of an evictor"
     assert "held" not in shown(picture)
     assert "2 blocks are in the GPU evictor; the first is" in figures.alt_text(picture)
 
