@@ -16,7 +16,7 @@ import torch
 
 from pagesim import kernels
 from pagesim.kernels import assert_matches_reference, backend
-from tests.kernels.pages import Pages
+from tests.kernels.pages import Pages, fragmented
 
 NAN = float("nan")
 FP8 = torch.float8_e4m3fn
@@ -149,3 +149,9 @@ def make_case(
         for name in ("k_new", "v_new"):
             others[name] = random(num_rows, kv_heads, head_dim).to(backend.device())
     return Case(q, cache(), cache(), pages, kernel, others)
+
+
+def small_case(kernel: str = "v1", dtype: torch.dtype = torch.float32, **keywords: Any) -> Case:
+    """A sequence of three pages, and one that is empty."""
+    made = fragmented([18, 0], block_size=8)
+    return make_case(made, kernel=kernel, heads=4, head_dim=32, dtype=dtype, **keywords)

@@ -10,16 +10,11 @@ from pagesim.kernels import backend
 from pagesim.kernels.reference import gather_attention
 from pagesim.kernels.runtime.fallback import to_numpy
 from tests.kernels import pages
-from tests.kernels.cases import FP8, Case, each_kernel, make_case, with_kernels
+from tests.kernels.cases import FP8, each_kernel, make_case, small_case, with_kernels
 
 pytestmark = pytest.mark.ch03
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-
-
-def small_case(kernel: str = "v1", dtype: torch.dtype = torch.float32, **keywords) -> Case:
-    made = pages.fragmented([18, 0], block_size=8)
-    return make_case(made, kernel=kernel, heads=4, head_dim=32, dtype=dtype, **keywords)
 
 
 def per_head(*values: float) -> torch.Tensor:

@@ -10,14 +10,17 @@ import torch
 from pagesim import kernels
 from pagesim.kernels import backend
 from tests.kernels import pages
-from tests.kernels.cases import FP8, KERNELS, NAN, Case, each_kernel, make_case, with_kernels
+from tests.kernels.cases import (
+    FP8,
+    KERNELS,
+    NAN,
+    each_kernel,
+    make_case,
+    small_case,
+    with_kernels,
+)
 
 pytestmark = pytest.mark.ch03
-
-
-def small_case(kernel: str, dtype: torch.dtype = torch.float32, **keywords) -> Case:
-    made = pages.fragmented([18, 0], block_size=8)
-    return make_case(made, kernel=kernel, heads=4, head_dim=32, dtype=dtype, **keywords)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pagesim.kernels.tiny_llm import CheckpointError, load, model
-from tests.kernels.tiny_llm.goldens import DATA, FOLDERS, TOLERANCE, golden_error
+from tests.kernels.tiny_llm.make_goldens import DATA, FOLDERS, TOLERANCE, golden_error
 
 pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
 
