@@ -166,8 +166,8 @@ def figure_15(
     """The memory saved by sharing on "alpaca" or "sharegpt".
 
     Samples of one prompt can be compared with the paper. Beam search uses a branching model chosen
-    here, and is played through real block tables for the given number of ``searches``; samples are counted for
-    ``n`` requests.
+    here, and is played through real block tables for the given number of ``searches``. Samples are
+    counted for ``n`` requests.
     """
     many, few = lengths(dataset, n, seed), lengths(dataset, searches, seed)
     widths = (2, 4, 6)
