@@ -160,13 +160,16 @@ def figure_13b(n: int = 4000, seed: int = 0) -> Comparison:
     )
 
 
-def figure_15(dataset: str = "alpaca", searches: int = 100, seed: int = 0) -> Comparison:
+def figure_15(
+    dataset: str = "alpaca", searches: int = 100, seed: int = 0, n: int = 100_000
+) -> Comparison:
     """The memory saved by sharing on "alpaca" or "sharegpt".
 
     Samples of one prompt can be compared with the paper. Beam search uses a branching model chosen
-    here, and is played through real block tables for the given number of ``searches``.
+    here, and is played through real block tables for the given number of ``searches``. Samples are
+    counted for ``n`` requests.
     """
-    many, few = lengths(dataset, 100_000, seed), lengths(dataset, searches, seed)
+    many, few = lengths(dataset, n, seed), lengths(dataset, searches, seed)
     widths = (2, 4, 6)
     return Comparison(
         f"Memory saved by sharing, {dataset} (Figure 15)",

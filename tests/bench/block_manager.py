@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import gc
 import json
-import platform
 import statistics
 from time import perf_counter
 
@@ -73,34 +72,21 @@ def measure(enable_caching: bool, ask_first: bool, repeat: int) -> dict[str, flo
     return {
         "enable_caching": enable_caching,
         "can_append_slots": ask_first,
-        "ops_per_s": (2 * NUM_SEQS + appends) / total,
-        "appends_per_s": appends / median["append"],
-        "prompt_blocks_per_s": NUM_SEQS * PROMPT / BLOCK_SIZE / median["allocate"],
-        "freed_blocks_per_s": NUM_SEQS * (PROMPT + TOKENS) / BLOCK_SIZE / median["free"],
+        "ops_per_s": round((2 * NUM_SEQS + appends) / total),
+        "appends_per_s": round(appends / median["append"]),
+        "prompt_blocks_per_s": round(NUM_SEQS * PROMPT / BLOCK_SIZE / median["allocate"]),
+        "freed_blocks_per_s": round(NUM_SEQS * (PROMPT + TOKENS) / BLOCK_SIZE / median["free"]),
     }
 
 
 def main() -> None:
+    """Print a row of JSON for each kind of work."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=7, help="runs of each row (default 7)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args()
-    rows = [
-        measure(enable_caching, ask_first, options.repeat)
-        for enable_caching in (False, True)
-        for ask_first in (False, True)
-    ]
-    if options.json:
-        print(json.dumps({"python": platform.python_version(), "rows": rows}))
-        return
-    print(f"block manager, Python {platform.python_version()}, median of {options.repeat} runs")
-    print("caching  can_append   operations/s   appends/s   prompt blocks/s   freed blocks/s")
-    for row in rows:
-        print(
-            f"{row['enable_caching']!s:7}  {row['can_append_slots']!s:10}   "
-            f"{row['ops_per_s']:12,.0f}   {row['appends_per_s']:9,.0f}   "
-            f"{row['prompt_blocks_per_s']:15,.0f}   {row['freed_blocks_per_s']:14,.0f}"
-        )
+    repeat = parser.parse_args().repeat
+    for enable_caching in (False, True):
+        for ask_first in (False, True):
+            print(json.dumps(measure(enable_caching, ask_first, repeat)))
 
 
 if __name__ == "__main__":

@@ -161,39 +161,20 @@ def file_cost(repeat: int) -> dict[str, float]:
 
 
 def main() -> None:
+    """Print a row of JSON for each cost."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--events", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    cost = recording_cost(options.repeat)
-    scheduler = scheduling_cost(options.repeat)
-    sizes = [size_and_seek(count) for count in options.events]
-    files = file_cost(options.repeat)
-    if options.json:
-        report = {"recording": cost, "scheduler": scheduler, "runs": sizes, "files": files}
-        print(json.dumps(report))
-        return
-    print("recording the block manager's work, time recorded ÷ time not recorded")
-    for row in cost:
-        print(
-            f"  caching={row['enable_caching']!s:5}  can_append={row['can_append_slots']!s:5}"
-            f"  {row['times']:.2f}"
-        )
-    print("recording a scheduler, time recorded ÷ time not recorded")
-    for line in scheduler:
-        print(f"  {line['preemption_mode']:10}  {line['times']:.2f}")
-    print("   events   bytes/event   first seek   random seek (p95)   file bytes/event")
-    for size in sizes:
-        print(
-            f"{size['events']:9,}   {size['bytes_per_event']:11.1f}   {size['first_seek_s']:8.2f} s"
-            f"   {size['seek_ms']:5.2f} ms ({size['seek_p95_ms']:.2f})"
-            f"   {size['file_bytes_per_event']:16.1f}"
-        )
-    print(f"{files['requests']} requests, {files['events']:,} events: ms a request, µs an event")
-    for name in ("stepped", "recorded", "save", "load"):
-        a_request, an_event = files[name] / files["requests"], files[name] / files["events"]
-        print(f"  {name:10}  {a_request * 1e3:6.2f}  {an_event * 1e6:6.1f}")
+    rows: list[dict[str, Any]] = [
+        *recording_cost(options.repeat),
+        *scheduling_cost(options.repeat),
+        *map(size_and_seek, options.events),
+        file_cost(options.repeat),
+    ]
+    for row in rows:
+        numbers = {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}
+        print(json.dumps(numbers))
 
 
 if __name__ == "__main__":

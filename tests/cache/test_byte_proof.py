@@ -20,26 +20,26 @@ pytestmark = pytest.mark.ch06
 CACHING = SCENES["swap, forks, prefix caching"]
 
 
-def test_thousands_of_steps_with_swaps_forks_and_prefix_hits() -> None:
-    counts = Run(CACHING).steps(2000)
+def test_many_steps_with_swaps_forks_and_prefix_hits() -> None:
+    counts = Run(CACHING).steps(500)
     assert counts.wrong == []
-    assert counts.preemptions > 500
-    assert counts.blocks_swapped_in > 4000
-    assert counts.blocks_copied > 100
-    assert counts.prefix_hit_blocks > 1000
-    assert counts.reads > 1_300_000
+    assert counts.preemptions > 120
+    assert counts.blocks_swapped_in > 1000
+    assert counts.blocks_copied > 25
+    assert counts.prefix_hit_blocks > 250
+    assert counts.reads > 325_000
 
 
 @pytest.mark.parametrize("name", [name for name in SCENES if SCENES[name] is not CACHING])
 def test_every_other_setting(name: str) -> None:
-    scene, counts = SCENES[name], Run(SCENES[name], seed=1).steps(500)
+    scene, counts = SCENES[name], Run(SCENES[name], seed=1).steps(200)
     assert counts.wrong == []
-    assert counts.reads > 100_000
-    assert counts.preemptions > 50
-    assert (counts.blocks_swapped_in > 200) == (scene.mode == "swap")
-    assert (counts.blocks_copied > 20) == (scene.fork_chance > 0)
-    assert (counts.prefix_hit_blocks > 100) == scene.caching
-    assert (counts.slots_skipped > 50) == (scene.window is not None)
+    assert counts.reads > 70_000
+    assert counts.preemptions > 20
+    assert (counts.blocks_swapped_in > 60) == (scene.mode == "swap")
+    assert (counts.blocks_copied > 10) == (scene.fork_chance > 0)
+    assert (counts.prefix_hit_blocks > 90) == scene.caching
+    assert (counts.slots_skipped > 40) == (scene.window is not None)
 
 
 def test_the_sliding_window_drops_blocks() -> None:
@@ -55,11 +55,11 @@ def test_the_sliding_window_drops_blocks() -> None:
 def test_with_the_triton_kernels() -> None:
     from tests.cache.kernel_pools import KernelPools
 
-    counts = Run(CACHING, pools=KernelPools).steps(250)
+    counts = Run(CACHING, pools=KernelPools).steps(100)
     assert counts.wrong == []
-    assert counts.blocks_swapped_in > 400
+    assert counts.blocks_swapped_in > 200
     assert counts.blocks_copied > 10
-    assert counts.prefix_hit_blocks > 100
+    assert counts.prefix_hit_blocks > 50
 
 
 # ---- what is broken is found ---------------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_the_order_of_the_moves(order: str) -> None:
             moves[name]()
 
     run.move = move  # type: ignore[method-assign]
-    assert bool(run.steps(300).wrong) == ORDERS[order]
+    assert bool(run.steps(150).wrong) == ORDERS[order]
 
 
 # ---- vLLM's two ways to wrong bytes --------------------------------------------------------------

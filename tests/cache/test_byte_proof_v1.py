@@ -13,8 +13,6 @@ from pagesim.v1 import BlockPool, Request, Scheduler, SchedulerOutput, hash_bloc
 from pagesim.v1 import request as requests
 from pagesim.v1.kv_cache_manager import KVCacheManager
 from pagesim.v1.single_type_kv_cache_manager import (
-    FullAttentionManager,
-    SingleTypeKVCacheManager,
     SlidingWindowManager,
 )
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
@@ -74,16 +72,6 @@ def _free_shared(pool: BlockPool, ordered: Any) -> None:
     pool.free_block_queue.append_n([block for block in blocks if block not in free])
 
 
-def _touch_without_leaving(pool: BlockPool, blocks: Any) -> None:
-    for block in blocks:
-        block.ref_cnt += not block.is_null
-
-
-def _hits_behind_gaps(tables: Any, hashes: Any, limit: int) -> Any:
-    find = tables.block_pool.cached_block_hash_to_block.get_one_block
-    return [block for block in map(find, hashes[:limit]) if block]
-
-
 def _cache_what_is_in_flight(right: Any) -> Any:
     def cache(manager: KVCacheManager, request: Request, num_computed: int) -> None:
         right(manager, request, num_computed + 2 * BLOCK_SIZE)
@@ -106,24 +94,7 @@ BROKEN = {
         PLAIN,
         (requests, "hash_block_tokens", lambda _, *more: hash_block_tokens(None, *more)),
     ),
-    "blocks cached before they are full": (
-        SCENES["small chunks, adaptive, no reserve"],
-        keep(
-            SingleTypeKVCacheManager,
-            "cache_blocks",
-            lambda right: lambda it, request, n: right(it, request, n + BLOCK_SIZE - 1),
-        ),
-    ),
     "a block freed while others own it": (PLAIN, (BlockPool, "free_blocks", _free_shared)),
-    "a hit that stays in the queue": (PLAIN, (BlockPool, "touch", _touch_without_leaving)),
-    "a block taken that stays findable": (
-        PLAIN,
-        (BlockPool, "_maybe_evict_cached_block", lambda _, block: block.reset_hash()),
-    ),
-    "hits behind a gap": (
-        SCENES["watermark, eviction, resets"],
-        (FullAttentionManager, "find_longest_cache_hit", _hits_behind_gaps),
-    ),
     "a window one token too small": (
         WINDOW,
         keep(

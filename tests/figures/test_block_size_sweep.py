@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pagesim.errors import UsageError
-from pagesim.figures import alt_text, style
+from pagesim.figures import style
 from pagesim.figures.charts.block_size_sweep import (
     COLUMNS,
     block_size_sweep,
@@ -13,7 +12,7 @@ from pagesim.figures.charts.block_size_sweep import (
 )
 from pagesim.simulation import simulate
 from pagesim.workload import Request
-from tests.figures.charts import diamonds, fill, overlapping, rectangles, shown
+from tests.figures.charts import diamonds, fill, rectangles, shown
 
 pytestmark = pytest.mark.ch01
 
@@ -62,19 +61,3 @@ def test_a_published_share_is_marked_at_its_size() -> None:
     assert x == pytest.approx(middle.get_x() + middle.get_width() / 2)
     assert y == pytest.approx(middle.get_y() + COLUMNS / 2)
     assert "Diamond: the published share of tokens (50.0 for 16)." in shown(figure)
-
-
-def test_words() -> None:
-    assert alt_text(block_size_sweep(SIZES, notes=["Made up."])) == (
-        "Percent of the cache's slots by block size. "
-        "1: token 98.0, internal 0.0, 34.0 requests at once; "
-        "16: token 96.0, internal 2.0, 33.0 requests at once; "
-        "256: token 75.0, internal 20.0, 26.0 requests at once. Made up."
-    )
-
-
-def test_no_text_covers_another_and_nothing_to_draw() -> None:
-    many = {2**power: row(98 - power, power, 34) for power in range(9)}
-    assert overlapping(block_size_sweep(many, 15_728, notes=["Made up. " * 20])) == []
-    with pytest.raises(UsageError, match="block_size_sweep: there is no run to draw"):
-        block_size_sweep({}, 10)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import matplotlib as mpl
 import pytest
 
-from pagesim.errors import UsageError
-from pagesim.figures import alt_text, style
+from pagesim.figures import style
 from pagesim.figures.charts.batch_size import batch_size
 from pagesim.figures.charts.compare import BAR, LEFT, RIGHT, Row
 from pagesim.figures.charts.sharing import BEAM, PARALLEL, WITHIN, sharing
-from pagesim.figures.display import image_bytes
-from tests.figures.charts import comparison, diamonds, fill, overlapping, rectangles, shown
+from tests.figures.charts import comparison, diamonds, fill, rectangles, shown
 from tests.studies import test_paper
 
 pytestmark = pytest.mark.ch01
@@ -94,28 +92,3 @@ def test_numbers_are_written_out() -> None:
     assert {"8.0", "10.0", "50.0\N{EN DASH}200.0", "130.0"} <= set(words)
     assert Row("equal", 7.0, upper=7.04).numbers == "7.0"
     assert any("no bound claimed" in word for word in words)
-
-
-def test_words() -> None:
-    said = alt_text(batch_size(BOTH, notes=["Made up."]))
-    assert "Orca (Max) 8.0 (published 10.0), paged (vLLM) 40.0 (published 30.0)." in said
-    assert "Orca (Max) 7.0 (published 7.0), paged (vLLM) 50.0\N{EN DASH}200.0 (publ" in said
-    assert "no claim about where a real machine lies" in said
-    said = alt_text(sharing(SAVED, notes=["Made up."]))
-    assert "Alpaca, parallel sampling: 2 outputs 6.0 (published 5.0), 6 outputs 12.0" in said
-    assert (
-        "ShareGPT, beam search: reported only: 2 outputs 48.0 (published 44.3), 4 outputs 72.0."
-        in said
-    )
-    assert "each with the same probability" in said
-    assert said.endswith("Made up.")
-
-
-def test_texts_bytes_and_nothing_to_draw() -> None:
-    for figure in (batch_size(BOTH), sharing(SAVED)):
-        assert overlapping(figure) == []
-        assert figure.get_figwidth() == 7
-    assert image_bytes(sharing(SAVED), ".svg") == image_bytes(sharing(SAVED), ".svg")
-    for draw in (sharing, batch_size):
-        with pytest.raises(UsageError, match=f"{draw.__name__}: there is no run to draw"):
-            draw({})

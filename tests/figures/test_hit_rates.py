@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.figures import alt_text, hit_rates, style
+from pagesim.figures import hit_rates, style
 from pagesim.figures.charts.hit_rates import PLOT
-from tests.figures.charts import overlapping, shown
+from tests.figures.charts import shown
 
 pytestmark = pytest.mark.ch11
 
@@ -26,15 +26,6 @@ def test_the_points_lie_at_their_rates_and_equal_factors_apart() -> None:
 def test_words() -> None:
     figure = hit_rates(RATES, title="Two caches", notes=["Made up."])
     assert {"a queue, 20.0 %", "a stack, 4.0 %", "500", "1,000", "4,000"} <= set(shown(figure))
-    assert alt_text(figure) == (
-        "Two caches. Percent of what is looked up that is found, by the size of the pool in "
-        "blocks. a queue: 500 4.0 %, 1,000 8.0 %, 4,000 20.0 %. "
-        "a stack: 500 4.0 %, 1,000 4.0 %, 4,000 4.0 %. Made up."
-    )
-
-
-def test_names_of_lines_that_end_together_do_not_cover_each_other() -> None:
-    assert overlapping(hit_rates({name: {1: 5.0, 2: 9.0} for name in "abcde"})) == []
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ from matplotlib.patches import Rectangle
 from pagesim.errors import UsageError
 from pagesim.figures import alt_text, page, style
 from pagesim.figures.charts.memory_waste import BAR, LEFT, OURS, PUBLISHED, memory_waste
-from pagesim.figures.display import image_bytes
-from pagesim.simulation import POLICIES, simulate, waste
+from pagesim.simulation import POLICIES, waste
 from pagesim.simulation.waste import WasteLog
-from pagesim.workload import Request
-from tests.figures.charts import fill, overlapping, rectangles, shown
+from tests.figures.charts import fill, rectangles, shown
 
 pytestmark = pytest.mark.ch01
 
@@ -106,46 +104,7 @@ def test_the_numbers_stand_in_the_bar_or_under_it() -> None:
     assert shown(memory_waste({"max": MAX})).count("free 3.0") == 1
 
 
-def test_runs_logs_and_means_are_drawn_alike() -> None:
-    requests = [Request(str(i), 0.0, 30, 40) for i in range(6)]
-    run = simulate(requests, policy="max", pool=512, max_model_len=128, progress=False)
-    drawn = [
-        memory_waste({"max": each}, notes=["x"]) for each in (run, run.waste, run.waste.mean())
-    ]
-    assert len({alt_text(figure) for figure in drawn}) == 1
-    assert len({image_bytes(figure, ".svg") for figure in drawn}) == 1
-
-
-def test_words() -> None:
-    notes = ("The Max row is calibrated.",)
-    assert alt_text(
-        memory_waste({"max": MAX, "paged": PAGED}, published=PUBLISHED_ROWS, notes=notes)
-    ) == (
-        "Where the slots of the cache are, in percent, one stacked bar a policy. "
-        "Orca (Max): token 20.0, reserved 10.0, internal 60.0, external 7.0, free 3.0, "
-        "7.2 requests at once; published token 21.0, reserved 9.0, internal 61.0, external 9.0, "
-        "8.0 requests at once. "
-        "paged (vLLM): token 97.5, internal 1.5, external 1.0, 31.0 requests at once; "
-        "published token 96.0. The Max row is calibrated."
-    )
-    assert notes[0] in shown(memory_waste({"max": MAX}, notes=notes))
-
-
-def test_no_text_covers_another_or_leaves_the_sheet() -> None:
-    figure = memory_waste(
-        {"max": MAX, "a policy with a very long name": PAGED, "paged": PAGED},
-        published=PUBLISHED_ROWS,
-        title=f"Memory waste of {'a_long_file_name' * 6}.csv",
-        notes=("A note that goes on. " * 12,),
-    )
-    assert overlapping(figure) == []
-    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
-    assert figure.get_figwidth() == 7
-
-
 def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(UsageError, match="memory_waste: there is no run to draw"):
-        memory_waste({})
     with pytest.raises(UsageError, match=r"no free, batch: take WasteLog\.mean"):
         memory_waste({"max": {name: 25 for name in ("token", "reserved", "internal", "external")}})
     with pytest.raises(ValueError, match="the log has 0 rows"):

@@ -7,11 +7,9 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from pagesim.errors import UsageError
-from pagesim.figures import alt_text, style
+from pagesim.figures import style
 from pagesim.figures.charts.roofline import LABEL, MARGIN, VALUE, roofline
-from pagesim.figures.display import image_bytes
-from tests.figures.charts import overlapping, rectangles, shown
+from tests.figures.charts import rectangles, shown
 
 pytestmark = pytest.mark.ch03
 
@@ -61,27 +59,3 @@ def test_the_numbers_stand_beside_the_bars_and_a_missing_one_says_why() -> None:
     assert "not measured: ModuleNotFoundError: No module named 'slow'" in words
     assert "2001-02-03, torch 0.0, triton 0.0" in words
     assert "Paged decode on a made-up chip" in words
-
-
-def test_texts_do_not_cover_each_other() -> None:
-    figure = roofline(
-        report(rows=[row(f"case {n}", name, 1 + n) for n in range(3) for name in "ab"])
-    )
-    assert overlapping(figure) == []
-
-
-def test_what_is_no_measurement_is_not_drawn() -> None:
-    with pytest.raises(UsageError, match="dry run"):
-        roofline(report(dry_run=True))
-    with pytest.raises(UsageError, match="no rows"):
-        roofline(report(rows=[]))
-
-
-def test_the_alt_text_and_the_same_bytes() -> None:
-    assert alt_text(roofline(report())) == (
-        "Useful memory traffic of decode kernels on a made-up chip, where a copy moves 4.00 and a "
-        "read-only stream 4.40 terabytes a second. one: fast 3.60 (90% of the copy), slow 1.00 "
-        "(25% of the copy). two: fast 3.00 (75% of the copy)."
-    )
-    assert image_bytes(roofline(report()), ".svg") == image_bytes(roofline(report()), ".svg")
-    assert image_bytes(roofline(report()), ".png")

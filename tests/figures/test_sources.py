@@ -20,7 +20,7 @@ from tests.figures.charts import comparison, shown
 pytestmark = pytest.mark.ch01
 
 RUNS = (figures.memory_waste, figures.occupancy_timeline, figures.batch_size)
-LENGTHS = [(20 + 7 * i % 50, 10 + 11 * i % 40) for i in range(40)]
+LENGTHS = [(20 + 7 * i % 50, 10 + 11 * i % 40) for i in range(12)]
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_trace_is_simulated_under_the_policies(
     picture = draw(trace, **options)
     words = shown(picture)
     assert {"Orca (Max)", "paged (vLLM)"} <= set(words)
-    assert "40 requests of trace.csv, in 640 slots." in words
+    assert "12 requests of trace.csv, in 640 slots." in words
     runs = {p: simulate(load(trace), policy=p, saturated=True, progress=False,
                         pool=640, max_model_len=128) for p in ("max", "paged")}  # fmt: skip
     assert figures.alt_text(draw(runs)) == figures.alt_text(picture)

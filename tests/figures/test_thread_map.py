@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,41 @@ from matplotlib.text import Text
 from pagesim.figures import alt_text, style
 from pagesim.figures.charts.thread_map import FOLLOWED, LEFT, thread_map
 from pagesim.figures.encode import img_tag
-from tests.figures.charts import fill, overlapping, rectangles, shown
+from tests.figures.charts import fill, rectangles, shown
 
 DATA = Path(__file__).parents[2] / "figures" / "data" / "thread_map.json"
 
 
-@pytest.fixture
-def data() -> dict[str, Any]:
+def committed() -> dict[str, Any]:
     """The worked case: blocks of 16, heads of 128, halves, 128 threads."""
     return json.loads(DATA.read_text())
+
+
+def large() -> dict[str, Any]:
+    """A larger head: more vecs than fit, three digits everywhere."""
+    data, made = committed(), committed()
+    made["offset_of_vec"] = [0, 1] * 64
+    for number in range(16, 64):
+        made["k"].append({**data["k"][0], "vec": [2 * number, 2 * number + 1] * 16})
+    for number in range(8, 16):
+        rows = [16 * number + lane // 2 for lane in range(32)]
+        made["v"].append({**data["v"][0], "row": rows})
+    return made
+
+
+@cache
+def wide() -> Figure:
+    """Tests only read it."""
+    return thread_map(large(), title="A title")
+
+
+data = pytest.fixture(committed)
 
 
 @pytest.fixture(scope="module")
 def drawn() -> Figure:
     """The worked case; tests only read it."""
-    return thread_map(json.loads(DATA.read_text()), title="A title")
+    return thread_map(committed(), title="A title")
 
 
 def labelled(figure: Figure, label: str) -> list[list[str]]:
@@ -115,33 +135,12 @@ def test_sectors_are_filled_as_far_as_they_are_read(drawn: Figure) -> None:
     assert heights == [12.0] * 8 + [6.0] * 16 + [12.0] * 16
 
 
-@pytest.fixture(scope="module")
-def wide() -> Figure:
-    """A larger head: more vecs than fit, three digits everywhere."""
-    large = json.loads(DATA.read_text())
-    data = copy.deepcopy(large)
-    large["offset_of_vec"] = [0, 1] * 64
-    for number in range(16, 64):
-        large["k"].append({**data["k"][0], "vec": [2 * number, 2 * number + 1] * 16})
-    for number in range(8, 16):
-        rows = [16 * number + lane // 2 for lane in range(32)]
-        large["v"].append({**data["v"][0], "row": rows})
-    return thread_map(large, title="A title")
-
-
-def test_no_text_covers_another_or_leaves_the_sheet(drawn: Figure, wide: Figure) -> None:
-    for figure in (drawn, wide):
-        assert overlapping(figure) == []
-        assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
-        assert figure.get_figwidth() == 9
-
-
-def test_long_columns_are_cut_in_the_middle(wide: Figure) -> None:
-    words = shown(wide)
+def test_long_columns_are_cut_in_the_middle() -> None:
+    words = shown(wide())
     assert "load 63" in words
     assert "load 15" in words
     assert "load 9" not in words
-    assert labelled(wide, "load 15")[0][0] == "240"
+    assert labelled(wide(), "load 15")[0][0] == "240"
 
 
 def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
@@ -150,16 +149,6 @@ def test_data_that_lack_a_part_are_refused(data: dict[str, Any]) -> None:
         ValueError, match=r"no config, v: kernels\.simt\.thread_map\(config\) makes"
     ):
         thread_map(data)
-
-
-def test_the_words(drawn: Figure) -> None:
-    text = alt_text(drawn)
-    assert text.startswith(
-        "A title. head_size 128, block_size 16, 128 threads, elements of 2 bytes"
-    )
-    assert "Warp 0 takes blocks 0, 4, 8 of the sequence." in text
-    assert "2 lanes share a key: lane 0 reads its vecs 0, 2, 4, …, 30, in 16 loads." in text
-    assert "touches 2 lines of 128 bytes; with K token after token it would be 16." in text
 
 
 def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any], drawn: Figure) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from tests.generation.serving import Asked, Setting, engine_on, hand, questions,
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-COUNT = 40 if "PAGESIM_LLM_MATRIX" in os.environ else 6
+MATRIX = "PAGESIM_LLM_MATRIX" in os.environ
+COUNT = 40 if MATRIX else 6
 ROOMY = Setting("swap", blocks=200)
 TIGHT = Setting("swap", blocks=40)
 SETTINGS = {
@@ -39,8 +41,11 @@ def asked(name: str, model: Model) -> Asked:
     return Asked(model, prompts, params).answered()
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("name", ASKED)
+# `make test`: each request in one setting, and each setting once.
+EVERY = list(product(ASKED, SETTINGS) if MATRIX else zip(ASKED, SETTINGS, strict=True))
+
+
+@pytest.mark.parametrize(("name", "setting"), EVERY)
 def test_answers_of_members_equal_separate_runs(name: str, setting: str) -> None:
     given, chosen = asked(name, scrambled()), SETTINGS[setting]
     server = chosen.v0()
@@ -54,8 +59,7 @@ def test_answers_of_members_equal_separate_runs(name: str, setting: str) -> None
     assert chosen.nothing_leaks(server)
 
 
-@pytest.mark.parametrize("name", [name for name in ASKED if name != "beams"])
-@pytest.mark.parametrize("budget", [None, 32])
+@pytest.mark.parametrize(("name", "budget"), [("samples", None), ("samples, top_k", 32)])
 def test_samples_on_v1_are_requests_that_find_their_prompt_in_the_cache(
     name: str, budget: int | None
 ) -> None:
@@ -96,21 +100,15 @@ def test_samples_of_a_branching_map_are_walks_and_end_one_by_one() -> None:
     assert ROOMY.nothing_leaks(server)
 
 
-def test_beams_are_the_likeliest_answers_in_order() -> None:
-    given = asked("beams", scrambled())
-    engine = engine_on(ROOMY.v0(), ROOMY, given.model)
-    for answer in given.asked_of(engine):
-        assert answer.scores == sorted(answer.scores, reverse=True)
-        assert len({tuple(tokens) for tokens in answer.samples}) == len(answer.samples)
-
-
 def test_a_search_gives_up_beams_and_gives_their_places_to_others() -> None:
     """The dropped ones' blocks are free before their successors fork."""
     given = asked("beams", scrambled())
     server = ROOMY.v0()
     dropped, drop = [], server.drop
     server.drop = lambda seq_id: (dropped.append(seq_id), drop(seq_id))  # type: ignore[method-assign]
-    given.asked_of(engine_on(server, ROOMY, given.model))
+    for answer in given.asked_of(engine_on(server, ROOMY, given.model)):
+        assert answer.scores == sorted(answer.scores, reverse=True), "the likeliest first"
+        assert len({tuple(tokens) for tokens in answer.samples}) == len(answer.samples)
     assert len(dropped) > 5
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
+import pytest
 import torch
 
 from pagesim import kernels
 from pagesim.kernels import assert_matches_reference, backend
-from tests.kernels.pages import Pages
+from tests.kernels.pages import Pages, fragmented
 
 NAN = float("nan")
 FP8 = torch.float8_e4m3fn
@@ -29,11 +30,17 @@ KERNELS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+NIGHTLY = "PAGESIM_KERNELS" in os.environ
+# `make test` takes v2 in partitions; as a whole it is one of them, and `test_partitions` has it.
+TRIED = [name for name in KERNELS if NIGHTLY or name != "v2"]
+each_kernel = pytest.mark.parametrize("kernel", TRIED)
+
+
 def with_kernels(*values: Any) -> list[tuple[str, Any]]:
     """Every kernel with every value in `make nightly`; in `make test` each of both occurs."""
-    if "PAGESIM_KERNELS" in os.environ:
+    if NIGHTLY:
         return list(product(KERNELS, values))
-    kernels = list(KERNELS)
+    kernels = TRIED
     count = max(len(kernels), len(values))
     return [(kernels[i % len(kernels)], values[i % len(values)]) for i in range(count)]
 
@@ -142,3 +149,9 @@ def make_case(
         for name in ("k_new", "v_new"):
             others[name] = random(num_rows, kv_heads, head_dim).to(backend.device())
     return Case(q, cache(), cache(), pages, kernel, others)
+
+
+def small_case(kernel: str = "v1", dtype: torch.dtype = torch.float32, **keywords: Any) -> Case:
+    """A sequence of three pages, and one that is empty."""
+    made = fragmented([18, 0], block_size=8)
+    return make_case(made, kernel=kernel, heads=4, head_dim=32, dtype=dtype, **keywords)

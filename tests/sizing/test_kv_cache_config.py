@@ -95,13 +95,6 @@ def test_what_a_sequence_holds() -> None:
         config.max_concurrency(0)
 
 
-def test_whole_blocks_or_tokens() -> None:
-    """100 tokens need 7 blocks of 16, though they fill 6.25: the two releases disagree."""
-    config = get_kv_cache_config(get_kv_cache_groups(layers("f")), 70)
-    assert config.max_concurrency(100) == 10.0
-    assert config.max_concurrency_by_tokens(100) == 11.2
-
-
 def test_gemma() -> None:
     """21 + 21 layers make two groups; 10 + 52 make seven, whose eight places stay empty."""
     two = size_v1(ModelSpec.preset("gemma-2-9b"), 20 * 2**30)

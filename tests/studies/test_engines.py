@@ -15,7 +15,7 @@ def runs() -> list[dict[str, Simulation]]:
     """By setting, then by engine: enough requests for a pool that is full now and then."""
     return [
         {name: engines.served(setting, policy) for name, policy in engines.ENGINES.items()}
-        for setting in engines.settings(azure=100, mooncake=8)
+        for setting in engines.settings(azure=100, mooncake=6)
     ]
 
 

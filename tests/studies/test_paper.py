@@ -15,7 +15,7 @@ from tests.simulation.plain_pages import PlainPagedEngine
 
 pytestmark = pytest.mark.ch01
 
-N = 1500
+N = 800
 POINTS = 3.0
 SHAREGPT = Path(__file__).parents[3] / "shared/waste/traces/sharegpt_first_turn_2rps.csv"
 
@@ -51,7 +51,7 @@ def test_what_orca_max_leaves_over_is_exact(figure_2: Comparison) -> None:
 
 
 def test_paging_by_counting_gives_the_papers_row_too() -> None:
-    requests = paper.lengths("sharegpt", 1000).requests
+    requests = paper.lengths("sharegpt", 600).requests
     log, outcomes = WasteLog(PAPER_POOL.slots), Outcomes(requests)
     PlainPagedEngine(15_728 // 16, 16).run(requests, log, outcomes, Roofline())
     log.check()
@@ -111,7 +111,7 @@ def test_no_wrong_accounting_passes_for_the_paper(wrong: str, policy: str) -> No
 
 def controls() -> dict[str, dict[str, float]]:
     if not _CONTROLS:
-        _CONTROLS.update(paper.controls(1000))
+        _CONTROLS.update(paper.controls(600))
     return _CONTROLS
 
 
@@ -120,7 +120,7 @@ _CONTROLS: dict[str, dict[str, float]] = {}
 
 @pytest.mark.parametrize("dataset", ["alpaca", "sharegpt"])
 def test_parallel_sampling_of_figure_15(dataset: str) -> None:
-    figure = paper.figure_15(dataset, searches=10)
+    figure = paper.figure_15(dataset, searches=4, n=8_000)
     ours = figure.ours["parallel sampling"]
     published = figure.published["parallel sampling"]
     assert {n: ours[n] for n in published} == pytest.approx(published, abs=POINTS)
@@ -139,13 +139,13 @@ def test_figure_13b_is_reported_with_its_clock() -> None:
 
 
 def test_larger_blocks_leave_more_of_them_empty() -> None:
-    shares = [row["token"] for row in paper.block_sizes((1, 32, 256), 600).ours.values()]
+    shares = [row["token"] for row in paper.block_sizes((1, 32, 256), 400).ours.values()]
     assert shares == pytest.approx([98.3, 95.1, 76.9], abs=POINTS)
 
 
 @pytest.mark.skipif(not SHAREGPT.is_file(), reason="the ShareGPT lengths are not beside this clone")
 def test_real_lengths_with_nothing_fitted_come_as_close() -> None:
-    workload = load(SHAREGPT, first=800)
+    workload = load(SHAREGPT, first=500)
     off = []
     for policy, row in FIGURE_2.items():
         mean = simulate(workload, policy=policy, saturated=True, progress=False).waste.mean()

@@ -52,6 +52,8 @@ def test_the_groups_part_when_the_first_block_falls_out_of_the_window() -> None:
     # With 11 tokens before it, the twelfth sees tokens 4 to 11: block 0 is behind the window.
     assert play(LONE, [None, WINDOW], BLOCK).equal == sum(max(n - 1, 0) < 11 for n in range(10, 22))
     assert unlike(WORK, WINDOW, BLOCK).equal < unlike(WORK, 1000, BLOCK).equal
+    two, three = (play(LONE, [None] * n + [WINDOW], BLOCK) for n in (1, 2))
+    assert two.equal == three.equal, "one that differs is enough"
 
 
 def test_the_player_is_given_both_groups_to_the_end() -> None:

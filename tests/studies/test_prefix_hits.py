@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from functools import cache
 from pathlib import Path
@@ -84,7 +85,10 @@ def test_what_cannot_be_asked() -> None:
     assert [point.num_blocks for point in hit_curve(nothing)] == [1]
 
 
-@pytest.mark.skipif(not TRACE.is_file(), reason="the original trace is not beside this clone")
+@pytest.mark.skipif(
+    not TRACE.is_file() or "PAGESIM_LONG" not in os.environ,
+    reason="make nightly reads the original trace, if it is beside this clone",
+)
 def test_both_rates_of_the_whole_trace() -> None:
     trace = load(TRACE)
     assert ids_seen_before(trace) == PrefixHits(None, 80_619, 25_332)

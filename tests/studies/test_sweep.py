@@ -100,11 +100,6 @@ def test_what_json_cannot_hold_is_a_failed_cell(value: Any, message: str) -> Non
     assert one.error is not None and message in one.error
 
 
-def test_values_are_what_a_file_would_give_back() -> None:
-    (one,) = sweep([{"a": (1, 2)}], lambda a: {"a": a}, executor=Inline())
-    assert one.cell == {"a": (1, 2)} and one.value == {"a": [1, 2]}
-
-
 def test_an_exit_of_a_cell_is_its_own() -> None:
     study = sweep({"code": [1, 2]}, exit, executor=Inline()).run()
     assert [one.error is not None for one in study.failures] == [True, True]

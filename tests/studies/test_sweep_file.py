@@ -76,14 +76,6 @@ def test_only_what_failed_is_run_again(out: Path) -> None:
     assert out.read_bytes().startswith(before) and len(lines_of(out)) == 6
 
 
-def test_a_finished_sweep_runs_nothing_and_gives_everything(out: Path) -> None:
-    first, _ = run(out, area)
-    before = out.read_bytes()
-    again, ran = run(out, area)
-    assert ran == 0 and again.results == first.results and len(list(again)) == 4
-    assert out.read_bytes() == before
-
-
 def test_a_process_killed_at_any_byte_loses_at_most_the_line_it_wrote(out: Path) -> None:
     whole, _ = run(out, area)
     content = out.read_bytes()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pagesim.errors import UsageError
-from pagesim.workload import WorkloadError, files, load
+from pagesim.workload import Workload, WorkloadError, files, load
 
 EXTRACT = Path(__file__).parents[1] / "data" / "mooncake_conversation-first250.jsonl.gz"
 TRACES = Path(__file__).parents[3] / "shared" / "waste" / "traces"
@@ -36,13 +36,14 @@ def write(folder: Path, content: str | bytes, name: str = "x.csv") -> Path:
     return folder / name
 
 
+def rows(stream: Workload) -> list[tuple[float, int, int]]:
+    return [(r.arrival_s, r.prompt_tokens, r.output_tokens) for r in stream]
+
+
 def test_our_csv(tmp_path: Path) -> None:
     stream = load(write(tmp_path, OURS))
-    assert [(r.request_id, r.arrival_s, r.prompt_tokens, r.output_tokens) for r in stream] == [
-        ("0", 0, 374, 44),
-        ("1", 4.315, 396, 109),
-        ("2", 4.542, 879, 55),
-    ]
+    assert [r.request_id for r in stream] == ["0", "1", "2"]
+    assert rows(stream) == [(0, 374, 44), (4.315, 396, 109), (4.542, 879, 55)]
     assert stream.name == stream.source == "x.csv"
 
 
@@ -53,11 +54,7 @@ def test_our_csv_with_hash_ids_where_a_row_may_have_none(tmp_path: Path) -> None
 def test_azure_s_original_counts_seconds_from_its_first_row(tmp_path: Path) -> None:
     stream = load(write(tmp_path, AZURE))
     assert [r.arrival_s for r in stream] == pytest.approx([0, 4.314579, 4.541877], abs=1e-9)
-    assert [(r.prompt_tokens, r.output_tokens) for r in stream] == [
-        (374, 44),
-        (396, 109),
-        (879, 55),
-    ]
+    assert [row[1:] for row in rows(stream)] == [(374, 44), (396, 109), (879, 55)]
 
 
 def test_azure_s_times_are_utc_unless_they_name_an_offset(tmp_path: Path) -> None:
@@ -72,11 +69,8 @@ def test_azure_s_times_are_utc_unless_they_name_an_offset(tmp_path: Path) -> Non
 
 def test_mooncake_s_original(tmp_path: Path) -> None:
     stream = load(write(tmp_path, MOONCAKE, "x.jsonl"))
-    assert [(r.arrival_s, r.prompt_tokens, r.output_tokens, r.hash_ids) for r in stream] == [
-        (0, 1100, 5, (0, 1, 2)),
-        (0.5, 512, 1, (0,)),
-        (3, 7, 1, (3,)),
-    ]
+    assert rows(stream) == [(0, 1100, 5), (0.5, 512, 1), (3, 7, 1)]
+    assert [r.hash_ids for r in stream] == [(0, 1, 2), (0,), (3,)]
 
 
 @pytest.mark.parametrize("content", [OURS, HASHED, AZURE, MOONCAKE])
@@ -122,87 +116,49 @@ ROW = "arrival_s,prompt_tokens,output_tokens\n0,374,44\n"
 HASH_ROW = "arrival_s,prompt_tokens,output_tokens,hash_ids_512\n0,374,44,7\n"
 AZURE_ROW = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
 LINE = '{"timestamp": 5, "input_length": 7, "output_length": 1, "hash_ids": [3]}\n'
-TOKENS = "must be a whole number from 1 to 10,000,000, not"
-SECONDS = "must be a number from 0 to 1,000,000,000, not"
 
+# A file, and what its error must name: the line, the column, the bound and the value.
 BAD_ROWS = {
-    "a missing value": (ROW + "1,374\n", ":3: column output_tokens is missing"),
-    "a missing column": (
-        "arrival_s,output_tokens\n0,4\n",
-        ":1: column prompt_tokens must occur",
-    ),
-    "a column twice": ("arrival_s,arrival_s,prompt_tokens,output_tokens\n", "once, not 2 times"),
-    "a value too many": (
-        ROW + "1,374,44,9,8\n",
-        ":3: 5 values for 3 columns, the first extra",
-    ),
-    "a negative length": (ROW + "1,-5,44\n", f":3: column prompt_tokens {TOKENS} -5"),
-    "an empty answer": (ROW + "1,5,0\n", f":3: column output_tokens {TOKENS} 0"),
-    "a huge length": (ROW + "1,5,10000001\n", f":3: column output_tokens {TOKENS} 10000001"),
-    "an endless length": (ROW + f"1,{'9' * 5000},1\n", f"prompt_tokens {TOKENS} '9999"),
-    "NaN tokens": (ROW + "1,nan,44\n", f":3: column prompt_tokens {TOKENS} 'nan'"),
-    "half a token": (ROW + "1,3.5,44\n", f":3: column prompt_tokens {TOKENS} 3.5"),
-    "text": (ROW + "1,5,many\n", f":3: column output_tokens {TOKENS} 'many'"),
-    "other digits": (ROW + "1,٣,4\n", f":3: column prompt_tokens {TOKENS} '٣'"),
-    "an empty cell": (ROW + "1,,4\n", f":3: column prompt_tokens {TOKENS} ''"),
-    "NaN arrival": (ROW + "nan,5,4\n", f":3: column arrival_s {SECONDS} 'nan'"),
-    "infinite arrival": (ROW + "1e999,5,4\n", f":3: column arrival_s {SECONDS} inf"),
-    "negative arrival": (ROW + "-1,5,4\n", f":3: column arrival_s {SECONDS} -1"),
-    "wrong order": (
-        ROW + "4.5,5,4\n3.25,5,4\n",
-        ":4: column arrival_s must be no earlier than the row above (4.5 s from the start), "
-        "not 3.25",
-    ),
-    "hash ids that are text": (
-        HASH_ROW + "1,5,4,x\n",
-        ":3: column hash_ids_512 must be ids from 0",
-    ),
-    "a negative hash id": (HASH_ROW + "1,5,4,-2\n", "must be ids from 0 up, not [-2]"),
-    "too few hash ids": (
-        HASH_ROW + "1,1025,4,8 9\n",
-        ":3: column hash_ids_512 must be 3 ids, one per 512 of 1025 tokens (there are 2), "
-        "not [8, 9]",
-    ),
-    "a header alone": ("arrival_s,prompt_tokens,output_tokens\n", "the file has no requests"),
-    "nothing": ("", "the file is empty"),
-    "another header": ("a,b\n1,2\n", ":1: the first line must name the columns arrival_s"),
-    "broken UTF-8": (ROW.encode() + b"1,5,\xff\n", ":3: not UTF-8 text: b'\\xff"),
-    "an open quote": (ROW + '1,5,"4\n', ":3: not CSV: unexpected end of data"),
-    "a text for a time": (AZURE_ROW + "now,5,4\n", ":3: column TIMESTAMP must be a time like"),
-    "a 13th month": (AZURE_ROW + "2023-13-16 18:15:46.68,5,4\n", "not '2023-13-16 18:15:46.68'"),
-    "an earlier time": (
-        AZURE_ROW + "2023-11-16 18:15:46.6,5,4\n",
-        ":3: column TIMESTAMP must be no earlier than the row above (0.0 s from the start), "
-        "not '2023-11-16 18:15:46.6'",
-    ),
-    "a far century": (
-        AZURE_ROW + "9999-01-01 00:00:00,5,4\n",
-        "within 1,000,000,000 s of the first",
-    ),
-    "negative context": (
-        AZURE_ROW + "2023-11-16 18:15:47,-5,4\n",
-        f":3: column ContextTokens {TOKENS} -5",
-    ),
+    "a missing value": (ROW + "1,374\n", ":3: column output_tokens"),
+    "a missing column": ("arrival_s,output_tokens\n0,4\n", ":1: column prompt_tokens"),
+    "a column twice": ("arrival_s,arrival_s,prompt_tokens,output_tokens\n", ":1: .* 2 times"),
+    "a value too many": (ROW + "1,374,44,9,8\n", ":3: 5 values for 3 columns"),
+    "a negative length": (ROW + "1,-5,44\n", ":3: column prompt_tokens .* 1 to 10,000,000.* -5"),
+    "an empty answer": (ROW + "1,5,0\n", ":3: column output_tokens .* 1 to 10,000,000.* 0"),
+    "a huge length": (ROW + "1,5,10000001\n", ":3: column output_tokens .* 10000001"),
+    "an endless length": (ROW + f"1,{'9' * 5000},1\n", ":3: column prompt_tokens .* '9999"),
+    "NaN tokens": (ROW + "1,nan,44\n", ":3: column prompt_tokens .* 'nan'"),
+    "half a token": (ROW + "1,3.5,44\n", ":3: column prompt_tokens .* 3.5"),
+    "text": (ROW + "1,5,many\n", ":3: column output_tokens .* 'many'"),
+    "other digits": (ROW + "1,٣,4\n", ":3: column prompt_tokens .* '٣'"),
+    "an empty cell": (ROW + "1,,4\n", ":3: column prompt_tokens .* ''"),
+    "NaN arrival": (ROW + "nan,5,4\n", ":3: column arrival_s .* 'nan'"),
+    "infinite arrival": (ROW + "1e999,5,4\n", ":3: column arrival_s .* 0 to 1,000,000,000.* inf"),
+    "negative arrival": (ROW + "-1,5,4\n", ":3: column arrival_s .* 0 to 1,000,000,000.* -1"),
+    "wrong order": (ROW + "4.5,5,4\n3.25,5,4\n", ":4: column arrival_s .*4.5 s.* 3.25"),
+    "hash ids that are text": (HASH_ROW + "1,5,4,x\n", ":3: column hash_ids_512 .*'x'"),
+    "a negative hash id": (HASH_ROW + "1,5,4,-2\n", r":3: column hash_ids_512 .* \[-2\]"),
+    "too few hash ids": (HASH_ROW + "1,1025,4,8 9\n", r":3: .* 3 ids, .* 2\), not \[8, 9\]"),
+    "a header alone": ("arrival_s,prompt_tokens,output_tokens\n", "no requests"),
+    "nothing": ("", "empty"),
+    "another header": ("a,b\n1,2\n", ":1: .* arrival_s"),
+    "broken UTF-8": (ROW.encode() + b"1,5,\xff\n", r":3: .* b'\\xff"),
+    "an open quote": (ROW + '1,5,"4\n', ":3: not CSV"),
+    "a text for a time": (AZURE_ROW + "now,5,4\n", ":3: column TIMESTAMP .* 'now'"),
+    "a 13th month": (AZURE_ROW + "2023-13-16 18:15:46.68,5,4\n", ":3: .* '2023-13-16 18:15:46.68'"),
+    "an earlier time": (AZURE_ROW + "2023-11-16 18:15:46.6,5,4\n", ":3: column TIMESTAMP .*0.0 s"),
+    "a far century": (AZURE_ROW + "9999-01-01 00:00:00,5,4\n", ":3: .* 1,000,000,000 s"),
+    "negative context": (AZURE_ROW + "2023-11-16 18:15:47,-5,4\n", ":3: column ContextT.* -5"),
     "a line that is no JSON": (LINE + "{\n", ":2: not JSON"),
-    "a line that is a list": (LINE + "[]\n", ":2: must be a JSON object"),
-    "a key missing": (LINE + '{"timestamp": 6}\n', ":2: column input_length is missing"),
-    "a length in quotes": (LINE.replace(": 7", ': "7"'), f":1: column input_length {TOKENS} '7'"),
-    "true": (LINE.replace(": 1", ": true"), f":1: column output_length {TOKENS} True"),
-    "NaN milliseconds": (
-        LINE.replace(": 5", ": NaN"),
-        ":1: column timestamp must be a number from",
-    ),
-    "400 digits": (LINE.replace(": 5", ": 1" + "0" * 400), ":1: column timestamp must be a number"),
-    "an earlier line": (
-        LINE + LINE.replace(": 5", ": 4"),
-        ":2: column timestamp must be no earlier than the row above (0.005 s from the start), "
-        "not 4",
-    ),
-    "ids that are none": (LINE.replace("[3]", "3"), ":1: column hash_ids must be ids from 0 up"),
-    "an id too many": (
-        LINE.replace("[3]", "[3, 4]"),
-        "must be 1 ids, one per 512 of 7 tokens",
-    ),
+    "a line that is a list": (LINE + "[]\n", ":2: .* JSON object"),
+    "a key missing": (LINE + '{"timestamp": 6}\n', ":2: column input_length"),
+    "a length in quotes": (LINE.replace(": 7", ': "7"'), ":1: column input_length .* '7'"),
+    "true": (LINE.replace(": 1", ": true"), ":1: column output_length .* True"),
+    "NaN milliseconds": (LINE.replace(": 5", ": NaN"), ":1: column timestamp .* nan"),
+    "400 digits": (LINE.replace(": 5", ": 1" + "0" * 400), ":1: column timestamp .* 0 to"),
+    "an earlier line": (LINE + LINE.replace(": 5", ": 4"), ":2: column timestamp .*0.005 s.* 4"),
+    "ids that are none": (LINE.replace("[3]", "3"), ":1: column hash_ids .* 3"),
+    "an id too many": (LINE.replace("[3]", "[3, 4]"), r":1: .* 1 ids, .* of 7 .* \[3, 4\]"),
 }
 
 
@@ -210,10 +166,9 @@ BAD_ROWS = {
 def test_a_bad_row_is_named_by_file_line_column_and_value(tmp_path: Path, case: str) -> None:
     content, message = BAD_ROWS[case]
     path = write(tmp_path, content)
-    with pytest.raises(WorkloadError) as caught:
+    with pytest.raises(WorkloadError, match=message) as caught:
         load(path)
     assert str(caught.value).startswith(str(path))
-    assert message in str(caught.value)
     assert len(str(caught.value)) < len(str(path)) + 250
 
 

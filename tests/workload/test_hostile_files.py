@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from pagesim.workload import Workload, WorkloadError, load
 
+EXAMPLES = int(os.environ.get("PAGESIM_HOSTILE", "60"))
 GOOD = (
     b"arrival_s,prompt_tokens,output_tokens\n0,374,44\n4.315,396,109\n",
     b"arrival_s,prompt_tokens,output_tokens,hash_ids_512\n0,1100,5,0 1 2\n0.5,512,1,0\n",
@@ -44,7 +46,7 @@ def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
 CONTENTS = st.one_of(st.binary(max_size=80), st.builds(edited, st.sampled_from(GOOD), EDITS))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     content=CONTENTS,
     format=st.sampled_from([None, None, "csv", "azure", "mooncake"]),
@@ -65,7 +67,7 @@ def test_any_bytes(content: bytes, format: str | None, packed: bool, cut: int) -
             assert len(stream) <= content.count(b"\n") + 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(st.floats(0, 1e6), st.integers(1, 10_000_000), st.integers(1, 10_000_000)),

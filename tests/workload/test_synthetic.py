@@ -21,7 +21,7 @@ def lengths(stream: Workload) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", [workload.gamma, workload.lognormal])
 def test_means_and_spreads_are_the_asked_ones(kind: Callable[..., Workload]) -> None:
-    drawn = lengths(kind(40_000, *PAPER, seed=5, max_len=1_000_000))
+    drawn = lengths(kind(20_000, *PAPER, seed=5, max_len=1_000_000))
     assert drawn.mean(axis=0) == pytest.approx([161.31, 337.99], rel=0.02)
     assert drawn.std(axis=0) / drawn.mean(axis=0) == pytest.approx([1.3, 0.87], rel=0.04)
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.02
@@ -30,7 +30,7 @@ def test_means_and_spreads_are_the_asked_ones(kind: Callable[..., Workload]) -> 
 def test_gamma_and_lognormal_are_two_shapes() -> None:
     """The median of a lognormal length is mean ÷ √(1 + CV²); a gamma of CV 1 has mean · ln 2."""
     medians = {
-        kind: np.median(lengths(kind(20_000, 500, 1, 500, 1, seed=0, max_len=100_000))[:, 0])
+        kind: np.median(lengths(kind(10_000, 500, 1, 500, 1, seed=0, max_len=100_000))[:, 0])
         for kind in (workload.gamma, workload.lognormal)
     }
     assert medians[workload.gamma] == pytest.approx(500 * math.log(2), rel=0.03)

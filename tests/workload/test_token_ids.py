@@ -56,32 +56,21 @@ def test_prompts_that_begin_alike_share_blocks(tmp_path: Path, write: object) ->
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("0,3,1,1 2", r"t\.csv:2: column token_ids must be 3 ids, one per token \(there are 2\)"),
-        ("0,2,1,1 -2", "column token_ids must be ids from 0 up"),
-        ("0,2,1,1 x", "column token_ids must be ids from 0 up"),
+        ("0,3,1,1 2", r"t\.csv:2: column token_ids must be 3 ids.* 2\)"),
+        ("0,2,1,1 -2", r"t\.csv:2: column token_ids .* -2\]"),
+        ("0,2,1,1 x", r"t\.csv:2: column token_ids .* 'x'\]"),
+        ({"token_ids": []}, r"t\.jsonl:1: column token_ids must be 1 or more"),
+        ({"token_ids": "1 2"}, r"t\.jsonl:1: column token_ids .* '1 2'"),
+        ({}, r"t\.jsonl:1: column prompt_tokens"),
+        ({"prompt_tokens": 2, "token_ids": [1, 2], "hash_ids_512": [0]}, ":1: .*token_ids must be"),
+        ({"prompt_tokens": 2, "token_ids": [1]}, ":1: column token_ids must be 2"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, row: str, message: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(f"{HEAD}{row}\n")
+def test_a_bad_row_is_named(tmp_path: Path, row: str | dict[str, object], message: str) -> None:
+    path = tmp_path / ("t.csv" if isinstance(row, str) else "t.jsonl")
+    line = {"arrival_s": 0, "output_tokens": 1}
+    path.write_text(f"{HEAD}{row}\n" if isinstance(row, str) else json.dumps(line | row))
     with pytest.raises(WorkloadError, match=message):
-        load(path)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"token_ids": []}, "column token_ids must be 1 or more ids"),
-        ({"token_ids": "1 2"}, "column token_ids must be ids from 0 up"),
-        ({}, "column prompt_tokens is missing"),
-        ({"prompt_tokens": 2, "token_ids": [1, 2], "hash_ids_512": [0]}, "token_ids must be empty"),
-        ({"prompt_tokens": 2, "token_ids": [1]}, "must be 2 ids"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, row: dict[str, object], message: str) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_text(json.dumps({"arrival_s": 0, "output_tokens": 1} | row))
-    with pytest.raises(WorkloadError, match=f"t.jsonl:1: .*{message}"):
         load(path)
 
 

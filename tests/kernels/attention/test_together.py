@@ -25,15 +25,6 @@ def int32(numbers: list[int]) -> torch.Tensor:
     return torch.tensor(numbers, dtype=torch.int32, device=backend.device())
 
 
-def test_v1_and_v2_agree() -> None:
-    case = make_case(pages.fragmented([90, 0, 33], block_size=16), heads=4)
-    expected = paged_attention_v1(*case.arguments)
-    for keywords in ({}, {"num_partitions": 4}, {"partition_size": 16}):
-        out = paged_attention_v2(*case.arguments, **keywords)
-        assert isinstance(out, torch.Tensor), "without return_lse there is one tensor"
-        torch.testing.assert_close(out, expected, rtol=0, atol=5e-6)
-
-
 def test_a_prompt_in_chunks_is_the_prompt_at_once() -> None:
     """The cached prefix is never computed again, and nothing changes."""
     made = pages.fragmented([50], block_size=8)
@@ -53,8 +44,8 @@ def test_a_prompt_in_chunks_is_the_prompt_at_once() -> None:
 
 def test_a_batch_of_chunks_prompts_and_decodes() -> None:
     """Sequence by sequence: no query at all, the last token only, a chunk, a whole prompt."""
-    made = pages.fragmented([12, 30, 90, 21], block_size=8)
-    case = make_case(made, kernel="prefill", queries=[0, 1, 70, 21], heads=6)
+    made = pages.fragmented([12, 30, 80, 21], block_size=8)
+    case = make_case(made, kernel="prefill", queries=[0, 1, 66, 21], heads=2, kv_heads=1)
     case.check()
     decode = paged_attention_v1(
         case.q[:1], *case.arguments[1:3], *(t[1:2] for t in case.arguments[3:])
@@ -112,6 +103,7 @@ def test_lse_merges_two_halves() -> None:
 
 def test_without_lse_there_is_one_tensor() -> None:
     made = pages.fragmented([5], block_size=4)
-    for kernel, call in (("fused", fused_decode), ("prefill", paged_prefill)):
+    calls = {"v2": paged_attention_v2, "fused": fused_decode, "prefill": paged_prefill}
+    for kernel, call in calls.items():
         case = make_case(made, kernel=kernel, heads=2)
         torch.testing.assert_close(call(**case.named), case.run(), rtol=0, atol=0)

@@ -7,12 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.kernels import pages
-from tests.kernels.cases import KERNELS, make_case, with_kernels
+from tests.kernels.cases import each_kernel, make_case, with_kernels
 
 pytestmark = pytest.mark.ch03
-
-WINDOWS = (1, 2, 7, 8, 9, 16, 33, 34, 35, 36, 1000)
-each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 
 
 @pytest.mark.parametrize(

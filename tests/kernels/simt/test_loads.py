@@ -22,7 +22,7 @@ def times_read(loads: list[WarpLoad], num_bytes: int) -> np.ndarray:
     return counts
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from([1, 2, 4, 8, 16, 32, 64]),
     st.sampled_from([32, 64, 80, 112, 128]),

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 
-HERE = Path(__file__).resolve().parents[2] / "data" / "tiny_llm"
+from pagesim.kernels.tiny_llm import Model
+from tools import walk_exam
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "tiny_llm"
+TOLERANCE = 5e-6
+"""Of the largest logit, in float32. Seen: up to 1e-6."""
 LLAMA3 = {
     "rope_theta": 5e5,
     "rope_type": "llama3",
@@ -96,11 +101,22 @@ def logits_of(folder: Path, tokens: np.ndarray) -> np.ndarray:
     return found
 
 
+def error(model: Model, tokens: np.ndarray, logits: np.ndarray) -> float:
+    """The largest deviation from these logits ÷ the largest logit."""
+    found = walk_exam.logits_of(model, tokens.tolist())
+    return float((found - torch.from_numpy(logits)).abs().max()) / float(np.abs(logits).max())
+
+
+def golden_error(model: Model, folder: str) -> float:
+    with np.load(DATA / folder / "golden.npz") as golden:
+        return error(model, golden["tokens"], golden["logits"])
+
+
 def main() -> None:
     torch.set_num_threads(1)
     tokens = np.random.default_rng(0).integers(0, SIZES["vocab_size"], 48)
     for seed, (name, (family, dtype, fields)) in enumerate(FOLDERS.items()):
-        folder = HERE / name
+        folder = DATA / name
         model = random_model(family, seed, **fields).to(dtype)
         model.save_pretrained(folder, max_shard_size="40KB" if name == "sharded" else "5GB")
         (folder / "generation_config.json").unlink()

@@ -32,7 +32,7 @@ from pagesim.kernels.tiny_llm.config_json import parse_config
 pytestmark = pytest.mark.ch12
 
 TINY = Config("llama", 1, 8, 4, 2, 1, 4, 6, eos_token_id=(5, 3))
-EXAMPLES = int(os.environ.get("PAGESIM_LLM_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("PAGESIM_LLM_EXAMPLES", "15"))
 # The keys that every folder has, as transformers 4 and 5 write them.
 GIVEN: dict[str, Any] = {
     "model_type": "llama",
@@ -239,25 +239,6 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 
 NORM, HEAD, EMBEDDINGS = "model.norm.weight", "lm_head.weight", "model.embed_tokens.weight"
 NOT_TIED = rf"{HEAD!r} is not {EMBEDDINGS!r}"
-WRONG: dict[str, Callable[[dict[str, torch.Tensor]], object]] = {
-    "'model.norm.weight' is missing": lambda t: t.pop(NORM),
-    r"'model.layers.1.x' is in no llama of this config": lambda t: t.update(
-        {"model.layers.1.x": torch.ones(1)}
-    ),
-    r"'model.norm.weight' has shape \[2, 4\], expected \[8\]": lambda t: t.update(
-        {NORM: torch.ones(2, 4)}
-    ),
-}
-
-
-@pytest.mark.parametrize("message", WRONG)
-def test_tensors_are_those_of_the_config(folder: Path, message: str) -> None:
-    found = tensors(folder)
-    WRONG[message](found)
-    save_file(found, folder / WEIGHTS)
-    with pytest.raises(CheckpointError, match=message) as raised:
-        load(folder)
-    assert str(folder) in str(raised.value)
 
 
 def test_frequencies_that_old_files_keep_are_not_needed(folder: Path) -> None:

@@ -58,20 +58,11 @@ def test_a_file_that_shrinks_while_it_is_read(file: Path) -> None:
         tensors.get_tensor("a")
 
 
-# The package puts them in the order a, c, b.weight: 24, 4 and 4 bytes.
+# The package finds most lies itself; what it takes for good and we cannot read is refused by us.
 LIES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "incomplete .*not fully covered": lambda h: h["b.weight"].update(
-        shape=[4000], data_offsets=[28, 8028]
-    ),
+    "'a' has dtype 'U32'": lambda h: h["a"].update(dtype="U32"),
     "not fully covered": lambda h: h.pop("b.weight"),
-    "offset for tensor `c`": lambda h: h["c"].update(data_offsets=[20, 24]),
-    "tensor `b.weight`": lambda h: h.pop("c"),
-    "invalid shape, data type, or offset": lambda h: h["a"].update(shape=[2, 4]),
-    "tensor `a`": lambda h: h["a"].update(data_offsets=[24, 0]),
-    "the tensor 'a' has dtype 'U32': only F32, F16, BF16": lambda h: h["a"].update(dtype="U32"),
     "overflow": lambda h: h["a"].update(shape=[2**40, 2**40]),
-    "integer `-2`": lambda h: h["a"].update(shape=[-2, -3]),
-    "missing field `shape`": lambda h: h["a"].pop("shape"),
 }
 
 
@@ -107,7 +98,7 @@ def test_a_folder_or_a_pipe_in_place_of_a_file(tmp_path: Path) -> None:
             read_shapes(path)
 
 
-@settings(max_examples=int(os.environ.get("PAGESIM_LLM_EXAMPLES", "100")), deadline=None)
+@settings(max_examples=int(os.environ.get("PAGESIM_LLM_EXAMPLES", "50")), deadline=None)
 @given(data=st.data())
 def test_damage_ends_in_that_error_or_in_tensors(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

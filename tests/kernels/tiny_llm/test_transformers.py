@@ -13,8 +13,15 @@ import pytest
 import torch
 
 from pagesim.kernels.tiny_llm import by_hand, load, save, walk
-from tests.kernels.tiny_llm.goldens import DATA, FOLDERS, TOLERANCE, error
-from tests.kernels.tiny_llm.make_goldens import LLAMA3, logits_of, random_model
+from tests.kernels.tiny_llm.make_goldens import (
+    DATA,
+    FOLDERS,
+    LLAMA3,
+    TOLERANCE,
+    error,
+    logits_of,
+    random_model,
+)
 
 pytest.importorskip("transformers", reason="transformers is not installed: goldens stand for it")
 

@@ -193,136 +193,65 @@ def mutant(folder: Path, file: str, name: str, old: str, new: str) -> Launcher:
     return getattr(module, name)
 
 
-ATTENTION_MUTANTS = {
-    "one slot too many": (
-        "(position < seq_len)",
-        "(position <= seq_len)",
-        r"sequence 0 and reads k_cache block \d+, row 3, head 0, a slot of no sequence",
-    ),
-    "one slot too few": (
-        "(position < seq_len)",
-        "(position < seq_len - 1)",
-        r"sequence 0, row 0 of q, head 0: k_cache's block \d+, row 2 was read 0 times",
-    ),
-    "another's table": (
-        "block_tables_ptr + seq * table_seq",
-        "block_tables_ptr + 3 * table_seq",
-        r"sequence 0 and reads k_cache block \d+, row 0, head 0, a slot of sequence 3",
-    ),
-    "the wrong KV head": (
-        "kv_head = head // GROUP",
-        "kv_head = head % 2",
-        r"\(0, 1, 0\) .* reads k_cache block \d+, row 0, head 1, a slot of sequence 0",
-    ),
-    "a page forgotten": ("range(first, last)", "range(first + 1, last)", r"was read 0 times"),
-    "a page read twice": (
-        "page = step // SLICES",
-        "page = step // SLICES - (step == 1)",
-        r"reads k_cache block \d+, row 0, head 0 2 times",
-    ),
-    "half a row": ("in_head = dim < HEAD_DIM", "in_head = dim < 4", r"reads 4 of 8 dimensions of"),
-    "reads outside the cache": (
-        "block * k_block",
-        "(block + 2**36) * k_block",
-        r"read of 32 elements outside every tensor",
-    ),
-    "writes outside the output": (
-        "out_ptr + seq * out_seq",
-        "out_ptr + (seq + 2**36) * out_seq",
-        r"\(0, 0, 0\): write of 8 elements outside every tensor",
-    ),
-    "writes what it should read": (
-        "tl.store(out_ptr",
-        "tl.store(q_ptr",
-        r"q, which is not an output",
-    ),
-    "all heads write one row": (
-        "head * out_head",
-        "0 * out_head",
-        r"kernel\(0, 1, 0\) writes out\[0, 0, 0\], which .*\(0, 0, 0\) writes: programs run in no",
-    ),
+# By kernel: what is replaced, by what, and what the x-ray says of it.
+MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+    "attention/v1.py paged_attention_v1": [
+        ("(position < seq_len)", "(position <= seq_len)", "row 3, head 0, a slot of no sequence"),
+        ("(position < seq_len)", "(position < seq_len - 1)", r"\d+, row 2 was read 0 times"),
+        ("tables_ptr + seq *", "tables_ptr + 3 *", "row 0, head 0, a slot of sequence 3"),
+        ("kv_head = head // GROUP", "kv_head = head % 2", "row 0, head 1, a slot of sequence 0"),
+        ("range(first, last)", "range(first + 1, last)", "was read 0 times"),
+        ("page = step // SLICES", "page = step // SLICES - (step == 1)", "row 0, head 0 2 times"),
+        ("in_head = dim < HEAD_DIM", "in_head = dim < 4", "reads 4 of 8 dimensions of"),
+        ("block * k_block", "(block + 2**36) * k_block", "read of 32 elements outside every"),
+        ("seq * out_seq", "(seq + 2**36) * out_seq", "write of 8 elements outside every"),
+        ("tl.store(out_ptr", "tl.store(q_ptr", "q, which is not an output"),
+        ("head * out_head", "0 * out_head", r"\(0, 1, 0\) writes out.*\(0, 0, 0\) writes"),
+    ],
+    "attention/v2.py paged_attention_v2": [
+        ("(start + span, seq_len)", "(start + span + 1, seq_len)", "was read 2 times"),
+    ],
+    "attention/prefill.py paged_prefill": [
+        ("stop = highest + 1", "stop = highest + 2", "a slot of no sequence"),
+    ],
+    "attention/fused_decode.py fused_decode": [
+        ("(context_lens_ptr + seq)", "(context_lens_ptr + seq) + 1", "which it must not see"),
+    ],
+    "cache_write.py reshape_and_cache": [
+        ("row * k_row", "(row + 1) % 4 * k_row", "block 0, row 0, .* not among the slots"),
+        ("(slot >= 0)", "(slot > 3)", "k_cache block 0, row 3, head 0 was never written"),
+        ("slot_mapping_ptr + token,", "slot_mapping_ptr + 0 * token,", "was written 5 times"),
+        ("tl.store(v_cache_ptr", "tl.store(value_ptr", "value, which is not an output"),
+    ],
+    "block_copy.py copy_blocks": [
+        ("source * block_step", "(source + 1) * block_step", "block 2, .* is not a source"),
+        ("target * block_step", "(target + 1) * block_step", "block 4, .* not among the blocks"),
+    ],
 }
 
 
-@pytest.mark.parametrize("which", ATTENTION_MUTANTS)
-def test_an_attention_mutant_is_told_apart(which: str, tmp_path: Path) -> None:
-    old, new, message = ATTENTION_MUTANTS[which]
-    launch = mutant(tmp_path, "attention/v1.py", "paged_attention_v1", old, new)
-    trace = kernels.xray(launch, *small().arguments)
-    with pytest.raises(AssertionError, match=message):
-        trace.check()
+def arguments_of(kernel: str) -> tuple[Any, ...]:
+    case, caches = small(), [torch.randn(6, 4, 2, 8) for _ in range(2)]
+    return {
+        "paged_prefill": lambda: prefill_arguments(case),
+        "fused_decode": lambda: fused_arguments(case),
+        "reshape_and_cache": written,
+        "copy_blocks": lambda: (caches[:1], caches[1:], torch.tensor([[1, 3]])),
+    }.get(kernel, lambda: case.arguments)()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("row * k_row", "(row + 1) % 4 * k_row", r"k_cache block 0, row 0, .* not among the slots"),
-        ("(slot >= 0)", "(slot > 3)", r"k_cache block 0, row 3, head 0 was never written"),
-        (
-            "slot_mapping_ptr + token,",
-            "slot_mapping_ptr + 0 * token,",
-            r"k_cache block 0, row 3, head 0 was written 5 times in one launch",
-        ),
-        ("tl.store(v_cache_ptr", "tl.store(value_ptr", r"value, which is not an output"),
-    ],
+    ("kernel", "old", "new", "message"),
+    [(kernel, *mutant) for kernel, mutants in MUTANTS.items() for mutant in mutants],
 )
-def test_a_cache_write_mutant_is_told_apart(
-    old: str, new: str, message: str, tmp_path: Path
+def test_a_mutant_is_told_what_it_did(
+    kernel: str, old: str, new: str, message: str, tmp_path: Path
 ) -> None:
-    launch = mutant(tmp_path, "cache_write.py", "reshape_and_cache", old, new)
-    with pytest.raises(AssertionError, match=message):
-        kernels.xray(launch, *written()).check()
-
-
-OTHER_MUTANTS = {
-    "overlapping partitions": (
-        "attention/v2.py",
-        "paged_attention_v2",
-        ("tl.minimum(start + span, seq_len)", "tl.minimum(start + span + 1, seq_len)"),
-        r"was read 2 times",
-    ),
-    "a query that sees the next token": (
-        "attention/prefill.py",
-        "paged_prefill",
-        ("stop = highest + 1", "stop = highest + 2"),
-        r"a slot of no sequence",
-    ),
-    "a fused decode that counts the new token as cached": (
-        "attention/fused_decode.py",
-        "fused_decode",
-        ("tl.load(context_lens_ptr + seq)", "tl.load(context_lens_ptr + seq) + 1"),
-        r"works for sequence 0 and reads k_cache .* slot of .* which it must not see",
-    ),
-    "a copy from the block next door": (
-        "block_copy.py",
-        "copy_blocks",
-        ("source * block_step", "(source + 1) * block_step"),
-        r"reads k_caches\[0\] block 2, row 0, head 0, which is not a source",
-    ),
-    "a copy to the block next door": (
-        "block_copy.py",
-        "copy_blocks",
-        ("target * block_step", "(target + 1) * block_step"),
-        r"writes k_caches\[0\] block 4, row 0, head 0, which is not among the blocks to write",
-    ),
-}
-
-
-@pytest.mark.parametrize("which", OTHER_MUTANTS)
-def test_a_mutant_of_another_kernel_is_told_apart(which: str, tmp_path: Path) -> None:
-    file, name, change, message = OTHER_MUTANTS[which]
-    launch = mutant(tmp_path, file, name, *change)
-    case = small()
-    caches = [torch.randn(6, 4, 2, 8) for _ in range(2)]
-    arguments: dict[str, tuple[Any, ...]] = {
-        "paged_attention_v2": case.arguments,
-        "paged_prefill": prefill_arguments(case),
-        "fused_decode": fused_arguments(case),
-        "copy_blocks": (caches[:1], caches[1:], torch.tensor([[1, 3]])),
-    }
+    file, name = kernel.split()
+    launch = mutant(tmp_path, file, name, old, new)
     options = {"partition_size": 4} if name == "paged_attention_v2" else {}
     with pytest.raises(AssertionError, match=message):
-        kernels.xray(launch, *arguments[name], **options).check()
+        kernels.xray(launch, *arguments_of(name), **options).check()
 
 
 def test_interleaved_and_strided_tensors_are_told_apart() -> None:

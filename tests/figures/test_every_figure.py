@@ -1,0 +1,163 @@
+"""What every figure owes its readers: words apart, the same bytes, its numbers in its alt text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from pagesim import figures
+from pagesim.errors import UsageError
+from pagesim.figures import alt_text, style
+from pagesim.figures.display import image_bytes
+from pagesim.figures.scenes import NAMES, forked_and_swapped
+from pagesim.figures.style import Picture
+from pagesim.sizing import PRESETS
+from tests.figures import test_access_map as access
+from tests.figures import test_block_size_sweep as sizes
+from tests.figures import test_compare as compared
+from tests.figures import test_memory_waste as waste
+from tests.figures import test_occupancy_timeline as occupancy
+from tests.figures import test_prefix_hits as hits
+from tests.figures import test_roofline as roofline
+from tests.figures import test_thread_map as threads
+from tests.figures.charts import overlapping, shown
+
+NOTES = {"notes": ["Made up. " * 20]}
+FIGURES: dict[str, Callable[[], Picture]] = {
+    "block_layout": lambda: figures.block_layout(
+        forked_and_swapped(), names=NAMES, title="A title"
+    ),
+    "memory_waste": lambda: figures.memory_waste(
+        {"max": waste.MAX, "a policy with a very long name": waste.PAGED, "paged": waste.PAGED},
+        published=waste.PUBLISHED_ROWS,
+        title=f"Memory waste of {'a_long_file_name' * 6}.csv",
+        **NOTES,
+    ),
+    "occupancy_timeline": lambda: figures.occupancy_timeline(
+        {"max": occupancy.log(300), "paged": occupancy.log(60)}, title="A title"
+    ),
+    "batch_size": lambda: figures.batch_size(compared.BOTH),
+    "sharing": lambda: figures.sharing(compared.SAVED, **NOTES),
+    "block_size_sweep": lambda: figures.block_size_sweep(
+        {2**power: sizes.row(98 - power, power, 34) for power in range(9)}, 15_728, **NOTES
+    ),
+    "hit_rates": lambda: figures.hit_rates({name: {1: 5.0, 2: 9.0} for name in "abcde"}),
+    "kv_size": lambda: figures.kv_size(PRESETS.values(), title="A title"),
+    "prefix_hits": lambda: figures.prefix_hits(hits.committed(), model=PRESETS["opt-13b"]),
+    "roofline": lambda: figures.roofline(
+        roofline.report(
+            rows=[roofline.row(f"case {n}", name, 1 + n) for n in range(3) for name in "ab"]
+        )
+    ),
+    "access_map": lambda: figures.access_map(access.good(), title="A title"),
+    "access_map, large": lambda: figures.access_map(access.many(500, 40), title="A title"),
+    "thread_map": lambda: figures.thread_map(threads.committed(), title="A title"),
+    "thread_map, large": threads.wide,
+}
+
+
+@cache
+def drawn(name: str) -> Picture:
+    """A figure with much in it; tests only read it."""
+    return FIGURES[name]()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_text_covers_another_or_leaves_the_sheet(name: str) -> None:
+    figure = drawn(name)
+    assert overlapping(figure) == []
+    assert min(text.get_fontsize() for text in figure.axes[0].texts) >= style.TEXT
+    assert figure.get_figwidth() in (7, 9)
+
+
+@pytest.mark.parametrize("name", ["sharing", "roofline", "kv_size"])
+def test_the_same_bytes_each_time(name: str) -> None:
+    """`block_layout` and `pool_map` prove the same; the gallery does it in another process."""
+    assert image_bytes(drawn(name), ".svg") == image_bytes(FIGURES[name](), ".svg")
+
+
+SAID: dict[str, tuple[Callable[[], Picture], str]] = {
+    "block_layout": (
+        lambda: drawn("block_layout"),
+        "12 8 4 10 2 3 4 10 2 3 1 7 12 13 2 3 8 6 6 14",
+    ),
+    "memory_waste": (
+        lambda: figures.memory_waste(
+            {"max": waste.MAX, "paged": waste.PAGED}, published=waste.PUBLISHED_ROWS, notes=["7 !"]
+        ),
+        "20.0 10.0 60.0 7.0 3.0 7.2 21.0 9.0 61.0 9.0 8.0 97.5 1.5 1.0 31.0 96.0 7",
+    ),
+    "occupancy_timeline": (
+        lambda: figures.occupancy_timeline({"max": occupancy.two_steps()}, notes=["7 !"]),
+        "4 3.0 30.0 20.0 0.0 40.0 10.0 7",
+    ),
+    "batch_size": (
+        lambda: figures.batch_size(compared.BOTH, notes=["7 !"]),
+        "8.0 10.0 40.0 30.0 30 7.0 7.0 50.0 200.0 130.0 12 20 7",
+    ),
+    "sharing": (
+        lambda: figures.sharing(compared.SAVED, notes=["7 !"]),
+        "2 6.0 5.0 6 12.0 10.0 2 16.0 16.2 4 24.0 2 40.0 37.0 6 60.0 55.0 2 48.0 44.3 4 72.0 "
+        "3 2 6 7",
+    ),
+    "block_size_sweep": (
+        lambda: figures.block_size_sweep(sizes.SIZES, notes=["7 !"]),
+        "1 98.0 0.0 34.0 16 96.0 2.0 33.0 256 75.0 20.0 26.0 7",
+    ),
+    "hit_rates": (
+        lambda: figures.hit_rates({"a": {500: 4.0, 4000: 20.0}}, notes=["7 !"]),
+        "500 4.0 4,000 20.0 7",
+    ),
+    "kv_size": (
+        lambda: figures.kv_size(["llama-3.1-8b", "deepseek-v3"]),
+        "3.1 8 128 32 8 32 2 128 3 68.6 61 576",
+    ),
+    "prefix_hits": (
+        lambda: figures.prefix_hits(hits.committed()),
+        "512 240 3.9 480 4.0 960 4.2 1,920 5.1 3,840 9.1 7,680 18.4 15,360 26.3 30,720 31.6 "
+        "61,440 32.6 32.60 25,309 77,626 31.42 25,332 80,619 3,000 25 2.0",
+    ),
+    "roofline": (
+        lambda: figures.roofline(roofline.report()),
+        "4.00 4.40 3.60 90 1.00 25 3.00 75",
+    ),
+    "access_map": (lambda: drawn("access_map"), "2 6 5 1 2 6 5 3"),
+    "thread_map": (
+        lambda: drawn("thread_map"),
+        "128 16 128 2 4 8 0 0 4 8 2 0 0 2 4 30 16 2 0 0 16 32 48 64 80 96 112 8 2 128 16",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_alt_text_has_every_number_and_no_other(name: str) -> None:
+    draw, numbers = SAID[name]
+    assert re.findall(r"\d(?:[\d.,]*\d)?", alt_text(draw())) == numbers.split()
+
+
+def test_a_note_is_shown_and_said() -> None:
+    figure = figures.memory_waste({"max": waste.MAX}, title="A title", notes=["A note of ours."])
+    assert "A note of ours." in shown(figure)
+    assert alt_text(figure).startswith("A title. ") and alt_text(figure).endswith("A note of ours.")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        figures.memory_waste,
+        figures.occupancy_timeline,
+        figures.batch_size,
+        figures.sharing,
+        lambda nothing: figures.block_size_sweep(nothing, 10),
+        lambda _: figures.kv_size([]),
+        lambda _: figures.roofline(roofline.report(rows=[])),
+        lambda _: figures.roofline(roofline.report(dry_run=True)),
+    ],
+)
+def test_where_there_is_nothing_to_draw_it_is_said(draw: Callable[[Any], Picture]) -> None:
+    with pytest.raises(UsageError, match=r"there is no (run|model)|no rows|dry run"):
+        draw({})
