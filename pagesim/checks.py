@@ -189,8 +189,7 @@ def _misfit_inside(name: str, value: Any, kind: Any) -> str | None:
 def _words(kinds: Iterable[Any]) -> str:
     names = {bool: "True or False", NoneType: "None"}
     words = []
-    for kind in kinds:
-        kind = get_origin(kind) or kind
+    for kind in (get_origin(each) or each for each in kinds):
         its = getattr(kind, "__name__", str(kind))
         words.append(names.get(kind, f"{'an' if its[0] in 'aeiouAEIOU' else 'a'} {its}"))
     return " or ".join(words)

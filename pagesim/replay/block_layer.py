@@ -16,6 +16,7 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
 
 def pairs(mapping: Any) -> list[list[int]]:
+    """A mapping, or pairs, as JSON has them."""
     items = mapping.items() if isinstance(mapping, dict) else mapping
     return [list(pair) for pair in items]
 

@@ -172,17 +172,13 @@ class PoolCalls:
 
 
 def ids_of(blocks: Any) -> list[int]:
+    """The ids of vLLM's blocks."""
     return [block.block_id for block in blocks]
 
 
-def request_row(request: Any) -> list[Any]:
+def request_row(req: Any) -> list[Any]:
     """How far a request is."""
-    return [
-        request.status.name,
-        request.num_computed_tokens,
-        request.num_tokens,
-        request.num_preemptions,
-    ]
+    return [req.status.name, req.num_computed_tokens, req.num_tokens, req.num_preemptions]
 
 
 def whole_state(scheduler: Any) -> dict[str, Any]:
@@ -494,6 +490,7 @@ def config_of(scheduler: Any) -> dict[str, Any]:
 
 
 def is_async(scheduler: Any) -> bool:
+    """Whether steps are scheduled before the last one has answered."""
     return "AsyncScheduler" in [each.__name__ for each in type(scheduler).__mro__]
 
 
@@ -669,6 +666,7 @@ def serve(scheduler: Any, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    """Record a scheduler alone, without a model."""
     parser = argparse.ArgumentParser(description="Record vLLM's scheduler serving random requests.")
     parser.add_argument("path", help="the file to write, .jsonl")
     for option, default in {

@@ -27,6 +27,7 @@ from pagesim.v1 import (
 
 
 def ids_of(blocks: Iterable[KVCacheBlock]) -> list[int]:
+    """The ids of the blocks."""
     return [block.block_id for block in blocks]
 
 

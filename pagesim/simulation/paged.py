@@ -174,9 +174,8 @@ class PagedServer(PagedServing):
             tag, seqs = group.sampling_params, group.seqs
             if meta.is_prompt and meta.do_sample:
                 answered.append(tag.row)
-                if tokens is None:
-                    for i in range(1, self._samples):
-                        self._fork(group, seqs[0], seqs[0].seq_id + i)
+                for i in range(1, self._samples) if tokens is None else ():
+                    self._fork(group, seqs[0], seqs[0].seq_id + i)
             for seq in seqs:
                 seq.data.update_num_computed_tokens(scheduled.token_chunk_size)
             if not meta.do_sample:

@@ -86,6 +86,7 @@ class Facts:
 
 
 def nulls(facts: Facts) -> list[str]:
+    """What became the null block, because no window reaches it any more."""
     parts = []
     for effect in facts.of("null"):
         if effect.index is None:

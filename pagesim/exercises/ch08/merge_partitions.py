@@ -82,10 +82,10 @@ def cases(rng: Random, hidden: bool) -> Cases:
         ([[4, 2], [4, 0]], 1.0, "one that was never written"),
         ([[4, 4, 1], [2, 0, 0]], 200.0, "large scores"),
     ]
-    for lengths, sharpness, tag in shown:
-        if hidden:
-            more = rng.randint(0, 2)
-            lengths = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in lengths]
+    for given, sharpness, tag in shown:
+        more = rng.randint(0, 2) if hidden else 0
+        other = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in given]
+        lengths = other if hidden else given
         head_dim = rng.choice((8, 32)) if hidden else 4
         words = f"tokens in the partitions of each query: {lengths}, head_dim {head_dim}, {tag}"
         yield Case((lengths, head_dim, sharpness, rng.randint(0, 999)), words, tag)
