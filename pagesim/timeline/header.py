@@ -47,10 +47,7 @@ def read_state(words: Mapping[str, Any], check: Checked) -> State:
     check.num_blocks = sum(pools.values())
     if check.num_blocks > MAX_BLOCKS or block_size > MAX_BLOCKS:
         raise check.error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
-    orders = dict(_named(check.pairs(words.get("lists"), "lists"), "list", check))
-    for name, order in orders.items():
-        if order not in ORDERS:
-            raise check.error(f"the list {show(name)} must be linked or sorted, not {show(order)}")
+    orders = _orders(words, check)
     given = [[name, None] for name in check.items(words.get("queues", []), "queues")]
     queues = dict(_named(given, "queue", check))
     state = words.get("state")
@@ -80,6 +77,15 @@ def read_state(words: Mapping[str, Any], check: Checked) -> State:
         },
         sorted_lists=frozenset(name for name, order in orders.items() if order == SORTED),
     )
+
+
+def _orders(words: Mapping[str, Any], check: Checked) -> dict[str, str]:
+    """In which order each list is kept."""
+    orders = dict(_named(check.pairs(words.get("lists"), "lists"), "list", check))
+    for name, order in orders.items():
+        if order not in ORDERS:
+            raise check.error(f"the list {show(name)} must be linked or sorted, not {show(order)}")
+    return orders
 
 
 def _named(pairs: list[Any], what: str, check: Checked) -> list[tuple[str, Any]]:
