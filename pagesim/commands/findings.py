@@ -65,11 +65,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """For --json: {"ok", "findings": [{"name", "status", "detail", "remedy"}], "kernels"}."""
-        return {
-            "ok": self.ok,
-            "findings": [asdict(finding) for finding in self.findings],
-            "kernels": self.kernels,
-        }
+        return {"ok": self.ok, **asdict(self)}
 
 
 def examine(probe: Probe | None = None) -> Report:

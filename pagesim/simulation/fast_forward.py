@@ -282,5 +282,4 @@ class FastForwardServer(Server):
 
     def _fits(self, row: int) -> bool:
         """Whether there are enough free blocks for a request that waits or is swapped out."""
-        blocks = -(-self._length[row] // self.cache_config.block_size)
-        return len(self._free) - blocks >= self._watermark
+        return len(self._free) - self._blocks(self._length[row]) >= self._watermark
