@@ -6,6 +6,7 @@ import type { Stage as Picture } from "./js/view.js";
 import type { Layer as Sheet } from "./js/svg.js";
 import type { Run as WholeRun } from "./js/model.js";
 import type { Spots as Places } from "./js/motion.js";
+import type { Curve } from "./js/occupancy.js";
 import type { State as Pages } from "./js/state.js";
 
 declare global {
@@ -32,11 +33,33 @@ declare global {
   type State = Pages;
   type Spots = Places;
 
+  /** A map that has every key it is asked for. */
+  interface Whole<K, V> extends Map<K, V> {
+    get(key: K): V;
+  }
   /** Of a sequence or a request. */
   type Name = string | number;
   /** Its kind, its block, and what the kind needs: FORMAT.md. */
   type Effect = [string, number, ...any[]];
   type Box = [number, number, number, number];
+  /** Of a cell and of what stands around it; the last four are 0 where a block is not a strip of slots. */
+  interface Sizes {
+    w: number;
+    h: number;
+    gx: number;
+    gy: number;
+    detail: number;
+    before: number;
+    behind: number;
+    owners: number;
+    slot: number;
+  }
+  /** The cells of both pools: g and c are their numbers of columns. */
+  interface Grid extends Sizes {
+    g: number;
+    c: number;
+    rows: number;
+  }
 
   interface Header {
     [key: string]: any;
@@ -184,5 +207,39 @@ declare module "./js/model.js" {
 declare module "./js/controls.js" {
   interface Player {
     hooks: Hooks;
+    stage: Stage;
+    curve: Curve;
+    drawMs: number;
+    word: Word | null;
+    hovered: Hit | null;
+    selected: Selected | null;
+    found: number[] | null;
+  }
+}
+declare module "./js/view.js" {
+  interface Stage {
+    shade: Mark | undefined;
+    lit: Map<number, number>;
+  }
+}
+declare module "./js/motion.js" {
+  interface Spots {
+    lists: Map<number, Box>;
+    entries: Map<number, Box>;
+    chips: Map<Name, Box>;
+    rows: Map<string, [number, number]>;
+    of: Map<string, Box>;
+  }
+  interface Motion {
+    left: number;
+    duration: number;
+  }
+}
+declare module "./js/pair.js" {
+  interface Pair {
+    stops: number[][];
+    steps: number;
+    slider: HTMLInputElement;
+    linkButtons: HTMLElement[];
   }
 }

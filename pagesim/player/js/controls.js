@@ -26,7 +26,9 @@ export class Player {
     this.speed = 1;
     this.slots = false;
     this.differ = new Set(); // the names that differ in the run beside this one
-    this.selected = this.hovered = this.word = this.found = this.state = null;
+    this.selected = this.hovered = this.word = this.found = null;
+    this.state = run.at(0);
+    this.shown = false; // nothing has been drawn yet
     const labels = run.header.tokens;
     const has = (token) => labels && typeof labels === "object" && Object.hasOwn(labels, token);
     this.label = (token) => String(has(token) ? labels[token] : token);
@@ -56,7 +58,7 @@ export class Player {
     panel.picture.replaceChildren(this.stage.node);
     panel.course.replaceChildren(this.curve.node);
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
-    if (this.state) { this.redraw(); this.curve.draw(this.step); }
+    if (this.shown) { this.redraw(); this.curve.draw(this.step); }
   }
 
   showSlots(on) {
@@ -90,6 +92,7 @@ export class Player {
     const begun = performance.now();
     this.untouched = false;
     this.step = this.root.dataset.step = step;
+    this.shown = true;
     this.redraw();
     this.curve.draw(step);
     this.panel.show(step);
@@ -129,7 +132,7 @@ export class Player {
 
   // -- looking closer ----------------------------------------------------------------------------
 
-  /** @param {Hit} hit */
+  /** @param {Hit | null} hit */
   hover(hit) {
     this.hovered = hit;
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
@@ -161,7 +164,7 @@ export class Player {
       + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`;
   }
 
-  /** @param {Hit} hit */
+  /** @param {Hit | null} hit */
   choose(hit) {
     if (!hit) { this.select(null); return; }
     if (this.predict.question && "block" in hit) { this.predict.choose(hit.block); return; }
@@ -170,11 +173,11 @@ export class Player {
     this.select(again ? null : { kind, value });
   }
 
-  /** @param {Selected} selected */
+  /** @param {Selected | null} selected */
   select(selected) {
     this.selected = selected;
     this.panel.jumps.hidden = selected === null;
-    if (!this.state) return;
+    if (!this.shown) return;
     this.redraw();
     this.keep();
   }

@@ -65,16 +65,16 @@ const EFFECTS = new Map(Object.entries({
 }));
 
 /** The sign of each effect, where there is no room for words, and the words. */
-export const CHANGES = new Map([...EFFECTS].map(([kind, { sign, word }]) => [kind, [sign, word]]));
+export const CHANGES = /** @type {Whole<string, [string, string]>} */ (
+  new Map([...EFFECTS].map(([kind, { sign, word }]) => [kind, [sign, word]])));
 /** What the search box is shown to find. */
 export const EXAMPLE = "evict";
-export const TWO_BLOCKS = new Set([...EFFECTS.keys()].filter((kind) => EFFECTS.get(kind).apply === carry));
+export const TWO_BLOCKS = new Set([...EFFECTS].filter(([, effect]) => effect.apply === carry).map(([kind]) => kind));
 
 /**
  * What can be asked → the blocks of the event that answer it.
- * @type {Map<string, (event: {effects: any[][]}) => number[]>}
  */
-export const ANSWERS = new Map();
+export const ANSWERS = /** @type {Whole<string, (event: {effects: any[][]}) => number[]>} */ (new Map());
 for (const [kind, { asked }] of EFFECTS) {
   for (const word of asked) {
     const at = word.endsWith(" to") ? 2 : 1;

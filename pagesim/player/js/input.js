@@ -34,10 +34,7 @@ export function listen(player) {
   if (!player.linked) document.addEventListener("keydown", (event) => key(player, event));
 }
 
-/**
- * What is under the pointer: a block, its word, or a sequence.
- *
- */
+/** What is under the pointer: a block, its word, or a sequence. @param {Player} player */
 function hitOf({ stage: { layout: { width, cell }, node, cells }, state }, event) {
   const hit = event.target?.hit ?? null;
   const box = node.getBoundingClientRect(), x = ((event.clientX - box.left) * width) / (box.width || 1);
@@ -52,6 +49,7 @@ function hitOf({ stage: { layout: { width, cell }, node, cells }, state }, event
 
 /** A swipe to the left is a step forward, to the right a step back. @param {Player} player */
 function listenForSwipes(player, node) {
+  /** @type {[number, number] | null} */
   let start = null;
   node.addEventListener("touchstart", (event) => {
     start = event.touches.length === 1 ? [event.touches[0].clientX, event.touches[0].clientY] : null;

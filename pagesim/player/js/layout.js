@@ -26,9 +26,12 @@ const CELLS = [
 /** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
 const STRIP = { h: 20, gy: 5, before: 22, detail: 3 }, BADGE = 42;
 
+const PLAIN = { before: 0, behind: 0, owners: 0, slot: 0 };
+
 /** Rows of cells in two pools with these numbers of columns. */
 const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / c), 1);
 
+/** @returns {Grid | null} */
 function strips({ gpu, cpu, size, room, height, narrow, marks }) {
   const owners = narrow ? 86 : 72, behind = owners + (marks ? BADGE : 0);
   const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1), columns = (count) => Math.ceil(count / most);
@@ -40,40 +43,40 @@ function strips({ gpu, cpu, size, room, height, narrow, marks }) {
   return { ...STRIP, behind, owners, slot, w, gx, g, c: c || 1, rows };
 }
 
-/** Contiguous memory: units without gaps, a round number of them per row. */
+/** Contiguous memory: units without gaps, a round number of them per row. @returns {Grid | null} */
 function stretch({ gpu, room, height }) {
   for (const h of [22, 16, 11, 8]) {
     const rows = Math.max(Math.floor(height / (h + 12)), 1);
     const g = Math.max(Math.ceil(gpu / rows / 10) * 10, Math.min(gpu, 20));
     if (room / g < 3) continue;
-    return { w: Math.min(room / g, 26), h, gx: 0, gy: 12, detail: 0, g, c: 1, rows: Math.ceil(gpu / g) };
+    return { ...PLAIN, w: Math.min(room / g, 26), h, gx: 0, gy: 12, detail: 0, g, c: 1, rows: Math.ceil(gpu / g) };
   }
   return null;
 }
 
+/** @returns {Grid} */
 function boxes({ gpu, cpu, full, room, height, between, narrow }) {
-  let found = null;
+  let found = { ...PLAIN, ...CELLS[CELLS.length - 1], g: 1, c: 1, rows: gpu + cpu };
   for (const cell of CELLS) {
     const columns = Math.floor((room - between + cell.gx) / (cell.w + cell.gx));
-    let best = null;
+    let best = { g: 0, c: 0, rows: Infinity };
     for (let g = 1; g <= Math.min(columns - (cpu && !narrow ? 1 : 0), gpu || 1); g++) {
       const c = !cpu ? 1 : narrow ? g : Math.min(columns - g, Math.max(2, g), cpu);
       const rows = narrow ? Math.ceil(gpu / g) + Math.ceil(cpu / c) : rowsOf(gpu, cpu, g, c);
       const wide = full && gpu <= 24 && g > 4; // few blocks: four columns, as in the figures
       const odd = gpu >= 64 && g % 8 && columns >= 10; // many: rows that begin at round ids
-      if (c > 0 && !wide && !odd && (!best || rows <= best.rows)) best = { g, c, rows };
+      if (c > 0 && !wide && !odd && rows <= best.rows) best = { g, c, rows };
     }
-    if (!best) continue;
-    found = { ...cell, ...best };
+    if (!best.g) continue;
+    found = { ...PLAIN, ...cell, ...best };
     if (best.rows * (cell.h + cell.gy) - cell.gy <= height) break;
   }
-  return found ?? { ...CELLS.at(-1), g: 1, c: 1, rows: gpu + cpu };
+  return found;
 }
 
 const widths = new Map(); // of texts at a size of one unit
-let pen = null;
+const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 function widthOf(text) {
-  pen ??= document.createElement("canvas").getContext("2d");
   pen.font = `100px ${FONT}`;
   if (!widths.has(text)) widths.set(text, pen.measureText(text).width / 100);
   return widths.get(text);
@@ -113,7 +116,7 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const asked = { gpu, cpu, size, marks: run.marks, full, narrow, between, room: width - MARGIN - poolsX,
     height: narrow ? tall : Math.max(room - 14, tables) };
   const cell = (contiguous && stretch(asked)) || (full && strips(asked)) || boxes(asked);
-  const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy }, before = cell.before ?? 0;
+  const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy }, { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
   const gpuRows = Math.ceil(gpu / cell.g);
   const pools = [{ x: poolsX + before, y: firstY + 12, columns: cell.g }, narrow

@@ -7,7 +7,7 @@ import { short } from "./text.js";
 
 const HIGH = 16;
 
-/** @param {Stage} stage @param {State} state @param {PageEvent} event @param {Changed} changed */
+/** @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {Changed} changed */
 export function drawLegend(stage, state, event, changed) {
   const { under: layer, layout, run } = stage, { caching } = run.header, left = MARGIN;
   const em = layout.narrow ? 7.4 : 5.6;

@@ -12,5 +12,5 @@
   script.dataset.begun = `${begun}`;
   document.body.append(script);
 })().catch((error) => {
-  document.querySelector(".pagesim-player").textContent = `This player cannot be started: ${error}.`;
+  document.querySelector(".pagesim-player")?.append(`This player cannot be started: ${error}.`);
 });

@@ -46,7 +46,7 @@ function keeper(text) {
   /** @param {"sessionStorage" | "localStorage"} storage @returns {Kept} */
   const within = (storage, name) => ({
     read() {
-      try { return JSON.parse(window[storage].getItem(name)) ?? {}; } catch { return {}; }
+      try { return JSON.parse(window[storage].getItem(name) ?? "null") ?? {}; } catch { return {}; }
     },
     write(value) {
       try { window[storage].setItem(name, JSON.stringify(value)); } catch { /* then it is forgotten */ }
@@ -58,6 +58,7 @@ function keeper(text) {
 /** Light or dark, like the notebook around it, or else like the system; follows both. */
 function follow(root) {
   const system = matchMedia("(prefers-color-scheme: dark)");
+  /** @type {HTMLElement | null} */
   let host = null;
   try {
     host = parent === window ? null : parent.document.body;
@@ -84,17 +85,17 @@ function fit(root) {
   } catch { /* another origin: it scrolls */ }
 }
 
-/** Mount the player of one file; null, with the reason on the page, if it cannot be shown. */
+/** Mount the player of one file; null, with the reason on the page, if it cannot be shown.
+ * @returns {Promise<Player | null>} */
 async function mount(root, text, begun, linked) {
   follow(root);
   root.tabIndex = -1;
-  let player = null;
   try {
     const file = parse(await unpack(text));
     const read = performance.now() - begun;
     const run = new Run(file);
     const modelled = performance.now() - begun;
-    player = new Player(root, run, keeper(text), linked);
+    const player = new Player(root, run, keeper(text), linked);
     const timings = { model_ms: modelled - read, read_ms: read, mount_ms: performance.now() - begun };
     player.hooks = {
       get step() { return player.step; },
@@ -106,17 +107,18 @@ async function mount(root, text, begun, linked) {
       problem: run.problem,
     };
     root.dataset.ready = "true";
+    return player;
   } catch (error) {
     root.replaceChildren(html("p", { class: "ps-problem", role: "alert" },
       `This timeline cannot be shown: ${message(error)}.`));
     root.dataset.ready = "error";
+    return null;
   }
-  return player;
 }
 
 /** Two files on one page are two players, linked. */
 async function begin(begun) {
-  document.querySelector("style").replaceWith(html("style", {}, STYLE));
+  document.querySelector("style")?.replaceWith(html("style", {}, STYLE));
   /** @type {NodeListOf<HTMLElement>} */
   const mounts = document.querySelectorAll(".pagesim-player");
   const roots = [...mounts], linked = roots.length > 1;
@@ -126,9 +128,8 @@ async function begin(begun) {
   const players = await Promise.all(roots.map((root, i) => mount(root, files[i], begun, linked)));
   window.pagesimPlayers = players.map((player) => player?.hooks);
   [window.pagesimPlayer] = window.pagesimPlayers;
-  /** @type {HTMLElement} */
-  const outermost = linked ? document.querySelector(".pagesim-pair") : roots[0];
-  if (linked && players.every(Boolean)) {
+  const outermost = /** @type {HTMLElement} */ (linked ? document.querySelector(".pagesim-pair") : roots[0]);
+  if (linked && players.every((player) => player !== null)) {
     const pair = new Pair(outermost, players);
     window.pagesimPair = { goto: (step) => pair.go(step), get steps() { return pair.steps; },
       get differences() { return pair.words; } };
@@ -137,4 +138,4 @@ async function begin(begun) {
   fit(outermost);
 }
 
-begin(Number(document.currentScript.dataset.begun));
+begin(Number(document.currentScript?.dataset.begun));

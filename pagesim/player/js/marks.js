@@ -6,7 +6,7 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const brief = (value) => `${+value.toPrecision(3)}`;
 
 /** The marks of an event as [{name, on, numbers: Map(id → number)}, …]; invalid ones are skipped.
- * @param {PageEvent} event */
+ * @param {PageEvent | null} event */
 export const marksOf = (event) => (event?.marks ?? []).map(([name, on, pairs]) => ({
   name: String(name), on: on === "slots" ? "slots" : "blocks",
   numbers: new Map(pairs.filter((pair) => isCount(pair?.[0]) && isNumber(pair[1]))),
@@ -15,13 +15,14 @@ export const marksOf = (event) => (event?.marks ?? []).map(([name, on, pairs]) =
 /** Whether a mark is one number about one block, such as a kernel's running maximum: it gets a dial. */
 export const isDial = ({ on, numbers }) => on === "blocks" && numbers.size === 1;
 
-/** The marks of an event that shade slots or blocks: one at a time. @param {PageEvent} event */
+/** The marks of an event that shade slots or blocks: one at a time. @param {PageEvent | null} event */
 export const shadesOf = (event) => marksOf(event).filter((mark) => !isDial(mark));
 
-/** Block → what a mark says about it: the sum over its slots, or its own number. @param {Mark} mark */
+/** Block → what a mark says about it: the sum over its slots, or its own number. @param {Mark | undefined} mark */
 export function marked(mark, blockSize) {
   const sums = new Map();
-  for (const [id, number] of mark?.numbers ?? []) {
+  if (!mark) return sums;
+  for (const [id, number] of mark.numbers) {
     const block = mark.on === "slots" ? Math.floor(id / blockSize) : id;
     sums.set(block, (sums.get(block) ?? 0) + number);
   }
@@ -30,10 +31,12 @@ export function marked(mark, blockSize) {
   return new Map([...sums].map(([block, sum]) => [block, text(sum)]));
 }
 
-/** Slots that a mark shades: slot → how strongly, 0 to 4, the largest number 4. @param {Mark} mark */
+/** Slots that a mark shades: slot → how strongly, 0 to 4, the largest number 4. @param {Mark | undefined} mark */
 export function litSlots(mark, blockSize) {
-  const lit = new Map(), most = Math.max(...(mark?.numbers.values() ?? []), 1e-30);
-  for (const [id, number] of mark?.numbers ?? []) {
+  const lit = new Map();
+  if (!mark) return lit;
+  const most = Math.max(...mark.numbers.values(), 1e-30);
+  for (const [id, number] of mark.numbers) {
     const slots = mark.on === "slots" ? [id] : [...Array(blockSize).keys()].map((i) => id * blockSize + i);
     for (const slot of slots) lit.set(slot, Math.round(4 * Math.max(number / most, 0)));
   }
@@ -41,7 +44,7 @@ export function litSlots(mark, blockSize) {
 }
 
 /** What the dials of an event show, and their range in the whole run: [{name, number, least, most}, …].
- * @param {PageEvent} event */
+ * @param {PageEvent | null} event */
 export function dials(event, events) {
   return marksOf(event).filter(isDial).map(({ name, numbers }) => {
     const all = events.flatMap((one) => marksOf(one).filter((mark) => mark.name === name && isDial(mark))
@@ -50,7 +53,7 @@ export function dials(event, events) {
   });
 }
 
-/** What the marks of an event say about one block: " attention: 0.25, 0.5." @param {PageEvent} event */
+/** What the marks of an event say about one block: " attention: 0.25, 0.5." @param {PageEvent | null} event */
 export function markText(event, block, blockSize) {
   const slots = [...Array(blockSize).keys()].map((i) => block * blockSize + i);
   return marksOf(event).map(({ name, on, numbers }) => {

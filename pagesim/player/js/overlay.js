@@ -49,7 +49,7 @@ export function drawMarks(stage, state) {
 }
 
 /** A copy or a move as an arrow from block to block: along the gaps between the cells.
- * @param {Stage} stage @param {PageEvent} event */
+ * @param {Stage} stage @param {PageEvent | null} event */
 export function arrows(stage, event) {
   const { w, h, gx, gy, detail, before, behind } = stage.layout.cell, strip = detail === 3;
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));

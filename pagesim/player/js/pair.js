@@ -21,12 +21,12 @@ function stopsByClock(runs) {
 function stopsOf(run, bySchedule) {
   if (!bySchedule) return [...Array(run.steps + 1).keys()];
   const stops = [0, ...run.schedules.map((event) => event + 1)];
-  return stops.at(-1) < run.steps ? [...stops, run.steps] : stops;
+  return stops[stops.length - 1] < run.steps ? [...stops, run.steps] : stops;
 }
 
 /** Where a request is: the name of its queue, or null. @param {State} state */
-const queueOf = (state, name) => [...state.queues.keys()].find((queue) =>
-  state.queues.get(queue).some((request) => state.first(request) === name)) ?? null;
+const queueOf = (state, name) => [...state.queues].find(([, requests]) =>
+  requests.some((request) => state.first(request) === name))?.[0] ?? null;
 
 /** @param {State} state */
 const has = (state, name) => {
@@ -63,8 +63,7 @@ export class Pair {
     this.players = players;
     this.step = this.timer = 0;
     this.unit = "";
-    /** @type {number[][]} */
-    this.stops = null;
+    this.stops = [];
     const runs = players.map(({ run }) => run), bySchedule = runs.every(({ schedules }) => schedules.length > 0);
     this.ways = [[bySchedule ? "schedule()" : "step", runs.map((run) => stopsOf(run, bySchedule))]];
     if (runs.every(({ clock }) => clock.length)) this.ways.push(["seconds", stopsByClock(runs)]);
@@ -78,12 +77,12 @@ export class Pair {
 
   /** Step them together by schedule(), or by their clocks, from where the first run stands. */
   link(way) {
-    const at = this.stops?.[0][Math.min(this.step, this.stops[0].length - 1)] ?? 0;
+    const at = this.stops[0]?.[Math.min(this.step, this.stops[0].length - 1)] ?? 0;
     [this.unit, this.stops] = this.ways[way];
     this.steps = Math.max(...this.stops.map((stops) => stops.length)) - 1;
-    this.slider.max = this.steps;
+    this.slider.max = `${this.steps}`;
     this.slider.setAttribute("aria-label", this.unit);
-    this.linkButtons.forEach((node, i) => node.setAttribute("aria-pressed", i === way));
+    this.linkButtons.forEach((node, i) => node.setAttribute("aria-pressed", `${i === way}`));
     this.go(Math.max(this.stops[0].findIndex((step) => step >= at), 0));
   }
 
@@ -125,7 +124,7 @@ export class Pair {
     if (!words.length) words.push(...differing); // else these come with them, and are marked above
     if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
-    this.root.dataset.step = this.slider.value = this.step;
+    this.root.dataset.step = this.slider.value = `${this.step}`;
     this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
       : `${this.unit} ${this.step} of ${this.steps}`;
     const same = html("span", {}, "The two do not differ.");

@@ -116,7 +116,7 @@ export class Panel {
     this.playButton.setAttribute("aria-pressed", `${on}`);
   }
 
-  /** The caption of an event, and what it changed. @param {PageEvent} event */
+  /** The caption of an event, and what it changed. @param {PageEvent | null} event */
   showEvent(event) {
     const { run, step, state } = this.player, first = isCount(run.header.first) ? run.header.first : 0;
     if (!event) {
@@ -146,7 +146,7 @@ export class Panel {
   }
 
   /** The marks that shade the picture, one at a time: a button for each where there are several.
-   * @param {PageEvent} event */
+   * @param {PageEvent | null} event */
   shades(event) {
     const { player } = this, shades = shadesOf(event), shown = shades.indexOf(shades[player.shade] ?? shades[0]);
     return shades.map(({ name, on, numbers }, i) => {
@@ -156,7 +156,7 @@ export class Panel {
     });
   }
 
-  /** @param {PageEvent} event */
+  /** @param {PageEvent | null} event */
   dials(event) {
     return dials(event, this.player.run.events).map(({ name, number, least, most }) =>
       html("label", { class: "ps-dial" }, `${name} ${number.toPrecision(3)} `,

@@ -39,7 +39,7 @@ export class Predict {
     this.button.setAttribute("aria-pressed", on);
     this.close();
     this.tellScore();
-    if (!player.state) return;
+    if (!player.shown) return;
     if (on && player.untouched) { player.go(player.run.asking); return; } // nothing has been seen yet
     player.redraw();
     this.open();

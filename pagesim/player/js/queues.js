@@ -3,11 +3,11 @@
 import { MARGIN, QUEUE } from "./layout.js";
 import { nameText, requestText, short } from "./text.js";
 
-/** The changes of the queues in an event, as a list. @param {PageEvent} event */
+/** The changes of the queues in an event, as a list. @param {PageEvent | null} event */
 export const movesOf = (event) => event?.queues ?? [];
 
 /** The queues as rows of chips, front first; a request that computes has a number of tokens.
- * @param {Stage} stage @param {State} state @param {PageEvent} event @param {View} view */
+ * @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {View} view */
 export function drawQueues(stage, state, event, view, top) {
   const { under, over, run } = stage, left = MARGIN + 92;
   const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
@@ -50,7 +50,7 @@ export function isWasted(state, request) {
 }
 
 /** The steps whose output is not known yet: who computes how many tokens.
- * @param {Stage} stage @param {State} state @param {PageEvent} event */
+ * @param {Stage} stage @param {State} state @param {PageEvent | null} event */
 function drawFlight(stage, state, event, y) {
   const { under, over, run, layout } = stage;
   under.text(MARGIN, y + 12, "in flight", "strong");
@@ -78,7 +78,7 @@ function drawFlight(stage, state, event, y) {
   });
 }
 
-/** How an event changes the queues, in words. @param {PageEvent} event */
+/** How an event changes the queues, in words. @param {PageEvent | null} event */
 export function wayOf(event) {
   const queuesOf = (what) => [...new Set(movesOf(event).filter((move) => move[0] === what).map((move) => move[1]))];
   const from = queuesOf("leave").join(", "), to = queuesOf("enter").join(", ");

@@ -31,11 +31,12 @@ export function reasonFor(word, s, event, answers, all = answers) {
   if (["taken", "copied to", "swapped to", "evicted"].includes(word)) return whyTaken(s, event, answers);
   if (word === "unused") return "No token was ever written into it.";
   if (event.event === "preempt" && ["returned", "swapped"].includes(word)) {
-    const [, queue, place] = event.queues.find(([what]) => what === "leave") ?? [], names = s.queues.get(queue);
-    if (names?.length === place + 1) return `${nameText(event.of)} is the last one in the queue ${queue}.`;
+    const [, queue, place] = event.queues.find(([what]) => what === "leave") ?? ["", "", NaN];
+    const isLast = s.queues.get(queue)?.length === place + 1;
+    if (isLast) return `${nameText(event.of)} is the last one in the queue ${queue}.`;
   }
   const ends = new Map([[0, ["front", "first"]], [-1, ["back", "last"]]]).get(free?.[3]);
-  if (word === "returned" && all.length > answers.length && ends) {
+  if (word === "returned" && all.length > answers.length && free && ends) {
     const [end, then] = ends;
     return `Each goes to the ${end} of the ${listWord(s, free[2])}, so the last one is taken ${then}.`;
   }

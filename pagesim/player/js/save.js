@@ -9,7 +9,7 @@ export function standalone(node) {
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
   const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
   const font = "font-family: DejaVu Sans, system-ui, sans-serif;";
-  const rules = document.querySelector("style").textContent;
+  const rules = document.querySelector("style")?.textContent;
   style.textContent = `svg { ${given} ${font} background: var(--paper); }\n${rules}`;
   picture.prepend(style);
   picture.querySelector(".ps-ghosts")?.remove();
@@ -28,7 +28,7 @@ export async function asPng(node) {
   await image.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [SCALE * width, SCALE * height];
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(image.src);
   return new Promise((done) => { canvas.toBlob(done, "image/png"); });
 }

@@ -37,7 +37,7 @@ export function fromAddress(run) {
   };
 }
 
-/** The address of what is shown now; a page has it in its URL, an iframe does not. @param {Selected} selected */
+/** The address of what is shown now; a page has it in its URL, an iframe does not. @param {Selected | null} selected */
 export function toAddress(step, selected) {
   if (window !== parent || location.protocol === "about:") return;
   const { kind, value } = selected ?? {};

@@ -183,8 +183,7 @@ export class State {
 
   /** A request leaves a queue, or enters it at a place. */
   move([what, queue, place, request, first]) {
-    if (!this.queues.has(queue) || !isName(request)) wrong("a queue that does not exist changes");
-    const names = this.queues.get(queue).slice();
+    const names = (isName(request) && this.queues.get(queue)?.slice()) || wrong("a queue that does not exist changes");
     if (what === "leave") {
       if (names[place] !== request) wrong(`${nameText(request)} leaves ${queue}, but it is not there`);
       names.splice(place, 1);

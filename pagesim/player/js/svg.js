@@ -21,7 +21,7 @@ export class Recycler {
     this.used = this.shown = 0;
   }
 
-  /** @param {Hit} hit */
+  /** @param {Hit | null} hit */
   next(attributes, hit = null) {
     let node = this.nodes[this.used];
     if (!node) {
@@ -58,7 +58,7 @@ export class Layer {
     };
   }
 
-  /** @param {Hit} hit */
+  /** @param {Hit | null} hit */
   rect(x, y, width, height, className, fill = "none", hit = null) {
     this.kinds.rect.next({ x, y, width, height, class: className, fill }, hit);
   }
@@ -67,20 +67,20 @@ export class Layer {
     this.kinds.path.next({ d, class: className, stroke, fill });
   }
 
-  /** @param {Hit} hit */
+  /** @param {Hit | null} hit */
   text(x, y, text, className = "", hit = null) {
     const node = this.kinds.text.next({ x, y, class: className }, hit);
     if (node.now.text !== text) node.textContent = node.now.text = text;
   }
 
-  /** Text on a background of paper, readable on fills and hatches. @param {Hit} hit */
+  /** Text on a background of paper, readable on fills and hatches. @param {Hit | null} hit */
   pill(x, y, text, className = "", hit = null) {
     const width = 6.4 * text.length + 5;
     this.ground(x - width / 2, y - 9.5, width, 12.5, "pill", hit);
     this.text(x, y, text, `mid ${className}`, hit);
   }
 
-  /** A background for text: above the paths, unlike `rect`. @param {Hit} hit */
+  /** A background for text: above the paths, unlike `rect`. @param {Hit | null} hit */
   ground(x, y, width, height, className, hit = null) {
     this.kinds.ground.next({ x, y, width, height, class: className }, hit);
   }

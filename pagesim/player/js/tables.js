@@ -15,7 +15,8 @@ export function isSelected(selected, id, owners) {
 /** The sign of a sequence that differs in the run beside this one. @param {View} view @param {Table} table */
 const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 
-/** @param {Stage} stage @param {State} state @param {PageEvent} event @param {Changed} changed @param {View} view */
+/** @param {Stage} stage @param {State} state @param {PageEvent | null} event
+ * @param {Changed} changed @param {View} view */
 export function drawTables(stage, state, event, changed, view) {
   if (!stage.layout.full) { tablesInLines(stage, state, event, changed, view); return; }
   const plugs = tablesInFull(stage, state, changed, view);
@@ -123,7 +124,8 @@ function wires(stage, plugs, isDim) {
 }
 
 /** Many sequences: one line each; those that this step concerns are always among them.
- * @param {Stage} stage @param {State} state @param {PageEvent} event @param {Changed} changed @param {View} view */
+ * @param {Stage} stage @param {State} state @param {PageEvent | null} event
+ * @param {Changed} changed @param {View} view */
 function tablesInLines(stage, state, event, changed, view) {
   const { lines } = stage.layout, tables = [...state.tables.values()];
   const wanted = new Set(event ? namesIn(event) : []);
@@ -147,7 +149,7 @@ function tablesInLines(stage, state, event, changed, view) {
 }
 
 /** Under the lines, one logical block with its tokens: what this step wrote, or what is selected.
- * @param {Stage} stage @param {State} state @param {PageEvent} event @param {View} view */
+ * @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {View} view */
 function slots(stage, state, event, view, y) {
   const { under: layer, run } = stage, size = state.blockSize;
   const wrote = event?.effects.findLast((e) => (e[0] === "write" || e[0] === "hit") && e[2] !== null);
@@ -188,7 +190,7 @@ function stretch(stage, table, y, view) {
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
-  const first = table.ids[0] * size, last = (table.ids.at(-1) + 1) * size - 1;
+  const first = table.ids[0] * size, last = (table.ids[table.ids.length - 1] + 1) * size - 1;
   layer.text(left + width + 6, y + 12, `slots ${first}\u2013${last}`, "muted small");
   for (let from = 0; from < table.ids.length;) { // around it in memory, line by line
     const start = cells.at[table.ids[from]];

@@ -33,15 +33,16 @@ export function describeBlock(run, s, id, label) {
     return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;
   }
   const owners = [];
-  let tokens = null;
+  /** @type {unknown[]} */
+  let tokens = [];
   for (const table of s.tables.values()) {
     const k = table.ids.indexOf(id);
     if (k < 0) continue;
     owners.push(`${nameText(table.name)} (logical block ${k})`);
-    tokens ??= table.tokens.slice(k * s.blockSize, Math.min((k + 1) * s.blockSize, table.known));
+    if (owners.length === 1) tokens = table.tokens.slice(k * s.blockSize, Math.min((k + 1) * s.blockSize, table.known));
   }
   const who = owners.length ? owners.join(", ") : "a handle outside any table";
-  const what = tokens?.length ? `: ${tokens.map(label).join(" ")}` : "";
+  const what = tokens.length ? `: ${tokens.map(label).join(" ")}` : "";
   const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${(id + 1) * s.blockSize - 1}` : "";
   return `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
     + `${s.fill[id]} of ${plural(s.blockSize, "slot")} filled${what}.${tail}`;

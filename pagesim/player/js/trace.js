@@ -8,7 +8,7 @@ import { nameText } from "./text.js";
 /** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. @param {State} state */
 export function follow(state, { name, position }) {
   const table = state.tables.get(name), k = Math.floor(position / state.blockSize), block = table?.ids[k];
-  if (block === undefined || block === state.nullBlock || position >= table.filled) return null;
+  if (!table || block === undefined || block === state.nullBlock || position >= table.filled) return null;
   const offset = position % state.blockSize;
   return { name, position, k, block, offset, slot: block * state.blockSize + offset };
 }
@@ -20,15 +20,17 @@ export function wordAt(state, block, offset) {
     ? null : { name, position: first + offset };
 }
 
-/** The path in words. @param {State} state @param {PageEvent} event @param {Found} found */
+/** The path in words. @param {State} state @param {PageEvent | null} event @param {Found} found */
 export function wayOf(state, event, found, label) {
   const { name, position, k, block, offset } = found, size = state.blockSize;
-  const table = state.tables.get(name), known = position < table.known;
+  const table = state.table(name), known = position < table.known;
   const word = known ? `\u201c${label(table.tokens[position])}\u201d` : "A token";
   const cpu = block >= state.numGpu, index = cpu ? block - state.numGpu : block, row = index * size + offset;
   const where = cpu ? `the ${state.poolNames[1]}'s tensors` : "the K and V tensors";
-  const readers = marksOf(event).filter(({ on, numbers }) => on === "slots" && numbers.has(found.slot))
-    .map((mark) => `; ${mark.name} reads it (${mark.numbers.get(found.slot).toPrecision(2)})`).join("");
+  const readers = marksOf(event).filter(({ on }) => on === "slots").map(({ name: reader, numbers }) => {
+    const number = numbers.get(found.slot);
+    return number === undefined ? "" : `; ${reader} reads it (${number.toPrecision(2)})`;
+  }).join("");
   return `${word} is token ${position} of ${nameText(name)}: logical block ${k}, offset ${offset} \u2192 `
     + `the table's entry ${k}: block ${block} \u2192 slot ${index} \u00b7 ${size} + ${offset} = ${row} `
     + `\u2192 row ${row} of ${where}${readers}.`;
@@ -39,24 +41,21 @@ const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
   `M${x + w / 2} ${y + h}v1H${lane}V${toY + toH + gap}H${toX + toW / 2}V${toY + toH}`;
 
 /** Frames around the word's places, joined by a line.
- * @param {Stage} stage @param {Layer} layer @param {Found} found */
+ * @param {Stage} stage @param {Layer} layer @param {Found | null} found */
 export function drawTrace(stage, layer, found) {
   if (found) {
     const { slot: logical } = stage.layout, { cell } = stage.layout, at = stage.cells.at[found.block];
     const key = `${found.name} ${found.k}`;
-    /** @type {Box[]} */
-    const places = [];
     const left = stage.spots.rows.get(key), entry = stage.spots.of.get(key);
-    /** @type {Box} */
+    /** @type {Box | undefined} */
     const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
-    if (row) places.push(row);
-    if (entry) places.push(entry);
-    if (cell.detail === 3) places.push([at.x + found.offset * cell.slot, at.y, cell.slot, cell.h]);
-    else places.push([at.x, at.y, cell.w, cell.h]);
-    const lane = stage.layout.pools[0].x - (cell.before ?? 10) - 2, gap = Math.min(cell.gy / 2, 3);
+    /** @type {Box} */
+    const end = cell.detail === 3 ? [at.x + found.offset * cell.slot, at.y, cell.slot, cell.h]
+      : [at.x, at.y, cell.w, cell.h];
+    const lane = stage.layout.pools[0].x - (cell.before || 10) - 2, gap = Math.min(cell.gy / 2, 3);
     if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");
-    if (entry) layer.path(way(entry, places.at(-1), lane, gap), "trace-line");
-    for (const [x, y, w, h] of places) layer.rect(x, y, w, h, "traced");
+    if (entry) layer.path(way(entry, end, lane, gap), "trace-line");
+    for (const place of [row, entry, end]) if (place) layer.rect(...place, "traced");
   }
   layer.done();
 }

@@ -14,7 +14,7 @@ import { Layer, svg } from "./svg.js";
 import { drawTables } from "./tables.js";
 import { drawTrace } from "./trace.js";
 
-/** Block → the kinds of an event's effects on it. @param {PageEvent} event */
+/** Block → the kinds of an event's effects on it. @param {PageEvent | null} event */
 function changesOf(event) {
   const changed = new Map();
   for (const effect of event?.effects ?? []) {
@@ -78,7 +78,7 @@ export class Stage {
     const { header } = run, what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
       if (!count) return;
-      const x = pools[i].x - (cell.before ?? 0), y = pools[i].y - 23;
+      const x = pools[i].x - cell.before, y = pools[i].y - 23;
       put(x, y, "heading", `${header.pool_names[i]} ${what}`);
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
@@ -126,10 +126,10 @@ export class Stage {
     return state;
   }
 
-  /** Show the path of a word, as trace.js found it; null hides it. @param {Found} found */
+  /** Show the path of a word, as trace.js found it; null hides it. @param {Found | null} found */
   trace(found) { drawTrace(this, this.traced, found); }
 
-  /** @param {Hit} hit */
+  /** @param {Hit | null} hit */
   swatch(x, y, w, h, className, { color, pattern }, hit) {
     this.under.rect(x, y, w, h, className, color, hit);
     if (pattern) this.under.rect(x, y, w, h, className, pattern, hit);
