@@ -1,7 +1,8 @@
 """Whatever has pages as a `CacheView`: a manager, a scheduler, a state, a run or its file."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from os import PathLike
+from typing import TypedDict
 
 from pagesim.errors import UsageError
 from pagesim.figures.sources import cannot, is_path, read
@@ -11,11 +12,22 @@ from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import places
 from pagesim.simulation import Simulation
 from pagesim.timeline import Timeline
+from pagesim.timeline.record import Recordable
 
 CACHES = (
     "a block manager, a scheduler, a Timeline, a State (run.at(i)), a Simulation with record=True, "
     "or the path of a timeline"
 )
+
+Cache = CacheView | State | Timeline | Simulation | Recordable | str | PathLike[str]
+
+
+class Reading(TypedDict, total=False):
+    """The keywords of `cache_view`, which every picture of a cache takes."""
+
+    step: int
+    names: Mapping[Name, str] | None
+    order: Iterable[Name] | None
 
 
 def framed_blocks(cache: CacheView, block_ids: Iterable[int] | None) -> frozenset[int]:
@@ -28,7 +40,7 @@ def framed_blocks(cache: CacheView, block_ids: Iterable[int] | None) -> frozense
 
 
 def cache_view(
-    source: Any,
+    source: Cache,
     *,
     step: int = -1,
     names: Mapping[Name, str] | None = None,
@@ -53,24 +65,23 @@ def cache_view(
         if source.timeline is None:
             raise UsageError(f"{source!r} recorded no pages: simulate(…, record=True)")
         source = source.timeline
-    state, words = source, dict[int, str]()
+    words = dict[int, str]()
     if isinstance(source, Timeline):
         if not -len(source) - 1 <= step <= len(source):
             raise UsageError(f"step {step} is not in this run: it has the steps 0 to {len(source)}")
         order = source.sequences if order is None else order
         state, words = source.at(step), dict(source.notes.tokens or {})
-    elif not isinstance(source, State):
-        if not hasattr(source, "state"):
-            raise cannot("a picture of pages", source, CACHES)
+    elif isinstance(source, State):
+        state = source
+    elif hasattr(source, "state"):
         state = source.state()
+    else:
+        raise cannot("a picture of pages", source, CACHES)
     return _named(state, words, dict(names or {}), order)
 
 
 def _named(
-    state: State,
-    words: Mapping[int, str],
-    names: Mapping[Name, str],
-    order: Iterable[Name] | None,
+    state: State, words: Mapping[int, str], names: Mapping[Name, str], order: Iterable[Name] | None
 ) -> CacheView:
     keys = [key for key in names if key in state.tables]
     keys += [key for key in state.tables if key not in names]

@@ -2,17 +2,18 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from matplotlib.figure import Figure
 
 from pagesim.errors import UsageError
+from pagesim.figures.cache_view import Cache, Reading
 from pagesim.figures.charts import cache_words
 from pagesim.figures.encode import KINDS, image_bytes, img_tag, words_of
 from pagesim.files import replacing
 
 
-def alt_text(source: Any, **reading: Any) -> str:
+def alt_text(source: Figure | Cache, **reading: Unpack[Reading]) -> str:
     """What a figure shows, in words; or a cache, which is read as `block_layout` reads it.
 
     UsageError for a figure without words, which no function of this package has drawn.

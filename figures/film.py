@@ -5,16 +5,18 @@ from io import BytesIO
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from matplotlib.figure import Figure
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.figures.cache_view import Reading
 from pagesim.figures.charts.block_layout import block_layout
 from pagesim.figures.encode import image_bytes
 from pagesim.figures.sources import is_path, read
 from pagesim.files import replacing
+from pagesim.simulation import Simulation
 from pagesim.timeline import Timeline
 
 MOST = 400
@@ -24,13 +26,13 @@ LINE = 96
 
 
 def film(
-    run: Any,
+    run: Timeline | Simulation | str | PathLike[str],
     path: str | PathLike[str],
     *,
     steps: Iterable[int] | None = None,
     seconds: float = 1.0,
     theme: str = "light",
-    **reading: Any,
+    **reading: Unpack[Reading],
 ) -> Path:
     """Write steps of a run to a .gif: `block_layout` after each, the blocks of the step framed.
 
@@ -65,7 +67,7 @@ def film(
     return target
 
 
-def _timeline(run: Any) -> Timeline:
+def _timeline(run: Timeline | Simulation | str | PathLike[str]) -> Timeline:
     source = read(run) if is_path(run) else run
     found = getattr(source, "timeline", source)
     if not isinstance(found, Timeline):
@@ -87,7 +89,7 @@ def _check(target: Path, steps: list[int], seconds: float, last: int) -> None:
         raise UsageError(f"seconds must be between 0.02 and 60, not {seconds!r}")
 
 
-def _frame(run: Timeline, step: int, theme: str, reading: dict[str, Any]) -> bytes:
+def _frame(run: Timeline, step: int, theme: str, reading: Reading) -> bytes:
     event = run[step - 1] if step else None
     touched = {b for e in event.effects for b in (e.block, e.to) if b is not None} if event else ()
     title = _folded(f"{step}. {event.caption}" if event else "0. The beginning.")

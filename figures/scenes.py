@@ -20,4 +20,6 @@ def forked_and_swapped() -> SelfAttnBlockSpaceManager:
     other.write([29])  # the shared last block is copied: the first writer gets a new one
     one.write([19])
     away.swap_out()
-    return story.manager
+    manager = story.manager
+    assert isinstance(manager, SelfAttnBlockSpaceManager)
+    return manager

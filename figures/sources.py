@@ -4,11 +4,11 @@ Every figure asks here, so that all accept the same things and give the same err
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import numbered_objects
@@ -21,6 +21,11 @@ from pagesim.workload import load as load_workload
 
 Means = Mapping[str, float]
 Run = Simulation | Timeline | WasteLog | Means
+Several = Sequence["Source"] | Mapping[str, Any]
+Source = Simulation | Timeline | WasteLog | Comparison | Workload | str | PathLike[str] | Several
+"""What a picture of runs is drawn from: see `RUNS`."""
+Facts = Mapping[str, Any]
+"""Plain data with names, of which the keys have been checked."""
 Serve = Callable[[Workload], Mapping[str, Run]]
 """What becomes of a trace of requests: runs by name."""
 
@@ -31,7 +36,7 @@ RUNS = (
 )
 
 
-def is_path(source: Any) -> bool:
+def is_path(source: Any) -> TypeGuard[str | PathLike[str]]:
     """Whether it names a file."""
     return isinstance(source, str | PathLike)
 
@@ -43,7 +48,7 @@ def cannot(figure: str, source: Any, wanted: str) -> TypeError:
     return TypeError(f"{figure} cannot draw {article} {kind}: give {wanted}")
 
 
-def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Mapping[str, Any]:
+def report(figure: str, source: Any, keys: Iterable[str], made_by: str) -> Facts:
     """Plain data with ``keys``: given as such, in a JSON file, or by ``as_dict()``.
 
     TypeError for anything else, UsageError for data that lack a key; both name what makes the data.
@@ -79,7 +84,7 @@ def read(path: str | PathLike[str]) -> Any:
     return load_workload(path)
 
 
-def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
+def runs(figure: str, source: Source, serve: Serve) -> dict[str, Run]:
     """The runs of ``source`` by name: a single one, several in a list, or a mapping from names.
 
     A trace of requests is passed to ``serve``. TypeError, naming ``figure``, for what is not a run;
@@ -88,7 +93,9 @@ def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
     if isinstance(source, Comparison):
         source = source.ours
     if isinstance(source, Mapping) and not _is_means(source):
-        several: list[tuple[str | None, Any]] = [(str(name), run) for name, run in source.items()]
+        several: list[tuple[str | None, Source]] = [
+            (str(name), run) for name, run in source.items()
+        ]
     elif isinstance(source, list | tuple):
         several = [(None, value) for value in source]
     else:
@@ -105,7 +112,7 @@ def runs(figure: str, source: Any, serve: Serve) -> dict[str, Run]:
     return found
 
 
-def _runs_of(figure: str, source: Any, serve: Serve) -> Mapping[str, Run]:
+def _runs_of(figure: str, source: Source, serve: Serve) -> Mapping[str, Run]:
     """The runs of one source: itself under its own name, or what a file holds."""
     if is_path(source):
         found, name = read(source), Path(source).name.split(".")[0]
@@ -128,11 +135,11 @@ def _runs_of(figure: str, source: Any, serve: Serve) -> Mapping[str, Run]:
     raise cannot(figure, source, RUNS)
 
 
-def _is_means(source: Mapping[Any, Any]) -> bool:
+def _is_means(source: Mapping[str, Any]) -> TypeGuard[Means]:
     return bool(source) and all(isinstance(value, int | float) for value in source.values())
 
 
-def _printed(found: Mapping[str, Any], path: str) -> dict[str, Run]:
+def _printed(found: Facts, path: str) -> dict[str, Run]:
     """What `pagesim simulate --json` or `pagesim waste --json` printed."""
     means = found.get("policies") or {found.get("policy", "run"): found.get("waste")}
     for row in means.values():
@@ -144,7 +151,7 @@ def _printed(found: Mapping[str, Any], path: str) -> dict[str, Run]:
     return dict(means)
 
 
-def serve(policies: Iterable[str], options: Mapping[str, Any]) -> Serve:
+def serve(policies: Iterable[str], options: Facts) -> Serve:
     """Simulate a trace under some policies, all requests waiting from the start.
 
     ``options`` are those of `pagesim.simulate`, and may override that.
@@ -168,7 +175,7 @@ def log_of(run: Run) -> WasteLog:
     raise UsageError("means have no iterations: give the run, its log, or its timeline")
 
 
-def parts_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def parts_of(rows: Iterable[Facts]) -> tuple[str, ...]:
     """The parts that any of these rows has, in the order in which they are stacked."""
     return CACHED_PARTS if any("cached" in row for row in rows) else PARTS
 

@@ -86,7 +86,12 @@ def _same_shape(name: str, tensor: torch.Tensor, shape: Sequence[int], dtype: to
 
 
 def _worst(
-    row: str, name: str, got: torch.Tensor, expected: NDArray[Any], unit: NDArray[Any], bound: float
+    row: str,
+    name: str,
+    got: torch.Tensor,
+    expected: NDArray[np.number],
+    unit: NDArray[np.number],
+    bound: float,
 ) -> float:
     """The largest error ÷ unit; AssertionError if it is above the bound."""
     numbers = fallback.to_numpy(got).astype(np.float64)

@@ -15,12 +15,14 @@ seq_lens [B]. Nothing outside a sequence's own visible slots is read, so other s
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Given = NDArray[np.number]
+"""Numbers of any type; the answers are float64."""
+Ints = NDArray[np.integer]
 
 
 def online_softmax_states(x: ArrayLike) -> Iterator[tuple[float, float]]:
@@ -50,11 +52,11 @@ def online_softmax(x: ArrayLike) -> Array:
 
 
 def online_softmax_attention(
-    q: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    block_tables: NDArray[Any],
-    seq_lens: NDArray[Any],
+    q: Given,
+    k_cache: Given,
+    v_cache: Given,
+    block_tables: Ints,
+    seq_lens: Ints,
     *,
     scale: float | None = None,
     alibi_slopes: ArrayLike | None = None,
@@ -111,11 +113,11 @@ def online_softmax_attention(
 
 
 def gather_attention(
-    q: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    block_tables: NDArray[Any],
-    seq_lens: NDArray[Any],
+    q: Given,
+    k_cache: Given,
+    v_cache: Given,
+    block_tables: Ints,
+    seq_lens: Ints,
     *,
     scale: float | None = None,
     alibi_slopes: ArrayLike | None = None,
@@ -157,8 +159,8 @@ def gather_attention(
 
 
 def one_row_per_query(
-    query_start_loc: NDArray[Any], block_tables: NDArray[Any], seq_lens: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    query_start_loc: Ints, block_tables: Ints, seq_lens: Ints
+) -> tuple[Ints, Ints]:
     """Block tables and lengths that make a decode call of a prefill call, one row for each query.
 
     Causal means just this: a query at position p attends as if the sequence had p + 1 tokens.
@@ -170,15 +172,15 @@ def one_row_per_query(
 
 
 def with_new_tokens(
-    k_new: NDArray[Any],
-    v_new: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    block_tables: NDArray[Any],
-    context_lens: NDArray[Any],
+    k_new: Given,
+    v_new: Given,
+    k_cache: Given,
+    v_cache: Given,
+    block_tables: Ints,
+    context_lens: Ints,
     k_scale: ArrayLike | None = None,
     v_scale: ArrayLike | None = None,
-) -> tuple[Array, Array, NDArray[Any], NDArray[Any]]:
+) -> tuple[Array, Array, Ints, Ints]:
     """Caches, tables and lengths that make a decode call of a fused one, in float64, unscaled.
 
     Each sequence's last page is copied to a new block after the others, which gets the new token
@@ -200,7 +202,7 @@ def with_new_tokens(
     return caches[0], caches[1], tables, context_lens + 1
 
 
-def gather(cache: NDArray[Any], block_table: NDArray[Any], positions: NDArray[Any]) -> Array:
+def gather(cache: Given, block_table: Ints, positions: Ints) -> Array:
     """Rows of a paged cache in token order, [len(positions), Hkv, D] in float64.
 
     Token p lies in slot block_table[p // block_size] · block_size + p % block_size.
@@ -210,11 +212,7 @@ def gather(cache: NDArray[Any], block_table: NDArray[Any], positions: NDArray[An
 
 
 def reshape_and_cache(
-    key: NDArray[Any],
-    value: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    slot_mapping: NDArray[Any],
+    key: Given, value: Given, k_cache: Given, v_cache: Given, slot_mapping: Ints
 ) -> None:
     """Write each token's key and value [T, Hkv, D] into its slot of the caches; -1 = skip.
 
@@ -227,7 +225,7 @@ def reshape_and_cache(
             v_cache[slot // block_size, slot % block_size] = value[token]
 
 
-def to_fp8(x: NDArray[Any], scale: ArrayLike | None = None) -> NDArray[np.uint8]:
+def to_fp8(x: Given, scale: ArrayLike | None = None) -> NDArray[np.uint8]:
     """x [T, Hkv, D] ÷ scale as float8_e4m3fn: clamped to ±448, then to nearest, ties to even.
 
     Returned as codes. A code's lower seven bits count the non-negative numbers upwards from 0, so

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _DECIMALS, _WIDTH = 4, 9
 
@@ -26,7 +27,7 @@ def side_by_side(rows: Mapping[str, Any], numbers: int = 6) -> str:
     )
 
 
-def _vector(name: str, row: Any) -> np.ndarray[Any, Any]:
+def _vector(name: str, row: Any) -> NDArray[np.float64]:
     plain = row.detach().float().cpu().numpy() if hasattr(row, "detach") else np.asarray(row)
     if plain.ndim != 1:
         raise ValueError(f"{name} has shape {list(plain.shape)}: give one row of it")

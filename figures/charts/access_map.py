@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from pagesim.errors import UsageError
 from pagesim.figures import style
-from pagesim.figures.sources import report
+from pagesim.figures.sources import Facts, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
 
@@ -47,9 +47,9 @@ class Row:
         return f"({', '.join(str(*axis) if len(axis) == 1 else DOT for axis in axes)})"
 
 
-def rows_of(trace: Mapping[str, Any]) -> list[Row]:
+def rows_of(trace: Facts) -> list[Row]:
     """The programs of a trace that touch a cache; those that did the same become one row."""
-    found: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
+    found: dict[tuple[Any, ...], list[tuple[Facts, int]]] = {}
     for program in trace["programs"]:
         touches = [access for access in program["accesses"] if access["slots"]]
         if not touches:
@@ -73,7 +73,7 @@ def rows_of(trace: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def owners_of(trace: Mapping[str, Any]) -> dict[Slot, list[int]]:
+def owners_of(trace: Facts) -> dict[Slot, list[int]]:
     """Which sequences own each slot, from the block tables."""
     owners: dict[Slot, list[int]] = {}
     for number, sequence in enumerate(trace["sequences"]):
@@ -106,10 +106,7 @@ def access_map(
 
 
 def _words(
-    trace: Mapping[str, Any],
-    rows: list[Row],
-    owners: Mapping[Slot, list[int]],
-    called: Sequence[str],
+    trace: Facts, rows: list[Row], owners: Mapping[Slot, list[int]], called: Sequence[str]
 ) -> str:
     """For each row the blocks that were touched; then what is wrong."""
     sentences = [f"What {trace['name']} touched, one row per program."]
@@ -144,7 +141,7 @@ def _foreign(row: Row, owners: Mapping[Slot, list[int]]) -> list[Slot]:
 
 
 def _draw(
-    trace: Mapping[str, Any],
+    trace: Facts,
     rows: list[Row],
     owners: Mapping[Slot, list[int]],
     names: list[str],

@@ -11,7 +11,7 @@ from typing import Any
 from pagesim.figures import page, style
 from pagesim.figures.charts.compare import Panel, Row, draw_panels
 from pagesim.figures.charts.memory_waste import POLICIES
-from pagesim.figures.sources import means_of, note_of, runs, serve
+from pagesim.figures.sources import Source, means_of, note_of, runs, serve
 from pagesim.figures.style import Picture
 from pagesim.studies.paper import Comparison
 
@@ -31,7 +31,7 @@ HOW_TO_READ = (
 
 @style.picture
 def batch_size(
-    source: Any,
+    source: Source,
     *,
     policies: Iterable[str] = POLICIES,
     title: str | None = None,

@@ -6,12 +6,12 @@ blocks will be taken. The layout is that of the PagedAttention paper (Kwon et al
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import Unpack
 
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.cache_view import cache_view, framed_blocks
+from pagesim.figures.cache_view import Cache, Reading, cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.charts.free_lists import LEGEND_HEIGHT, draw_legend, draw_strips, strips_height
 from pagesim.figures.charts.pool_map import draw_map
@@ -40,13 +40,13 @@ def fits(cache: CacheView) -> bool:
 
 @style.picture
 def block_layout(
-    source: Any,
+    source: Cache,
     *,
     highlight: Iterable[int] | None = None,
     title: str | None = None,
     arrows: bool | None = None,
     tokens: TokenLabels | None = None,
-    **reading: Any,
+    **reading: Unpack[Reading],
 ) -> tuple[Picture, str]:
     """Draw a cache, from each token to the physical block that holds it.
 

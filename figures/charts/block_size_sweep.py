@@ -13,7 +13,7 @@ from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.charts.memory_waste import SEEN
 from pagesim.figures.page import Scale
-from pagesim.figures.sources import Means, Run, log_of, means_of, note_of, runs
+from pagesim.figures.sources import Means, Run, Source, log_of, means_of, note_of, runs
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.waste import PARTS
@@ -38,7 +38,7 @@ def half_a_block_each(block_size: int, batch: float, slots: int) -> float:
 
 @style.picture
 def block_size_sweep(
-    source: Any,
+    source: Source,
     slots: int | None = None,
     *,
     sizes: Iterable[int] = SIZES,

@@ -1,13 +1,13 @@
 """A cache in words: what `block_layout` and `pool_map` show."""
 
-from typing import Any
+from typing import Unpack
 
-from pagesim.figures.cache_view import cache_view
+from pagesim.figures.cache_view import Cache, Reading, cache_view
 from pagesim.player.cache_view import CacheView
 from pagesim.player.describe import MAX_NAMED, counted, listed
 
 
-def words(source: Any, **reading: Any) -> str:
+def words(source: Cache, **reading: Unpack[Reading]) -> str:
     """Describe in a few sentences what `block_layout` shows of a cache; see `cache_view`.
 
     Small caches are described table by table, large ones by counts.

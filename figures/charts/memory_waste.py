@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
-from pagesim.figures.sources import Means, means_of, note_of, parts_of, runs, serve
+from pagesim.figures.sources import Means, Source, means_of, note_of, parts_of, runs, serve
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation.waste import CACHED_PARTS, PARTS
 from pagesim.studies.paper import Comparison
@@ -34,7 +34,7 @@ POLICIES = ("max", "pow2", "oracle", "paged")
 
 @style.picture
 def memory_waste(
-    source: Any,
+    source: Source,
     *,
     policies: Iterable[str] = POLICIES,
     published: Mapping[str, Means] | None = None,

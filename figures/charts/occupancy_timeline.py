@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
-from pagesim.figures.sources import Run, log_of, note_of, parts_of, runs, serve
+from pagesim.figures.sources import Run, Source, log_of, note_of, parts_of, runs, serve
 from pagesim.figures.style import Box, Picture
 from pagesim.simulation.waste import WasteLog
 from pagesim.timeline import Timeline
@@ -75,7 +75,7 @@ def cut(log: WasteLog, *, by: By = "seconds", width: float | None = None) -> Sli
 
 @style.picture
 def occupancy_timeline(
-    source: Any,
+    source: Source,
     *,
     by: By | None = None,
     policies: Iterable[str] = ("max", "paged"),

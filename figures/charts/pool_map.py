@@ -6,13 +6,13 @@ It shows how the sequences' blocks interleave after a few hundred requests.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import Unpack
 
 from matplotlib.axes import Axes
 from matplotlib.path import Path
 
 from pagesim.figures import style
-from pagesim.figures.cache_view import cache_view, framed_blocks
+from pagesim.figures.cache_view import Cache, Reading, cache_view, framed_blocks
 from pagesim.figures.charts.cache_words import words
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.cache_view import CacheView
@@ -26,7 +26,11 @@ LEGEND_ROW, LEGEND_ROWS = 15.0, 6
 
 @style.picture
 def pool_map(
-    source: Any, *, highlight: Iterable[int] | None = None, title: str | None = None, **reading: Any
+    source: Cache,
+    *,
+    highlight: Iterable[int] | None = None,
+    title: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[Picture, str]:
     """Draw the pools as grids of small cells, to see how the sequences' blocks interleave.
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
-from pagesim.figures.sources import is_path, read, report
+from pagesim.figures.sources import Facts, is_path, read, report
 from pagesim.figures.style import Picture
 from pagesim.simulation import Simulation
 from pagesim.sizing import ModelSpec
@@ -34,7 +34,7 @@ PARTIAL = (
 _KEYS = ("block_tokens", "endless", "ids", "curve", "source")
 
 
-def measure(workload: Workload, trace: str | None = None) -> dict[str, Any]:
+def measure(workload: Workload, trace: str | None = None) -> Facts:
     """The curve of a trace with hashes, both limits, and the name of the ``trace``.
 
     figures/data/prefix_hits.json is that of the first 3,000 requests of conversation_trace.jsonl in
@@ -78,7 +78,7 @@ def prefix_hits(
     return figure, _words(measured, notes)
 
 
-def _words(measured: Mapping[str, Any], notes: Iterable[str]) -> str:
+def _words(measured: Facts, notes: Iterable[str]) -> str:
     """The rate at every size, and the two limits."""
     points = ", ".join(
         f"{point['num_blocks']:,} blocks {_rate(point):.1f} %" for point in measured["curve"]
@@ -95,7 +95,7 @@ def _rate(point: Mapping[str, int]) -> float:
     return 100 * point["hits"] / point["lookups"]
 
 
-def _limit(measured: Mapping[str, Any]) -> str:
+def _limit(measured: Facts) -> str:
     most = measured["endless"]
     return (
         f"{_rate(most):.2f} % with endless room: {most['hits']:,} of the {most['lookups']:,} full "
@@ -103,7 +103,7 @@ def _limit(measured: Mapping[str, Any]) -> str:
     )
 
 
-def _ids(measured: Mapping[str, Any]) -> str:
+def _ids(measured: Facts) -> str:
     ids = measured["ids"]
     return (
         f"{_rate(ids):.2f} % of all ids came before: {ids['hits']:,} of {ids['lookups']:,}, "
@@ -111,9 +111,7 @@ def _ids(measured: Mapping[str, Any]) -> str:
     )
 
 
-def _draw(
-    measured: Mapping[str, Any], model: ModelSpec | None, title: str, notes: Iterable[str]
-) -> Picture:
+def _draw(measured: Facts, model: ModelSpec | None, title: str, notes: Iterable[str]) -> Picture:
     curve = measured["curve"]
     sizes = [point["num_blocks"] for point in curve]
     each = measured["block_tokens"]

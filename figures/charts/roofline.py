@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from pagesim.errors import UsageError
 from pagesim.figures import style
-from pagesim.figures.sources import report
+from pagesim.figures.sources import Facts, report
 from pagesim.figures.style import MARGIN, Box, Picture
 
 BAR, PITCH, GAP = 11.0, 15.0, 12.0
@@ -37,7 +37,7 @@ def roofline(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
     return _draw(data, title or f"Paged decode on {data['chip']['name']}"), _words(data)
 
 
-def _words(report: Mapping[str, Any]) -> str:
+def _words(report: Facts) -> str:
     """The ceilings, then each case's kernels with their share of the copy."""
     sentences = [
         f"Useful memory traffic of decode kernels on {report['chip']['name']}, where a copy moves "
@@ -54,15 +54,15 @@ def _words(report: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def _cases(report: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+def _cases(report: Facts) -> dict[str, list[Facts]]:
     """The rows by case, in the report's order."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[str, list[Facts]] = {}
     for row in report["rows"]:
         found.setdefault(row["case"], []).append(row)
     return found
 
 
-def _draw(report: Mapping[str, Any], title: str) -> Picture:
+def _draw(report: Facts, title: str) -> Picture:
     cases = _cases(report)
     names = list(dict.fromkeys(row["name"] for row in report["rows"]))
     top = MARGIN + 62.0
@@ -91,7 +91,7 @@ def _draw(report: Mapping[str, Any], title: str) -> Picture:
     return figure
 
 
-def _bar(axes: Axes, row: Mapping[str, Any], box: Box, color: str) -> None:
+def _bar(axes: Axes, row: Facts, box: Box, color: str) -> None:
     """One kernel: its name, its bar, and its numbers."""
     y = box.y + box.h / 2
     style.write(axes, box.x - 6, y, row["name"], ha="right")

@@ -5,12 +5,11 @@ there our bars rest on a model of our own, are drawn hatched, and do not reprodu
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.figures import style
 from pagesim.figures.charts.compare import Panel, Row, draw_panels
-from pagesim.figures.sources import Run, runs
+from pagesim.figures.sources import Run, Source, runs
 from pagesim.figures.style import Picture
 from pagesim.simulation import Simulation
 from pagesim.studies.paper import Comparison
@@ -31,7 +30,7 @@ HOW_TO_READ = (
 
 @style.picture
 def sharing(
-    source: Any, *, title: str | None = None, notes: Iterable[str] = ()
+    source: Source, *, title: str | None = None, notes: Iterable[str] = ()
 ) -> tuple[Picture, str]:
     """Draw what sharing blocks saves when a request has several outputs.
 

@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.sources import report
+from pagesim.figures.sources import Facts, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
 
@@ -44,7 +44,7 @@ def thread_map(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
     return _draw(data, title), _words(data)
 
 
-def _words(data: Mapping[str, Any]) -> str:
+def _words(data: Facts) -> str:
     """What the picture shows, in a few sentences."""
     c = data["config"]
     group, per_row = c["thread_group_size"], c["num_v_vecs_per_row"]
@@ -59,7 +59,7 @@ def _words(data: Mapping[str, Any]) -> str:
     )
 
 
-def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
+def _draw(data: Facts, title: str | None) -> Picture:
     c = data["config"]
     key_rows, value_rows = _shown(data["k"], MAX_KEY_LOADS), _shown(data["v"], MAX_VALUE_LOADS)
     top = MARGIN + (20.0 if title else 0.0) + 24
@@ -97,7 +97,7 @@ def _draw(data: Mapping[str, Any], title: str | None) -> Picture:
     return figure
 
 
-def _lane_text(lane: int, loads: Sequence[Mapping[str, Any]], what: str) -> str:
+def _lane_text(lane: int, loads: Sequence[Facts], what: str) -> str:
     """What stands beside a lane that is pointed at: all of its loads."""
     read = [(load[what][lane], load["token"][lane]) for load in loads]
     read = [(value, token) for value, token in read if value is not None]
@@ -170,7 +170,7 @@ def _draw_vecs(axes: Axes, offsets: Sequence[int], vec_size: int, y: float) -> N
 def _draw_loads(
     axes: Axes,
     y: float,
-    rows: Sequence[tuple[int, Mapping[str, Any]] | None],
+    rows: Sequence[tuple[int, Facts] | None],
     what: str,
     token_label: str,
     sharing: int,
@@ -209,7 +209,7 @@ def _draw_loads(
         axes.plot([x, x], [top, y], color=style.INK, linewidth=1.4, clip_on=False)
 
 
-def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+def _draw_lines(axes: Axes, y: float, name: str, lines: Sequence[Facts]) -> None:
     """The lines that one load touches; a sector is filled as far as its bytes are read."""
     parts = [count for line in lines for count in line["bytes"] if count]
     used = sum(parts) / (SECTOR_BYTES * len(parts))
@@ -254,12 +254,12 @@ def _shown(loads: Sequence[Any], most: int) -> list[tuple[int, Any] | None]:
     return numbered if len(loads) <= most else [*numbered[: most - 2], None, numbered[-1]]
 
 
-def _column(loads: Sequence[Mapping[str, Any]], what: str) -> list[int]:
+def _column(loads: Sequence[Facts], what: str) -> list[int]:
     """What lane 0 reads, load after load."""
     return [load[what][0] for load in loads]
 
 
-def _blocks_of_warp_0(data: Mapping[str, Any]) -> list[int]:
+def _blocks_of_warp_0(data: Facts) -> list[int]:
     return [block for block, warp in enumerate(data["warp_of_block"]) if warp == 0]
 
 

@@ -32,8 +32,11 @@ if mode.has_torch():
     from pagesim.kernels.gate import compile_only, machine_code
     from pagesim.kernels.gate.cases import CASES, Case
 
+Row = dict[str, Any]
+"""What the table says of a kernel on a target."""
 
-def check(case: Case, name: str) -> list[dict[str, Any]]:
+
+def check(case: Case, name: str) -> list[Row]:
     """Compile one case for one target: a row of the table for each kernel in it."""
     from triton.backends.compiler import GPUTarget
 
@@ -111,7 +114,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list[dict[str, Any]]:
+def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list[Row]:
     """Triton interprets or compiles for the whole life of a process: start one a target.
 
     Raises RuntimeError, with what it said, if one ends without an answer.
@@ -133,7 +136,7 @@ def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list
     return rows
 
 
-def table(rows: list[dict[str, Any]]) -> list[str]:
+def table(rows: list[Row]) -> list[str]:
     """The rows as lines of text, each with its problems under it."""
     titles = f"{'target':<8}{'kernel':<28}{'case':<18}{'regs':>5}{'spills':>7}{'shared':>8}"
     lines = [f"{titles}{'loads':>7}{'16 B':>6}{'steps':>7}{'a token':>9}  warps, stages"]

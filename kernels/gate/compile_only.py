@@ -9,15 +9,20 @@ This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels
 it cannot launch kernels (`python -m pagesim.kernels.gate` starts one).
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pagesim.kernels.attention import configs
 from pagesim.kernels.runtime import mode
+
+if TYPE_CHECKING:
+    from triton.backends.compiler import GPUTarget
 
 
 class _Driver:
@@ -25,14 +30,14 @@ class _Driver:
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._target: Any = None
+        self._target: GPUTarget = None
 
-    def use(self, name: str, target: Any) -> None:
+    def use(self, name: str, target: GPUTarget) -> None:
         if name not in self._names:
             self._names.append(name)
         self._name, self._target = name, target
 
-    def get_current_target(self) -> Any:
+    def get_current_target(self) -> GPUTarget | None:
         return self._target
 
     def get_current_device(self) -> int:
@@ -47,11 +52,11 @@ class _Driver:
 
 
 _DRIVER = _Driver()
+Launch = tuple[str, Any, dict[str, Any]]
+"""A kernel's name, what became of it, and its constants."""
 
 
-def compiled(
-    name: str, target: Any, call: Callable[[], object]
-) -> list[tuple[str, Any, dict[str, Any]]]:
+def compiled(name: str, target: GPUTarget, call: Callable[[], object]) -> list[Launch]:
     """Run `call`; (kernel name, compiled kernel, its constants) for each launch in it.
 
     name: as `kernels.attention.configs` spells the chip; target: triton's GPUTarget. What `call`
@@ -65,14 +70,14 @@ def compiled(
         )
     _DRIVER.use(name, target)
     import_module("triton").runtime.driver.set_active(_DRIVER)
-    found: list[tuple[str, Any, dict[str, Any]]] = []
+    found: list[Launch] = []
     with _launches_compile(found), _pretended(name):
         call()
     return found
 
 
 @contextlib.contextmanager
-def _launches_compile(found: list[tuple[str, Any, dict[str, Any]]]) -> Iterator[None]:
+def _launches_compile(found: list[Launch]) -> Iterator[None]:
     jit: Any = import_module("triton.runtime.jit").JITFunction
     run = jit.run
 

@@ -29,7 +29,7 @@ from pagesim.kernels.runtime.argument_checks import (
     finite,
     short,
 )
-from pagesim.kernels.runtime.inputs import Numbers, Options, PagedInputs, Plan, require
+from pagesim.kernels.runtime.inputs import Facts, Numbers, Options, PagedInputs, Plan, require
 from pagesim.kernels.runtime.table_checks import (
     check_groups,
     check_sequences,
@@ -135,10 +135,7 @@ def cache_write(
 
 
 def _look(
-    inputs: PagedInputs,
-    facts: Mapping[str, Any],
-    looked_at: Mapping[str, torch.Tensor],
-    lengths: str,
+    inputs: PagedInputs, facts: Facts, looked_at: Mapping[str, torch.Tensor], lengths: str
 ) -> Plan:
     """Check the contents of tables, lengths, query starts and slots, copied to the CPU at once."""
     found = dict(zip(looked_at, _read(*looked_at.values()), strict=True))

@@ -22,7 +22,7 @@ Launch = Callable[[torch.Tensor, Any, PagedInputs], None]
 """Starts a kernel that writes its output and, if it can and is asked to, its LSE."""
 
 
-def to_numpy(tensor: torch.Tensor) -> NDArray[Any]:
+def to_numpy(tensor: torch.Tensor) -> NDArray[np.number]:
     """A tensor's values, unchanged, as a NumPy array on the CPU."""
     host = tensor.detach().cpu()
     narrow = host.dtype in (torch.bfloat16, FP8)
@@ -149,6 +149,6 @@ def _take(cache: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     return cache.view(torch.uint8)[rows].view(cache.dtype)
 
 
-def _bits(host: torch.Tensor) -> NDArray[Any]:
+def _bits(host: torch.Tensor) -> NDArray[np.number]:
     """A view of the numbers as integers of the same width."""
     return host.view({1: torch.int8, 2: torch.int16, 4: torch.int32}[host.element_size()]).numpy()

@@ -28,6 +28,11 @@ Call = Literal["decode", "prefill", "fused decode", "cache write"]
 NO_WINDOW = 2**31 - 1
 Numbers = NDArray[np.int64]
 
+Tensor = Any
+"""One of torch, or an array of NumPy."""
+Facts = Mapping[str, Any]
+"""The arguments of a call that a plan was made for, or what is known of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -58,7 +63,7 @@ class Plan:
     cuts a sequence into; 0 as long as they have not been chosen.
     """
 
-    made_for: Mapping[str, Any]
+    made_for: Facts
     tables: Any = None
     lengths: Any = None
     counts: Any = None
@@ -80,15 +85,15 @@ class PagedInputs:
     """
 
     call: Call
-    q: Any
-    k_cache: Any
-    v_cache: Any
-    block_tables: Any
-    lens: Any
+    q: Tensor
+    k_cache: Tensor
+    v_cache: Tensor
+    block_tables: Tensor
+    lens: Tensor
     options: Options = Options()
-    query_start_loc: Any = None
-    k_new: Any = None
-    v_new: Any = None
+    query_start_loc: Tensor = None
+    k_new: Tensor = None
+    v_new: Tensor = None
     plan: Plan | None = None
 
     @property
@@ -125,7 +130,7 @@ class PagedInputs:
         return [*steps, *k, *v, self.block_tables.stride(0)]
 
 
-def require(plan: Plan, facts: Mapping[str, Any]) -> None:
+def require(plan: Plan, facts: Facts) -> None:
     """Raise ValueError, naming both sides, unless the plan was made for these arguments."""
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must come from one of kernels.plan_…, got {plan!r}")

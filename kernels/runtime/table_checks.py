@@ -6,8 +6,8 @@ ValueError names the argument, the value, and the sequence or token. `kernels.si
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pagesim.kernels.reference import Ints
 from pagesim.kernels.runtime.inputs import NO_WINDOW, Numbers
 
 
@@ -27,7 +27,7 @@ def check_sequences(rows: int, owner: str = "q", **arrays: Any) -> None:
 
 
 def check_tables(
-    tables: NDArray[Any],
+    tables: Ints,
     tokens: Numbers,
     num_blocks: int,
     block_size: int,

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pagesim.kernels.reference import Given, Ints
 from pagesim.kernels.runtime.inputs import Options, PagedInputs
 from pagesim.kernels.simt.arguments import make_launch
 from pagesim.kernels.simt.memory import Launch, Rounding
@@ -50,11 +51,11 @@ class Trace:
 
 
 def paged_attention_v1(
-    q: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    block_tables: NDArray[Any],
-    seq_lens: NDArray[Any],
+    q: Given,
+    k_cache: Given,
+    v_cache: Given,
+    block_tables: Ints,
+    seq_lens: Ints,
     *,
     num_threads: int = 128,
     scale: float | None = None,
@@ -63,7 +64,7 @@ def paged_attention_v1(
     v_scale: float = 1.0,
     rounding: Rounding = "exact",
     trace: Trace | None = None,
-) -> NDArray[Any]:
+) -> Given:
     """Emulate vLLM's CUDA kernel, one thread block per sequence and query head.
 
     q: [num_seqs, num_heads, head_size], float16 or float32; caches in the CUDA layouts
@@ -82,11 +83,11 @@ def paged_attention_v1(
 
 
 def paged_attention_v2(
-    q: NDArray[Any],
-    k_cache: NDArray[Any],
-    v_cache: NDArray[Any],
-    block_tables: NDArray[Any],
-    seq_lens: NDArray[Any],
+    q: Given,
+    k_cache: Given,
+    v_cache: Given,
+    block_tables: Ints,
+    seq_lens: Ints,
     *,
     partition_size: int = PARTITION_SIZE,
     num_threads: int = 128,
@@ -96,7 +97,7 @@ def paged_attention_v2(
     v_scale: float = 1.0,
     rounding: Rounding = "exact",
     trace: Trace | None = None,
-) -> NDArray[Any]:
+) -> Given:
     """The same with the KV sequence split into partitions of `partition_size` tokens.
 
     partition_size: a multiple of the block size, vLLM's is 512. All else as `paged_attention_v1`.
@@ -116,7 +117,7 @@ def choose_version(max_seq_len: int, num_seqs: int, num_heads: int) -> Literal["
     return "v1" if one_partition or num_seqs * num_heads > 512 else "v2"
 
 
-def _run(launch: Launch, shape: tuple[int, ...], trace: Trace | None) -> NDArray[Any]:
+def _run(launch: Launch, shape: tuple[int, ...], trace: Trace | None) -> Given:
     out = np.empty(shape, dtype=np.float32)
     for seq, head in np.ndindex(shape[:2]):
         length = int(launch.seq_lens[seq])

@@ -6,7 +6,7 @@ only a barrier ensures that what one thread wrote is there when another reads it
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ class RaceError(RuntimeError):
     """Two threads accessed a word of shared memory without a barrier between them."""
 
 
-def shuffle_xor(register: NDArray[Any], mask: int) -> NDArray[Any]:
+def shuffle_xor(register: Floats, mask: int) -> Floats:
     """What every lane gets from the lane whose number differs in the bits of `mask`."""
     return register[:, np.arange(WARP_SIZE) ^ mask]
 
@@ -39,9 +39,7 @@ def halving(first: int, last: int = 1) -> list[int]:
     return masks
 
 
-def xor_reduce(
-    register: NDArray[Any], masks: Iterable[int], combine: Callable[..., NDArray[Any]]
-) -> NDArray[Any]:
+def xor_reduce(register: Floats, masks: Iterable[int], combine: Callable[..., Floats]) -> Floats:
     """Combine every lane with its partner, mask after mask; then all partners hold the same."""
     for mask in masks:
         register = combine(register, shuffle_xor(register, mask))
@@ -60,7 +58,7 @@ class SharedMemory:
         self._writer = np.full(num_words, _NONE, dtype=np.int64)
         self._reader = np.full(num_words, _NONE, dtype=np.int64)
 
-    def store(self, threads: Ints, places: Ints, values: NDArray[Any]) -> None:
+    def store(self, threads: Ints, places: Ints, values: Floats) -> None:
         """Thread threads[n] writes values[n] into word places[n]; shapes broadcast."""
         threads, places = np.broadcast_arrays(threads, places)
         self._refuse_others(self._writer, threads, places, "writes", "wrote")

@@ -26,7 +26,7 @@ class Launch:
     """
 
     config: Config
-    tensors: dict[Tensor, NDArray[Any]]
+    tensors: dict[Tensor, NDArray[np.number]]
     num_heads: int
     num_kv_heads: int
     block_tables: Ints

@@ -7,10 +7,8 @@ a barrier, and shuffles again, now over the warps' words, in every warp at once.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pagesim.kernels.simt.config import WARP_SIZE
 from pagesim.kernels.simt.machine import LOWEST, Floats, halving, xor_reduce
@@ -60,7 +58,7 @@ def block_sum(block: ThreadBlock, register: Floats) -> Floats:
 def across_warps(
     block: ThreadBlock,
     within: Floats,
-    combine: Callable[..., NDArray[Any]],
+    combine: Callable[..., Floats],
     empty: float,
     *,
     first_word: int,

@@ -17,6 +17,8 @@ from pagesim.kernels.tiny_llm.config import LLAMA3, Config
 
 MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**24, 2**31, 4096
 FAMILIES = ("llama", "qwen2", "qwen3")
+Words = Mapping[str, Any]
+"""An object of JSON as it was read: whoever takes a value out of it checks that value."""
 
 
 class CheckpointError(ValueError):
@@ -26,7 +28,7 @@ class CheckpointError(ValueError):
         super().__init__(message if len(message) <= 1_000 else f"{message[:997]}...")
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Words:
     """The JSON object in a plain file, without a key twice; CheckpointError for anything else."""
     with plain_file(path), path.open("rb") as file:
         raw = file.read(MAX_JSON + 1)
@@ -70,7 +72,7 @@ def read_config(path: Path) -> Config:
         raise CheckpointError(f"{path}: {problem}") from None
 
 
-def parse_config(given: Mapping[str, Any]) -> Config:
+def parse_config(given: Words) -> Config:
     """The `Config` of a config.json's keys; CheckpointError names the key and the value.
 
     A key that is null or absent stands for what transformers takes in its place.
@@ -123,7 +125,7 @@ def parse_config(given: Mapping[str, Any]) -> Config:
     )
 
 
-def _refuse(given: Mapping[str, Any], kind: str) -> None:
+def _refuse(given: Words, kind: str) -> None:
     """Refuse what this model would compute without a word, and wrongly."""
     _known("hidden_act", given.get("hidden_act", "silu"), ("silu",))
     for key in ("dtype", "torch_dtype"):
@@ -140,7 +142,7 @@ def _refuse(given: Mapping[str, Any], kind: str) -> None:
             raise CheckpointError(f"{key} {quoted(given[key])} is not supported")
 
 
-def _rope(given: Mapping[str, Any]) -> tuple[float, dict[str, float] | None]:
+def _rope(given: Words) -> tuple[float, dict[str, float] | None]:
     """Theta and llama3's numbers: transformers 5 keeps both in one key, 4 kept them in two."""
     key = "rope_parameters" if "rope_parameters" in given else "rope_scaling"
     rope = given.get(key, {})
@@ -175,7 +177,7 @@ def _tokens(key: str, value: Any) -> tuple[int, ...]:
     return tuple(tokens)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> Words:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)

@@ -15,25 +15,28 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Literal, Protocol, no_type_check
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pagesim.kernels.runtime import mode
+from pagesim.kernels.xray.ownership import Arguments
 
 triton, tl = mode.load_triton()
 
 Kind = Literal["read", "write", "atomic"]
 Addresses = NDArray[np.uint64]
 Lanes = NDArray[np.bool_]
+Values = NDArray[np.generic]
 
 
 class Observer(Protocol):
     """Is told of accesses. A lane is one element of the tile that a program loads or stores."""
 
-    def launch(self, kernel: str, arguments: dict[str, Any], callers: dict[str, Any]) -> None:
+    def launch(self, kernel: str, arguments: Arguments, callers: Arguments) -> None:
         """A kernel starts: its arguments as the interpreter reads them, and as the caller's."""
 
     def program(self, index: tuple[int, int, int]) -> None:
@@ -46,31 +49,31 @@ class Observer(Protocol):
 class _Watching:
     """Wraps the interpreter's C++ module: reports accesses, passes everything else through."""
 
-    def __init__(self, module: Any, observer: Observer) -> None:
+    def __init__(self, module: ModuleType, observer: Observer) -> None:
         self._module, self._observer = module, observer
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
 
-    def _ask(self, kind: Kind, pointers: Addresses, mask: Any, itemsize: int) -> Lanes:
+    def _ask(self, kind: Kind, pointers: Addresses, mask: ArrayLike, itemsize: int) -> Lanes:
         lanes = np.broadcast_to(np.asarray(mask, dtype=bool), pointers.shape)
         return np.ascontiguousarray(self._observer.access(kind, pointers, lanes, itemsize))
 
-    def load(self, pointers: Addresses, mask: Any, other: Any, dtype: Any) -> Any:
+    def load(self, pointers: Addresses, mask: ArrayLike, other: Values, dtype: DTypeLike) -> Any:
         lanes = self._ask("read", pointers, mask, np.dtype(dtype).itemsize)
         return self._module.load(pointers, lanes, other, dtype)
 
-    def store(self, pointers: Addresses, value: NDArray[Any], mask: Any) -> Any:
+    def store(self, pointers: Addresses, value: Values, mask: ArrayLike) -> None:
         lanes = self._ask("write", pointers, mask, value.dtype.itemsize)
-        return self._module.store(pointers, value, lanes)
+        self._module.store(pointers, value, lanes)
 
     def atomic_rmw(
-        self, operation: Any, pointers: Addresses, value: NDArray[Any], mask: Any, order: Any
+        self, operation: Any, pointers: Addresses, value: Values, mask: ArrayLike, order: Any
     ) -> Any:
         lanes = self._ask("atomic", pointers, mask, value.dtype.itemsize)
         return self._module.atomic_rmw(operation, pointers, value, lanes, order)
 
-    def atomic_cas(self, pointers: Addresses, compare: Any, value: NDArray[Any], order: Any) -> Any:
+    def atomic_cas(self, pointers: Addresses, compare: Values, value: Values, order: Any) -> Any:
         # It has no mask, so no lane can be omitted.
         self._ask("atomic", pointers, np.ones(pointers.shape, dtype=bool), value.dtype.itemsize)
         return self._module.atomic_cas(pointers, compare, value, order)
@@ -106,7 +109,7 @@ def watched(observer: Observer) -> Iterator[None]:
 
     def launch(self: Any, positional: Any, keywords: dict[str, Any]) -> Any:
         host, host_keywords = to_host(self, positional, keywords)
-        bind: Callable[..., dict[str, Any]] = functools.partial(inspect.getcallargs, self.fn)
+        bind: Callable[..., Arguments] = functools.partial(inspect.getcallargs, self.fn)
         observer.launch(
             self.fn.__name__, bind(*host, **host_keywords), bind(*positional, **keywords)
         )
@@ -149,7 +152,7 @@ class _Witness:
         self.index: tuple[int, int, int] | None = None
         self.seen: list[object] = []
 
-    def launch(self, kernel: str, arguments: dict[str, Any], callers: dict[str, Any]) -> None:
+    def launch(self, kernel: str, arguments: Arguments, callers: Arguments) -> None:
         names = [self.starts[a.data_ptr()] for a in arguments.values() if hasattr(a, "data_ptr")]
         self.seen.append((kernel, *names))
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+Arguments = Mapping[str, Any]
+"""A kernel's, by name."""
 Slot = tuple[int, int]  # block, row in the block
 
 
@@ -45,7 +47,7 @@ class Ownership:
         return sorted({self.queries[row].seq for row in rows})
 
 
-def read_ownership(arguments: Mapping[str, Any]) -> Ownership | None:
+def read_ownership(arguments: Arguments) -> Ownership | None:
     """The sequences of a call, from its arguments by name; None for a call without block tables.
 
     Lengths are `seq_lens`, or `context_lens` where the new token is not cached yet. With

@@ -1,6 +1,6 @@
 """Turns what the interpreter does to memory into accesses of named tensors."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +9,13 @@ import torch
 
 from pagesim.kernels.xray.accesses import Access, Program, Region
 from pagesim.kernels.xray.interpreter import Addresses, Kind, Lanes
+from pagesim.kernels.xray.ownership import Arguments
 
 
 class Recorder:
     """The observer that fills a trace."""
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, arguments: Arguments) -> None:
         self.programs: list[Program] = []
         self.regions: dict[str, Region] = {}
         self._callers = dict(_tensors(arguments.items()))
@@ -25,7 +26,7 @@ class Recorder:
             if tensor.device.type == "cpu":
                 self._add(name, tensor, True)
 
-    def launch(self, kernel: str, arguments: dict[str, Any], callers: dict[str, Any]) -> None:
+    def launch(self, kernel: str, arguments: Arguments, callers: Arguments) -> None:
         self._launch, self._kernel = self._launch + 1, kernel
         given = dict(_tensors(callers.items()))
         storages = {_storage(tensor) for tensor in self._callers.values()}

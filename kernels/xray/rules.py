@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from pagesim.kernels.xray.accesses import Numbers, Program, Region
-from pagesim.kernels.xray.ownership import Ownership
+from pagesim.kernels.xray.ownership import Arguments, Ownership
 
 Programs = Sequence[Program]
 Regions = Mapping[str, Region]
-Arguments = Mapping[str, Any]
 
 
 def problems(

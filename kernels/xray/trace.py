@@ -1,7 +1,6 @@
 """What an x-ray saw of one call: its programs' accesses, counted and judged."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from pagesim.kernels.xray import rules
 from pagesim.kernels.xray.accesses import Access, Program, Region
-from pagesim.kernels.xray.ownership import Ownership
+from pagesim.kernels.xray.ownership import Arguments, Ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class AccessTrace:
 
     name: str
     result: Any
-    arguments: Mapping[str, Any]
+    arguments: Arguments
     programs: list[Program]
     regions: dict[str, Region]
     ownership: Ownership | None

@@ -16,6 +16,7 @@ import click
 
 from pagesim.errors import UsageError
 from pagesim.files import check_output
+from pagesim.files.jsonl import JsonObject
 
 
 class Count(click.IntRange):
@@ -43,13 +44,17 @@ INPUT_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
+Options = dict[str, Any]
+"""What was given on the command line, by the names of the function's parameters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A command's result: text for people, an object for --json, and whether it is a yes."""
 
     ok: bool
     text: str
-    value: dict[str, Any]
+    value: JsonObject
 
 
 class BadInput(click.ClickException):
@@ -100,7 +105,7 @@ def blaming(file: Path, *errors: type[Exception]) -> Iterator[None]:
         raise BadInput(message) from error
 
 
-def _check_outputs(parameters: list[click.Parameter], options: dict[str, Any]) -> None:
+def _check_outputs(parameters: list[click.Parameter], options: Options) -> None:
     """Before any work, refuse an output that cannot be written, is an input or another output."""
     given = {
         one: options[one.name] for one in parameters if options.get(one.name or "") is not None

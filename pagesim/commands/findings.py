@@ -17,7 +17,9 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+from pagesim.files.jsonl import JsonObject
 
 Status = Literal["ok", "note", "missing"]
 
@@ -56,14 +58,14 @@ class Report:
     """All findings in order. `kernels` is the answer of the child process, if it gave one."""
 
     findings: tuple[Finding, ...]
-    kernels: dict[str, Any] | None
+    kernels: JsonObject | None
 
     @property
     def ok(self) -> bool:
         """Whether the course can run: nothing it needs is missing."""
         return all(finding.status != "missing" for finding in self.findings)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """For --json: {"ok", "findings": [{"name", "status", "detail", "remedy"}], "kernels"}."""
         return {"ok": self.ok, **asdict(self)}
 
@@ -143,7 +145,7 @@ def start_probe() -> subprocess.CompletedProcess[str]:
     )
 
 
-def try_kernels(probe: Probe) -> tuple[Finding, dict[str, Any] | None]:
+def try_kernels(probe: Probe) -> tuple[Finding, JsonObject | None]:
     """One line for the child's answer, or for the way it ended."""
     remedy = install_command("kernels")
     try:
@@ -187,7 +189,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int("".join(filter(str.isdigit, number)) or 0) for number in numbers)
 
 
-def _last_object(text: str) -> dict[str, Any] | None:
+def _last_object(text: str) -> JsonObject | None:
     """The last line that is a JSON object: libraries may have printed something before it."""
     for line in reversed(text.splitlines()):
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,9 +19,18 @@ from pagesim.commands.common import (
     BadInput,
     Count,
     NamedInput,
+    Options,
     answering,
     blaming,
 )
+from pagesim.files.jsonl import JsonObject
+
+if TYPE_CHECKING:
+    from pagesim.generation import engine as generation
+    from pagesim.generation.shadow import ShadowedEngine
+    from pagesim.generation.vocabulary import Vocabulary
+    from pagesim.kernels.tiny_llm import SamplingParams
+    from pagesim.simulation import Limits, Paged, PagedV1
 
 COUNT = Count()
 MAX_PROMPTS = 2**26
@@ -120,8 +129,8 @@ def generate(
 
 
 def _engine(
-    model: str, asked: list[tuple[str, str]], record: bool, options: dict[str, Any]
-) -> tuple[Any, Any]:
+    model: str, asked: list[tuple[str, str]], record: bool, options: Options
+) -> tuple[ShadowedEngine, Vocabulary]:
     """An engine with all prompts in its queue, and the words of the model."""
     from pagesim.generation import engine_on_pages, load_model, vocabulary
     from pagesim.kernels.runtime.mode import require_torch
@@ -152,7 +161,7 @@ def _engine(
     return engine, words
 
 
-def _run(engine: Any, words: Any, title: str, options: dict[str, Any]) -> float:
+def _run(engine: ShadowedEngine, words: Vocabulary, title: str, options: Options) -> float:
     """Answer all prompts, and pass the answers on as they grow; how many seconds that took."""
     from pagesim.generation.stream import Stream
 
@@ -176,12 +185,12 @@ def _run(engine: Any, words: Any, title: str, options: dict[str, Any]) -> float:
 
 
 def _report(
-    engine: Any, words: Any, seconds: float, options: dict[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
+    engine: ShadowedEngine, words: Vocabulary, seconds: float, options: Options
+) -> tuple[JsonObject, list[str]]:
     """What became of all prompts, as an object and as lines."""
     misread = sorted({read.answer for read in engine.misread})
     blocks, block_size = len(engine.cache.gpu.keys[0]), options["block_size"]
-    value: dict[str, Any] = {
+    value: JsonObject = {
         **{name: options[name] for name in ("model", "engine", "backend", "block_size")},
         "blocks": blocks,
         "steps": engine.steps,
@@ -216,7 +225,7 @@ def _prompts(prompts: tuple[str, ...], file: Path | None) -> Iterator[tuple[str,
         yield from ((f"{file}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip())
 
 
-def _ids(text: str, words: Any) -> list[int]:
+def _ids(text: str, words: Vocabulary) -> list[int]:
     """A JSON list of whole numbers as it stands, anything else by the vocabulary."""
     with suppress(ValueError, RecursionError):
         if isinstance(given := json.loads(text), list):
@@ -224,10 +233,10 @@ def _ids(text: str, words: Any) -> list[int]:
                 if type(token) is not int:
                     raise BadInput(f"{token!r} is not a token id: give whole numbers, or text")
             return given
-    return words.encode(text)  # type: ignore[no-any-return]
+    return words.encode(text)
 
 
-def _sampling(options: dict[str, Any]) -> Any:
+def _sampling(options: Options) -> SamplingParams:
     from pagesim.kernels.tiny_llm import SamplingParams
 
     given = {one.name: options[one.name] for one in fields(SamplingParams) if one.name in options}
@@ -235,8 +244,8 @@ def _sampling(options: dict[str, Any]) -> Any:
 
 
 def _memory(
-    options: dict[str, Any], prompts: list[list[int]], longest: int | None
-) -> tuple[Any, Any, int]:
+    options: Options, prompts: list[list[int]], longest: int | None
+) -> tuple[Paged | PagedV1, Limits, int]:
     """The policy, the limits of a step, and how many blocks."""
     from pagesim.simulation import Limits, Paged, PagedV1
 
@@ -268,7 +277,7 @@ def _memory(
     return policy, limits, blocks
 
 
-def _value(answer: Any, words: Any) -> dict[str, Any]:
+def _value(answer: generation.Answer, words: Vocabulary) -> JsonObject:
     from pagesim.generation.stream import text_of
 
     samples = [
@@ -280,7 +289,7 @@ def _value(answer: Any, words: Any) -> dict[str, Any]:
     return line | {name: value for name, value in more.items() if value}
 
 
-def _save(engine: Any, words: Any, title: str, file: Path) -> None:
+def _save(engine: ShadowedEngine, words: Vocabulary, title: str, file: Path) -> None:
     """Write the recorded run, each token with its text."""
     answers = engine.answers
     used = {token for one in answers for part in (one.prompt, *one.samples) for token in part}

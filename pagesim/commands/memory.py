@@ -14,8 +14,9 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import BadInput, Count, NamedInput
+from pagesim.commands.common import BadInput, Count, NamedInput, Options
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1
 from pagesim.simulation.limits import GPU
 from pagesim.simulation.machine import NAMES, Machine
@@ -61,7 +62,7 @@ def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def machine(
-    slots: str | None, policies: tuple[str | None, ...], options: dict[str, Any]
+    slots: str | None, policies: tuple[str | None, ...], options: Options
 ) -> tuple[Machine, str]:
     """The machine that the options name, and a description of it.
 
@@ -79,7 +80,7 @@ def machine(
     return found, f"{found}{words}"
 
 
-def _pool(text: str, policies: tuple[str | None, ...], options: dict[str, Any]) -> Pool:
+def _pool(text: str, policies: tuple[str | None, ...], options: Options) -> Pool:
     if text.strip().lstrip("+-").isdigit():
         slots = int(text)
         if not 1 <= slots <= sys.maxsize:
@@ -114,7 +115,7 @@ def _clock_of(pool: Pool) -> str | None:
     return pool.name
 
 
-def given(options: Mapping[str, Any], *policies: str) -> dict[str, Any]:
+def given(options: Options, *policies: str) -> JsonObject:
     """The fields given on the command line as keywords of `simulate`.
 
     With ``policies``, those of the first, and those that apply to none of them: it refuses them.

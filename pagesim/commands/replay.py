@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
+from pagesim.files.jsonl import JsonObject
 
 if TYPE_CHECKING:
     from pagesim.replay import ReplayResult
@@ -68,7 +69,7 @@ def _compared(file: Path, result: ReplayResult) -> list[str]:
 
 def _play(
     file: Path, runs: Sequence[Timeline], part: int | None, out: Path
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, JsonObject]:
     """Write the page of a part, or of the longest one."""
     lengths = [len(run) for run in runs]
     number = part or 1 + lengths.index(max(lengths))

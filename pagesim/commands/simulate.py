@@ -9,6 +9,7 @@ import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
 from pagesim.commands.memory import COUNT, given, machine, memory_options, table
+from pagesim.files.jsonl import JsonObject
 from pagesim.simulation import POLICIES, Simulation
 
 NAMED = 5
@@ -74,7 +75,7 @@ def _answer(
     run: Simulation, other: Simulation | None, words: str, outputs: dict[str, Path | None]
 ) -> Answer:
     """What came out, and the files written."""
-    value: dict[str, Any] = {**run.summary(), "machine": words}
+    value: JsonObject = {**run.summary(), "machine": words}
     lines = [*describe(run), words]
     if other is not None:
         value["compared"] = other.summary()

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, Answer, BadInput, answering
+from pagesim.commands.common import INPUT_FILE, Answer, BadInput, Options, answering
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.sizing import ByteRange, CacheSize, ModelSpec, size_v0, size_v1
 from pagesim.sizing.amount import parse_bytes
 from pagesim.sizing.v0 import kv_cache_memory
@@ -71,7 +72,7 @@ FLAGS = (
 """The options that `size_v0` and `size_v1` take under the same names."""
 
 
-def _size(options: dict[str, Any]) -> CacheSize:
+def _size(options: Options) -> CacheSize:
     engines = {"v0": size_v0, "v1": size_v1}
     if options["engine"] not in engines:
         raise BadInput(f"--engine must be v0 or v1, not {options['engine']!r}")
@@ -83,7 +84,7 @@ def _size(options: dict[str, Any]) -> CacheSize:
     return engines[options["engine"]](model, _memory(options), **flags)
 
 
-def _memory(options: dict[str, Any]) -> ByteRange:
+def _memory(options: Options) -> ByteRange:
     memory, card, peak = options["memory"], options["gpu_memory"], options["peak"]
     if memory is not None and card is not None:
         raise BadInput(
@@ -111,7 +112,7 @@ def _memory(options: dict[str, Any]) -> ByteRange:
     return left
 
 
-def _value(found: CacheSize, options: dict[str, Any]) -> dict[str, Any]:
+def _value(found: CacheSize, options: Options) -> JsonObject:
     """The object for --json; ranges are [low, high]."""
     length = options["max_model_len"]
     length = found.model.max_model_len if length is None else length
@@ -136,7 +137,7 @@ def _value(found: CacheSize, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _lines(found: CacheSize, value: dict[str, Any]) -> list[str]:
+def _lines(found: CacheSize, value: JsonObject) -> list[str]:
     model, groups = found.model, found.high.kv_cache_groups
     kept = (
         f"a latent vector of {model.latent_dim}"

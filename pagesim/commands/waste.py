@@ -7,8 +7,17 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, BadInput, answering, blaming
+from pagesim.commands.common import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    Answer,
+    BadInput,
+    Options,
+    answering,
+    blaming,
+)
 from pagesim.commands.memory import given, machine, memory_options, table
+from pagesim.files.jsonl import JsonObject
 from pagesim.workload import Workload
 
 PRESET = "paper-figure-2"
@@ -55,7 +64,7 @@ def waste(
         policies, source, title, notes = _served(workload, policy, slots, not in_time, options)
         published = None
     notes.append(f"Source: {source}")
-    value: dict[str, Any] = {"policies": policies, "source": source}
+    value: JsonObject = {"policies": policies, "source": source}
     lines = [*table(policies), *notes]
     if out is not None:
         from pagesim import figures
@@ -69,7 +78,7 @@ def waste(
 
 
 def _served(
-    workload: Workload, policy: str, slots: str | None, saturated: bool, options: dict[str, Any]
+    workload: Workload, policy: str, slots: str | None, saturated: bool, options: Options
 ) -> tuple[dict[str, dict[str, float]], str, str, list[str]]:
     """Means by policy, source, title and notes."""
     from pagesim.simulation import Limits, simulate

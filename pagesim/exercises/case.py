@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+Function = Callable[..., Any]
+"""An answer: it may return anything, for all that is known before it is called."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -28,6 +31,6 @@ class Wrong:
     of the case on which the function fails first.
     """
 
-    function: Callable[..., Any]
+    function: Function
     misconception: str
     shown_by: str

@@ -13,17 +13,19 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import TypeVar
 
 AGAIN = 0.01
 """Seconds between two alarms: an answer that catches everything catches the first."""
+
+R = TypeVar("R")
 
 
 class TooSlow(BaseException):
     """Raised inside a call whose time is up; no Exception, which the student may catch."""
 
 
-def within(seconds: float, run: Callable[[], Any]) -> Any:
+def within(seconds: float, run: Callable[[], R]) -> R:
     """``run()``; when the time is up, TooSlow is raised in it, again and again until it ends."""
     main = threading.current_thread() is threading.main_thread()
     by = _by_signal if main and hasattr(signal, "setitimer") else _by_thread
@@ -41,7 +43,7 @@ def last_resort(seconds: float) -> Iterator[None]:
             faulthandler.cancel_dump_traceback_later()
 
 
-def _by_signal(seconds: float, run: Callable[[], Any]) -> Any:
+def _by_signal(seconds: float, run: Callable[[], R]) -> R:
     def stop(number: int, frame: FrameType | None) -> None:
         if frame is None or frame.f_code is not _by_signal.__code__:  # it is over in there
             raise TooSlow
@@ -55,7 +57,7 @@ def _by_signal(seconds: float, run: Callable[[], Any]) -> Any:
         signal.signal(signal.SIGALRM, before)
 
 
-def _by_thread(seconds: float, run: Callable[[], Any]) -> Any:
+def _by_thread(seconds: float, run: Callable[[], R]) -> R:
     """Where no signal can be had (Windows, other threads): another thread raises it in this one."""
     over, raise_in = threading.Event(), ctypes.pythonapi.PyThreadState_SetAsyncExc
     this = ctypes.c_ulong(threading.get_ident())

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from pagesim.errors import UsageError
 from pagesim.exercises import source
 from pagesim.exercises.case import Case as Case
+from pagesim.exercises.case import Function
 from pagesim.exercises.case import Wrong as Wrong
 from pagesim.exercises.guard import Answer, Call, attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN, with_code
 from pagesim.exercises.values import (
     SHOWN,
+    Same,
     difference,
     equal_values,
     has_nan,
@@ -46,11 +48,11 @@ class Exercise:
     stars: int
     statement: str
     """Markdown: what to write, shapes, units, an example."""
-    reference: Callable[..., Any]
+    reference: Function
     """A right answer, with the marks of `source` in its text."""
     cases: Callable[[random.Random, bool], Iterator[Case]]
     """``(rng, hidden)`` → the cases, smallest first; ``hidden`` asks for other sizes and seeds."""
-    expected: Callable[..., Any]
+    expected: Function
     """The oracle: the simulator, or a kernel's reference, on the arguments of a case."""
     why: Callable[[Case, Any, Any], str]
     """``(case, yours, expected)`` → one sentence naming the rule that was broken."""
@@ -65,7 +67,7 @@ class Exercise:
     case_of: Callable[..., Case | None] | None = None
     """The case of arguments that were made smaller, or None if they make none; where it is missing,
     a case is shown as it is."""
-    same: Callable[[Any, Any], bool] = equal_values
+    same: Same = equal_values
     call: Call = call_plainly
     """How an answer is tried on a case."""
     seconds: float = 2.0
@@ -98,11 +100,11 @@ class Exercise:
         return source.solved(source.text(self.reference))
 
     @property
-    def wrong(self) -> dict[str, Callable[..., Any]]:
+    def wrong(self) -> dict[str, Function]:
         """The typical wrong answers by name."""
         return {name: mistake.function for name, mistake in self.mistakes.items()}
 
-    def check(self, f: Callable[..., Any], *, hidden: bool = False, seed: int = 0) -> Verdict:
+    def check(self, f: Function, *, hidden: bool = False, seed: int = 0) -> Verdict:
         """Try an answer on one case after the other; the first that it fails ends the check."""
         if isinstance(f, source.Cell):
             f = f.load()
@@ -119,7 +121,7 @@ class Exercise:
                 return replace(verdict, function=f)
         return Verdict(self.number, self.title, True, tried)
 
-    def assert_right(self, f: Callable[..., Any]) -> None:
+    def assert_right(self, f: Function) -> None:
         """AssertionError with the verdict unless ``f`` passes the shown and the hidden cases."""
         for hidden in (False, True):
             verdict = self.check(f, hidden=hidden)

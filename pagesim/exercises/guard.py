@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pagesim.exercises.case import Case
+from pagesim.exercises.case import Case, Function
 from pagesim.exercises.deadline import TooSlow, within
 from pagesim.exercises.problem import named
 from pagesim.exercises.values import is_data, plain, shown
 
-Call = Callable[[Callable[..., Any], Case], Any]
+Call = Callable[[Function, Case], Any]
 
 MAX_PRINTED = 2000
 SLOW = "No answer after"
@@ -34,13 +34,13 @@ class Answer:
     printed: str = ""
 
 
-def call_plainly(function: Callable[..., Any], case: Case) -> Any:
+def call_plainly(function: Function, case: Case) -> Any:
     """How most answers are tried: a call with the arguments of the case."""
     return function(*case.args)
 
 
 def attempt(
-    function: Callable[..., Any], case: Case, call: Call = call_plainly, seconds: float = 2.0
+    function: Function, case: Case, call: Call = call_plainly, seconds: float = 2.0
 ) -> Answer:
     """Call a student's function on copies of the arguments, for at most ``seconds``."""
     given = Case(copy.deepcopy(case.args), case.words, case.tag)

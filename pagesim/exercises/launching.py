@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from pagesim.exercises.case import Function
 
 if TYPE_CHECKING:
     import torch
@@ -64,7 +66,7 @@ def arrays(batch: dict[str, torch.Tensor]) -> list[Any]:
     return [tensor.cpu().numpy() for tensor in batch.values()]
 
 
-def launched(launcher: Callable[..., Any], **arguments: Any) -> Any:
+def launched(launcher: Function, **arguments: Any) -> Any:
     """Run a launcher of a student's kernel under the x-ray; the trace, or None on a GPU.
 
     Under the x-ray an access outside of the arguments is written down and not carried out, so that

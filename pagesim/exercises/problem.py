@@ -8,9 +8,10 @@ import inspect
 import linecache
 import sysconfig
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from pagesim.exercises.case import Function
 
 NOT_WRITTEN = "The function is not written yet."
 LEFT_IN = "The line raise NotImplementedError() is still there: take it out where your code is."
@@ -18,7 +19,7 @@ _OURS = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "kernel
 _OTHERS = [sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")]
 
 
-def named(error: BaseException, function: Callable[..., Any]) -> str:
+def named(error: BaseException, function: Function) -> str:
     """The exception, and the student's own line that it came from."""
     error = _inner(error)
     if isinstance(error, NotImplementedError) and not error.args:
@@ -32,7 +33,7 @@ def named(error: BaseException, function: Callable[..., Any]) -> str:
     return f"{what} ({line})" if line else what
 
 
-def with_code(problem: str, function: Callable[..., Any], stub: str) -> str:
+def with_code(problem: str, function: Function, stub: str) -> str:
     """The problem; if it is that nothing is written, whether there is code beside the stub's."""
     if problem != NOT_WRITTEN:
         return problem
@@ -66,7 +67,7 @@ def _not_compiled(error: Any) -> str:
     return f"{type(error).__name__}: {quoted[-1]} (line: {line})"
 
 
-def _line(error: BaseException, function: Callable[..., Any]) -> str:
+def _line(error: BaseException, function: Function) -> str:
     """The deepest line that the student wrote: of her function's file, or of no library."""
     frames = traceback.extract_tb(error.__traceback__, limit=500)
     own = getattr(getattr(function, "__code__", None), "co_filename", None)

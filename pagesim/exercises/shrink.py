@@ -6,12 +6,12 @@ import copy
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from pagesim.exercises.case import Case
+from pagesim.exercises.case import Case, Function
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import SLOW, attempt
 from pagesim.exercises.verdict import Verdict
@@ -22,7 +22,7 @@ GLANCE = 30
 """A case of this `size` is read at a glance: it is as its author meant it, and is left so."""
 
 
-def smallest(exercise: Exercise, f: Callable[..., Any], found: Verdict) -> Verdict:
+def smallest(exercise: Exercise, f: Function, found: Verdict) -> Verdict:
     """The verdict of a check, on the smallest case that is found.
 
     That is a later one of its kind, or a part of one. Parts are tried where the exercise makes

@@ -12,9 +12,10 @@ import itertools
 import linecache
 import re
 import textwrap
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+from pagesim.exercises.case import Function
 
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.S | re.M)
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION\n", re.M)
@@ -32,9 +33,9 @@ class Cell:
 
     def __init__(self, text: str, name: str, file: str = "") -> None:
         self.text, self.__name__, self.file = text, name, file
-        self._function: Callable[..., Any] | None = None
+        self._function: Function | None = None
 
-    def load(self) -> Callable[..., Any]:
+    def load(self) -> Function:
         """The function itself."""
         if self._function is None:
             import_module("pagesim.kernels")  # first: it decides how Triton runs
@@ -46,19 +47,19 @@ class Cell:
         return self.load()(*args)
 
 
-def text(function: Callable[..., Any]) -> str:
+def text(function: Function) -> str:
     """The source of a function or of a whole cell with its marks; no notes, no wrong answers."""
     return _CHANGE.sub("", _written(function))
 
 
-def changes(function: Callable[..., Any]) -> list[tuple[int, str]]:
+def changes(function: Function) -> list[tuple[int, str]]:
     """The lines with a piece of a wrong answer, and its name; lines count in the file."""
     first = 1 if isinstance(function, Cell) else function.__code__.co_firstlineno
     lines = enumerate(_written(function).splitlines(keepends=True), first)
     return [(line, change[1]) for line, text in lines if (change := _CHANGE.match(text))]
 
 
-def changed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def changed(function: Function, name: str) -> Function:
     """The wrong answer of this name, whose pieces stand under the lines of the right one."""
     lines: list[str] = []
     right, begun = "", False
@@ -76,7 +77,7 @@ def changed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return rewritten(function, "".join(lines))
 
 
-def _written(function: Callable[..., Any]) -> str:
+def _written(function: Function) -> str:
     if isinstance(function, Cell):
         return _NOTE.sub("", function.text)
     return _NOTE.sub("", textwrap.dedent(inspect.getsource(function)))
@@ -92,7 +93,7 @@ def solved(source: str) -> str:
     return _MARK.sub("", source)
 
 
-def rewritten(function: Callable[..., Any], source: str) -> Callable[..., Any]:
+def rewritten(function: Function, source: str) -> Function:
     """The function of the same name with another text, in the same module."""
     if isinstance(function, Cell):
         return Cell(source, function.__name__)
@@ -100,14 +101,14 @@ def rewritten(function: Callable[..., Any], source: str) -> Callable[..., Any]:
     return _run(source, _name(function), namespace, flags=annotations.compiler_flag)
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _name(function: Function) -> str:
     return str(getattr(function, "__name__", function))
 
 
-def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Callable[..., Any]:
+def _run(source: str, name: str, namespace: dict[str, Any], flags: int = 0) -> Function:
     """Run a text; inspect, tracebacks and triton.jit find its lines."""
     file = f"<exercise {name} {next(_numbers)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec", flags, dont_inherit=True), namespace)
-    function: Callable[..., Any] = namespace[name]
+    function: Function = namespace[name]
     return function

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+from pagesim.exercises.case import Function
 from pagesim.exercises.entry import Entry, entries, keep
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.registry import exercises, get
@@ -30,7 +29,7 @@ class Shown(str):
         return str(self)
 
 
-def check(number: str, f: Callable[..., Any]) -> Verdict:
+def check(number: str, f: Function) -> Verdict:
     """Whether ``f`` is right; if not, the smallest case that shows it, to be stepped through."""
     exercise = get(number)
     verdict = exercise.check(f)

@@ -17,6 +17,9 @@ SHOWN = 300
 KINDS = {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}
 KINDS |= {list: "a list", dict: "a dict", set: "a set"}
 
+Same = Callable[[Any, Any], bool]
+"""Whether a student's value is as good as the right one."""
+
 
 def plain(value: Any) -> Any:
     """The value in Python's own types: arrays and tensors become lists, NumPy's numbers ours."""
@@ -54,7 +57,7 @@ def equal_values(yours: Any, expected: Any) -> bool:
     return _same(plain(yours), plain(expected), lambda a, b: bool(a == b))
 
 
-def close(rtol: float = 1e-6, atol: float = 0.0) -> Callable[[Any, Any], bool]:
+def close(rtol: float = 1e-6, atol: float = 0.0) -> Same:
     """A comparison that lets floats differ by ``atol + rtol * |expected|``."""
 
     def near(a: Any, b: Any) -> bool:
@@ -65,7 +68,7 @@ def close(rtol: float = 1e-6, atol: float = 0.0) -> Callable[[Any, Any], bool]:
     return lambda yours, expected: _same(plain(yours), plain(expected), near)
 
 
-def _same(yours: Any, expected: Any, near: Callable[[Any, Any], bool]) -> bool:
+def _same(yours: Any, expected: Any, near: Same) -> bool:
     if not _fits(yours, expected):
         return False
     if isinstance(expected, list):

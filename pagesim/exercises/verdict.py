@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pagesim.exercises.beside import beside, opened
-from pagesim.exercises.case import Case
+from pagesim.exercises.case import Case, Function
 from pagesim.exercises.guard import attempt
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Verdict:
     printed: str = ""
     play: Callable[[Case], Timeline] | None = field(default=None, compare=False)
     replay: Replay | None = field(default=None, compare=False)
-    function: Callable[..., Any] | None = field(default=None, compare=False)
+    function: Function | None = field(default=None, compare=False)
     answer: Any = field(default=None, compare=False)
 
     def __bool__(self) -> bool:

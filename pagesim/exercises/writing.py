@@ -7,14 +7,13 @@ that it changes (see `source`), or is a function of its own name. docs/EXERCISES
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pagesim.exercises import source
-from pagesim.exercises.case import Case, Wrong
+from pagesim.exercises.case import Case, Function, Wrong
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.page import Listed, malformed, read
 
@@ -39,19 +38,19 @@ def exercise(module: ModuleType) -> Exercise:
     )
 
 
-def _answer(module: ModuleType, first: Any) -> Callable[..., Any]:
+def _answer(module: ModuleType, first: Any) -> Function:
     path = Path(str(module.__file__))
     if (cell := path.parent / "cells" / path.name).exists():
         return source.Cell(cell.read_text(encoding="utf-8"), path.stem, str(cell))
     if "### BEGIN SOLUTION" not in source.text(first):
         problem = "the first function must be the right answer, with ### BEGIN SOLUTION and END"
         raise malformed(module.__file__, first.__code__.co_firstlineno, problem)
-    function: Callable[..., Any] = first
+    function: Function = first
     return function
 
 
 def _mistakes(
-    module: ModuleType, listed: list[Listed], answer: Callable[..., Any], functions: dict[str, Any]
+    module: ModuleType, listed: list[Listed], answer: Function, functions: dict[str, Any]
 ) -> dict[str, Wrong]:
     changes = source.changes(answer)
     for line, name in changes:
@@ -102,7 +101,7 @@ def _found(names: dict[str, Any]) -> dict[str, Any]:
     return {name: function for name, function in made.items() if function}
 
 
-def _with(offered: dict[str, Any], function: Callable[..., Any], *args: Any) -> Any:
+def _with(offered: dict[str, Any], function: Function, *args: Any) -> Any:
     """A call that also gets, of what is offered, what the function asks for by keyword alone."""
     parameters = inspect.signature(function).parameters.values()
     asked = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]

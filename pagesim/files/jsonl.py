@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, cast
 
 MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
@@ -14,11 +14,17 @@ MAX_LINE, MAX_BYTES = 32 * 2**20, 4 * 2**30
 BOM = b"\xef\xbb\xbf"
 """What some editors write in front of UTF-8."""
 
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+"""What JSON can hold."""
+
+JsonObject = dict[str, Any]
+"""An object of JSON as it was read: whoever takes a value out of it checks that value."""
+
 Lines = Iterator[tuple[int, bytes]]
 """The lines of a file with their numbers, from 1."""
 
 
-def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, dict[str, Any]]]:
+def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, JsonObject]]:
     """The lines of a ``.jsonl`` or ``.jsonl.gz`` file with their numbers, one in memory at a time.
 
     A line that cannot be read or is not a JSON object raises ``error`` with the file and the line.
@@ -26,9 +32,7 @@ def numbered_objects(name: str, error: type[ValueError]) -> Iterator[tuple[int, 
     return objects(numbered_lines(name, error), name, error)
 
 
-def objects(
-    lines: Lines, name: str, error: type[ValueError]
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects(lines: Lines, name: str, error: type[ValueError]) -> Iterator[tuple[int, JsonObject]]:
     """The same for lines that are already being read."""
     for number, raw in lines:
         try:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pagesim.cache import CacheEngine, KVPool
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation import Limits, Paged, PagedV1
 
+if TYPE_CHECKING:
+    from pagesim.generation.engine import Engine
+    from pagesim.kernels.tiny_llm import Model
+    from pagesim.kernels.tiny_llm.paged_attend import Backend
+
+E = TypeVar("E", bound="Engine")
 BUILT_IN = ("walk", "by-hand")
 """Models that come with the package: trained, and set by a function (`kernels.tiny_llm`)."""
 
@@ -21,7 +27,7 @@ LONGEST = 4096
 
 def load_model(
     name: str, dtype: str = "float32", device: str | None = None
-) -> tuple[Any, int | None]:
+) -> tuple[Model, int | None]:
     """A model, and the longest text it was made for, None if its folder does not say.
 
     ``name`` is a folder as Hugging Face writes it, or one of `BUILT_IN`; ``device`` is by default
@@ -66,15 +72,15 @@ def folder_of(name: str) -> Path:
 
 
 def engine_on_pages(
-    model: Any,
+    model: Model,
     policy: Paged | PagedV1 | None = None,
     *,
     blocks: int,
     limits: Limits | None = None,
-    backend: Any = "torch",
+    backend: str | Backend = "torch",
     record: bool = False,
-    engine: Any = None,
-) -> Any:
+    engine: type[E] | None = None,
+) -> E:
     """A `pagesim.generation.engine.Engine` that answers by ``model`` over ``blocks`` pages.
 
     ``policy`` and ``limits`` are those of `simulate`, and so is the server, which steps every
@@ -110,4 +116,4 @@ def engine_on_pages(
         KVPool(*kernels.kv_pool(c.num_hidden_layers, n, *sizes, dtype=head.dtype, device=where))
         for n, where in ((blocks, head.device), (getattr(policy, "num_cpu_blocks", 0), "cpu"))
     ]
-    return (engine or Engine)(model, server, CacheEngine(*pools), backend)
+    return (engine or cast("type[E]", Engine))(model, server, CacheEngine(*pools), backend)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pagesim.generation.vocabulary import Vocabulary
 from pagesim.progress import Progress
+
+if TYPE_CHECKING:
+    from pagesim.generation.engine import Answer, Engine
 
 CUT = "\N{REPLACEMENT CHARACTER}"
 """How a character looks whose bytes are not all there."""
@@ -28,7 +31,7 @@ class Stream:
     """
 
     def __init__(
-        self, engine: Any, words: Vocabulary, say: Callable[..., object] | None, title: str
+        self, engine: Engine, words: Vocabulary, say: Callable[..., object] | None, title: str
     ) -> None:
         self._engine, self._words, self._title = engine, words, title
         self._say = say or (lambda *_, **__: None)
@@ -50,7 +53,7 @@ class Stream:
             self._tell()
 
     @staticmethod
-    def _tokens(answer: Any, whole: bool = False) -> int:
+    def _tokens(answer: Answer, whole: bool = False) -> int:
         """How far an answer is; a complete one counts as if it had become as long as it may."""
         if whole or answer.state != "unfinished":
             return int(answer.params.max_tokens * (answer.params.beams or answer.params.n))
@@ -65,7 +68,7 @@ class Stream:
                 return
             self._next, self._said = self._next + 1, 0
 
-    def _tell_of(self, answer: Any, done: bool) -> None:
+    def _tell_of(self, answer: Answer, done: bool) -> None:
         if answer.why:
             hint = next((f"; {hint}" for word, hint in HINTS.items() if word in answer.why), "")
             begun = "\n" * (self._said > 0)
@@ -78,13 +81,13 @@ class Stream:
             self._say(text[self._said :], nl=done)
             self._said = 0 if done else len(text)
 
-    def _name(self, answer: Any, sample: int) -> str:
+    def _name(self, answer: Answer, sample: int) -> str:
         """What stands before an answer if there are several."""
         number = f"{answer.id}.{sample}" if len(answer.samples) > 1 else str(answer.id)
         return f"{number}: " if len(self._engine.answers) > 1 or "." in number else ""
 
 
-def text_of(words: Vocabulary, answer: Any, sample: int) -> str:
+def text_of(words: Vocabulary, answer: Answer, sample: int) -> str:
     """The text of an answer: what it adds to its prompt's, since a word may hide a blank."""
     prompt = words.decode(answer.prompt)
     whole = words.decode((*answer.prompt, *answer.samples[sample]))

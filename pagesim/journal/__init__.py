@@ -15,7 +15,7 @@ that runs once per token, or that works to find out what to tell. An engine neve
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterator, MutableMapping
+from collections.abc import Callable, Container, Hashable, Iterator, MutableMapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -56,7 +56,7 @@ class Recorder(Protocol):
         """The events from here on belong to the next step of a scheduler, or to an earlier one."""
 
     def event(
-        self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
+        self, kind: str, subject: Hashable, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """One event; ``subject`` is a table, or the name of one."""
 
@@ -85,7 +85,7 @@ class Journal:
         """Whether a call is being recorded: only then are rows kept."""
         self._inverses: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self._rows: list[Row] = []
-        self._closed: list[tuple[str, Any, list[Row], str | None, str | None]] = []
+        self._closed: list[tuple[str, Hashable, list[Row], str | None, str | None]] = []
         self._marks: list[tuple[int, int, int]] = []
 
     # -- what happened -------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Journal:
             inverse = (mapping.__setitem__, (key, mapping[key])) if known else (mapping.pop, (key,))
             self._inverses.append(inverse)
 
-    def append(self, table: Any, start: int, tokens: list[int]) -> None:
+    def append(self, table: Hashable, start: int, tokens: list[int]) -> None:
         """:meth:`tell` that ``table`` begins to write ``tokens``; its blocks tell how.
 
         UsageError for a token beyond 64 bits: a timeline cannot store it.
@@ -133,11 +133,11 @@ class Journal:
                     )
             self._rows.append((APPEND, table, start, tokens))
 
-    def opened(self, table: Any, name: Name) -> None:
+    def opened(self, table: Hashable, name: Name) -> None:
         """:meth:`tell` that ``table`` begins, empty, as ``name``."""
         self.tell((OPEN, table, name, [], 0, []))
 
-    def closed(self, table: Any) -> None:
+    def closed(self, table: Hashable) -> None:
         """:meth:`tell` that ``table`` has freed its blocks."""
         self.tell((CLOSE, table))
 
@@ -195,7 +195,7 @@ class Journal:
         self.wants_events = recorder is not None
         self.active = bool(self._marks) or recorder is not None
 
-    def close(self, kind: str, subject: Any) -> None:
+    def close(self, kind: str, subject: Hashable) -> None:
         """Make one event of what was noted since the last one."""
         rows, self._rows = self._rows, []
         if len(self._marks) > 1 or self.recorder is None:  # it may yet be undone
@@ -203,7 +203,7 @@ class Journal:
         else:
             self.recorder.event(kind, subject, rows, None, None)
 
-    def fail(self, called: str, subject: Any, error: BaseException) -> None:
+    def fail(self, called: str, subject: Hashable, error: BaseException) -> None:
         """A call raised and was undone: record only that it failed."""
         self._closed.append((FAILED, subject, [], called, str(error) or type(error).__name__))
         if not self._marks:

@@ -11,7 +11,7 @@ import inspect
 import reprlib
 from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 Row = tuple[Any, ...]
 """What happened: a kind, and what it concerns."""
@@ -26,12 +26,12 @@ MAX_BLOCKS = 2_000_000
 """The most blocks of all pools of a run: each of its states lists them all."""
 
 
-def is_name(value: object) -> bool:
+def is_name(value: object) -> TypeGuard[Name]:
     """Whether ``value`` can name a table, in memory and in a file: an int, or a string of UTF-8."""
     return type(value) is int or is_text(value)
 
 
-def is_text(value: object) -> bool:
+def is_text(value: object) -> TypeGuard[str]:
     """Whether ``value`` is a string that a file can hold: of bounded length, no lone surrogates."""
     if not isinstance(value, str) or len(value) > MAX_NAME:
         return False
@@ -46,7 +46,7 @@ show = _repr.repr
 
 def request_name(request_id: object) -> Name:
     """The name of a request in a timeline: its id, or the id as text."""
-    return request_id if is_name(request_id) else show(request_id)  # type: ignore[return-value]
+    return request_id if is_name(request_id) else show(request_id)
 
 
 FAILED = "failed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,7 +83,7 @@ class State:
     queues: Queues = field(default_factory=Queues)
     requests: Mapping[Name, Name] = field(default_factory=dict)
     sorted_lists: frozenset[str] = frozenset()
-    live: Mapping[Name, Any] = field(default_factory=dict, compare=False, repr=False)
+    live: Mapping[Name, Hashable] = field(default_factory=dict, compare=False, repr=False)
     """The tables as the rows of a journal name them, for its recorder."""
 
     @property

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from pagesim.errors import UsageError, shortened
-from pagesim.files.jsonl import Lines, numbered_lines, objects
+from pagesim.files.jsonl import Json, JsonObject, Lines, numbered_lines, objects
 from pagesim.replay import record_vllm
 from pagesim.replay.block_layer import (
     BlockManagerPlayer,
@@ -126,13 +126,13 @@ def _whole(lines: Lines) -> Lines:
     return ((number, raw) for number, raw in lines if raw.endswith(b"\n"))
 
 
-def _why_ended(operation: dict[str, Any]) -> str:
+def _why_ended(operation: JsonObject) -> str:
     args = operation.get("args")
     why = args.get("why", "") if isinstance(args, dict) else ""
     return why if isinstance(why, str) else ""
 
 
-def _chosen(choices: dict[str, T], header: dict[str, Any], key: str, name: str) -> T:
+def _chosen(choices: dict[str, T], header: JsonObject, key: str, name: str) -> T:
     """What the header's ``key`` selects; TraceError if it selects nothing."""
     value = header.get(key)
     if not isinstance(value, str) or value not in choices:
@@ -141,13 +141,13 @@ def _chosen(choices: dict[str, T], header: dict[str, Any], key: str, name: str) 
 
 
 def _compare(
-    player: Player, operation: dict[str, Any], where: str, begin: Callable[[Any, str], None]
+    player: Player, operation: JsonObject, where: str, begin: Callable[[Any, str], None]
 ) -> str | None:
     """Run one operation; None if everything is as recorded, else a message about the difference."""
     op, args = operation.get("op"), operation.get("args")
     expected = {key: value for key, value in operation.items() if key not in IGNORED}
     error: Exception | None = None
-    got: dict[str, Any]
+    got: JsonObject
     if op == "reset":
         begin(_config(args, where) or player.config, where)
         got = {"state": player.state()}
@@ -169,7 +169,7 @@ def _compare(
     return shortened(f"{where} op#{operation.get('i')} {op}{difference}{why}")
 
 
-def _name_of(raised: Exception, expected: dict[str, Any]) -> str:
+def _name_of(raised: Exception, expected: JsonObject) -> str:
     """The name of an error; for vLLM's assertions, pagesim raises a subclass of AssertionError."""
     if expected.get("error") == "AssertionError" and isinstance(raised, AssertionError):
         return "AssertionError"
@@ -188,7 +188,7 @@ def _bind(player: Player, op: Any, args: Any, where: str) -> Callable[[], Any]:
     return partial(run, **args)
 
 
-def _config(args: Any, where: str) -> Any:
+def _config(args: Json, where: str) -> Json:
     """The config of a reset, or None if it has none."""
     if args is None:
         return None
@@ -212,7 +212,7 @@ def _reset(player: Player, config: Any, where: str) -> None:
         ) from None
 
 
-def _difference(expected: Any, got: Any, path: str) -> str | None:
+def _difference(expected: Json, got: Json, path: str) -> str | None:
     """The first place where two JSON values differ, None if they are equal."""
     if isinstance(expected, dict) and isinstance(got, dict):
         for key in [*expected, *(key for key in got if key not in expected)]:

@@ -5,8 +5,10 @@ A player has a method ``op_x`` for each operation ``x``, with the arguments of t
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.timeline import Timeline
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
@@ -14,8 +16,11 @@ from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import SelfAttnBlockSpaceManager
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 
+K = TypeVar("K")
+V = TypeVar("V")
 
-def pairs(mapping: Any) -> list[list[int]]:
+
+def pairs(mapping: dict[int, int] | Iterable[tuple[int, int]]) -> list[list[int]]:
     """A mapping, or pairs, as JSON has them."""
     items = mapping.items() if isinstance(mapping, dict) else mapping
     return [list(pair) for pair in items]
@@ -28,13 +33,13 @@ class UnknownNameError(KeyError):
         return f"unknown name {self.args[0]!r}"
 
 
-class Named(dict[Any, Any]):
+class Named(dict[K, V]):
     """Objects by their names in the recording."""
 
-    def __missing__(self, name: Any) -> Any:
+    def __missing__(self, name: K) -> V:
         raise UnknownNameError(name)
 
-    def take(self, name: Any) -> Any:
+    def take(self, name: K) -> V:
         """Remove and return the object of that name."""
         found = self[name]
         del self[name]
@@ -49,7 +54,7 @@ class Player:
     that failed. ``pools`` are the entries of the config that say how many blocks there are.
     """
 
-    config: dict[str, Any]
+    config: JsonObject
     run: Timeline | None = None
     subject: Any
     pools: ClassVar[tuple[str, ...]] = ("num_gpu_blocks", "num_cpu_blocks")
@@ -58,10 +63,10 @@ class Player:
     has_pages: ClassVar[bool] = True
     """Whether the subject can be recorded."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         raise NotImplementedError
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         raise NotImplementedError
 
 
@@ -74,11 +79,11 @@ class BlockTablePlayer(Player):
         if self.run is not None:
             self.run.label(table, name)
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         self.subject = self.allocator = CpuGpuBlockAllocator.create(**config)
-        self.tables = Named()
+        self.tables = Named[str, BlockTable]()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         return {
             "tables": {name: table.physical_block_ids for name, table in self.tables.items()},
             "full": {name: table.num_full_slots for name, table in self.tables.items()},
@@ -103,7 +108,7 @@ class BlockTablePlayer(Player):
     def op_free(self, table: str) -> None:
         self.tables.take(table).free()
 
-    def op_swap(self, table: str, src: str, dst: str) -> dict[str, Any]:
+    def op_swap(self, table: str, src: str, dst: str) -> JsonObject:
         blocks = self.tables[table].blocks
         mapping = self.allocator.swap(blocks, Device[src], Device[dst])
         self.tables[table].update(blocks)
@@ -150,11 +155,12 @@ class BlockTablePlayer(Player):
 class BlockManagerPlayer(Player):
     """Groups of sequences on one block manager."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         self.subject = self.manager = SelfAttnBlockSpaceManager(**config)
-        self.groups, self.seqs, self.group_of = Named(), Named(), Named()
+        self.groups = Named[str, SequenceGroup]()
+        self.seqs, self.group_of = Named[int, Sequence](), Named[int, str]()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         manager = self.manager
         tables = {
             str(seq_id): manager.get_block_table(seq)

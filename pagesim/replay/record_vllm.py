@@ -36,10 +36,25 @@ import random
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vllm import LLM
+    from vllm.v1.core.block_pool import BlockPool
+    from vllm.v1.core.kv_cache_utils import KVCacheBlock
+    from vllm.v1.core.sched.output import SchedulerOutput
+    from vllm.v1.core.sched.scheduler import Scheduler
+    from vllm.v1.engine import EngineCoreOutputs
+    from vllm.v1.outputs import ModelRunnerOutput
+    from vllm.v1.request import Request, RequestStatus
+
+Line = dict[str, Any]
+"""What a line of the file holds, or a part of it that has names."""
+Method = Callable[..., Any]
+"""A method of vLLM's own."""
 
 FORMAT = "pagesim-v1-trace/2"
 RELEASE = "0.33."
@@ -63,19 +78,19 @@ class Tokens:
     def __init__(self, plain: bool = False) -> None:
         self._plain = plain
         self._key = secrets.token_bytes(32)
-        self._prefixes: dict[str, Any] = {}
+        self._prefixes: dict[str, hashlib.blake2b] = {}
 
-    def begin(self, name: str, prompt: Any) -> list[int]:
+    def begin(self, name: str, prompt: Iterable[int]) -> list[int]:
         """The numbers of a new request's prompt."""
         prefix = self._prefixes[name] = hashlib.blake2b(key=self._key, digest_size=6)
         return self._numbers(prefix, prompt)
 
-    def sampled(self, name: str, tokens: Any) -> list[int]:
+    def sampled(self, name: str, tokens: Iterable[int]) -> list[int]:
         """The numbers of tokens that may follow."""
         prefix = self._prefixes.get(name)
         return [] if prefix is None else self._numbers(prefix.copy(), tokens)
 
-    def append(self, name: str, tokens: Any) -> None:
+    def append(self, name: str, tokens: Iterable[int]) -> None:
         """These tokens do follow."""
         self._numbers(self._prefixes[name], tokens)
 
@@ -89,7 +104,7 @@ class Tokens:
             return text
         return hashlib.blake2b(text.encode(), key=self._key, digest_size=6).hexdigest()
 
-    def _numbers(self, prefix: Any, tokens: Any) -> list[int]:
+    def _numbers(self, prefix: hashlib.blake2b, tokens: Iterable[int]) -> list[int]:
         if self._plain:
             return [int(token) for token in tokens]
         numbers = []
@@ -107,7 +122,7 @@ class PoolCalls:
     from now on. With the state at the beginning these are the state at any time.
     """
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: BlockPool) -> None:
         self._pool = pool
         self._calls, self._cached = list[Any](), list[Any]()
         for name in POOL:
@@ -124,21 +139,21 @@ class PoolCalls:
         for name in POOL:
             delattr(self._pool, name)
 
-    def _noting(self, noted: Any, original: Any) -> Any:
+    def _noting(self, noted: Method, original: Method) -> Method:
         return lambda *args, **options: noted(original, *args, **options)
 
-    def _get_new_blocks(self, original: Any, num_blocks: int) -> Any:
-        blocks = original(num_blocks)
+    def _get_new_blocks(self, original: Method, num_blocks: int) -> list[KVCacheBlock]:
+        blocks: list[KVCacheBlock] = original(num_blocks)
         if blocks:
             self._calls.append(["new", ids_of(blocks)])
         return blocks
 
-    def _touch(self, original: Any, blocks: Any) -> None:
+    def _touch(self, original: Method, blocks: Iterable[KVCacheBlock]) -> None:
         original(blocks)
         if ids := [block.block_id for block in blocks if not block.is_null]:
             self._calls.append(["touch", ids])
 
-    def _free_blocks(self, original: Any, ordered_blocks: Any) -> None:
+    def _free_blocks(self, original: Method, ordered_blocks: Iterable[KVCacheBlock]) -> None:
         blocks = list(ordered_blocks)
         original(blocks)
         if ids := [block.block_id for block in blocks if not block.is_null]:
@@ -146,9 +161,9 @@ class PoolCalls:
 
     def _cache_full_blocks(
         self,
-        original: Any,
-        request: Any,
-        blocks: Any,
+        original: Method,
+        request: Request,
+        blocks: list[KVCacheBlock],
         num_cached_blocks: int,
         num_full_blocks: int,
         *more: Any,
@@ -160,28 +175,28 @@ class PoolCalls:
         if ids := [block.block_id for block in new if block.block_hash is not None]:
             self._cached.append([request.request_id, num_cached_blocks, ids])
 
-    def _evict_blocks(self, original: Any, block_ids: Any) -> None:
+    def _evict_blocks(self, original: Method, block_ids: Iterable[int]) -> None:
         ids = list(block_ids)
         original(set(ids))
         self._calls.append(["evict", sorted(ids)])
 
-    def _reset_prefix_cache(self, original: Any) -> bool:
+    def _reset_prefix_cache(self, original: Method) -> bool:
         done: bool = original()
         self._calls.append(["reset", done])
         return done
 
 
-def ids_of(blocks: Any) -> list[int]:
+def ids_of(blocks: Iterable[KVCacheBlock]) -> list[int]:
     """The ids of vLLM's blocks."""
     return [block.block_id for block in blocks]
 
 
-def request_row(req: Any) -> list[Any]:
+def request_row(req: Request) -> list[str | int]:
     """How far a request is."""
     return [req.status.name, req.num_computed_tokens, req.num_tokens, req.num_preemptions]
 
 
-def whole_state(scheduler: Any) -> dict[str, Any]:
+def whole_state(scheduler: Scheduler) -> Line:
     """All of the scheduler and the pool: at the end, what the changes must have led to."""
     manager, pool = scheduler.kv_cache_manager, scheduler.kv_cache_manager.block_pool
     alive = scheduler.requests
@@ -202,7 +217,7 @@ class Recorder:
     NotServedError if this scheduler cannot be recorded; nothing has been written then.
     """
 
-    def __init__(self, scheduler: Any, path: str, plain_tokens: bool = False) -> None:
+    def __init__(self, scheduler: Scheduler, path: str, plain_tokens: bool = False) -> None:
         if not path.endswith(".jsonl"):
             raise NotServedError(f"the file must be named .jsonl, not {path}: gzip it afterwards")
         self.scheduler, self.path, self.num_ops = scheduler, path, 0
@@ -236,13 +251,13 @@ class Recorder:
             delattr(self.scheduler, name)
         self._pool.stop()
         args = {} if why is None else {"why": why}
-        line: dict[str, Any] = {"i": self.num_ops, "op": "end", "args": args}
+        line: Line = {"i": self.num_ops, "op": "end", "args": args}
         if whole:
             line["state"] = whole_state(self.scheduler)
         self._write(line)
         self._file.close()
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: Line) -> None:
         """One line, with the operating system when this returns.
 
         A disk that is full ends the recording, and nothing else.
@@ -256,7 +271,7 @@ class Recorder:
             self.problem = f"it cannot be written: {error}"
             print(f"record_vllm: {self.path} ends here: {self.problem}", file=sys.stderr)
 
-    def _noting(self, name: str, original: Any) -> Any:
+    def _noting(self, name: str, original: Method) -> Method:
         noted = getattr(self, "_" + name)
 
         def call(*args: Any, **options: Any) -> Any:
@@ -277,20 +292,20 @@ class Recorder:
 
         return call
 
-    def _note(self, op: str, args: dict[str, Any], names: Any, ret: Any = None) -> None:
+    def _note(self, op: str, args: Line, names: Iterable[str | int], ret: Any = None) -> None:
         """A line: the call, what it answered, and what has changed of requests and pool."""
-        line: dict[str, Any] = {"i": self.num_ops, "op": op, "args": args}
+        line: Line = {"i": self.num_ops, "op": op, "args": args}
         if ret is not None:
             line["ret"] = ret
         line["state"] = changes(self.scheduler, self._pool, names)
         self._write(line)
         self.num_ops += 1
 
-    def _add_request(self, original: Any, request: Any) -> None:
+    def _add_request(self, original: Method, request: Request) -> None:
         name = request.request_id
         refuse(f"request {name} with", request_features(request))
         refuse(f"request {name} with", {"an id that is taken": name in self.scheduler.requests})
-        args: dict[str, Any] = {
+        args: Line = {
             "request": name,
             "prompt": self._tokens.begin(name, request.prompt_token_ids),
             "max_tokens": request.max_tokens,
@@ -305,15 +320,17 @@ class Recorder:
         original(request)
         self._note("add", args, [name])
 
-    def _finish_requests(self, original: Any, request_ids: Any, status: Any) -> Any:
-        ended = original(request_ids, status)
+    def _finish_requests(
+        self, original: Method, request_ids: Iterable[str] | None, status: RequestStatus
+    ) -> list[Request]:
+        ended: list[Request] = original(request_ids, status)
         # In the order in which vLLM has freed them, which is a set's.
         names = [request.request_id for request in ended]
         if names:
             self._note("abort", {"requests": names}, names, names)
         return ended
 
-    def _schedule(self, original: Any, throttle_prefills: bool = False) -> Any:
+    def _schedule(self, original: Method, throttle_prefills: bool = False) -> SchedulerOutput:
         scheduler = self.scheduler
         is_paused = has(scheduler, "pause_state.name") not in (None, "UNPAUSED")
         refuse("a step with", {"a paused scheduler": is_paused})
@@ -327,7 +344,9 @@ class Recorder:
         self._note("schedule", {}, [*output.num_scheduled_tokens, *ret["preempted"]], ret)
         return output
 
-    def _update_from_output(self, original: Any, scheduler_output: Any, output: Any) -> Any:
+    def _update_from_output(
+        self, original: Method, scheduler_output: SchedulerOutput, output: ModelRunnerOutput
+    ) -> dict[int, EngineCoreOutputs]:
         scheduled = list(scheduler_output.num_scheduled_tokens)
         alive = {name: self.scheduler.requests.get(name) for name in scheduled}
         before = {name: each.num_tokens for name, each in alive.items() if each is not None}
@@ -335,7 +354,7 @@ class Recorder:
         for name, index in output.req_id_to_index.items():
             if sampled and (numbers := self._tokens.sampled(name, sampled[index])):
                 tokens[name] = numbers
-        answer = original(scheduler_output, output)
+        answer: dict[int, EngineCoreOutputs] = original(scheduler_output, output)
         for name, length in before.items():
             if new := list(alive[name].all_token_ids[length:]):
                 self._tokens.append(name, new)
@@ -356,7 +375,7 @@ class Recorder:
         return answer
 
     def _reset_prefix_cache(
-        self, original: Any, reset_running_requests: bool = False, *more: Any, **options: Any
+        self, original: Method, reset_running_requests: bool = False, *more: Any, **options: Any
     ) -> Any:
         preempted = self.scheduler.running if reset_running_requests else []
         names = [request.request_id for request in preempted]
@@ -365,7 +384,7 @@ class Recorder:
         return done
 
 
-def changes(scheduler: Any, pool: PoolCalls, names: Any) -> dict[str, Any]:
+def changes(scheduler: Scheduler, pool: PoolCalls, names: Iterable[str | int]) -> Line:
     """What a call has changed: the rows of the requests it concerns, queues' lengths, the pool."""
     alive = scheduler.requests
     return {
@@ -375,7 +394,9 @@ def changes(scheduler: Any, pool: PoolCalls, names: Any) -> dict[str, Any]:
     }
 
 
-def told_of_step(output: Any, preempted: set[str], requests: Any) -> dict[str, Any]:
+def told_of_step(
+    output: SchedulerOutput, preempted: set[str], requests: Mapping[str, Request]
+) -> Line:
     """What a step tells the workers, alike for both model runners."""
     known, new = output.scheduled_cached_reqs, []
     rows = [
@@ -407,7 +428,7 @@ def told_of_step(output: Any, preempted: set[str], requests: Any) -> dict[str, A
 # -- what a scheduler is, and what the file has no place for ---------------------------------------
 
 
-def engine_features(scheduler: Any) -> dict[str, Any]:
+def engine_features(scheduler: Scheduler) -> Line:
     """What cannot be recorded, by name: a true value says that the engine has it."""
     config, pool = scheduler.vllm_config, scheduler.kv_cache_manager.block_pool
     groups = scheduler.kv_cache_config.kv_cache_groups
@@ -446,7 +467,7 @@ def engine_features(scheduler: Any) -> dict[str, Any]:
     }
 
 
-def request_features(request: Any) -> dict[str, Any]:
+def request_features(request: Request) -> Line:
     """The same of a request."""
     return {
         "LoRA": has(request, "lora_request"),
@@ -459,7 +480,7 @@ def request_features(request: Any) -> dict[str, Any]:
     }
 
 
-def config_of(scheduler: Any) -> dict[str, Any]:
+def config_of(scheduler: Scheduler) -> Line:
     """The configuration from which `pagesim replay` makes a scheduler."""
     limits, groups = scheduler.scheduler_config, scheduler.kv_cache_config
     spec, manager = groups.kv_cache_groups[0].kv_cache_spec, scheduler.kv_cache_manager
@@ -489,12 +510,12 @@ def config_of(scheduler: Any) -> dict[str, Any]:
     }
 
 
-def is_async(scheduler: Any) -> bool:
+def is_async(scheduler: Scheduler) -> bool:
     """Whether steps are scheduled before the last one has answered."""
     return "AsyncScheduler" in [each.__name__ for each in type(scheduler).__mro__]
 
 
-def refuse(what: str, features: dict[str, Any]) -> None:
+def refuse(what: str, features: Line) -> None:
     """NotServedError for the first feature that is used."""
     for name, value in features.items():
         if value:
@@ -525,7 +546,7 @@ def version_of() -> str:
 # -- around an engine ------------------------------------------------------------------------------
 
 
-def scheduler_of(engine: Any) -> Any:
+def scheduler_of(engine: LLM | Scheduler) -> Scheduler:
     """The scheduler of an LLM, an engine or an engine core, or what is one itself."""
     given, version = engine, version_of()
     for name in ("llm_engine", "engine", "engine_core", "engine_core", "scheduler"):
@@ -540,7 +561,9 @@ def scheduler_of(engine: Any) -> Any:
 
 
 @contextmanager
-def recording(engine: Any, path: Any, plain_tokens: bool = False) -> Iterator[Recorder]:
+def recording(
+    engine: LLM | Scheduler, path: str | os.PathLike[str], plain_tokens: bool = False
+) -> Iterator[Recorder]:
     """Record what ``engine`` does in the block; ``path`` ends in .jsonl and does not exist yet.
 
     ``engine`` is an LLM, an engine or a scheduler that nothing has used yet. NotServedError names
@@ -557,7 +580,7 @@ def recording(engine: Any, path: Any, plain_tokens: bool = False) -> Iterator[Re
         raise NotServedError(f"{path} ends at operation {recorder.num_ops}: {recorder.problem}")
 
 
-def recorded_scheduler(*args: Any, **options: Any) -> Any:
+def recorded_scheduler(*args: Any, **options: Any) -> Scheduler:
     """vLLM's own scheduler, recorded to the file that RECORD_VLLM names; for --scheduler-cls.
 
     RECORD_VLLM_PLAIN=1 writes the tokens themselves.
@@ -588,7 +611,7 @@ MODEL = {  # what vLLM asks of a model before it will make a scheduler
 }
 
 
-def scheduler_alone(options: argparse.Namespace) -> Any:
+def scheduler_alone(options: argparse.Namespace) -> Scheduler:
     """vLLM's scheduler over a pool of so many blocks, without a model."""
     config, interface = import_module("vllm.config"), import_module("vllm.v1.kv_cache_interface")
     with tempfile.TemporaryDirectory() as folder:
@@ -629,7 +652,7 @@ def scheduler_alone(options: argparse.Namespace) -> Any:
     )
 
 
-def serve(scheduler: Any, options: argparse.Namespace) -> None:
+def serve(scheduler: Scheduler, options: argparse.Namespace) -> None:
     """Random requests, every second of which begins with the same tokens."""
     hashing = import_module("vllm.v1.core.kv_cache_utils")
     sha256 = import_module("vllm.utils.hashing").sha256

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.replay.block_layer import Named, Player, pairs
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
@@ -14,13 +15,13 @@ from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus
 class SchedulerPlayer(Player):
     """Requests on one scheduler, with an engine that finishes each step as vLLM's own does."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         scheduler, cache = SchedulerConfig(**config["scheduler"]), CacheConfig(**config["cache"])
         self.now = 0.0
         self.subject = self.scheduler = Scheduler(scheduler, cache, clock=lambda: self.now)
-        self.groups = Named()
+        self.groups = Named[str, SequenceGroup]()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         scheduler, manager = self.scheduler, self.scheduler.block_manager
         return {
             "free": [manager.get_num_free_gpu_blocks(), manager.get_num_free_cpu_blocks()],
@@ -38,7 +39,7 @@ class SchedulerPlayer(Player):
         self.scheduler.add_seq_group(group)
 
     def op_fork(self, request_id: str, parent: int, child: int) -> None:
-        group: SequenceGroup = self.groups[request_id]
+        group = self.groups[request_id]
         twin = group.seqs_dict[parent].fork(child)
         group.add(twin)
         self.scheduler.fork_seq(group.seqs_dict[parent], twin)
@@ -46,9 +47,7 @@ class SchedulerPlayer(Player):
     def op_abort(self, request_id: str) -> None:
         self.scheduler.abort_seq_group(request_id)
 
-    def op_step(
-        self, now: float, outputs: dict[str, list[int]], finish: list[int]
-    ) -> dict[str, Any]:
+    def op_step(self, now: float, outputs: dict[str, list[int]], finish: list[int]) -> JsonObject:
         self.now = now
         metadata, out, _ = self.scheduler.schedule()
         decided = self.decided(metadata, out) | {"mid": self.state()}
@@ -62,7 +61,7 @@ class SchedulerPlayer(Player):
         finished = self.scheduler.get_and_reset_finished_requests_ids()
         return decided | {"finished_request_ids": finished}
 
-    def sampled(self, seq: Sequence, tokens: Any, is_last: bool) -> None:
+    def sampled(self, seq: Sequence, tokens: Iterable[int], is_last: bool) -> None:
         """Give a sequence its new tokens; free it at once if these are its last."""
         for token in tokens:
             seq.append_token_id(token, {token: Logprob(0.0)})
@@ -70,9 +69,7 @@ class SchedulerPlayer(Player):
             seq.status = SequenceStatus.FINISHED_LENGTH_CAPPED
             self.scheduler.free_seq(seq)
 
-    def decided(
-        self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs
-    ) -> dict[str, Any]:
+    def decided(self, metadata: list[SequenceGroupMetadata], out: SchedulerOutputs) -> JsonObject:
         """The decisions of a step as a recording has them."""
         return {
             "scheduled": [self.described(meta) for meta in metadata],
@@ -87,7 +84,7 @@ class SchedulerPlayer(Player):
             "ignored": [group.request_id for group in out.ignored_seq_groups],
         }
 
-    def described(self, meta: SequenceGroupMetadata) -> dict[str, Any]:
+    def described(self, meta: SequenceGroupMetadata) -> JsonObject:
         """One group's metadata as a recording has it."""
         fields = {
             "request_id": meta.request_id,

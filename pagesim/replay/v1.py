@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
 from pagesim.replay.record_vllm import PoolCalls, changes, whole_state
@@ -38,9 +39,9 @@ class V1Player(Player):
     max_blocks: ClassVar[int] = 1_000_000
     state_after_error: ClassVar[bool] = True
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         self.labels: dict[bytes, str] = {}
-        self.requests = Named()
+        self.requests = Named[Name, Request]()
         self.block_size: int = config.get("cache", config).get("block_size", 1)
 
     def new_request(
@@ -71,7 +72,7 @@ class V1Player(Player):
         for index, block_hash in enumerate(request.block_hashes):
             self.labels.setdefault(block_hash, f"{request.request_id}.{index}")
 
-    def pool_state(self, pool: BlockPool) -> dict[str, Any]:
+    def pool_state(self, pool: BlockPool) -> JsonObject:
         cached = [block for block in pool.blocks if block.block_hash is not None]
         holders: dict[bytes, int] = {}
         for block in cached:
@@ -99,12 +100,12 @@ class FreeQueuePlayer(V1Player):
     pools: ClassVar[tuple[str, ...]] = ("num_blocks",)
     has_pages: ClassVar[bool] = False
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         super().start(config)
         self.blocks = [KVCacheBlock(block_id) for block_id in range(config["num_blocks"])]
         self.subject = self.queue = FreeKVCacheBlockQueue(self.blocks)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         return {
             "free": ids_of(self.queue.get_all_free_blocks()),
             "num": self.queue.num_free_blocks,
@@ -132,14 +133,14 @@ class FreeQueuePlayer(V1Player):
 class BlockPoolPlayer(V1Player):
     """Named tables on one pool."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         super().start(config)
         self.subject = self.pool = BlockPool(
             config["num_gpu_blocks"], config["enable_caching"], self.block_size
         )
-        self.tables: dict[str, list[KVCacheBlock]] = Named()
+        self.tables = Named[str, list[KVCacheBlock]]()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         tables = {name: ids_of(table) for name, table in self.tables.items()}
         return {"tables": tables, **self.pool_state(self.pool)}
 
@@ -191,12 +192,12 @@ class BlockPoolPlayer(V1Player):
 class KVCacheManagerPlayer(V1Player):
     """Requests on one KV cache manager; what a scheduler would do is done here."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         super().start(config)
         self.subject = self.manager = KVCacheManager(**config)
-        self.found = Named()
+        self.found: Named[Any, Any] = Named()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         tables = {name: self.manager.get_block_ids(name)[0] for name in self.requests}
         return {"tables": tables, **self.pool_state(self.manager.block_pool)}
 
@@ -209,15 +210,15 @@ class KVCacheManagerPlayer(V1Player):
         self.requests[request].append_output_token_ids(tokens)
         self.name_contents(self.requests[request])
 
-    def op_computed(self, request: str) -> dict[str, Any]:
+    def op_computed(self, request: str) -> JsonObject:
         blocks, num_tokens, _ = self.manager.get_computed_blocks(self.requests[request])
         self.found[request] = blocks, num_tokens
         return {"blocks": blocks.get_block_ids()[0], "num_tokens": num_tokens}
 
     def op_allocate(
         self, request: str, num_new_tokens: int, use_computed: bool = False, **options: Any
-    ) -> dict[str, Any]:
-        its: Request = self.requests[request]
+    ) -> JsonObject:
+        its = self.requests[request]
         found, num_found = self.found.take(request) if use_computed else (None, 0)
         new = self.manager.allocate_slots(its, num_new_tokens, num_found, found, **options)
         if new is None:
@@ -230,12 +231,12 @@ class KVCacheManagerPlayer(V1Player):
         self.requests[request].num_computed_tokens += n
 
     def op_preempt(self, request: str) -> None:
-        its: Request = self.requests[request]
+        its = self.requests[request]
         self.manager.free(its)
         its.num_computed_tokens, its.status = 0, RequestStatus.PREEMPTED
 
     def op_free(self, request: str) -> None:
-        its: Request = self.requests.take(request)
+        its = self.requests.take(request)
         its.status = RequestStatus.FINISHED_STOPPED
         self.manager.free(its)
 
@@ -261,13 +262,13 @@ class KVCacheManagerPlayer(V1Player):
 class V1SchedulerPlayer(V1Player):
     """Requests on one scheduler; the outputs in flight wait for their tokens."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         super().start(config)
         scheduler, cache = SchedulerConfig(**config["scheduler"]), CacheConfig(**config["cache"])
         self.subject = self.scheduler = Scheduler(scheduler, cache)
         self.in_flight: list[SchedulerOutput] = []
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         scheduler, manager = self.scheduler, self.scheduler.kv_cache_manager
         alive = {name: its for name, its in self.requests.items() if name in scheduler.requests}
         return {
@@ -296,7 +297,7 @@ class V1SchedulerPlayer(V1Player):
     def op_reset_prefix_cache(self, running: bool) -> bool:
         return self.scheduler.reset_prefix_cache(reset_running_requests=running)
 
-    def op_schedule(self) -> dict[str, Any]:
+    def op_schedule(self) -> JsonObject:
         output = self.scheduler.schedule()
         self.in_flight.append(output)
         known = output.scheduled_cached_reqs
@@ -335,7 +336,7 @@ class V1SchedulerPlayer(V1Player):
         for request in self.requests.values():
             self.name_contents(request)
 
-    def op_counts(self) -> dict[str, Any]:
+    def op_counts(self) -> JsonObject:
         return {
             "unfinished": self.scheduler.get_num_unfinished_requests(),
             "usage": round(self.scheduler.kv_cache_manager.usage, 9),
@@ -345,7 +346,7 @@ class V1SchedulerPlayer(V1Player):
 class RecordedSchedulerPlayer(V1SchedulerPlayer):
     """What `record_vllm` has noted of a user's own scheduler: changes, and all of it at the end."""
 
-    def start(self, config: dict[str, Any]) -> None:
+    def start(self, config: JsonObject) -> None:
         super().start(config)
         self._pool = PoolCalls(self.scheduler.kv_cache_manager.block_pool)
         self._names: Iterable[Name] = ()
@@ -360,7 +361,7 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
             if name not in self.scheduler.requests:
                 self.requests.pop(name, None)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         if self._ended:
             return whole_state(self.scheduler)
         return changes(self.scheduler, self._pool, self._names)
@@ -378,7 +379,7 @@ class RecordedSchedulerPlayer(V1SchedulerPlayer):
         self._names = alive if running else ()
         return super().op_reset_prefix_cache(running)
 
-    def op_schedule(self) -> dict[str, Any]:
+    def op_schedule(self) -> JsonObject:
         output = super().op_schedule()
         self._names = [*(name for name, _ in output["tokens"]), *output["preempted"]]
         return output

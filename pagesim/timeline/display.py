@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Protocol, overload
+from typing import Protocol, overload
 
 from pagesim.files import replacing
+from pagesim.files.jsonl import Json
 from pagesim.player.describe import describe
 from pagesim.player.notebook import notebook_html
 from pagesim.player.page import page
@@ -45,7 +46,7 @@ def notebook_output(run: Run, title: str | None = None) -> str:
     return notebook_html(file_of_run, title=title, alt=described(run), static_svg=picture)
 
 
-def packed_for_player(run: Run, title: str | None, **extras: Any) -> tuple[bytes, str]:
+def packed_for_player(run: Run, title: str | None, **extras: Json) -> tuple[bytes, str]:
     """The file for the player, and its title; ``extras`` are more keys of its header."""
     own = run.notes.title or "What happened to the pages"
     title = check_text("title", title or own)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 from pagesim.files import replacing
+from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name
 from pagesim.journal.state import State
 from pagesim.timeline.header import FORMAT, LINKED, SORTED, state_as_dict
@@ -46,19 +47,19 @@ def save(run: Run, path: str | PathLike[str]) -> None:
             file.writelines(pieces(run))
 
 
-def packed(run: Run, **extras: Any) -> bytes:
+def packed(run: Run, **extras: Json) -> bytes:
     """The gzipped file as bytes, the same each time; ``extras`` are keys of the header."""
     buffer = io.BytesIO()
     _pack(run, buffer, **extras)
     return buffer.getvalue()
 
 
-def _pack(run: Run, file: BinaryIO, **extras: Any) -> None:
+def _pack(run: Run, file: BinaryIO, **extras: Json) -> None:
     with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
         packed.writelines(pieces(run, **extras))
 
 
-def pieces(run: Run, **extras: Any) -> Iterator[bytes]:
+def pieces(run: Run, **extras: Json) -> Iterator[bytes]:
     """The file in pieces of many lines: the header, then a line for each event."""
     head = header(run) | {key: value for key, value in extras.items() if value}
     yield f"{as_json(head)}\n".encode()
@@ -67,7 +68,7 @@ def pieces(run: Run, **extras: Any) -> Iterator[bytes]:
         yield piece.encode()
 
 
-def header(run: Run) -> dict[str, Any]:
+def header(run: Run) -> JsonObject:
     """The first line of the file, as a dict."""
     state = run.at(0)
     notes = replace(run.notes, sequences=tuple(run.sequences)) if run.first else run.notes

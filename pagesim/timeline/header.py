@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from pagesim.files.jsonl import Json
 from pagesim.journal.effects import MAX_BLOCKS, Name, show
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.timeline.checked import Checked
@@ -15,7 +15,7 @@ MAX_NAMES = 1_000
 """Pools, lists, or queues."""
 
 
-def state_as_dict(state: State) -> dict[str, Any]:
+def state_as_dict(state: State) -> dict[str, Json]:
     """A state as the header of a file has it."""
     return {
         "tables": [
@@ -37,7 +37,7 @@ def _written(table: TableState) -> list[int]:
     return [] if table.num_slots == table.num_tokens else [table.num_slots]
 
 
-def read_state(words: Mapping[str, Any], check: Checked) -> State:
+def read_state(words: Mapping[str, Json], check: Checked) -> State:
     """The state in a header. TimelineError if it is impossible."""
     block_size = check.integer(words.get("block_size"), "block_size", 1)
     pools = {
@@ -48,7 +48,7 @@ def read_state(words: Mapping[str, Any], check: Checked) -> State:
     if check.num_blocks > MAX_BLOCKS or block_size > MAX_BLOCKS:
         raise check.error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
     orders = _orders(words, check)
-    given = [[name, None] for name in check.items(words.get("queues", []), "queues")]
+    given = [(name, None) for name in check.items(words.get("queues", []), "queues")]
     queues = dict(_named(given, "queue", check))
     state = words.get("state")
     if not isinstance(state, dict):
@@ -79,16 +79,17 @@ def read_state(words: Mapping[str, Any], check: Checked) -> State:
     )
 
 
-def _orders(words: Mapping[str, Any], check: Checked) -> dict[str, str]:
+def _orders(words: Mapping[str, Json], check: Checked) -> dict[str, str]:
     """In which order each list is kept."""
-    orders = dict(_named(check.pairs(words.get("lists"), "lists"), "list", check))
-    for name, order in orders.items():
-        if order not in ORDERS:
+    orders: dict[str, str] = {}
+    for name, order in _named(check.pairs(words.get("lists"), "lists"), "list", check):
+        if not isinstance(order, str) or order not in ORDERS:
             raise check.error(f"the list {show(name)} must be linked or sorted, not {show(order)}")
+        orders[name] = order
     return orders
 
 
-def _named(pairs: list[Any], what: str, check: Checked) -> list[tuple[str, Any]]:
+def _named(pairs: Sequence[tuple[Json, Json]], what: str, check: Checked) -> list[tuple[str, Json]]:
     """Pairs that begin with unique names."""
     if len(pairs) > MAX_NAMES:
         raise check.error(f"more than {MAX_NAMES} {what}s")
@@ -99,15 +100,15 @@ def _named(pairs: list[Any], what: str, check: Checked) -> list[tuple[str, Any]]
 
 
 def _each(
-    names: Mapping[str, Any], state: Mapping[str, Any], key: str, check: Checked
-) -> list[tuple[str, Any]]:
+    names: Mapping[str, Json], state: Mapping[str, Json], key: str, check: Checked
+) -> list[tuple[str, Json]]:
     """The state's value for each of the header's lists or queues."""
     values = check.parts(state.get(key, [[] for _ in names]), f"the state's {key}", len(names))
     return list(zip(names, values, strict=True))
 
 
 def _lists(
-    state: Mapping[str, Any], orders: Mapping[str, str], refs: Mapping[int, int], check: Checked
+    state: Mapping[str, Json], orders: Mapping[str, str], refs: Mapping[int, int], check: Checked
 ) -> dict[str, tuple[int, ...]]:
     lists = {name: check.blocks(ids, name) for name, ids in _each(orders, state, "lists", check)}
     idle = [block for ids in lists.values() for block in ids]
@@ -117,12 +118,12 @@ def _lists(
 
 
 def _tables(
-    state: Mapping[str, Any], block_size: int, null: int | None, check: Checked
+    state: Mapping[str, Json], block_size: int, null: int | None, check: Checked
 ) -> dict[Name, TableState]:
     tables: dict[Name, TableState] = {}
     for entry in check.items(state.get("tables", []), "tables"):
-        name, ids, given, *more = check.parts(entry, "a table", 3, 4)
-        if check.name(name) in tables:
+        given_name, ids, given, *more = check.parts(entry, "a table", 3, 4)
+        if (name := check.name(given_name)) in tables:
             raise check.error(f"table {show(name)} appears twice")
         block_ids, tokens = check.blocks(ids, "ids"), tuple(check.integers(given, "tokens"))
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from pagesim.files.jsonl import Json
 from pagesim.journal import effects as fx
+from pagesim.journal.effects import Name
 from pagesim.timeline.log import Entry
 
 KEYS = {
@@ -29,20 +30,20 @@ as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 def line(entry: Entry, caption: str) -> str:
     """An event as the file has it; empty parts are omitted."""
     kind, subject, step, *rows = entry
-    parts: dict[str, list[Any]] = {key: [] for key in KEYS.values()}
+    parts: dict[str, list[Json]] = {key: [] for key in KEYS.values()}
     failed = {}
     for row in rows:
         if row[0] == fx.FAILED:
             failed = {"called": row[1], "error": row[2]}
         else:
             parts[KEYS.get(row[0], "effects")].append(_part(row))
-    event: dict[str, Any] = {"event": kind, "of": subject}
+    event: dict[str, Json] = {"event": kind, "of": subject}
     event |= {key: part for key, part in parts.items() if part}
     event |= failed if step is None else failed | {"step": step}
     return f"{as_json(event | {'caption': caption})}\n"
 
 
-def _part(row: fx.Row) -> Any:
+def _part(row: fx.Row) -> Json:
     """A row as its part of the file has it."""
     if row[0] in (fx.LEAVE, fx.ENTER):
         return row if row[-1] is not None else row[:-1]
@@ -53,5 +54,6 @@ def _part(row: fx.Row) -> Any:
         _, name, at, *many = row
         return name, at, many
     if row[0] == fx.CLOSE:
-        return row[1]
+        closed: Name = row[1]
+        return closed
     return row[1:] if row[0] == fx.SCHEDULED else row

@@ -15,7 +15,7 @@ FAILED      called, error
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,7 @@ class Log:
     def __init__(self, start: State) -> None:
         self.start = start
         self.entries: list[Entry] = []
-        self._names: dict[Any, tuple[int, Name]] = {}
+        self._names: dict[Hashable, tuple[int, Name]] = {}
         """What is called otherwise than in the rows, and from which event on."""
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class Log:
         """Add a row to an event that has been recorded."""
         self.entries[index] += (row,)
 
-    def rename(self, key: Any, old: Name, new: Name, since: int) -> None:
+    def rename(self, key: Hashable, old: Name, new: Name, since: int) -> None:
         """Call by another name what is ``key`` in the rows from event ``since`` on."""
         self._names[key] = since, new
         start = self.start

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pagesim.errors import UsageError
 from pagesim.journal.effects import Name
 
-Rename = Callable[[Any, Name, Name, int], None]
+Rename = Callable[[Hashable, Name, Name, int], None]
 
 
 @dataclass(slots=True)
 class Label:
     """What a table is called, what stands for it in rows, and since which event."""
 
-    key: Any
+    key: Hashable
     name: Name
     since: int
 
@@ -32,22 +31,22 @@ class Names:
     two differ: of key, old name, new name, and the event since which it holds.
     """
 
-    def __init__(self, is_live: Callable[[Any], bool], rename: Rename) -> None:
+    def __init__(self, is_live: Callable[[Hashable], bool], rename: Rename) -> None:
         self._is_live, self._rename = is_live, rename
         self._labels: dict[Name | None, Label] = {}
         """By the names that they have, and had."""
-        self._renamed: set[Any] = set()
+        self._renamed: set[Hashable] = set()
         """The keys whose tables have other names by now."""
-        self._of: WeakKeyDictionary[Any, Label] = WeakKeyDictionary()
-        self._owners: WeakValueDictionary[Name, Any] = WeakValueDictionary()
+        self._of: WeakKeyDictionary[Hashable, Label] = WeakKeyDictionary()
+        self._owners: WeakValueDictionary[Name, Hashable] = WeakValueDictionary()
         self._numbers = count()
 
-    def key(self, name: Name | None) -> Any:
+    def key(self, name: Name | None) -> Hashable:
         """What stands for the sequence or table that was last called so; None for None."""
         label = self._labels.get(name)
         return name if label is None else label.key
 
-    def of(self, table: Any, now: int) -> Any:
+    def of(self, table: Hashable, now: int) -> Hashable:
         """What stands for a table; it gets a name from event ``now`` on if it has none."""
         label = self._of.get(table)
         if label is None or self._owners.setdefault(label.name, table) is not table:
@@ -55,13 +54,13 @@ class Names:
         self._labels[label.name] = label
         return label.key
 
-    def has(self, table: Any) -> bool:
+    def has(self, table: Hashable) -> bool:
         """Whether a table has ever been given a name."""
         return table in self._of
 
-    def give(self, table: Any, name: Name, now: int) -> Any:
+    def give(self, table: Hashable, name: Name, now: int) -> Hashable:
         """Name a table from event ``now`` on, even if another one is called so; its key."""
-        key: Any = name
+        key: Hashable = name
         while key in self._renamed:
             key = (key,)
         self._of[table] = self._labels[name] = label = Label(key, name, now)
@@ -75,7 +74,7 @@ class Names:
         self._rename(label.key, label.name, name, label.since)
         label.name = name
 
-    def call(self, table: Any, name: Name, now: int) -> None:
+    def call(self, table: Hashable, name: Name, now: int) -> None:
         """Name a table, for all its events. UsageError if another one is called so."""
         owner = self._owners.get(name, table)
         if owner is not table and self._is_live(owner):
@@ -88,7 +87,7 @@ class Names:
             self._change(label, name)
             self._labels[name], self._owners[name] = label, table
 
-    def take(self, table: Any, name: Name, now: int) -> None:
+    def take(self, table: Hashable, name: Name, now: int) -> None:
         """Name a table after its sequence, even if another table has that label."""
         if self._owners.get(name) is not table:
             self.free(name, now)

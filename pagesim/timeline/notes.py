@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pagesim.checks import check_int
+from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import Name, is_name, show
 from pagesim.timeline.questions import Question, check_text, question_from
 
@@ -61,7 +61,7 @@ class Notes:
             opens=opens if opens in range(stop - start + 1) else None,
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The keys of the file's header; empty ones are omitted."""
         words = {
             "title": self.title,
@@ -73,7 +73,7 @@ class Notes:
         return {key: value for key, value in words.items() if value} | known
 
 
-def notes_from(header: Mapping[str, Any]) -> Notes:
+def notes_from(header: JsonObject) -> Notes:
     """The notes in a file's header. TypeError, ValueError or KeyError if they are invalid."""
     questions = [question_from(asked) for asked in header.get("questions", [])]
     tokens = {int(token): label for token, label in dict(header.get("tokens", {})).items()}
@@ -84,13 +84,13 @@ def notes_from(header: Mapping[str, Any]) -> Notes:
     return replace(notes, sequences=tuple(_name(name) for name in header.get("sequences", ())))
 
 
-def _name(value: Any) -> Name:
+def _name(value: Json) -> Name:
     if not is_name(value):
         raise TypeError(f"sequences must be names, not {show(value)}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
-def _token(value: Any) -> int:
+def _token(value: Json) -> int:
     if type(value) is not int:
         raise TypeError(f"tokens must map token ids to labels, and {show(value)} is not a token id")
     return value

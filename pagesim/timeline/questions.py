@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import Json, JsonObject
 from pagesim.journal.effects import EFFECTS, MAX_NAME, is_text, show
 from pagesim.journal.state import State
 from pagesim.timeline.events import Effect, Event
@@ -113,7 +114,7 @@ class Question:
             raise UsageError(f"which must be one of {', '.join(WHICH)}, not {show(self.which)}")
         return self
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Json]:
         """The question as the file has it."""
         answer = self.answer if isinstance(self.answer, str) else list(self.answer)
         return {
@@ -121,7 +122,7 @@ class Question:
         }  # fmt: skip
 
 
-def question_from(words: Any) -> Question:
+def question_from(words: JsonObject) -> Question:
     """A question in a file. TypeError, ValueError or KeyError if it is invalid.
 
     If ``answer`` is a list of ids and ``which`` is missing, any one of them is right.
@@ -158,16 +159,16 @@ def _used(state: State) -> set[int]:
     }
 
 
-def _list(ids: Any) -> str:
+def _list(ids: Iterable[int]) -> str:
     words = [str(block) for block in ids]
     more = f" and {len(words) - 8} more" if len(words) > 8 else ""
     return f"block{'s' * (len(words) > 1)} {', '.join(words[:8])}{more}"
 
 
-def check_text(name: str, value: Any) -> str:
+def check_text(name: str, value: Json) -> str:
     """``value``; TypeError unless it is a string that a file can hold."""
     if not is_text(value):
         raise TypeError(
             f"{name} must be a string of at most {MAX_NAME:,} characters, not {show(value)}"
         )
-    return value  # type: ignore[no-any-return]
+    return value

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike, fspath
 from sys import intern
-from typing import Any
 
-from pagesim.files.jsonl import numbered_objects
+from pagesim.files.jsonl import Json, JsonObject, numbered_objects
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row, show
 from pagesim.timeline.checked import Checked, TimelineError
@@ -51,7 +50,7 @@ class Reader:
     Every event is applied to a state while it is read, so a run that loads can also be replayed.
     """
 
-    def __init__(self, header: Mapping[str, Any], where: str) -> None:
+    def __init__(self, header: JsonObject, where: str) -> None:
         check = self._check = Checked(where)
         self._rows: list[Row] = []
         self.first = check.integer(header.get("first", 0), "first")
@@ -76,7 +75,7 @@ class Reader:
             "marks": self._mark,
         }
 
-    def event(self, given: Mapping[str, Any], where: str) -> None:
+    def event(self, given: Mapping[str, Json], where: str) -> None:
         """Add one event. TimelineError, naming ``where``, if it is impossible."""
         check, log = self._check, self.log
         check.where = where
@@ -96,26 +95,27 @@ class Reader:
         name = None if subject is None else check.name(subject)
         log.entries.append((intern(kind), name, step, *self._rows))
 
-    def _apply(self, *row: Any) -> None:
+    def _apply(self, *row: Json) -> None:
         self._rows.append(row)
         self._now.apply(row)
 
     # -- effects ---------------------------------------------------------------------------------
 
-    def _effect(self, given: Any) -> None:
+    def _effect(self, given: Json) -> None:
         check, effect = self._check, self._check.items(given, "effect")
         if not effect or not isinstance(effect[0], str) or effect[0] not in EFFECTS:
             raise check.error(f"unknown effect {show(effect)}")
         fields = EFFECTS[effect[0]].fields
-        kind, block, *more = check.parts(effect, effect[0], 2 + len(fields))
-        check.block(block)
+        kind = intern(effect[0])
+        _, given_block, *more = check.parts(effect, kind, 2 + len(fields))
+        block = check.block(given_block)
         try:
             values = [self._field(name, value) for name, value in zip(fields, more, strict=True)]
-            self._apply(intern(kind), block, *values)
+            self._apply(kind, block, *values)
         except fx.ImpossibleError as error:
             raise check.error(f"{kind} {block}: {error}") from None
 
-    def _field(self, name: str, value: Any) -> Any:
+    def _field(self, name: str, value: Json) -> Json:
         """What a row has for the value of an effect's field."""
         check = self._check
         if name == "list":
@@ -133,7 +133,7 @@ class Reader:
         called = {"first": "position", "count": "position", "index": "entry"}
         return check.integer(value, called.get(name, name))
 
-    def _mark(self, given: Any) -> None:
+    def _mark(self, given: Json) -> None:
         check = self._check
         name, on, given_pairs = check.parts(given, "a mark", 3)
         pairs = check.pairs(given_pairs, "a mark's numbers")
@@ -141,27 +141,28 @@ class Reader:
         if on not in ON:
             raise check.error(f"a mark must be on blocks or slots, not on {show(on)}")
         total = check.num_blocks * (1 if on == "blocks" else self.log.start.block_size)
+        numbers: dict[int, float] = {}
         for place, number in pairs:
             if type(place) is not int or not 0 <= place < total:
                 raise check.error(f"{show(place)} is not one of the {total} {on}")
-            if type(number) not in (int, float) or not abs(number) < MAX_MARK:
+            if (type(number) is not int and type(number) is not float) or not abs(number) < MAX_MARK:
                 raise check.error(f"a mark must be a number, not {show(number)}")
-        numbers = {place: float(number) for place, number in pairs}
+            numbers[place] = float(number)
         self._rows.append((fx.MARK, check.text(name, "a mark's name"), on, *numbers.items()))
 
     # -- tables ----------------------------------------------------------------------------------
 
-    def _open(self, given: Any) -> None:
+    def _open(self, given: Json) -> None:
         check = self._check
-        name, tokens, *more = check.parts(given, "opened", 2, 3)
+        given_name, given_tokens, *more = check.parts(given, "opened", 2, 3)
         check.count(TABLE)
-        if check.name(name) in self._now.tables:
+        if (name := check.name(given_name)) in self._now.tables:
             raise check.error(f"table {show(name)} exists already")
-        check.integers(tokens, "tokens")
+        tokens = check.integers(given_tokens, "tokens")
         num_slots = check.integer(more[0], "written slots") if more else len(tokens)
         self._apply(fx.OPEN, name, num_slots, *tokens)
 
-    def _know(self, given: Any) -> None:
+    def _know(self, given: Json) -> None:
         check = self._check
         name, first, tokens = check.parts(given, "tokens", 3)
         known = self._now.num_tokens[self._known(name)]
@@ -169,7 +170,7 @@ class Reader:
             raise check.error(f"table {show(name)} has {known} known tokens, not {first}")
         self._apply(fx.TOKENS, name, known, *check.integers(tokens, "tokens"))
 
-    def _change(self, given: Any) -> None:
+    def _change(self, given: Json) -> None:
         check = self._check
         name, start, given_ids = check.parts(given, "a table's change", 3)
         entries, ids = self._now.tables[self._known(name)], check.blocks(given_ids, "ids")
@@ -178,24 +179,26 @@ class Reader:
             raise check.error(f"table {show(name)} has no entry {start} to start from")
         self._apply(fx.PATCH, name, start, *ids)
 
-    def _close(self, name: Any) -> None:
+    def _close(self, name: Json) -> None:
         self._apply(fx.CLOSE, self._known(name))
 
-    def _known(self, name: Any) -> Name:
-        if self._check.name(name) not in self._now.tables:
+    def _known(self, given: Json) -> Name:
+        if (name := self._check.name(given)) not in self._now.tables:
             raise self._check.error(f"there is no table {show(name)}")
-        return name  # type: ignore[no-any-return]
+        return name
 
     # -- queues ----------------------------------------------------------------------------------
 
-    def _move(self, given: Any) -> None:
+    def _move(self, given: Json) -> None:
         check, queues = self._check, self._now.queues
-        what, queue, place, request, *more = check.parts(given, "a queue's change", 4, 5)
-        if what not in (fx.ENTER, fx.LEAVE) or queue not in tuple(queues):
+        what, queue, at, request, *more = check.parts(given, "a queue's change", 4, 5)
+        if not isinstance(what, str) or not isinstance(queue, str):
+            what = queue = ""
+        if what not in (fx.ENTER, fx.LEAVE) or queue not in queues:
             raise check.error(f"a request must enter or leave one of {show(tuple(queues))}")
         waiting = queues[queue]
         waiter = check.name(request), check.name(more[0]) if more else None
-        check.integer(place, "place")
+        place = check.integer(at, "place")
         if what == fx.ENTER and place > len(waiting):
             raise check.error(f"the {queue} queue has no place {place} to enter")
         if what == fx.LEAVE:
@@ -204,7 +207,7 @@ class Reader:
             waiter = waiting[place]
         self._apply(intern(what), intern(queue), place, *waiter)
 
-    def _scheduled(self, given: Any) -> None:
+    def _scheduled(self, given: Json) -> None:
         check = self._check
         request, name, tokens, is_prompt = check.parts(given, "scheduled", 4)
         if type(is_prompt) is not bool:

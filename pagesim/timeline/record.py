@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
@@ -69,7 +69,7 @@ class Table:
 
     __slots__ = ("key", "tokens")
 
-    def __init__(self, key: Any, tokens: Iterable[int]) -> None:
+    def __init__(self, key: Hashable, tokens: Iterable[int]) -> None:
         self.key = key
         self.tokens: array[int] = array("q")
         self.write(tokens)
@@ -95,7 +95,7 @@ class Recording:
     def __init__(self, journal: Journal, state: State) -> None:
         self.journal, self.listeners, self.step = journal, 0, 0
         self.log = Log(replace(state, live={}))
-        self.tables: dict[Any, Table] = {}
+        self.tables: dict[Hashable, Table] = {}
         self.names = Names(self.tables.__contains__, self.log.rename)
         self._queues: dict[str, list[Request]] = {
             queue: [(request, state.requests.get(request)) for request in requests]
@@ -104,11 +104,11 @@ class Recording:
         self.has_queues = bool(self._queues)
         self._step: int | None = None
         self._rows: list[Row] = []
-        self._writing: Any = None
+        self._writing: Hashable = None
         self._position = 0
         self._begin(state.tables, state.live)
 
-    def _begin(self, tables: Mapping[Name, TableState], live: Mapping[Name, Any]) -> None:
+    def _begin(self, tables: Mapping[Name, TableState], live: Mapping[Name, Hashable]) -> None:
         """Begin the histories of tables that are there from the start."""
         for name, table in tables.items():
             self.names.free(name, len(self.log))
@@ -146,7 +146,7 @@ class Recording:
         self._step = number
 
     def event(
-        self, kind: str, subject: Any, rows: list[Row], called: str | None, error: str | None
+        self, kind: str, subject: Hashable, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """Log one event. Blocks are written in the order of the tokens their table announced."""
         done: list[Row] = []
@@ -172,7 +172,7 @@ class Recording:
             done.append((fx.FAILED, called or "", why))
         self.log.entries.append((kind, self._key(subject), self._step, *done))
 
-    def _key(self, subject: Any) -> Any:
+    def _key(self, subject: Hashable) -> Hashable:
         if subject is None or isinstance(subject, int | str):
             return self.names.key(subject)
         return self.names.of(subject, len(self.log))
@@ -186,22 +186,22 @@ class Recording:
         else:  # of 0 tokens, it adds none to the table
             self._rows.append((fx.HIT, block, None, 0, count))
 
-    def _know(self, table: Any, tokens: Sequence[int], end: int) -> None:
+    def _know(self, table: Hashable, tokens: Sequence[int], end: int) -> None:
         history = self.tables[table]
         first = len(history.tokens)
         if new := tokens[first:end]:
             history.write(new)
             self._rows.append((fx.TOKENS, history.key, first, *new))
 
-    def _patch(self, table: Any, entry: int, block_ids: list[int]) -> None:
+    def _patch(self, table: Hashable, entry: int, block_ids: list[int]) -> None:
         self._rows.append((fx.PATCH, self.tables[table].key, entry, *block_ids))
 
-    def _null(self, block: int, table: Any, entry: int | None) -> None:
+    def _null(self, block: int, table: Hashable, entry: int | None) -> None:
         name = None if table is None else self.tables[table].key
         self._rows.append((fx.NULL, block, name, entry))
 
     def _open(
-        self, table: Any, name: Name | None, tokens: Any, num_slots: int, block_ids: list[int]
+        self, table: Hashable, name: Name | None, tokens: Any, num_slots: int, block_ids: list[int]
     ) -> None:
         """A table begins; ``tokens`` are its own, or the table that it forks."""
         now = len(self.log)
@@ -216,7 +216,7 @@ class Recording:
         if block_ids:
             self._rows.append((fx.PATCH, new.key, 0, *block_ids))
 
-    def _close(self, table: Any) -> None:
+    def _close(self, table: Hashable) -> None:
         if table in self.tables:
             self._rows.append((fx.CLOSE, self.tables.pop(table).key))
 
@@ -228,12 +228,14 @@ class Recording:
 
     # -- rows that concern queues ----------------------------------------------------------------
 
-    def _scheduled(self, request: Any, sequence: Name | None, tokens: int, is_prompt: bool) -> None:
+    def _scheduled(
+        self, request: Hashable, sequence: Name | None, tokens: int, is_prompt: bool
+    ) -> None:
         if self.has_queues:
             name, key = self._waiter(request, sequence)
             self._rows.append((fx.SCHEDULED, name, key, tokens, is_prompt))
 
-    def _leave(self, queue: str, *request: Any) -> None:
+    def _leave(self, queue: str, *request: Hashable) -> None:
         if not self.has_queues:
             return
         requests = self._queues[queue]
@@ -244,7 +246,7 @@ class Recording:
             place = [name for name, _ in requests].index(request[0])
         self._rows.append((fx.LEAVE, queue, place, *self._waiter(*requests.pop(place))))
 
-    def _enter(self, queue: str, request: Any, sequence: Name | None, place: int) -> None:
+    def _enter(self, queue: str, request: Hashable, sequence: Name | None, place: int) -> None:
         if not self.has_queues:
             return
         place = len(self._queues[queue]) if place < 0 else place
@@ -267,7 +269,7 @@ class Recording:
         for place, (request, sequence) in enumerate(now[first : len(now) - last], first):
             self._enter(queue, request, sequence, place)
 
-    def _waiter(self, request: Any, sequence: Name | None) -> tuple[Name, Any]:
+    def _waiter(self, request: Hashable, sequence: Name | None) -> tuple[Name, Hashable]:
         return request_name(request), self.names.key(sequence)
 
     _named: ClassVar[dict[str, Callable[..., None]]] = {
