@@ -268,8 +268,9 @@ def _divisor(
             f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
         )
     found = _head_scale(name, scale, k_cache)
-    given = scale.tolist() if isinstance(scale, torch.Tensor) else scale
-    for head, number in enumerate(np.ravel(given) if look and scale is not None else ()):
-        if not (math.isfinite(number) and number > 0):
-            raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")
+    if look and scale is not None:
+        each = scale.tolist() if isinstance(scale, torch.Tensor) else scale
+        for head, number in enumerate(np.ravel(each)):
+            if not (math.isfinite(number) and number > 0):
+                raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")
     return found

@@ -33,8 +33,10 @@ from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.v1.output import SchedulerOutput
 
-CopyBlocks = Callable[[Sequence[Any], Sequence[Any], Any], None]
-SwapBlocks = Callable[[Any, Any, Any], None]
+Array = Any
+"""One of NumPy, or a tensor of torch."""
+CopyBlocks = Callable[[Sequence[Array], Sequence[Array], Array], None]
+SwapBlocks = Callable[[Array, Array, Array], None]
 
 
 class BlockMoves(Protocol):
@@ -57,8 +59,8 @@ class KVPool:
     NumPy arrays or torch tensors. UsageError unless all K arrays are alike, and all V arrays.
     """
 
-    keys: Sequence[Any]
-    values: Sequence[Any]
+    keys: Sequence[Array]
+    values: Sequence[Array]
 
     def __post_init__(self) -> None:
         if not len(self.keys) or len(self.keys) != len(self.values):
@@ -122,7 +124,7 @@ class CacheEngine:
         *,
         copy_blocks: CopyBlocks | None = None,
         swap_blocks: SwapBlocks | None = None,
-        as_pairs: Callable[[NDArray[np.int64]], Any] | None = None,
+        as_pairs: Callable[[NDArray[np.int64]], Array] | None = None,
     ) -> None:
         cpu = cpu or KVPool([k[:0] for k in gpu.keys], [v[:0] for v in gpu.values])
         if len(gpu.keys) != len(cpu.keys):
@@ -211,15 +213,17 @@ def _checked(
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def _copy_one_by_one(keys: Sequence[Any], values: Sequence[Any], pairs: NDArray[np.int64]) -> None:
+def _copy_one_by_one(
+    keys: Sequence[Array], values: Sequence[Array], pairs: NDArray[np.int64]
+) -> None:
     for array in (*keys, *values):
         _move_one_by_one(array, array, pairs)
 
 
-def _move_one_by_one(source: Any, target: Any, pairs: NDArray[np.int64]) -> None:
+def _move_one_by_one(source: Array, target: Array, pairs: NDArray[np.int64]) -> None:
     for old, new in pairs.tolist():
         target[new] = source[old]
 
 
-def _kind(array: Any) -> str:
+def _kind(array: Array) -> str:
     return f"{array.dtype} {list(array.shape)}"

@@ -16,8 +16,9 @@ from pagesim.exercises import source
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.registry import chapter_title, exercises
 from pagesim.files import replacing
+from pagesim.files.jsonl import JsonObject
 
-Cell = dict[str, Any]
+Cell = JsonObject
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -125,11 +126,11 @@ def _statement(exercise: Exercise) -> str:
     )
 
 
-def _locked(grade_id: str) -> dict[str, Any]:
+def _locked(grade_id: str) -> JsonObject:
     return _nbgrader(grade_id, locked=True)
 
 
-def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
+def _nbgrader(grade_id: str, **changes: Any) -> JsonObject:
     plain = {"grade": False, "locked": False, "solution": False, "task": False}
     marks = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
     return {"nbgrader": marks} | (
@@ -137,11 +138,11 @@ def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
     )
 
 
-def _markdown(cell_id: str, text: str, metadata: dict[str, Any]) -> Cell:
+def _markdown(cell_id: str, text: str, metadata: JsonObject) -> Cell:
     return {"cell_type": "markdown", "id": cell_id, "metadata": metadata, "source": _lines(text)}
 
 
-def _code(cell_id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
+def _code(cell_id: str, text: str, metadata: JsonObject | None = None) -> Cell:
     return {
         "cell_type": "code",
         "execution_count": None,

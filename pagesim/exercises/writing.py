@@ -7,9 +7,10 @@ that it changes (see `source`), or is a function of its own name. docs/EXERCISES
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from pagesim.exercises import source
@@ -38,19 +39,18 @@ def exercise(module: ModuleType) -> Exercise:
     )
 
 
-def _answer(module: ModuleType, first: Any) -> Function:
+def _answer(module: ModuleType, first: FunctionType) -> Function:
     path = Path(str(module.__file__))
     if (cell := path.parent / "cells" / path.name).exists():
         return source.Cell(cell.read_text(encoding="utf-8"), path.stem, str(cell))
     if "### BEGIN SOLUTION" not in source.text(first):
         problem = "the first function must be the right answer, with ### BEGIN SOLUTION and END"
         raise malformed(module.__file__, first.__code__.co_firstlineno, problem)
-    function: Function = first
-    return function
+    return first
 
 
 def _mistakes(
-    module: ModuleType, listed: list[Listed], answer: Function, functions: dict[str, Any]
+    module: ModuleType, listed: list[Listed], answer: Function, functions: Mapping[str, Function]
 ) -> dict[str, Wrong]:
     changes = source.changes(answer)
     for line, name in changes:

@@ -29,9 +29,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pagesim.cache import AttentionMetadata
+from pagesim.files.jsonl import JsonObject
 from pagesim.kernels.runtime import mode
 
 if not mode.has_torch():
@@ -200,7 +200,7 @@ def run(model: Model, row: Row, work: Sequence[Work]) -> Meter:
     return meter
 
 
-def measure(model: Model, work: Sequence[Work], rounds: int, backend: str) -> dict[str, Any]:
+def measure(model: Model, work: Sequence[Work], rounds: int, backend: str) -> JsonObject:
     """All rows of one model, as plain data: tokens a second, and how pages compare."""
     rows: dict[str, Row] = {
         "naive: one by one, contiguous": naive,
@@ -212,7 +212,7 @@ def measure(model: Model, work: Sequence[Work], rounds: int, backend: str) -> di
         run(model, row, work if model.head.is_cuda else few)  # a GPU compiles for each shape
     meters = [{name: run(model, row, work) for name, row in rows.items()} for _ in range(rounds)]
     first, *_, pages = rows
-    report: dict[str, Any] = {}
+    report: JsonObject = {}
     for name in rows:
         pairs = zip(meters[0][name].answers, meters[0][first].answers, strict=True)
         equal = sum(mine == right for mine, right in pairs)
@@ -229,7 +229,7 @@ def measure(model: Model, work: Sequence[Work], rounds: int, backend: str) -> di
     return report
 
 
-def lines(report: Mapping[str, Any]) -> list[str]:
+def lines(report: JsonObject) -> list[str]:
     """The report as text."""
     found = [f"{'':32}{'tokens/s: total':>16}{'decode':>9}{'equal':>7}{'pages are':>22}"]
     for name, row in report.items():
@@ -240,7 +240,7 @@ def lines(report: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def missed(report: Mapping[str, Any]) -> list[str]:
+def missed(report: JsonObject) -> list[str]:
     """The bounds that pages ÷ naive does not reach."""
     found = next(iter(report.values()))["pages_by"]
     return [

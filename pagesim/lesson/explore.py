@@ -16,6 +16,7 @@ from inspect import Parameter
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.lesson.captured import Captured
 from pagesim.player.notebook import LOOKS
 
@@ -48,7 +49,9 @@ _KEEP_KEYS = (
 )
 
 
-Knob = tuple[str, dict[str, Any]]
+Scenario = Callable[..., Any]
+"""Returns a Timeline, or prints and displays."""
+Knob = tuple[str, JsonObject]
 """The class of an ipywidgets control, and what it is made with."""
 
 
@@ -62,7 +65,7 @@ class Still:
         return f'{self.html}<p>To turn the knobs: <code>pip install "pagesim[lab]"</code></p>'
 
 
-def explore(scenario: Callable[..., Any], **ranges: Any) -> Any:
+def explore(scenario: Scenario, **ranges: Any) -> Any:
     """Controls for the parameters of ``scenario``; each change runs it again and shows what it did.
 
     ``scenario(**parameters)`` returns a ``Timeline``, or prints and displays. A range is
@@ -85,12 +88,12 @@ def explore(scenario: Callable[..., Any], **ranges: Any) -> Any:
     return _box(widgets, scenario, knobs, still)
 
 
-def _box(widgets: Any, scenario: Callable[..., Any], knobs: dict[str, Knob], still: str) -> Any:
+def _box(widgets: Any, scenario: Scenario, knobs: dict[str, Knob], still: str) -> Any:
     """The controls above the picture."""
 
     class Controls(widgets.VBox):  # type: ignore[misc]
-        def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
-            bundle: dict[str, Any] = super()._repr_mimebundle_(**given)
+        def _repr_mimebundle_(self, **given: Any) -> JsonObject:
+            bundle: JsonObject = super()._repr_mimebundle_(**given)
             return {**bundle, "text/plain": f"Controls for {', '.join(knobs)}", "text/html": still}
 
     controls = {name: getattr(widgets, kind)(**look) for name, (kind, look) in knobs.items()}
@@ -109,7 +112,7 @@ def _box(widgets: Any, scenario: Callable[..., Any], knobs: dict[str, Knob], sti
     return box
 
 
-def _defaults(scenario: Callable[..., Any], ranges: dict[str, Any]) -> dict[str, Any]:
+def _defaults(scenario: Scenario, ranges: JsonObject) -> JsonObject:
     """The function's defaults; UsageError if its parameters and the ranges do not match."""
     if not callable(scenario):
         raise UsageError(f"scenario must be a function that returns a run, not {scenario!r:.80}")
@@ -135,7 +138,7 @@ def _defaults(scenario: Callable[..., Any], ranges: dict[str, Any]) -> dict[str,
 
 def _knob(name: str, choice: Any, default: Any) -> Knob:
     """The control for one parameter; UsageError for a bad range or a default outside it."""
-    look: dict[str, Any] = {"description": name, "style": {"description_width": "initial"}}
+    look: JsonObject = {"description": name, "style": {"description_width": "initial"}}
     given = default is not Parameter.empty
     if isinstance(choice, bool):
         return "Checkbox", look | {"value": bool(default) if given else choice, "indent": False}
@@ -178,7 +181,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def _shown(scenario: Callable[..., Any], given: dict[str, Any]) -> str:
+def _shown(scenario: Scenario, given: JsonObject) -> str:
     """What the scenario prints, displays and returns, as HTML; or one line saying why not."""
     captured = Captured()
     try:

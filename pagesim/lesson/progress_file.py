@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from pagesim.files import replacing
+from pagesim.files.jsonl import JsonObject
 
 NAME = "pagesim-progress.json"
 LARGEST = 4_000_000  # bytes; a larger file is not a progress file
-Sections = dict[str, dict[str, Any]]
+Sections = dict[str, JsonObject]
 
 
 def path() -> Path:
@@ -50,7 +50,7 @@ def problem() -> str:
     return ""
 
 
-def keep(section: str, key: str, value: dict[str, Any]) -> None:
+def keep(section: str, key: str, value: JsonObject) -> None:
     """Write one entry, replacing an older one. OSError if the file cannot be written."""
     file = path()
     if file.exists() and not file.is_file():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.journal.state import Queues, State, TableState
 from pagesim.player.colors import color_of, names_in, places
 
@@ -22,7 +23,7 @@ class CacheView:
     """A run's own texts for its tokens."""
 
     @classmethod
-    def of(cls, header: Mapping[str, Any], state: Mapping[str, Any]) -> CacheView:
+    def of(cls, header: JsonObject, state: JsonObject) -> CacheView:
         """A state of the format: see ``pagesim/timeline/FORMAT.md``."""
         size, null = header["block_size"], state.get("null")
         lists = [name for name, _ in header["lists"]]

@@ -6,8 +6,10 @@ pattern distinguishes the rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from pagesim.files.jsonl import JsonObject
 
 # Masataka Okabe and Kei Ito, "Color Universal Design", 2008. The darkest come last: black text
 # is easiest to read on the first ones. Black itself is reserved for ink.
@@ -15,13 +17,15 @@ OKABE_ITO = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "
 PATTERNS = ("", "x", "-", "\\", "+", "|")
 """The rounds: no pattern first, then only lines (dots would look like tokens)."""
 
+K = TypeVar("K", bound=Hashable)
 
-def places(names: Iterable[Any]) -> dict[Any, int]:
+
+def places(names: Iterable[K]) -> dict[K, int]:
     """Name → its place in the order of first appearance, from 0."""
     return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
-def names_in(header: Mapping[str, Any], state: Mapping[str, Any]) -> list[int | str]:
+def names_in(header: JsonObject, state: JsonObject) -> list[int | str]:
     """The sequences of a state in order of first appearance: the header's, then the rest."""
     return [*header.get("sequences", ()), *(table[0] for table in state["tables"])]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.journal.state import State, TableState
 from pagesim.player.cache_view import CacheView
@@ -29,7 +29,7 @@ def listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:MAX_LISTED])) + more
 
 
-def describe(header: Mapping[str, Any], state: Mapping[str, Any]) -> str:
+def describe(header: JsonObject, state: JsonObject) -> str:
     """A few sentences about a state of the format: tables, sharing, free blocks.
 
     Small caches are described table by table, large ones by counts.

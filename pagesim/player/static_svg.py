@@ -7,11 +7,12 @@ and a count = shared, corners = cached and computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby, islice
 from textwrap import wrap
-from typing import Any
 
+from pagesim.files.jsonl import JsonObject
+from pagesim.journal.effects import Name
 from pagesim.player.cache_view import CacheView
 from pagesim.player.colors import color_of, pattern_of
 from pagesim.player.describe import name_text, request_text, words_of
@@ -37,7 +38,7 @@ class Still:
         names, sizes = [name for name, _ in others], [size for _, size in others]
         self.pools = [(first, self.gpu), (", ".join(names), sum(sizes))]
         self.refs, self.cached = self.state.ref_counts, self.state.cached
-        self.looks: dict[Any, Look] = {
+        self.looks: dict[Name, Look] = {
             name: (color_of(place), pattern_of(place)) for name, place in cache.places.items()
         }
         self.rows = next(iter(self.state.lists), None) in self.state.sorted_lists
@@ -315,7 +316,7 @@ class Still:
             sheet.path(f"M{x:g} {y:g}l13 12m0 -12l-13 12", f'stroke="{INK}"')
 
 
-def static_svg(header: Mapping[str, Any], state: Mapping[str, Any], caption: str) -> str:
+def static_svg(header: JsonObject, state: JsonObject, caption: str) -> str:
     """An SVG document of ``state`` (the format's, see ``FORMAT.md``) under a caption.
 
     ``header`` gives the sizes and the tokens' labels. A large cache is shown without words: at most

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 
 
-def simulate_cell(**cell: Any) -> dict[str, Any]:
+def simulate_cell(**cell: Any) -> JsonObject:
     """Run ``pagesim.simulate`` with the keywords of a cell and return the run's summary.
 
     ``workload`` is the path of a trace, or ``{"name": "sharegpt_like", "n": 500, "seed": 0}``: a
@@ -31,7 +32,7 @@ def simulate_cell(**cell: Any) -> dict[str, Any]:
     machine = Machine.of(**{name: options.pop(name, None) for name in NAMES}, pool=pool)
     policy = options.pop("policy", "paged")
     means = {"progress": False} | machine.keywords(policy, options)
-    summary: dict[str, Any] = simulate(workload, policy=policy, **means).summary()
+    summary: JsonObject = simulate(workload, policy=policy, **means).summary()
     return summary
 
 

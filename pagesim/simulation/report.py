@@ -12,6 +12,7 @@ from html import escape
 from typing import Any, Protocol
 
 from pagesim.files import replacing
+from pagesim.files.jsonl import JsonObject
 
 HELD = ("token", "reserved", "internal")
 """The parts of the pool that requests hold."""
@@ -29,7 +30,7 @@ class Run(Protocol):
     @property
     def policy(self) -> str: ...
 
-    def summary(self) -> dict[str, Any]: ...
+    def summary(self) -> JsonObject: ...
 
 
 def save_csv(
@@ -111,7 +112,7 @@ def of_measures(
     return Comparison(names, tuple(rows))
 
 
-def measures(summary: Mapping[str, Any]) -> dict[str, float | None]:
+def measures(summary: JsonObject) -> dict[str, float | None]:
     """The numbers of a summary, or of a part of one, by name. TypeError for another value."""
     found = {name.replace("_", " "): summary[name] for name in COUNTS if name in summary}
     for of, clock in (("waste", ""), ("waste_in_time", " in time")):

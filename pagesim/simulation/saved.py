@@ -6,12 +6,11 @@ import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pagesim.errors import UsageError
-from pagesim.files.jsonl import BOM, MAX_LINE, numbered_lines
+from pagesim.files.jsonl import BOM, MAX_LINE, JsonObject, numbered_lines
 from pagesim.simulation.outcomes import COLUMNS
 from pagesim.simulation.report import measures
 
@@ -90,7 +89,7 @@ def measures_of(path: Path) -> dict[str, float | None]:
     raise UsageError(f"{path} holds {kind or 'no result of a run'}")
 
 
-def _summary(rows: list[dict[str, str]]) -> dict[str, Any]:
+def _summary(rows: list[dict[str, str]]) -> JsonObject:
     done = [row for row in rows if row["state"] == "finished"]
     states = {name: sum(row["state"] == name for row in rows) for name in ("ignored", "stuck")}
     seconds = max((float(row["arrival_s"]) + float(row["end_to_end_s"]) for row in done), default=0)
@@ -116,7 +115,7 @@ def _percentiles(values: list[float]) -> Mapping[str, float | None]:
     return dict(zip(names, np.percentile(values, (50, 99)).tolist(), strict=True))
 
 
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
+def _read(path: Path) -> tuple[str, JsonObject]:
     """The first line, and the JSON object that is in it, or in the file if that is short."""
     lines = (raw for _, raw in numbered_lines(str(path), UsageError))
     text = next(lines, b"").removeprefix(BOM)
@@ -129,7 +128,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     return first, value
 
 
-def _object(text: bytes) -> dict[str, Any]:
+def _object(text: bytes) -> JsonObject:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

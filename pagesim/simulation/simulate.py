@@ -14,6 +14,7 @@ import numpy as np
 
 from pagesim.checks import check_bool, check_time
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.baselines import MemoryPolicy
 from pagesim.simulation.cost_model import CostModel, Roofline
@@ -66,7 +67,7 @@ class Simulation:
         """When the last request finished, by the clock of the cost model."""
         return float(self.waste.seconds[-1]) if len(self.waste) else 0.0
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """The run as JSON-serialisable numbers and words; None stands for NaN.
 
         ``waste`` is the mean iteration of the steady state, in percent, and the batch, and

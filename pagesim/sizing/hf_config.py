@@ -8,11 +8,12 @@ transformers, and ``vllm/config.py`` (get_total_num_kv_heads, get_head_size) of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import Json, JsonObject
 
 Model = TypeVar("Model")
 
@@ -28,7 +29,7 @@ HIDDEN = ("hidden_size", "n_embd", "d_model")
 LENGTH = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 
 # The defaults of transformers' Gemma3TextConfig: Google's files omit these keys.
-DEFAULTS: dict[str, dict[str, Any]] = {
+DEFAULTS: dict[str, JsonObject] = {
     "gemma3_text": {
         "num_hidden_layers": 26,
         "num_attention_heads": 8,
@@ -84,7 +85,7 @@ def read_config(path: str | Path, make: Callable[..., Model]) -> Model:
         raise UsageError(f"{file}: {problem}") from problem
 
 
-def parse_config(config: Any, name: str, make: Callable[..., Model]) -> Model:
+def parse_config(config: Json, name: str, make: Callable[..., Model]) -> Model:
     """The model described by a parsed config; UsageError names the key and the value."""
     if not isinstance(config, dict):
         raise UsageError(f"a config must be a JSON object, not {_short(config)}")
@@ -116,7 +117,7 @@ def _folder(file: Path) -> str:
     return file.resolve().parent.name or file.stem
 
 
-def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _text_part(config: JsonObject) -> JsonObject:
     """The part about the language model: the whole file, or a nested part if multi-modal."""
     for key in NESTED:
         nested = config.get(key)
@@ -127,7 +128,7 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return config
 
 
-def _refuse_unknown_caches(text: Mapping[str, Any]) -> None:
+def _refuse_unknown_caches(text: JsonObject) -> None:
     if text.get("is_encoder_decoder"):
         raise UsageError("is_encoder_decoder is true: only decoders can be sized")
     for key in UNKNOWN:
@@ -138,13 +139,13 @@ def _refuse_unknown_caches(text: Mapping[str, Any]) -> None:
             )
 
 
-def _number(key: str, value: Any, most: int) -> int:
+def _number(key: str, value: Json, most: int) -> int:
     if type(value) is not int or not 1 <= value <= most:
         raise UsageError(f"{key} must be a whole number from 1 to {most}, not {_short(value)}")
     return value
 
 
-def _optional(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NUMBER) -> int | None:
+def _optional(text: JsonObject, keys: tuple[str, ...], most: int = MAX_NUMBER) -> int | None:
     """The value of the first key that is present and not null."""
     for key in keys:
         if text.get(key) is not None:
@@ -152,21 +153,21 @@ def _optional(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NU
     return None
 
 
-def _required(text: Mapping[str, Any], keys: tuple[str, ...], most: int = MAX_NUMBER) -> int:
+def _required(text: JsonObject, keys: tuple[str, ...], most: int = MAX_NUMBER) -> int:
     value = _optional(text, keys, most)
     if value is None:
         raise UsageError(f"{keys[0]} is missing: add it to the file (or one of {keys[1:]})")
     return value
 
 
-def _kv_heads(text: Mapping[str, Any], heads: int) -> int:
+def _kv_heads(text: JsonObject, heads: int) -> int:
     """Falcon and StarCoder have multi_query: one head of keys and values for all queries."""
     if text.get("multi_query") is True and not text.get("new_decoder_architecture"):
         return 1
     return _optional(text, KV_HEADS) or heads
 
 
-def _head_dim(text: Mapping[str, Any], heads: int) -> int:
+def _head_dim(text: JsonObject, heads: int) -> int:
     """The size of a head; with latent attention, which caches no heads, that of a value head."""
     latent = ("v_head_dim",) if "kv_lora_rank" in text else ()
     given = _optional(text, ("head_dim", *latent))
@@ -181,7 +182,7 @@ def _head_dim(text: Mapping[str, Any], heads: int) -> int:
     return hidden // heads
 
 
-def _dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
+def _dtype(config: JsonObject, text: JsonObject) -> str:
     """The dtype of vLLM's ``--dtype auto``: 16 bits, even if the file has 32."""
     for place in (text, config):
         for key in ("torch_dtype", "dtype"):
@@ -195,7 +196,7 @@ def _dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
     return "float16"
 
 
-def _sliding_layers(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[int, ...]:
+def _sliding_layers(text: JsonObject, model_type: str, layers: int) -> tuple[int, ...]:
     """The layers with a sliding window, by transformers' rules, the newest rule first.
 
     A list of layer_types; every ``sliding_window_pattern``-th layer is full (Gemma, Cohere); Qwen's
@@ -227,6 +228,6 @@ def _sliding_layers(text: Mapping[str, Any], model_type: str, layers: int) -> tu
     return tuple(every[0 if first == 0 else _number("max_window_layers", first, MAX_LAYERS) :])
 
 
-def _short(value: Any) -> str:
+def _short(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -6,11 +6,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 
 
 def _model(
     repository: str, layers: int, heads: int, kv_heads: int, head_dim: int, length: int, **more: Any
-) -> dict[str, Any]:
+) -> JsonObject:
     """The fields of a `ModelSpec` in the order of a config."""
     return {
         "num_layers": layers,
@@ -22,13 +23,13 @@ def _model(
     } | more
 
 
-def _windows(window: int, layers: int, every: int) -> dict[str, Any]:
+def _windows(window: int, layers: int, every: int) -> JsonObject:
     """Every ``every``-th layer attends to all tokens, the others to the last ``window``."""
     sliding = tuple(layer for layer in range(layers) if (layer + 1) % every)
     return {"sliding_window": window, "sliding_layers": sliding}
 
 
-def _opt(layers: int, heads: int) -> dict[str, Any]:
+def _opt(layers: int, heads: int) -> JsonObject:
     """Every head has its own keys and values, of 128 numbers, in 16 bits, over 2048 positions."""
     paper = "Zhang et al., OPT, arXiv 2205.01068, table 1"
     return _model("", layers, heads, heads, 128, 2048, dtype="float16", source=paper)
@@ -36,7 +37,7 @@ def _opt(layers: int, heads: int) -> dict[str, Any]:
 
 LATENT = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
 
-MODELS: dict[str, dict[str, Any]] = {
+MODELS: dict[str, JsonObject] = {
     "qwen2-1.5b": _model("Qwen/Qwen2-1.5B", 28, 12, 2, 128, 131072),
     "qwen3-0.6b": _model("Qwen/Qwen3-0.6B", 28, 16, 8, 128, 40960),
     "qwen3-8b": _model("Qwen/Qwen3-8B", 36, 32, 8, 128, 40960),

@@ -13,10 +13,11 @@ from typing import Any
 
 from pagesim.checks import as_json
 from pagesim.errors import UsageError
+from pagesim.files.jsonl import JsonObject
 
 Cell = dict[str, Any]
 Grid = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
-Function = Callable[..., dict[str, Any]]
+Function = Callable[..., JsonObject]
 
 MOST = 1_000_000
 """The most cells of a sweep: all of them and all results are kept in memory."""
@@ -31,7 +32,7 @@ class CellResult:
     """
 
     cell: Cell
-    value: dict[str, Any] | None
+    value: JsonObject | None
     error: str | None
     seconds: float
     index: int

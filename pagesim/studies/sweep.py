@@ -7,7 +7,7 @@ import os
 import signal
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent import futures
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.files import check_output
+from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.cell import simulate_cell
 from pagesim.studies.cells import CellResult, Function, Grid, cells_of, failure, run_cell
@@ -72,7 +73,7 @@ class Sweep:
                 f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask "
                 "client, pass client.get_executor()"
             )
-        self._header = {} if out is None else _header(out, function)
+        self._header: JsonObject = {} if out is None else _header(out, function)
         self._function, self._executor, self._in_flight = function, executor, in_flight
         self._progress, self._cells = progress, cells_of(grid)
         self._known: dict[int, CellResult] = {}
@@ -220,7 +221,7 @@ class Sweep:
                     ) from error
         return whole
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write(self, line: JsonObject) -> None:
         if self._file is not None:
             self._file.write(_line(line))
             self._file.flush()
@@ -239,7 +240,7 @@ def _process() -> futures.ProcessPoolExecutor:
     )
 
 
-def _header(out: str | os.PathLike[str], function: Function) -> dict[str, Any]:
+def _header(out: str | os.PathLike[str], function: Function) -> JsonObject:
     """The first line of a file that a later sweep can continue."""
     check_output(out)
     if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
@@ -253,5 +254,5 @@ def _header(out: str | os.PathLike[str], function: Function) -> dict[str, Any]:
     return {"format": "pagesim sweep", "version": 1, "function": f"{function.__module__}.{name}"}
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def _line(value: JsonObject) -> bytes:
     return json.dumps(value, sort_keys=True).encode() + b"\n"

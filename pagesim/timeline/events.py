@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name
 
@@ -126,7 +127,7 @@ class Event:
 def event_of(entry: tuple[Any, ...]) -> Event:
     """An event as an object, without its caption."""
     kind, subject, step, *rows = entry
-    parts: dict[str, Any] = {}
+    parts: JsonObject = {}
     for row in rows:
         if row[0] == fx.FAILED:
             parts["called"], parts["error"] = row[1:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike, fspath
 from sys import intern
+from typing import TypeGuard
 
 from pagesim.files.jsonl import Json, JsonObject, numbered_objects
 from pagesim.journal import effects as fx
@@ -42,6 +43,13 @@ def load(path: str | PathLike[str]) -> Timeline:
     if found != promised:
         raise TimelineError(f"{name}:{number}: the file ends after {found} of {promised} events")
     return Timeline(reader.log, stop=len(reader.log), first=reader.first, notes=reader.notes)
+
+
+def _is_mark(value: Json) -> TypeGuard[float]:
+    """Whether a mark may have this number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < MAX_MARK
 
 
 class Reader:
@@ -145,7 +153,7 @@ class Reader:
         for place, number in pairs:
             if type(place) is not int or not 0 <= place < total:
                 raise check.error(f"{show(place)} is not one of the {total} {on}")
-            if (type(number) is not int and type(number) is not float) or not abs(number) < MAX_MARK:
+            if not _is_mark(number):
                 raise check.error(f"a mark must be a number, not {show(number)}")
             numbers[place] = float(number)
         self._rows.append((fx.MARK, check.text(name, "a mark's name"), on, *numbers.items()))

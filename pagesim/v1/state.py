@@ -10,6 +10,7 @@ from pagesim.errors import UsageError
 from pagesim.journal import Journal
 from pagesim.journal.effects import APPEND, KNOWN, MAX_BLOCKS, NULL, PATCH, WRITE, Name
 from pagesim.journal.state import Queues, State, TableState
+from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request
 
 NULL_BLOCK = 0
@@ -48,7 +49,7 @@ def with_queues(state: State, queues: Mapping[str, Iterable[Request]]) -> State:
 def tell_written(
     journal: Journal,
     request: Request,
-    table: Sequence[Any],
+    table: Sequence[KVCacheBlock],
     block_size: int,
     start: int,
     end: int,
@@ -69,7 +70,11 @@ def tell_written(
 
 
 def tell_hits(
-    journal: Journal, request: Request, hits: Sequence[Any], block_size: int, num_skipped: int
+    journal: Journal,
+    request: Request,
+    hits: Sequence[KVCacheBlock],
+    block_size: int,
+    num_skipped: int,
 ) -> None:
     """A table begins with these blocks, behind as many null blocks as it does without."""
     known = enumerate(hits)
@@ -80,7 +85,9 @@ def tell_hits(
     journal.tell((APPEND, request, first * block_size, []))
 
 
-def tell_skipped(journal: Journal, request: Request, table: Sequence[Any], gone: range) -> None:
+def tell_skipped(
+    journal: Journal, request: Request, table: Sequence[KVCacheBlock], gone: range
+) -> None:
     """These entries of a table fell out of the window."""
     for index in gone:
         journal.tell((NULL, NULL_BLOCK, request, index))
@@ -88,5 +95,7 @@ def tell_skipped(journal: Journal, request: Request, table: Sequence[Any], gone:
         _tell_entries(journal, request, table, gone.start)
 
 
-def _tell_entries(journal: Journal, request: Request, table: Sequence[Any], first: int) -> None:
+def _tell_entries(
+    journal: Journal, request: Request, table: Sequence[KVCacheBlock], first: int
+) -> None:
     journal.tell((PATCH, request, first, [block.block_id for block in table[first:]]))

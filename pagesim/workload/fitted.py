@@ -14,12 +14,12 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pagesim.checks import check_int
+from pagesim.files.jsonl import JsonObject
 from pagesim.workload.request import Workload
 from pagesim.workload.synthetic import Lengths, generators, requests_of
 
@@ -55,7 +55,7 @@ class Summary:
     @classmethod
     def from_json(cls, text: str) -> Summary:
         """What :meth:`to_json` wrote."""
-        fields: dict[str, Any] = json.loads(text)
+        fields: JsonObject = json.loads(text)
         edges = {name: tuple(fields[name]) for name in ("prompt_edges", "output_edges")}
         return cls(**fields | edges | {"counts": tuple(map(tuple, fields["counts"]))})
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from reprlib import Repr
 from typing import Any
 
+from pagesim.files.jsonl import JsonObject
 from pagesim.workload.request import HASH_BLOCK_TOKENS, hash_blocks
 
 MAX_TOKENS = 10_000_000
@@ -34,7 +34,7 @@ class Row:
     """The columns of a row and, for messages, its ``place``: file and line."""
 
     place: str
-    columns: Mapping[str, Any]
+    columns: JsonObject
 
     def value(self, column: str) -> Any:
         """The value of a column. WorkloadError if it is missing."""

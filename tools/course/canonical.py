@@ -9,10 +9,11 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+
+from pagesim.files.jsonl import JsonObject
 
 KEPT_CELL_METADATA = {"deletable", "editable", "jupyter", "nbgrader", "slideshow", "tags"}
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -45,7 +46,7 @@ def read(path: Path) -> NotebookNode:
     return notebook
 
 
-def _give_ids(cells: list[dict[str, Any]]) -> None:
+def _give_ids(cells: list[JsonObject]) -> None:
     """Ids that are missing or used twice are derived from the source, so they stay the same."""
     seen: set[str] = set()
     for place, cell in enumerate(cells):
@@ -79,12 +80,12 @@ def is_machine(cell: NotebookNode) -> bool:
     return "machine" in cell.metadata.get("tags", [])
 
 
-def outputs_of(outputs: Iterable[NotebookNode]) -> list[dict[str, Any]]:
+def outputs_of(outputs: Iterable[NotebookNode]) -> list[JsonObject]:
     """Outputs in order; what is printed between two others becomes one stdout and one stderr.
 
     How prints are split into messages, and how the two streams interleave, depends on timing.
     """
-    result: list[dict[str, Any]] = []
+    result: list[JsonObject] = []
     printed = {"stdout": "", "stderr": ""}
 
     def flush() -> None:

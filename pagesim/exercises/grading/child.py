@@ -18,17 +18,18 @@ import types
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pagesim.exercises.case import Case
+from pagesim.exercises.case import Case, Function
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import attempt, call_plainly
 from pagesim.exercises.problem import NOT_WRITTEN, with_code
 from pagesim.exercises.registry import get
+from pagesim.files.jsonl import JsonObject
 
 _SILENT = ("check", "hint", "solution", "progress")
 """What notebooks call for the student's own eyes."""
 
 
-def main(settings: dict[str, Any]) -> None:
+def main(settings: JsonObject) -> None:
     """Serve frames until there are none."""
     cases, answers = _streams()
     taken = sandbox.enter(settings["layers"], map(Path, settings["readable"]))
@@ -69,14 +70,14 @@ class Student:
         # What a notebook of ours begins with, for the file that has lost it.
         self._module.__dict__.update(math=math, Any=Any, display=lambda *_, **__: None)
         sys.modules["submission"] = self._module
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Function] = {}
         exercises = importlib.import_module("pagesim.exercises")
         for name in _SILENT:
             setattr(exercises, name, lambda *_, **__: None)
         builtins.input = lambda *_: ""
         random.seed(0)
 
-    def run(self, text: str, file: str, solves: dict[str, str], limit: float) -> dict[str, Any]:
+    def run(self, text: str, file: str, solves: dict[str, str], limit: float) -> JsonObject:
         """Run a cell; ``solves`` has the exercises it answers, and the function's name for each."""
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
 
@@ -92,7 +93,7 @@ class Student:
 
     def answer(
         self, number: str, name: str, args: tuple[Any, ...], limit: float, special: bool
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """What the student's function says to one case."""
         function = self._functions.get(number, self._module.__dict__.get(name))
         if function is None:

@@ -18,6 +18,7 @@ from pagesim.exercises.grading.parent import EndedError, Process
 from pagesim.exercises.grading.scan import flags
 from pagesim.exercises.grading.submissions import Cell, Handed, answered, cells
 from pagesim.exercises.guard import Answer, attempt, call_plainly
+from pagesim.files.jsonl import JsonObject
 
 READING_SECONDS, CELL_SECONDS, LOAD_SECONDS, JUDGING_SECONDS, GRACE = 10.0, 10.0, 30.0, 10.0, 2.0
 PATIENCE = 5
@@ -121,7 +122,7 @@ class Running:
             self._process.close()
             self._process = None
 
-    def _ask(self, seconds: float, **request: Any) -> dict[str, Any]:
+    def _ask(self, seconds: float, **request: Any) -> JsonObject:
         if self._process is None:
             self._start()
         assert self._process is not None

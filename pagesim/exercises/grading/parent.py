@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from pagesim.exercises.grading import sandbox, wire
 from pagesim.exercises.guard import MAX_PRINTED
+from pagesim.files.jsonl import JsonObject
 
 START_SECONDS = 60.0
 """For Python and the libraries to be loaded, on a machine that is busy."""
@@ -72,7 +73,7 @@ class Process:
             self.taken: list[str] = self._exchange(None, START_SECONDS)["taken"]
             undo.pop_all()
 
-    def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
+    def ask(self, seconds: float, **request: Any) -> JsonObject:
         """The answer to a request; EndedError when the process gives none in this time."""
         self._asked += 1
         reply = self._exchange({**request, "id": self._asked}, seconds)
@@ -92,7 +93,7 @@ class Process:
         with contextlib.suppress(OSError, RecursionError):
             shutil.rmtree(self._folder)
 
-    def _exchange(self, request: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
+    def _exchange(self, request: JsonObject | None, seconds: float) -> JsonObject:
         """Send a frame and read the next one; when the time is over, the process is ended."""
         late = threading.Event()
         timer = threading.Timer(seconds, self._end_late, [late])

@@ -7,12 +7,12 @@ import io
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pagesim.exercises.acts import count
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.grading.marking import Mark, Marked, clean
 from pagesim.exercises.grading.sandbox import TAKEN
+from pagesim.files.jsonl import JsonObject
 
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 """How a formula begins in a spreadsheet; some of them read the wide signs of East Asia as ours."""
@@ -68,7 +68,7 @@ class Report:
         lines += [f"LEFT to submissions: {'; '.join(left)}"] if left else []
         return lines
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """For --json."""
         return {
             "seed": self.seed,
@@ -147,7 +147,7 @@ def _line(name: str, wide: int, cells: Sequence[str], points: str) -> str:
     return f"{name:<{wide}}  {'  '.join(f'{cell:>4}' for cell in cells)}  {points:>6}"
 
 
-def _facts(mark: Mark) -> dict[str, Any]:
+def _facts(mark: Mark) -> JsonObject:
     return {"points": mark.points, "of": mark.of, "feedback": mark.feedback}
 
 

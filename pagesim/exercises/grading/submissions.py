@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pagesim.exercises.exercise import Exercise
+from pagesim.files.jsonl import JsonObject
 
 MAX_BYTES = 16 << 20
 MAX_CODE = 160_000
@@ -148,7 +149,7 @@ def _is_run(cell: Any) -> bool:
     return not (marks.get("grade") is True and marks.get("solution") is not True)
 
 
-def _cell(cell: dict[str, Any], place: int) -> Cell:
+def _cell(cell: JsonObject, place: int) -> Cell:
     source = cell.get("source")
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
@@ -158,7 +159,7 @@ def _cell(cell: dict[str, Any], place: int) -> Cell:
     return Cell(text, f"cell {place}", numbers)
 
 
-def _nbgrader(cell: dict[str, Any]) -> dict[str, Any]:
+def _nbgrader(cell: JsonObject) -> JsonObject:
     metadata = cell.get("metadata")
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return marks if isinstance(marks, dict) else {}

@@ -13,6 +13,7 @@ import struct
 from typing import Any, BinaryIO
 
 from pagesim.exercises import values
+from pagesim.files.jsonl import JsonObject
 
 MAX_FRAME = 2 << 20
 """Bytes of one frame: more is an error, on both sides."""
@@ -29,7 +30,7 @@ class WireError(ValueError):
     """What came is not a frame, or a value cannot be sent."""
 
 
-def send(stream: BinaryIO, message: dict[str, Any]) -> None:
+def send(stream: BinaryIO, message: JsonObject) -> None:
     """Write one frame; WireError for a value that cannot be sent, and nothing is written then."""
     try:
         data = json.dumps({key: encode(value) for key, value in message.items()}).encode()
@@ -42,7 +43,7 @@ def send(stream: BinaryIO, message: dict[str, Any]) -> None:
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> dict[str, Any]:
+def receive(stream: BinaryIO) -> JsonObject:
     """The next frame. EOFError where the stream ends, WireError for anything else."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
@@ -56,7 +57,7 @@ def receive(stream: BinaryIO) -> dict[str, Any]:
     return parse(data)
 
 
-def parse(data: bytes) -> dict[str, Any]:
+def parse(data: bytes) -> JsonObject:
     """The message in a frame; WireError if it cannot be read or has too much in it."""
     try:
         message = json.loads(data, parse_int=_int)
