@@ -187,7 +187,7 @@ class PoolCalls:
 
 
 def ids_of(blocks: Iterable[KVCacheBlock]) -> list[int]:
-    """The ids of vLLM's blocks."""
+    """Their ids."""
     return [block.block_id for block in blocks]
 
 
@@ -325,8 +325,7 @@ class Recorder:
     ) -> list[Request]:
         ended: list[Request] = original(request_ids, status)
         # In the order in which vLLM has freed them, which is a set's.
-        names = [request.request_id for request in ended]
-        if names:
+        if names := [request.request_id for request in ended]:
             self._note("abort", {"requests": names}, names, names)
         return ended
 
@@ -360,13 +359,10 @@ class Recorder:
                 self._tokens.append(name, new)
         outputs = [each for client in answer.values() for each in client.outputs]
         outputs.sort(key=lambda each: scheduled.index(each.request_id))
+        ends = [each.finish_reason for each in outputs]
         ret = [
-            [
-                each.request_id,
-                len(each.new_token_ids),
-                None if each.finish_reason is None else str(each.finish_reason),
-            ]
-            for each in outputs
+            [each.request_id, len(each.new_token_ids), None if end is None else str(end)]
+            for each, end in zip(outputs, ends, strict=True)
         ]
         # Which number the stop token has is known only now.
         stops = {name: tokens[name][n - 1] for name, n, why in ret if why == "stop" and n}
@@ -399,15 +395,10 @@ def told_of_step(
 ) -> Line:
     """What a step tells the workers, alike for both model runners."""
     known, new = output.scheduled_cached_reqs, []
+    counts = zip(known.num_computed_tokens, known.num_output_tokens, strict=True)
     rows = [
         [name, None if ids is None else list(ids[0]), computed, name in known.resumed_req_ids, n]
-        for name, ids, computed, n in zip(
-            known.req_ids,
-            known.new_block_ids,
-            known.num_computed_tokens,
-            known.num_output_tokens,
-            strict=True,
-        )
+        for name, ids, (computed, n) in zip(known.req_ids, known.new_block_ids, counts, strict=True)
     ]
     for each in output.scheduled_new_reqs:
         row = [each.req_id, list(each.block_ids[0]), each.num_computed_tokens]
@@ -434,8 +425,7 @@ def engine_features(scheduler: Scheduler) -> Line:
     groups = scheduler.kv_cache_config.kv_cache_groups
     spec = groups[0].kv_cache_spec if groups else None
     kind, limits = type(spec).__name__, scheduler.scheduler_config
-    steps = 2 if is_async(scheduler) else 1
-    budget = limits.max_num_batched_tokens
+    steps, budget = 2 if is_async(scheduler) else 1, limits.max_num_batched_tokens
     served = ("FullAttentionSpec", "MLAAttentionSpec", "SlidingWindowSpec")
     return {
         "LoRA": scheduler.lora_config,
@@ -614,22 +604,18 @@ MODEL = {  # what vLLM asks of a model before it will make a scheduler
 def scheduler_alone(options: argparse.Namespace) -> Scheduler:
     """vLLM's scheduler over a pool of so many blocks, without a model."""
     config, interface = import_module("vllm.config"), import_module("vllm.v1.kv_cache_interface")
+    longest, size = options.max_model_len, options.block_size
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "config.json"), "w") as file:
-            json.dump(dict(MODEL, max_position_embeddings=options.max_model_len), file)
+            json.dump(dict(MODEL, max_position_embeddings=longest), file)
         model = config.ModelConfig(
-            model=folder,
-            skip_tokenizer_init=True,
-            dtype="float16",
-            max_model_len=options.max_model_len,
+            model=folder, skip_tokenizer_init=True, dtype="float16", max_model_len=longest
         )
-        cache = config.CacheConfig(
-            block_size=options.block_size, enable_prefix_caching=options.caching
-        )
+        cache = config.CacheConfig(block_size=size, enable_prefix_caching=options.caching)
         limits = config.SchedulerConfig(
             max_num_seqs=options.max_num_seqs,
             max_num_batched_tokens=options.max_num_batched_tokens,
-            max_model_len=options.max_model_len,
+            max_model_len=longest,
             enable_chunked_prefill=True,
             is_encoder_decoder=False,
         )
@@ -637,18 +623,17 @@ def scheduler_alone(options: argparse.Namespace) -> Scheduler:
     cache.num_gpu_blocks = options.blocks
     limits.async_scheduling = options.asynchronous
     spec = interface.FullAttentionSpec(
-        block_size=options.block_size, num_kv_heads=2, head_size=32, dtype=model.dtype
+        block_size=size, num_kv_heads=2, head_size=32, dtype=model.dtype
     )
-    pools = interface.KVCacheConfig(
-        options.blocks, [], [interface.KVCacheGroupSpec(["layer"], spec)]
-    )
+    groups = [interface.KVCacheGroupSpec(["layer"], spec)]
+    pools = interface.KVCacheConfig(options.blocks, [], groups)
     pools.prefix_cache_retention_interval = 0
     structured = import_module("vllm.v1.structured_output").StructuredOutputManager(whole)
     return recorded_scheduler(
         vllm_config=whole,
         kv_cache_config=pools,
         structured_output_manager=structured,
-        block_size=options.block_size,
+        block_size=size,
     )
 
 
@@ -692,15 +677,9 @@ def main() -> None:
     """Record a scheduler alone, without a model."""
     parser = argparse.ArgumentParser(description="Record vLLM's scheduler serving random requests.")
     parser.add_argument("path", help="the file to write, .jsonl")
-    for option, default in {
-        "requests": 32,
-        "seed": 0,
-        "blocks": 24,
-        "block-size": 16,
-        "max-num-seqs": 8,
-        "max-num-batched-tokens": 128,
-        "max-model-len": 128,
-    }.items():
+    numbers = {"requests": 32, "seed": 0, "blocks": 24, "block-size": 16, "max-num-seqs": 8}
+    numbers |= {"max-num-batched-tokens": 128, "max-model-len": 128}
+    for option, default in numbers.items():
         parser.add_argument("--" + option, type=int, default=default, help=f"default {default}")
     parser.add_argument("--no-caching", dest="caching", action="store_false")
     parser.add_argument("--async", dest="asynchronous", action="store_true")
