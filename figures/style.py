@@ -26,6 +26,7 @@ from matplotlib.patches import Patch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
+from matplotlib.typing import ColorType
 
 from pagesim.errors import UsageError
 from pagesim.figures import palette
@@ -181,7 +182,7 @@ def picture(draw: Callable[..., tuple[Picture, str]]) -> Callable[..., Picture]:
 def _darken(figure: Figure) -> None:
     """Replace the neutral colours, as the style sheet in an SVG does."""
 
-    def turned(color: Any) -> Any:
+    def turned(color: ColorType) -> ColorType:
         return DARK.get(to_hex(color).upper(), color) if mpl.colors.to_rgba(color)[3] else color
 
     for artist in figure.findobj():

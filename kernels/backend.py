@@ -15,7 +15,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
 
 from pagesim.kernels.runtime.mode import (
     INSTALL,
@@ -41,13 +40,13 @@ def or_say_why() -> Iterator[None]:
         print(error)
 
 
-def report() -> dict[str, Any]:
+def report() -> dict[str, str | bool | None]:
     """Everything that `pagesim doctor` reports about kernels; never raises.
 
     Keys: mode, reason, device (as in `Backend`), torch and triton (versions or None), probe ("ok"
     or what went wrong) and ok (whether kernels, or the reference in their place, answer rightly).
     """
-    result: dict[str, Any] = {"mode": None, "reason": "", "device": None}
+    result: dict[str, str | bool | None] = {"mode": None, "reason": "", "device": None}
     try:
         backend = decide()
         result.update(mode=backend.mode, reason=backend.reason, device=backend.device)

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DECIMALS, _WIDTH = 4, 9
+Row = Any
+"""A tensor on any device, or what NumPy takes."""
 
 
-def side_by_side(rows: Mapping[str, Any], numbers: int = 6) -> str:
+def side_by_side(rows: Mapping[str, Row], numbers: int = 6) -> str:
     """The first numbers of each row, one line per row, aligned; to be printed.
 
     rows: a name and a vector each, tensors on any device or what NumPy takes, of one length. Raises
@@ -27,7 +29,7 @@ def side_by_side(rows: Mapping[str, Any], numbers: int = 6) -> str:
     )
 
 
-def _vector(name: str, row: Any) -> NDArray[np.float64]:
+def _vector(name: str, row: Row) -> NDArray[np.float64]:
     plain = row.detach().float().cpu().numpy() if hasattr(row, "detach") else np.asarray(row)
     if plain.ndim != 1:
         raise ValueError(f"{name} has shape {list(plain.shape)}: give one row of it")

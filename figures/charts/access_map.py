@@ -8,6 +8,7 @@ sequence's part of the top row, and no more.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -85,7 +86,10 @@ def owners_of(trace: Facts) -> dict[Slot, list[int]]:
 
 @style.picture
 def access_map(
-    source: Any, *, names: Sequence[str] | None = None, title: str | None = None
+    source: Facts | str | PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
 ) -> tuple[Picture, str]:
     """Draw which program read which slots: each should read its own sequence's pages, and no more.
 

@@ -5,8 +5,7 @@ that the others share, or one latent vector for all.
 """
 
 from collections.abc import Iterable
-from os import fspath
-from typing import Any
+from os import PathLike, fspath
 
 from matplotlib.axes import Axes
 
@@ -24,10 +23,12 @@ EACH, SHARED, LATENT = "every head its own", "heads share", "one latent vector"
 # A colour and a hatch for each; slanting the other way than the hatch of the CPU pool.
 KINDS = {EACH: (1, ""), SHARED: (0, "\\\\\\"), LATENT: (2, "xxx")}
 
+Model = ModelSpec | str | PathLike[str]
+
 
 @style.picture
 def kv_size(
-    models: Any, *, title: str | None = None, notes: Iterable[str] = ()
+    models: Model | Iterable[Model], *, title: str | None = None, notes: Iterable[str] = ()
 ) -> tuple[Picture, str]:
     """Draw what one token takes in the cache, to see what a model's shape costs.
 
@@ -48,7 +49,7 @@ def kv_size(
     return figure, " ".join([bars, *notes])
 
 
-def _model(model: Any) -> ModelSpec:
+def _model(model: Model) -> ModelSpec:
     if isinstance(model, ModelSpec):
         return model
     if not is_path(model):

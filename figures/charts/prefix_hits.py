@@ -6,7 +6,7 @@ many of the trace's ids came before.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from os import PathLike
 
 from matplotlib.axes import Axes
 
@@ -51,7 +51,7 @@ def measure(workload: Workload, trace: str | None = None) -> Facts:
 
 @style.picture
 def prefix_hits(
-    source: Any,
+    source: Facts | str | PathLike[str],
     *,
     model: ModelSpec | str | None = None,
     title: str | None = None,

@@ -6,7 +6,7 @@ run. A kernel that mostly reads can exceed the copy, but hardly the stream.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from os import PathLike
 
 from matplotlib.axes import Axes
 
@@ -22,7 +22,9 @@ MADE_BY = "python -m pagesim.kernels.bench --out report.json"
 
 
 @style.picture
-def roofline(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
+def roofline(
+    source: Facts | str | PathLike[str], *, title: str | None = None
+) -> tuple[Picture, str]:
     """Draw a report of `kernels.bench`, to see how close the kernels come to the memory's speed.
 
     ``source``: the report, or its JSON file. Bars are in terabytes of useful traffic a second.

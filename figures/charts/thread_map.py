@@ -6,7 +6,8 @@ data, which JSON can hold.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from os import PathLike
+from typing import TypeVar
 
 from matplotlib.axes import Axes
 
@@ -24,6 +25,7 @@ LINE_PITCH, LINE_GAP, LINE_ROW = 36.0, 3.0, 29.0
 SECTOR_BYTES = 32
 FOLLOWED = style.INK  # lane 0 of warp 0, the thread to follow
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+L = TypeVar("L")
 FOOTPRINTS = {
     "k": "K as it lies",
     "k_token_major": "K if it lay token after token",
@@ -33,7 +35,9 @@ _KEYS = ("config", "warp_of_block", "offset_of_vec", "k", "v", "footprints")
 
 
 @style.picture
-def thread_map(source: Any, *, title: str | None = None) -> tuple[Picture, str]:
+def thread_map(
+    source: Facts | str | PathLike[str], *, title: str | None = None
+) -> tuple[Picture, str]:
     """Draw what each lane reads, for warp 0 of one thread block, to see why K has its layout.
 
     ``source`` is what `kernels.simt.thread_map` returns, or a JSON file with it. Lines and sectors
@@ -248,9 +252,9 @@ def _draw_legend(axes: Axes, y: float, sharing: int) -> None:
         x += 24 + style.text_width(text)
 
 
-def _shown(loads: Sequence[Any], most: int) -> list[tuple[int, Any] | None]:
+def _shown(loads: Sequence[L], most: int) -> list[tuple[int, L] | None]:
     """The loads with their numbers in at most ``most`` rows: None stands for those omitted."""
-    numbered: list[tuple[int, Any] | None] = list(enumerate(loads))
+    numbered: list[tuple[int, L] | None] = list(enumerate(loads))
     return numbered if len(loads) <= most else [*numbered[: most - 2], None, numbered[-1]]
 
 

@@ -43,6 +43,9 @@ if mode.has_torch():
 REPEATS, WARMUPS = 20, 3
 GIB = 2**30
 
+Report = dict[str, Any]
+"""Where it was measured, and a row for each case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -90,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any("answered wrongly" in (row["error"] or "") for row in report["rows"]))
 
 
-def measure(names: Sequence[str] | None = None, dry_run: bool = False) -> dict[str, Any]:
+def measure(names: Sequence[str] | None = None, dry_run: bool = False) -> Report:
     """Run the cases; the report as plain data. A dry run's figures mean nothing and say so."""
     cases = [case for case in (TINY if dry_run else CASES) if case.name in (names or [case.name])]
     if not cases:
@@ -183,7 +186,7 @@ def _candidate(
         return [Result(case, name, error=f"{type(error).__name__}: {said[0][:160]}")]
 
 
-def table(report: dict[str, Any]) -> list[str]:
+def table(report: Report) -> list[str]:
     """The report as lines of text."""
     lines = ["DRY RUN: tiny shapes, no figure below is a measurement"] if report["dry_run"] else []
     lines.append(f"{report['chip']['name']}, {report['date']}")
@@ -201,7 +204,7 @@ def table(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _chip() -> dict[str, Any]:
+def _chip() -> Report:
     if mode.device() == "cpu":
         return {"name": f"CPU ({platform.machine()})", "processors": 0, "l2_bytes": 0}
     found = torch.cuda.get_device_properties(0)

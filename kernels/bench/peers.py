@@ -8,10 +8,10 @@ do a case, raises; its row then says why.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pagesim import kernels
 from pagesim.kernels.bench.cases import Inputs
@@ -24,7 +24,7 @@ _FLEX_PAGE = 128  # FlexAttention's own block: smaller pages are slow
 class Peer:
     """run: the attention, returns [B, Hq, D]; gather: what must precede it, timed separately."""
 
-    run: Callable[[], torch.Tensor]
+    run: Callable[[], Tensor]
     gather: Callable[[], object] | None = None
 
 
@@ -45,7 +45,7 @@ def sdpa(inputs: Inputs) -> Peer:
     _same_dtype(inputs)
     slots, mask = _padded_slots(inputs)
 
-    def gathered() -> list[torch.Tensor]:
+    def gathered() -> list[Tensor]:
         caches = (inputs.k_cache, inputs.v_cache)
         return [cache.flatten(0, 1)[slots].transpose(1, 2) for cache in caches]
 
@@ -53,7 +53,7 @@ def sdpa(inputs: Inputs) -> Peer:
     k, v = gathered()
     query = inputs.q[:, :, None]
 
-    def run() -> torch.Tensor:
+    def run() -> Tensor:
         attend = torch.nn.functional.scaled_dot_product_attention
         return attend(query, k, v, attn_mask=mask, enable_gqa=True)[:, :, 0]
 
@@ -75,19 +75,19 @@ def flex(inputs: Inputs) -> Peer:
     caches = _flex_caches(inputs, table, pages * page)
     lens = inputs.seq_lens
 
-    def inside(b: Any, h: Any, query: Any, key: Any) -> Any:
+    def inside(b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return key < lens[b]
 
     logical = flex_attention.create_block_mask(
         inside, case.batch, None, 1, padded, device=device.type, BLOCK_SIZE=(128, page)
     )
     mask = table.convert_logical_block_mask(logical)
-    attend: Callable[..., torch.Tensor] = flex_attention.flex_attention
+    attend: Callable[..., Tensor] = flex_attention.flex_attention
     if device.type == "cuda":
         attend = torch.compile(attend, dynamic=False)
     query = inputs.q[:, :, None]
 
-    def run() -> torch.Tensor:
+    def run() -> Tensor:
         return attend(query, *caches, block_mask=mask, enable_gqa=True)[:, :, 0]
 
     return Peer(run)
@@ -150,7 +150,7 @@ def _same_dtype(inputs: Inputs) -> None:
         raise NotImplementedError(f"not measured with a {inputs.k_cache.dtype} cache")
 
 
-def _padded_slots(inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _padded_slots(inputs: Inputs) -> tuple[Tensor, Tensor | None]:
     """Each token's slot, [B, longest], and which entries are tokens (None: all are).
 
     Past a sequence's end the slot is that of its first token, which is masked.

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import Any, Literal, cast
+from typing import Any, Literal, NoReturn, cast
 
 from pagesim.kernels.runtime import interpreter
 
@@ -124,7 +124,7 @@ class _Written:
         self.fn = function
         functools.update_wrapper(cast(Any, self), function)
 
-    def __getitem__(self, grid: object) -> Any:
+    def __getitem__(self, grid: object) -> NoReturn:
         name, why = self.fn.__name__, decide().reason
         raise CannotRunError(f"{name} needs triton: {why}; use Linux and {INSTALL}")
 

@@ -15,8 +15,11 @@ _CONSTANTS = (
     "num_v_vecs_per_row", "num_rows_per_thread",
 )  # fmt: skip
 
+Words = dict[str, Any]
+"""What JSON can hold, by name."""
 
-def thread_map(config: Config, num_blocks: int = 12) -> dict[str, Any]:
+
+def thread_map(config: Config, num_blocks: int = 12) -> Words:
     """Which elements of q, K and V each thread reads, for warp 0 of one thread block.
 
     config: the constants. warp_of_block: for the first `num_blocks` blocks of a sequence, the warp
@@ -46,7 +49,7 @@ def thread_map(config: Config, num_blocks: int = 12) -> dict[str, Any]:
     }
 
 
-def footprints(config: Config) -> dict[str, list[dict[str, Any]]]:
+def footprints(config: Config) -> dict[str, list[Words]]:
     """The lines that warp 0's first instruction touches: `k`, `k_token_major` and `v`."""
     row, vec = indices.k_row(config, 0), indices.vecs(config)[:, :, 0]
     v_row, v_token = indices.v_rows(config)[:, :, 0], indices.v_token(config)
@@ -61,7 +64,7 @@ def footprints(config: Config) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _footprint(config: Config, offsets: Ints, count: int) -> list[dict[str, Any]]:
+def _footprint(config: Config, offsets: Ints, count: int) -> list[Words]:
     size = config.cache_bytes
     addresses = np.where(offsets[0] >= 0, offsets[0] * size, -1)
     access = WarpLoad("k", 0, (), addresses, count * size)

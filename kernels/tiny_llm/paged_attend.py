@@ -27,7 +27,11 @@ from pagesim.kernels import reference
 from pagesim.kernels.runtime.inputs import Plan
 from pagesim.kernels.tiny_llm.model import Attend
 
-Backend = Callable[[Any, Any], Attend]
+Pool = Any
+"""Its ``keys`` and ``values`` are a tensor a layer: `pagesim.cache.KVPool` is one."""
+Batch = Any
+"""A step's attention metadata, as in `pagesim.cache`."""
+Backend = Callable[[Pool, Batch], Attend]
 """Makes a step's `attend` of a pool and its attention metadata."""
 
 
@@ -37,7 +41,7 @@ class Triton:
     Tables, lengths and slots are looked at in the first layer; its plans serve the others.
     """
 
-    def __init__(self, pool: Any, batch: Any) -> None:
+    def __init__(self, pool: Pool, batch: Batch) -> None:
         self.pool = pool
         prefills, self.split = batch.num_prefills, batch.num_prefill_tokens
         self.slots, tables, starts, lens, contexts = (
@@ -106,7 +110,7 @@ class Torch:
     The query heads that share a KV head become further queries of it, so that no key is repeated.
     """
 
-    def __init__(self, pool: Any, batch: Any) -> None:
+    def __init__(self, pool: Pool, batch: Batch) -> None:
         self.pool = pool
         self.block_size, self.kv_heads = pool.keys[0].shape[1:3]
         self.device = pool.keys[0].device
@@ -137,7 +141,7 @@ class Torch:
         pages.view(-1, *cache.shape[2:]).index_fill_(0, span.beyond, 0)
         return pages.view(span.sequences, -1, *cache.shape[2:]).transpose(1, 2)  # [S, Hkv, L, D]
 
-    def _spans(self, batch: Any) -> Iterator[Span]:
+    def _spans(self, batch: Batch) -> Iterator[Span]:
         tables, _ = batch.gather_tables()
         prefills, sequences = batch.num_prefills, len(batch.seq_ids)
         parts = [(i, i + 1) for i in range(prefills)]
@@ -165,7 +169,7 @@ class Torch:
 class Numpy:
     """The reference in float64, row by row: slow, and there to be compared with."""
 
-    def __init__(self, pool: Any, batch: Any) -> None:
+    def __init__(self, pool: Pool, batch: Batch) -> None:
         self.pool, self.slots = pool, batch.slot_mapping
         self.tables, self.lens = reference.one_row_per_query(
             batch.query_start_loc, batch.block_tables, batch.seq_lens

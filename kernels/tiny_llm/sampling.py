@@ -16,10 +16,9 @@ not depend on what else is in the batch, nor on whether its request was preempte
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import torch
@@ -75,7 +74,7 @@ class SamplingParams:
         return len(tokens) == self.max_tokens or tokens[-1] in (self.stop or ())
 
 
-def checked_prompt(tokens: Any, vocab_size: int) -> tuple[int, ...]:
+def checked_prompt(tokens: Iterable[int], vocab_size: int) -> tuple[int, ...]:
     """Token ids as a tuple, from an array or a tensor as well; ValueError names a wrong one."""
     prompt = tuple(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
     for token in prompt:

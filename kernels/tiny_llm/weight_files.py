@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from torch import Tensor
@@ -49,7 +50,7 @@ def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
     _package().torch.save_file(dict(tensors), path, metadata={"format": "pt"})
 
 
-def _package() -> Any:
+def _package() -> ModuleType:
     try:
         import_module("safetensors.torch")
     except ImportError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pagesim.commands.common import BadInput, Count, NamedInput, Options
+from pagesim.commands.common import Answer, BadInput, Count, NamedInput, Options
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 from pagesim.simulation import PAPER_POOL, POLICIES, Limits, Paged, PagedV1
@@ -25,10 +25,14 @@ from pagesim.sizing.hardware import CARDS, parameters
 
 COUNT = Count()
 
+Command = Callable[..., Answer]
+Engines = dict[str, Field[Any]]
+"""A field of the policies that have it, by their names."""
 
-def memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
+
+def memory_options(command: Command) -> Command:
     """Add ``policy``, ``slots`` and the fields to a command; those not given are None."""
-    declared = [
+    declared: list[Callable[[Command], Command]] = [
         click.option(
             "--policy",
             type=click.Choice(list(POLICIES)),
@@ -127,9 +131,9 @@ def given(options: Options, *policies: str) -> JsonObject:
     }
 
 
-def _page_fields() -> dict[str, dict[str, Field[Any]]]:
+def _page_fields() -> dict[str, Engines]:
     """The fields of both paged engines: by name, then by policy."""
-    found: dict[str, dict[str, Field[Any]]] = {}
+    found: dict[str, Engines] = {}
     for policy in (Paged, PagedV1):
         for one in fields(policy):
             if one.metadata:
@@ -137,7 +141,7 @@ def _page_fields() -> dict[str, dict[str, Field[Any]]]:
     return found
 
 
-def _option(engines: Mapping[str, Field[Any]]) -> Callable[..., Any]:
+def _option(engines: Engines) -> Callable[[Command], Command]:
     """A field as an option of the same name. The policy itself applies the default."""
     one = next(iter(engines.values()))
     words, of = one.metadata["help"], " and ".join(filter(None, engines))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagesim.commands.common import INPUT_FILE, OUTPUT_FILE, Answer, answering, blaming
+from pagesim.files.jsonl import Json
 
 if TYPE_CHECKING:
     from pagesim.studies.cells import CellResult
@@ -103,7 +104,7 @@ def _varied(results: Sequence[CellResult]) -> list[str]:
     return [name for name in names if len({_short(one.cell.get(name)) for one in results}) > 1]
 
 
-def _short(value: Any) -> str:
+def _short(value: Json) -> str:
     if isinstance(value, dict):
         return " ".join(str(v) if k == "name" else f"{k}={v}" for k, v in value.items())
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)

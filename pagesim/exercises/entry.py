@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pagesim.files.jsonl import Json
 from pagesim.lesson import progress_file
 
 SECTION = "exercises"
@@ -29,7 +30,7 @@ def entries() -> dict[str, Entry]:
     return {number: Entry(**kept) for number, kept in section.items() if _fits(kept)}
 
 
-def _fits(kept: Any) -> bool:
+def _fits(kept: Json) -> bool:
     return isinstance(kept, dict) and all(
         type(value) is KINDS.get(name) and 0 <= value < 2**31 for name, value in kept.items()
     )

@@ -12,6 +12,7 @@ from pagesim.exercises.case import Function
 
 if TYPE_CHECKING:
     import torch
+    from numpy.typing import NDArray
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def decode_batch(
     }
 
 
-def arrays(batch: dict[str, torch.Tensor]) -> list[Any]:
+def arrays(batch: dict[str, torch.Tensor]) -> list[NDArray[Any]]:
     """The same as NumPy arrays, for `kernels.reference`."""
     return [tensor.cpu().numpy() for tensor in batch.values()]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pagesim.errors import UsageError
 from pagesim.exercises import source
@@ -130,7 +129,7 @@ def _locked(grade_id: str) -> JsonObject:
     return _nbgrader(grade_id, locked=True)
 
 
-def _nbgrader(grade_id: str, **changes: Any) -> JsonObject:
+def _nbgrader(grade_id: str, **changes: int) -> JsonObject:
     plain = {"grade": False, "locked": False, "solution": False, "task": False}
     marks = {"grade_id": grade_id, "schema_version": 3, **plain, **changes}
     return {"nbgrader": marks} | (

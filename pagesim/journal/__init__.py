@@ -18,7 +18,7 @@ import functools
 from collections.abc import Callable, Container, Hashable, Iterator, MutableMapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from pagesim.checks import RAW, explain
 from pagesim.errors import UsageError
@@ -29,6 +29,7 @@ START = 0, 0, 0
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Ts = TypeVarTuple("Ts")
 Owner = TypeVar("Owner", bound="Journaled")
 
 
@@ -90,14 +91,14 @@ class Journal:
 
     # -- what happened -------------------------------------------------------------------------
 
-    def note(self, row: Row, inverse: Callable[..., object], *args: Any) -> None:
+    def note(self, row: Row, inverse: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
         """Note what was just done, and that ``inverse(*args)`` undoes it."""
         if self.recording:
             self._rows.append(row)
         if self._marks:
             self._inverses.append((inverse, args))
 
-    def undo(self, inverse: Callable[..., object], *args: Any) -> None:
+    def undo(self, inverse: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
         """Note that ``inverse(*args)`` undoes what was just done, and a run does not show."""
         if self._marks:
             self._inverses.append((inverse, args))
@@ -242,7 +243,7 @@ class Journal:
 
 
 def event(
-    subject: Callable[..., Any] = lambda *_: None,
+    subject: Callable[..., Hashable] = lambda *_: None,
     kind: str | None = None,
     called: str | None = None,
     queues: bool = False,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import reprlib
-from collections.abc import Callable, Mapping, MutableSequence
+from collections.abc import Callable, Hashable, Mapping, MutableSequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
 
@@ -129,7 +129,7 @@ class Pages(Protocol):
     @property
     def lists(self) -> Mapping[str, Waiting]: ...
 
-    def fill(self, table: Any, end: int) -> None:
+    def fill(self, table: Hashable, end: int) -> None:
         """Note that the positions up to ``end`` of a table are written."""
 
     def need(self, is_so: bool, problem: str) -> None:
@@ -197,7 +197,7 @@ def free(now: Pages, b: int, list: str, place: int) -> None:
 
 
 @effect("table", "first", "count", asked=("written",))
-def write(now: Pages, b: int, name: Any, p: int, n: int) -> None:
+def write(now: Pages, b: int, name: Hashable, p: int, n: int) -> None:
     """the positions `p` … `p + n - 1` of the table are written into `b`.
 
     With name null, they are in no table
@@ -231,7 +231,7 @@ def move(now: Pages, a: int, b: int) -> None:
 
 
 @effect("table", "first", "count", asked=("found",))
-def hit(now: Pages, b: int, name: Any, p: int, n: int) -> None:
+def hit(now: Pages, b: int, name: Hashable, p: int, n: int) -> None:
     """the contents of these positions are cached in `b` (`n` 0: the table already has them).
 
     `b` gains an owner; if it had none, it leaves its list
@@ -264,7 +264,7 @@ def computed(now: Pages, b: int) -> None:
 
 
 @effect("table", "index")
-def null(now: Pages, b: int, name: Any, k: int | None) -> None:
+def null(now: Pages, b: int, name: Hashable, k: int | None) -> None:
     """entry `k` of the table now is the null block `b`.
 
     With name and `k` null, `b` was taken to be the null block

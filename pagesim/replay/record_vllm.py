@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 Line = dict[str, Any]
 """What a line of the file holds, or a part of it that has names."""
+Call = list[str | int | list[int]]
 Method = Callable[..., Any]
 """A method of vLLM's own."""
 
@@ -124,14 +125,14 @@ class PoolCalls:
 
     def __init__(self, pool: BlockPool) -> None:
         self._pool = pool
-        self._calls, self._cached = list[Any](), list[Any]()
+        self._calls, self._cached = list[Call](), list[Call]()
         for name in POOL:
             setattr(pool, name, self._noting(getattr(self, "_" + name), getattr(pool, name)))
 
-    def take(self) -> dict[str, list[Any]]:
+    def take(self) -> dict[str, list[Call]]:
         """What has come since the last time."""
         taken = {"pool": self._calls, "cached": self._cached}
-        self._calls, self._cached = list[Any](), list[Any]()
+        self._calls, self._cached = list[Call](), list[Call]()
         return taken
 
     def stop(self) -> None:

@@ -10,7 +10,6 @@ import os
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +199,7 @@ class Outcomes:
         }
 
 
-def request_rows(outcomes: Outcomes) -> Iterator[tuple[Any, ...]]:
+def request_rows(outcomes: Outcomes) -> Iterator[tuple[str | float | None, ...]]:
     """A row of COLUMNS for every request, in the order of the workload."""
     found = outcomes.times()
     shown = ("queueing", "time_to_first_token", "time_per_output_token", "end_to_end")

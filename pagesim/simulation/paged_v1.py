@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.errors import UsageError
-from pagesim.journal.effects import MAX_BLOCKS
+from pagesim.journal.effects import MAX_BLOCKS, Name
 from pagesim.simulation.paged_requests import check_sampled, prompt_of
 from pagesim.simulation.serving import PagedServing, Step, costs, too_long
 from pagesim.simulation.waste import CACHED_PARTS, Slots, usage
@@ -153,7 +153,7 @@ class PagedV1Server(PagedServing):
             check_sampled([part.row for part in new], tokens, ended)
         if self.scheduler.scheduler_config.async_scheduling:
             self._ahead = self._decide()
-        sampled: dict[Any, list[int]]
+        sampled: dict[Name, list[int]]
         sampled = {row: [-1 - row if tokens is None else tokens[row]] for row, *_ in new}
         for part in new if ended else ():
             if part.row in ended:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Protocol
+from typing import Protocol
 
 from pagesim.files import replacing
 from pagesim.files.jsonl import JsonObject
@@ -23,6 +23,9 @@ COUNTS = (
 )
 """What a summary has as a single number."""
 
+Cell = str | float | None
+"""Of a table."""
+
 
 class Run(Protocol):
     """What is compared: a Simulation."""
@@ -34,7 +37,7 @@ class Run(Protocol):
 
 
 def save_csv(
-    path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[Any]]
+    path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[Cell]]
 ) -> None:
     """Write the rows below a header. OSError if the file cannot be written."""
     text = io.StringIO()
@@ -45,10 +48,10 @@ def save_csv(
         opened.write(text.getvalue().encode())
 
 
-def html_table(head: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "") -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[Cell]], note: str = "") -> str:
     """A table for a notebook; every cell is escaped."""
 
-    def line(kind: str, cells: Sequence[Any]) -> str:
+    def line(kind: str, cells: Sequence[Cell]) -> str:
         return "<tr>" + "".join(f"<{kind}>{escape(shown(c))}</{kind}>" for c in cells) + "</tr>"
 
     body = "".join(line("td", row) for row in rows)
@@ -56,7 +59,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "
     return f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>{note}"
 
 
-def shown(cell: Any) -> str:
+def shown(cell: Cell) -> str:
     """A cell as short text; empty for None."""
     return "" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from pagesim.errors import NoFreeBlocksError, UnsupportedError, UsageError
 from pagesim.journal.effects import Name
 from pagesim.v1.kv_cache_manager import KVCacheManager
+from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request, RequestStatus
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class V1Pages:
         """How many tokens of each a batch has computed, or a hit has found."""
 
     @property
-    def tables(self) -> Mapping[Name, Sequence[Any]]:
+    def tables(self) -> Mapping[Name, Sequence[KVCacheBlock]]:
         return self.manager.single_type_manager.req_to_blocks
 
     def arrive(self, seq_id: Name, tokens: list[int], name: Name) -> Request:

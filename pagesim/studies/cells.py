@@ -15,7 +15,7 @@ from pagesim.checks import as_json
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 
-Cell = dict[str, Any]
+Cell = JsonObject
 Grid = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
 Function = Callable[..., JsonObject]
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pagesim.simulation import Limits, Paged, PagedV1, Policy, Roofline, Simulation, simulate
+from pagesim.simulation.report import Cell
 from pagesim.sizing import Pool
 from pagesim.workload import Workload, azure_conv_like, mooncake_conversation
 
@@ -75,7 +75,7 @@ HEAD = (
 )
 
 
-def row(name: str, run: Simulation) -> tuple[Any, ...]:
+def row(name: str, run: Simulation) -> tuple[Cell, ...]:
     """A line of the table: counts, tokens, means in time (in percent of the pool), and seconds."""
     summary, waste = run.summary(), run.waste.time_mean(0.0)
     latency = summary["latency"]
@@ -89,7 +89,7 @@ def row(name: str, run: Simulation) -> tuple[Any, ...]:
     )
 
 
-def text(cell: Any) -> str:
+def text(cell: Cell) -> str:
     """A cell as short text."""
     if cell is None:
         return "-"

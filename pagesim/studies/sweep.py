@@ -147,7 +147,11 @@ class Sweep:
                 del flying[future]
         yield from ended
 
-    def _leave(self, flying: dict[futures.Future[CellResult], Any], progress: Progress) -> None:
+    def _leave(
+        self,
+        flying: dict[futures.Future[CellResult], tuple[int, futures.Executor]],
+        progress: Progress,
+    ) -> None:
         """Start no more cells, and keep those that have ended."""
         for future, (index, _) in flying.items():
             left = future.cancel() or not future.done() or future.exception() is not None

@@ -14,6 +14,9 @@ ON = ("blocks", "slots")
 MAX_MARK = 1e300
 """Beyond the largest number of a mark."""
 
+Entry = tuple[Any, ...]
+"""An event: its kind, the table or sequence that it concerns, its step, and all its rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effect:
@@ -124,7 +127,7 @@ class Event:
     caption: str = ""
 
 
-def event_of(entry: tuple[Any, ...]) -> Event:
+def event_of(entry: Entry) -> Event:
     """An event as an object, without its caption."""
     kind, subject, step, *rows = entry
     parts: JsonObject = {}

@@ -7,7 +7,7 @@ import json
 from pagesim.files.jsonl import Json
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import Name
-from pagesim.timeline.log import Entry
+from pagesim.timeline.events import Entry
 
 KEYS = {
     fx.OPEN: "opened",

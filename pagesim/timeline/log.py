@@ -22,10 +22,7 @@ from typing import Any
 from pagesim.journal import effects as fx
 from pagesim.journal.effects import EFFECTS, Name, Row
 from pagesim.journal.state import State
-from pagesim.timeline.events import Event, event_of
-
-Entry = tuple[Any, ...]
-"""An event: its kind, the table or sequence that it concerns, its step, and all its rows."""
+from pagesim.timeline.events import Entry, Event, event_of
 
 START = -1
 """Stands for the number of an event: what was there before all of them."""
@@ -70,7 +67,7 @@ class Log:
     def entry(self, index: int) -> Entry:
         """One event, with the names that everything has by now."""
 
-        def name(key: Any) -> Any:
+        def name(key: Hashable) -> Hashable:
             since, name = self._names.get(key, (START, key))
             return name if index >= since else key
 
@@ -95,7 +92,7 @@ def tables_of(row: Row) -> Row:
     return row[2:3] if named else ()
 
 
-def _named(row: Row, name: Callable[[Any], Any]) -> Row:
+def _named(row: Row, name: Callable[[Hashable], Hashable]) -> Row:
     """A row with the names of its table, or of the sequence of its request."""
     places = {fx.LEAVE: 4, fx.ENTER: 4, fx.SCHEDULED: 2}
     at = places.get(row[0], (1 + (row[0] in EFFECTS)) * bool(tables_of(row)))

@@ -14,11 +14,11 @@ from pagesim.journal.state import State
 from pagesim.timeline import search
 from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
-from pagesim.timeline.events import Event, event_of
+from pagesim.timeline.events import Entry, Event, event_of
 from pagesim.timeline.file import save
 from pagesim.timeline.film import checked_mark, film
 from pagesim.timeline.lines import line
-from pagesim.timeline.log import Entry, Log
+from pagesim.timeline.log import Log
 from pagesim.timeline.notes import Notes
 from pagesim.timeline.questions import Question
 from pagesim.timeline.seek import Seeker

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from pagesim.errors import UsageError
 from pagesim.journal.effects import CALLS, DECISIONS, EFFECTS, FAILED, Name, Row
-from pagesim.timeline.log import Entry, Log, tables_of
+from pagesim.timeline.events import Entry
+from pagesim.timeline.log import Log, tables_of
 
 Test = Callable[[Entry], bool]
 

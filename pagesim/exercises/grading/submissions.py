@@ -15,10 +15,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pagesim.exercises.exercise import Exercise
-from pagesim.files.jsonl import JsonObject
+from pagesim.files.jsonl import Json, JsonObject
 
 MAX_BYTES = 16 << 20
 MAX_CODE = 160_000
@@ -141,7 +140,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _is_run(cell: Any) -> bool:
+def _is_run(cell: Json) -> bool:
     """Code, but for the cells that only test (nbgrader's metadata says which)."""
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return False
