@@ -8,6 +8,7 @@ do a case, raises; its row then says why.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import torch

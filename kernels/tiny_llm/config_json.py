@@ -18,7 +18,7 @@ from pagesim.kernels.tiny_llm.config import LLAMA3, Config
 MAX_JSON, MAX_NUMBER, MAX_LAYERS = 2**24, 2**31, 4096
 FAMILIES = ("llama", "qwen2", "qwen3")
 Words = Mapping[str, Any]
-"""An object of JSON as it was read: whoever takes a value out of it checks that value."""
+"""An object of JSON as it was read: none of its values has been checked."""
 
 
 class CheckpointError(ValueError):

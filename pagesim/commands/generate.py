@@ -256,9 +256,7 @@ def _memory(
     # Beyond them, 0.01 for the watermark, and what a group asks for before it goes on.
     blocks = options["blocks"] or needed + needed // 50 + members
     limits = Limits(
-        longest or max(lengths),
-        options["max_num_seqs"] or min(256, budget or 256),
-        budget,
+        longest or max(lengths), options["max_num_seqs"] or min(256, budget or 256), budget
     )
     caching, mode = options["prefix_caching"], options["preemption"]
     if options["engine"] == "v1":

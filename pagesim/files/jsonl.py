@@ -18,7 +18,7 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 """What JSON can hold."""
 
 JsonObject = dict[str, Any]
-"""An object of JSON as it was read: whoever takes a value out of it checks that value."""
+"""An object of JSON as it was read: none of its values has been checked."""
 
 Lines = Iterator[tuple[int, bytes]]
 """The lines of a file with their numbers, from 1."""

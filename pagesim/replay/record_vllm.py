@@ -36,26 +36,18 @@ import random
 import secrets
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from vllm import LLM
-    from vllm.v1.core.block_pool import BlockPool
-    from vllm.v1.core.kv_cache_utils import KVCacheBlock
-    from vllm.v1.core.sched.output import SchedulerOutput
-    from vllm.v1.core.sched.scheduler import Scheduler
-    from vllm.v1.engine import EngineCoreOutputs
-    from vllm.v1.outputs import ModelRunnerOutput
-    from vllm.v1.request import Request, RequestStatus
-
-Line = dict[str, Any]
-"""What a line of the file holds, or a part of it that has names."""
+Scheduler = Any  # a class of vLLM, as are the next two
+Request = Any
+Block = Any
+Vllm = Any  # any other
+Method = Callable[..., Vllm]
 Call = list[str | int | list[int]]
-Method = Callable[..., Any]
-"""A method of vLLM's own."""
+Line = dict[str, Any]  # what a line of the file holds, or a part of it that has names
 
 FORMAT = "pagesim-v1-trace/2"
 RELEASE = "0.33."
@@ -123,7 +115,7 @@ class PoolCalls:
     from now on. With the state at the beginning these are the state at any time.
     """
 
-    def __init__(self, pool: BlockPool) -> None:
+    def __init__(self, pool: Vllm) -> None:
         self._pool = pool
         self._calls, self._cached = list[Call](), list[Call]()
         for name in POOL:
@@ -143,18 +135,18 @@ class PoolCalls:
     def _noting(self, noted: Method, original: Method) -> Method:
         return lambda *args, **options: noted(original, *args, **options)
 
-    def _get_new_blocks(self, original: Method, num_blocks: int) -> list[KVCacheBlock]:
-        blocks: list[KVCacheBlock] = original(num_blocks)
+    def _get_new_blocks(self, original: Method, num_blocks: int) -> Vllm:
+        blocks = original(num_blocks)
         if blocks:
             self._calls.append(["new", ids_of(blocks)])
         return blocks
 
-    def _touch(self, original: Method, blocks: Iterable[KVCacheBlock]) -> None:
+    def _touch(self, original: Method, blocks: Iterable[Block]) -> None:
         original(blocks)
         if ids := [block.block_id for block in blocks if not block.is_null]:
             self._calls.append(["touch", ids])
 
-    def _free_blocks(self, original: Method, ordered_blocks: Iterable[KVCacheBlock]) -> None:
+    def _free_blocks(self, original: Method, ordered_blocks: Iterable[Block]) -> None:
         blocks = list(ordered_blocks)
         original(blocks)
         if ids := [block.block_id for block in blocks if not block.is_null]:
@@ -164,7 +156,7 @@ class PoolCalls:
         self,
         original: Method,
         request: Request,
-        blocks: list[KVCacheBlock],
+        blocks: list[Block],
         num_cached_blocks: int,
         num_full_blocks: int,
         *more: Any,
@@ -187,14 +179,19 @@ class PoolCalls:
         return done
 
 
-def ids_of(blocks: Iterable[KVCacheBlock]) -> list[int]:
+def ids_of(blocks: Iterable[Block]) -> list[int]:
     """Their ids."""
     return [block.block_id for block in blocks]
 
 
-def request_row(req: Request) -> list[str | int]:
+def request_row(request: Request) -> list[str | int]:
     """How far a request is."""
-    return [req.status.name, req.num_computed_tokens, req.num_tokens, req.num_preemptions]
+    return [
+        request.status.name,
+        request.num_computed_tokens,
+        request.num_tokens,
+        request.num_preemptions,
+    ]
 
 
 def whole_state(scheduler: Scheduler) -> Line:
@@ -321,16 +318,14 @@ class Recorder:
         original(request)
         self._note("add", args, [name])
 
-    def _finish_requests(
-        self, original: Method, request_ids: Iterable[str] | None, status: RequestStatus
-    ) -> list[Request]:
-        ended: list[Request] = original(request_ids, status)
+    def _finish_requests(self, original: Method, request_ids: Vllm, status: Vllm) -> Vllm:
+        ended = original(request_ids, status)
         # In the order in which vLLM has freed them, which is a set's.
         if names := [request.request_id for request in ended]:
             self._note("abort", {"requests": names}, names, names)
         return ended
 
-    def _schedule(self, original: Method, throttle_prefills: bool = False) -> SchedulerOutput:
+    def _schedule(self, original: Method, throttle_prefills: bool = False) -> Vllm:
         scheduler = self.scheduler
         is_paused = has(scheduler, "pause_state.name") not in (None, "UNPAUSED")
         refuse("a step with", {"a paused scheduler": is_paused})
@@ -344,9 +339,7 @@ class Recorder:
         self._note("schedule", {}, [*output.num_scheduled_tokens, *ret["preempted"]], ret)
         return output
 
-    def _update_from_output(
-        self, original: Method, scheduler_output: SchedulerOutput, output: ModelRunnerOutput
-    ) -> dict[int, EngineCoreOutputs]:
+    def _update_from_output(self, original: Method, scheduler_output: Vllm, output: Vllm) -> Vllm:
         scheduled = list(scheduler_output.num_scheduled_tokens)
         alive = {name: self.scheduler.requests.get(name) for name in scheduled}
         before = {name: each.num_tokens for name, each in alive.items() if each is not None}
@@ -354,7 +347,7 @@ class Recorder:
         for name, index in output.req_id_to_index.items():
             if sampled and (numbers := self._tokens.sampled(name, sampled[index])):
                 tokens[name] = numbers
-        answer: dict[int, EngineCoreOutputs] = original(scheduler_output, output)
+        answer = original(scheduler_output, output)
         for name, length in before.items():
             if new := list(alive[name].all_token_ids[length:]):
                 self._tokens.append(name, new)
@@ -391,15 +384,13 @@ def changes(scheduler: Scheduler, pool: PoolCalls, names: Iterable[str | int]) -
     }
 
 
-def told_of_step(
-    output: SchedulerOutput, preempted: set[str], requests: Mapping[str, Request]
-) -> Line:
+def told_of_step(output: Vllm, preempted: set[str], requests: dict[str, Request]) -> Line:
     """What a step tells the workers, alike for both model runners."""
     known, new = output.scheduled_cached_reqs, []
-    counts = zip(known.num_computed_tokens, known.num_output_tokens, strict=True)
+    columns = known.req_ids, known.new_block_ids, known.num_computed_tokens, known.num_output_tokens
     rows = [
         [name, None if ids is None else list(ids[0]), computed, name in known.resumed_req_ids, n]
-        for name, ids, (computed, n) in zip(known.req_ids, known.new_block_ids, counts, strict=True)
+        for name, ids, computed, n in zip(*columns, strict=True)
     ]
     for each in output.scheduled_new_reqs:
         row = [each.req_id, list(each.block_ids[0]), each.num_computed_tokens]
@@ -537,7 +528,7 @@ def version_of() -> str:
 # -- around an engine ------------------------------------------------------------------------------
 
 
-def scheduler_of(engine: LLM | Scheduler) -> Scheduler:
+def scheduler_of(engine: Vllm) -> Scheduler:
     """The scheduler of an LLM, an engine or an engine core, or what is one itself."""
     given, version = engine, version_of()
     for name in ("llm_engine", "engine", "engine_core", "engine_core", "scheduler"):
@@ -552,9 +543,7 @@ def scheduler_of(engine: LLM | Scheduler) -> Scheduler:
 
 
 @contextmanager
-def recording(
-    engine: LLM | Scheduler, path: str | os.PathLike[str], plain_tokens: bool = False
-) -> Iterator[Recorder]:
+def recording(engine: Vllm, path: Any, plain_tokens: bool = False) -> Iterator[Recorder]:
     """Record what ``engine`` does in the block; ``path`` ends in .jsonl and does not exist yet.
 
     ``engine`` is an LLM, an engine or a scheduler that nothing has used yet. NotServedError names
@@ -605,14 +594,16 @@ MODEL = {  # what vLLM asks of a model before it will make a scheduler
 def scheduler_alone(options: argparse.Namespace) -> Scheduler:
     """vLLM's scheduler over a pool of so many blocks, without a model."""
     config, interface = import_module("vllm.config"), import_module("vllm.v1.kv_cache_interface")
-    longest, size = options.max_model_len, options.block_size
+    longest = options.max_model_len
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "config.json"), "w") as file:
             json.dump(dict(MODEL, max_position_embeddings=longest), file)
         model = config.ModelConfig(
             model=folder, skip_tokenizer_init=True, dtype="float16", max_model_len=longest
         )
-        cache = config.CacheConfig(block_size=size, enable_prefix_caching=options.caching)
+        cache = config.CacheConfig(
+            block_size=options.block_size, enable_prefix_caching=options.caching
+        )
         limits = config.SchedulerConfig(
             max_num_seqs=options.max_num_seqs,
             max_num_batched_tokens=options.max_num_batched_tokens,
@@ -624,17 +615,17 @@ def scheduler_alone(options: argparse.Namespace) -> Scheduler:
     cache.num_gpu_blocks = options.blocks
     limits.async_scheduling = options.asynchronous
     spec = interface.FullAttentionSpec(
-        block_size=size, num_kv_heads=2, head_size=32, dtype=model.dtype
+        block_size=options.block_size, num_kv_heads=2, head_size=32, dtype=model.dtype
     )
-    groups = [interface.KVCacheGroupSpec(["layer"], spec)]
-    pools = interface.KVCacheConfig(options.blocks, [], groups)
+    group = interface.KVCacheGroupSpec(["layer"], spec)
+    pools = interface.KVCacheConfig(options.blocks, [], [group])
     pools.prefix_cache_retention_interval = 0
     structured = import_module("vllm.v1.structured_output").StructuredOutputManager(whole)
     return recorded_scheduler(
         vllm_config=whole,
         kv_cache_config=pools,
         structured_output_manager=structured,
-        block_size=size,
+        block_size=options.block_size,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
-from pagesim.replay.record_vllm import PoolCalls, changes, whole_state
+from pagesim.replay.record_vllm import PoolCalls, changes, request_row, whole_state
 from pagesim.v1 import (
     BlockPool,
     CacheConfig,
@@ -106,10 +106,7 @@ class FreeQueuePlayer(V1Player):
         self.subject = self.queue = FreeKVCacheBlockQueue(self.blocks)
 
     def state(self) -> JsonObject:
-        return {
-            "free": ids_of(self.queue.get_all_free_blocks()),
-            "num": self.queue.num_free_blocks,
-        }
+        return {"free": ids_of(self.queue.get_all_free_blocks()), "num": self.queue.num_free_blocks}
 
     def op_popleft(self) -> int:
         return self.queue.popleft().block_id
@@ -274,15 +271,7 @@ class V1SchedulerPlayer(V1Player):
         return {
             "waiting": [request.request_id for request in scheduler.waiting],
             "running": [request.request_id for request in scheduler.running],
-            "reqs": {
-                name: [
-                    its.status.name,
-                    its.num_computed_tokens,
-                    its.num_tokens,
-                    its.num_preemptions,
-                ]
-                for name, its in alive.items()
-            },
+            "reqs": {name: request_row(its) for name, its in alive.items()},
             "tables": {name: manager.get_block_ids(name)[0] for name in alive},
             **self.pool_state(manager.block_pool),
         }
@@ -301,13 +290,8 @@ class V1SchedulerPlayer(V1Player):
         output = self.scheduler.schedule()
         self.in_flight.append(output)
         known = output.scheduled_cached_reqs
-        rows = zip(
-            known.req_ids,
-            known.new_block_ids,
-            known.num_computed_tokens,
-            known.num_output_tokens,
-            strict=True,
-        )
+        told = known.req_ids, known.new_block_ids, known.num_computed_tokens
+        rows = zip(*told, known.num_output_tokens, strict=True)
         return {
             "new": [
                 [new.req_id, new.block_ids[0], new.num_computed_tokens]

@@ -196,7 +196,9 @@ def _run(
     return Simulation(policy.name, workload, pool, block_size, log, outcomes, server.finish())
 
 
-def _check(saturated: Any, record: Any, progress: Any, warmup: Any) -> None:
+def _check(
+    saturated: bool, record: bool, progress: bool | ProgressCallback | None, warmup: float
+) -> None:
     check_bool("saturated", saturated)
     check_bool("record", record)
     if not callable(progress):

@@ -12,7 +12,7 @@ from concurrent import futures
 from contextlib import ExitStack
 from dataclasses import asdict
 from multiprocessing import get_context
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -237,10 +237,7 @@ sweep = Sweep
 def _process() -> futures.ProcessPoolExecutor:
     """One new process. Ctrl-C goes to every process of a terminal: let it end silently."""
     return futures.ProcessPoolExecutor(
-        1,
-        get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
+        1, get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)
     )
 
 

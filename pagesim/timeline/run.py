@@ -101,11 +101,7 @@ class Timeline:
         return self._seeker.state(self._start + steps[index])
 
     def find(
-        self,
-        *,
-        block: int | None = None,
-        sequence: Name | None = None,
-        kind: str | None = None,
+        self, *, block: int | None = None, sequence: Name | None = None, kind: str | None = None
     ) -> list[int]:
         """The numbers of the events that meet all conditions given.
 
