@@ -26,6 +26,8 @@ Source = Simulation | Timeline | WasteLog | Comparison | Workload | str | PathLi
 """What a picture of runs is drawn from: see `RUNS`."""
 Facts = Mapping[str, Any]
 """Plain data with names, of which the keys have been checked."""
+Plain = Facts | str | PathLike[str]
+"""The same, or the JSON file that it is in."""
 Serve = Callable[[Workload], Mapping[str, Run]]
 """What becomes of a trace of requests: runs by name."""
 

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from pagesim.kernels import reference
+from pagesim.kernels.reference import Given
 from pagesim.kernels.runtime import checks, fallback
 from pagesim.kernels.runtime.inputs import Call, Options, PagedInputs
 
@@ -86,12 +87,7 @@ def _same_shape(name: str, tensor: torch.Tensor, shape: Sequence[int], dtype: to
 
 
 def _worst(
-    row: str,
-    name: str,
-    got: torch.Tensor,
-    expected: NDArray[np.number],
-    unit: NDArray[np.number],
-    bound: float,
+    row: str, name: str, got: torch.Tensor, expected: Given, unit: Given, bound: float
 ) -> float:
     """The largest error ÷ unit; AssertionError if it is above the bound."""
     numbers = fallback.to_numpy(got).astype(np.float64)

@@ -16,16 +16,7 @@ from pagesim.lesson import predict, score
 from pagesim.lesson.explore import explore
 from pagesim.sizing import ModelSpec, Pool
 from pagesim.story import Story
-from pagesim.timeline import (
-    Event,
-    Question,
-    State,
-    Timeline,
-    TimelineError,
-    compare,
-    load,
-    record,
-)
+from pagesim.timeline import Event, Question, State, Timeline, TimelineError, compare, load, record
 from pagesim.v0.block.block_table import BlockTable
 from pagesim.v0.block.common import RefCounter
 from pagesim.v0.block.content import PrefixCachingBlock

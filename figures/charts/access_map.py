@@ -8,14 +8,13 @@ sequence's part of the top row, and no more.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 from matplotlib.axes import Axes
 
 from pagesim.errors import UsageError
 from pagesim.figures import style
-from pagesim.figures.sources import Facts, report
+from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
 
@@ -86,10 +85,7 @@ def owners_of(trace: Facts) -> dict[Slot, list[int]]:
 
 @style.picture
 def access_map(
-    source: Facts | str | PathLike[str],
-    *,
-    names: Sequence[str] | None = None,
-    title: str | None = None,
+    source: Plain, *, names: Sequence[str] | None = None, title: str | None = None
 ) -> tuple[Picture, str]:
     """Draw which program read which slots: each should read its own sequence's pages, and no more.
 

@@ -5,12 +5,11 @@ A line's name stands at its right end, so that no legend has to be read.
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from os import PathLike
 
 from pagesim.errors import UsageError
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
-from pagesim.figures.sources import Facts, cannot
+from pagesim.figures.sources import Plain, cannot
 from pagesim.figures.style import Picture
 
 PLOT, NAMES = 190.0, 112.0
@@ -20,11 +19,7 @@ MARKS = "osD^v"
 
 @style.picture
 def hit_rates(
-    source: Facts | str | PathLike[str],
-    *,
-    title: str | None = None,
-    unit: str = "blocks",
-    notes: Iterable[str] = (),
+    source: Plain, *, title: str | None = None, unit: str = "blocks", notes: Iterable[str] = ()
 ) -> tuple[Picture, str]:
     """Draw hit rates over the size of the pool, to see which cache makes use of a larger one.
 
@@ -57,7 +52,7 @@ def hit_rates(
     return figure, " ".join([f"{subtitle}.", *map(_words, rates.items()), *notes])
 
 
-def _checked(source: Facts | str | PathLike[str]) -> Mapping[str, Mapping[int, float]]:
+def _checked(source: Plain) -> Mapping[str, Mapping[int, float]]:
     wanted = "percentages by name and size, as in {'a queue': {500: 4.1, 1000: 6.2}}"
     if not isinstance(source, Mapping) or not all(isinstance(x, Mapping) for x in source.values()):
         raise cannot("hit_rates", source, wanted)

@@ -6,13 +6,12 @@ many of the trace's ids came before.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from os import PathLike
 
 from matplotlib.axes import Axes
 
 from pagesim.figures import page, style
 from pagesim.figures.page import Scale
-from pagesim.figures.sources import Facts, is_path, read, report
+from pagesim.figures.sources import Facts, Plain, is_path, read, report
 from pagesim.figures.style import Picture
 from pagesim.simulation import Simulation
 from pagesim.sizing import ModelSpec
@@ -51,7 +50,7 @@ def measure(workload: Workload, trace: str | None = None) -> Facts:
 
 @style.picture
 def prefix_hits(
-    source: Facts | str | PathLike[str],
+    source: Plain,
     *,
     model: ModelSpec | str | None = None,
     title: str | None = None,

@@ -6,13 +6,12 @@ run. A kernel that mostly reads can exceed the copy, but hardly the stream.
 """
 
 from collections.abc import Mapping
-from os import PathLike
 
 from matplotlib.axes import Axes
 
 from pagesim.errors import UsageError
 from pagesim.figures import style
-from pagesim.figures.sources import Facts, report
+from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 
 BAR, PITCH, GAP = 11.0, 15.0, 12.0
@@ -22,9 +21,7 @@ MADE_BY = "python -m pagesim.kernels.bench --out report.json"
 
 
 @style.picture
-def roofline(
-    source: Facts | str | PathLike[str], *, title: str | None = None
-) -> tuple[Picture, str]:
+def roofline(source: Plain, *, title: str | None = None) -> tuple[Picture, str]:
     """Draw a report of `kernels.bench`, to see how close the kernels come to the memory's speed.
 
     ``source``: the report, or its JSON file. Bars are in terabytes of useful traffic a second.

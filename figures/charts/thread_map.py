@@ -6,13 +6,12 @@ data, which JSON can hold.
 """
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import TypeVar
 
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.sources import Facts, report
+from pagesim.figures.sources import Facts, Plain, report
 from pagesim.figures.style import MARGIN, Box, Picture
 from pagesim.player.describe import counted
 
@@ -35,9 +34,7 @@ _KEYS = ("config", "warp_of_block", "offset_of_vec", "k", "v", "footprints")
 
 
 @style.picture
-def thread_map(
-    source: Facts | str | PathLike[str], *, title: str | None = None
-) -> tuple[Picture, str]:
+def thread_map(source: Plain, *, title: str | None = None) -> tuple[Picture, str]:
     """Draw what each lane reads, for warp 0 of one thread block, to see why K has its layout.
 
     ``source`` is what `kernels.simt.thread_map` returns, or a JSON file with it. Lines and sectors

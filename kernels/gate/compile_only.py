@@ -9,8 +9,6 @@ This needs a process of its own, with PAGESIM_COMPILE_ONLY=1 set before `kernels
 it cannot launch kernels (`python -m pagesim.kernels.gate` starts one).
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -30,14 +28,14 @@ class _Driver:
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._target: GPUTarget = None
+        self._target: GPUTarget | None = None
 
-    def use(self, name: str, target: GPUTarget) -> None:
+    def use(self, name: str, target: "GPUTarget") -> None:
         if name not in self._names:
             self._names.append(name)
         self._name, self._target = name, target
 
-    def get_current_target(self) -> GPUTarget | None:
+    def get_current_target(self) -> "GPUTarget | None":
         return self._target
 
     def get_current_device(self) -> int:
@@ -56,7 +54,7 @@ Launch = tuple[str, Any, dict[str, Any]]
 """A kernel's name, what became of it, and its constants."""
 
 
-def compiled(name: str, target: GPUTarget, call: Callable[[], object]) -> list[Launch]:
+def compiled(name: str, target: "GPUTarget", call: Callable[[], object]) -> list[Launch]:
     """Run `call`; (kernel name, compiled kernel, its constants) for each launch in it.
 
     name: as `kernels.attention.configs` spells the chip; target: triton's GPUTarget. What `call`

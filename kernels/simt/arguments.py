@@ -52,11 +52,7 @@ def make_launch(
         raise ValueError(
             f"alibi_slopes has shape {list(np.shape(slopes))}, q has {num_heads} heads"
         )
-    tensors: dict[Tensor, Any] = {
-        "q": q.ravel(),
-        "k": k_cache.ravel(),
-        "v": v_cache.ravel(),
-    }
+    tensors: dict[Tensor, Any] = {"q": q.ravel(), "k": k_cache.ravel(), "v": v_cache.ravel()}
     scale = 1 / math.sqrt(head_size) if options.scale is None else options.scale
     scales: dict[Tensor, Any] = {"q": 1.0, "k": options.k_scale, "v": options.v_scale}
     return Launch(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from pagesim.files.jsonl import JsonObject
 from pagesim.journal.effects import Name
 from pagesim.replay.block_layer import Named, Player
-from pagesim.replay.record_vllm import PoolCalls, changes, request_row, whole_state
+from pagesim.replay.record_vllm import PoolCalls, changes, ids_of, request_row, whole_state
 from pagesim.v1 import (
     BlockPool,
     CacheConfig,
@@ -25,11 +25,6 @@ from pagesim.v1 import (
     SchedulerConfig,
     SchedulerOutput,
 )
-
-
-def ids_of(blocks: Iterable[KVCacheBlock]) -> list[int]:
-    """The ids of the blocks."""
-    return [block.block_id for block in blocks]
 
 
 class V1Player(Player):

@@ -10,15 +10,7 @@
 from pagesim.simulation.cost_model import CostModel, Roofline
 from pagesim.simulation.limits import Limits
 from pagesim.simulation.outcomes import Outcomes
-from pagesim.simulation.policy import (
-    POLICIES,
-    Contiguous,
-    Paged,
-    PagedV1,
-    Policy,
-    Static,
-    Token,
-)
+from pagesim.simulation.policy import POLICIES, Contiguous, Paged, PagedV1, Policy, Static, Token
 from pagesim.simulation.serving import PagedServing, Server, serve
 from pagesim.simulation.simulate import PAPER_POOL, Simulation, simulate
 from pagesim.simulation.waste import CACHED_PARTS, PARTS, Usage, WasteLog

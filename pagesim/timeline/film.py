@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index
-from typing import Any, Protocol
+from typing import Protocol
 
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
@@ -29,7 +29,7 @@ class Read(Protocol):
     acc: float
 
 
-def film(state: State, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Log:
+def film(state: State, reads: Iterable[Read], names: Sequence[Name] | None = None) -> Log:
     """What `Timeline.film` shows: the state in which a run ends, and an event for each read."""
     rows = list(state.tables) if names is None else list(names)
     log = Log(state)

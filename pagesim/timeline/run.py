@@ -16,7 +16,7 @@ from pagesim.timeline.captions import caption
 from pagesim.timeline.display import notebook_output, to_html
 from pagesim.timeline.events import Entry, Event, event_of
 from pagesim.timeline.file import save
-from pagesim.timeline.film import checked_mark, film
+from pagesim.timeline.film import Read, checked_mark, film
 from pagesim.timeline.lines import line
 from pagesim.timeline.log import Log
 from pagesim.timeline.notes import Notes
@@ -172,7 +172,7 @@ class Timeline:
         self._log.add(self._start + step - 1, mark)
         return self
 
-    def film(self, reads: Iterable[Any], names: Sequence[Name] | None = None) -> Timeline:
+    def film(self, reads: Iterable[Read], names: Sequence[Name] | None = None) -> Timeline:
         """How a kernel reads the pages that this run ends with: a step for each load of keys.
 
         ``reads`` are an x-ray's, ``kernels.xray.reads(trace)``. ``names`` are the sequences of the

@@ -14,6 +14,7 @@ from pagesim.v1.kv_cache_utils import KVCacheBlock
 from pagesim.v1.request import Request
 
 NULL_BLOCK = 0
+Table = Sequence[KVCacheBlock]
 
 
 def read_pool(pool: Any, free_list: str, tables: Mapping[Name, TableState] | None = None) -> State:
@@ -49,7 +50,7 @@ def with_queues(state: State, queues: Mapping[str, Iterable[Request]]) -> State:
 def tell_written(
     journal: Journal,
     request: Request,
-    table: Sequence[KVCacheBlock],
+    table: Table,
     block_size: int,
     start: int,
     end: int,
@@ -70,11 +71,7 @@ def tell_written(
 
 
 def tell_hits(
-    journal: Journal,
-    request: Request,
-    hits: Sequence[KVCacheBlock],
-    block_size: int,
-    num_skipped: int,
+    journal: Journal, request: Request, hits: Table, block_size: int, num_skipped: int
 ) -> None:
     """A table begins with these blocks, behind as many null blocks as it does without."""
     known = enumerate(hits)
@@ -85,9 +82,7 @@ def tell_hits(
     journal.tell((APPEND, request, first * block_size, []))
 
 
-def tell_skipped(
-    journal: Journal, request: Request, table: Sequence[KVCacheBlock], gone: range
-) -> None:
+def tell_skipped(journal: Journal, request: Request, table: Table, gone: range) -> None:
     """These entries of a table fell out of the window."""
     for index in gone:
         journal.tell((NULL, NULL_BLOCK, request, index))
@@ -95,7 +90,5 @@ def tell_skipped(
         _tell_entries(journal, request, table, gone.start)
 
 
-def _tell_entries(
-    journal: Journal, request: Request, table: Sequence[KVCacheBlock], first: int
-) -> None:
+def _tell_entries(journal: Journal, request: Request, table: Table, first: int) -> None:
     journal.tell((PATCH, request, first, [block.block_id for block in table[first:]]))
