@@ -1,7 +1,5 @@
 """Checks of arguments: each error names the argument, its value and what it should be."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

@@ -1,7 +1,5 @@
 """What the benchmark decodes: shapes, shuffled pages, lengths, poison, and the bytes that count."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, no_type_check
 

@@ -4,8 +4,6 @@ Torch and Triton are not imported here. Their versions come from the installed m
 are tried in a child process, so that a crashing driver ends only the child.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil

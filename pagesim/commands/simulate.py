@@ -1,7 +1,5 @@
 """`pagesim simulate`: a file of requests through a memory policy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

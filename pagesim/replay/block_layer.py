@@ -3,8 +3,6 @@
 A player has a method ``op_x`` for each operation ``x``, with the arguments of the recording.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 

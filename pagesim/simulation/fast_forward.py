@@ -9,8 +9,6 @@ preempted; a step with a preemption is run sequence by sequence, in the schedule
 ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict

@@ -4,8 +4,6 @@ This is what vLLM's engine does around its scheduler: queue what arrives, schedu
 tokens that a model has sampled, or would have, and free what is finished.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice

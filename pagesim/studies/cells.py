@@ -1,7 +1,5 @@
 """The cells of a grid, and what a function gives on one of them."""
 
-from __future__ import annotations
-
 import copy
 import math
 import time

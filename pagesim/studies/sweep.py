@@ -1,7 +1,5 @@
 """A sweep: a function on every cell of a grid, on any executor, into a file that can be resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -93,7 +91,7 @@ class Sweep:
             if len(self._known) < len(self):
                 yield from self._run(stack)
 
-    def run(self) -> Sweep:
+    def run(self) -> "Sweep":
         """Run all remaining cells and return the sweep itself."""
         deque(self, maxlen=0)
         return self

@@ -1,7 +1,5 @@
 """What happened, and why, in one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """What captions are made of: an event by its effects, and the words for blocks and tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sized
 
 from pagesim.journal.state import State

@@ -1,7 +1,5 @@
 """Converts a state to the header of a file and back; everything read is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pagesim.files.jsonl import Json
