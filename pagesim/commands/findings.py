@@ -65,7 +65,7 @@ class Report:
 
     def as_dict(self) -> JsonObject:
         """For --json: {"ok", "findings": [{"name", "status", "detail", "remedy"}], "kernels"}."""
-        return {"ok": self.ok, **asdict(self)}
+        return {"ok": self.ok, **asdict(self), "findings": list(map(asdict, self.findings))}
 
 
 def examine(probe: Probe | None = None) -> Report:
