@@ -168,6 +168,10 @@ EVENTS = {
     "a mark on a slot that is not there": [{"event": "e", "marks": [["m", "slots", [[12, 1]]]]}],
     "a mark on what is no place": [{"event": "e", "marks": [["m", "tables", [[0, 1]]]]}],
     "a mark of a text": [{"event": "e", "marks": [["m", "slots", [[0, "1"]]]]}],
+    "a token that is a text": [{"event": "e", "opened": [["t", [1, "2"]]]}],
+    "a mark of true": [{"event": "e", "marks": [["m", "slots", [[0, True]]]]}],
+    "a mark too large": [{"event": "e", "marks": [["m", "slots", [[0, 1e300]]]]}],
+    "a queue that is a list": [{"event": "e", "queues": [["enter", [], 0, "s"]]}],
     "a mark without an end": [{"event": "e", "marks": [["m", "slots", [[0, float("inf")]]]]}],
     "a mark of no number": [{"event": "e", "marks": [["m", "slots", [[0, float("nan")]]]]}],
     "a mark without a name": [{"event": "e", "marks": [["", "slots", [[0, 1]]]]}],
@@ -212,6 +216,7 @@ STATES = {
     "a block in two lists": {"lists": [[1], [], [1]]},
     "a block free and owned": {"lists": [[0], [], []]},
     "a list less": {"lists": [[], []]},
+    "three where a pair is": {"refs": [[0, 1, 1]]},
     "a count of 0": {"refs": [[0, 0]]},
     "a null block that does not exist": {"null": 6},
 }
