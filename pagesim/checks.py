@@ -68,6 +68,17 @@ def check_time(name: str, value: Any) -> float:
     return value
 
 
+def as_json(name: str, value: Any) -> Any:
+    """``value`` after a round trip through JSON; TypeError or UsageError if it cannot make it."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise (UsageError if isinstance(error, ValueError) else TypeError)(
+            f"{name} is {value!r}, which JSON cannot represent ({error}): use None, bool, int, "
+            "float, str, list or dict"
+        ) from error
+
+
 def check_token_ids(name: str, token_ids: Any) -> list[int]:
     """A list with the tokens of ``token_ids``; TypeError unless each is an int.
 
@@ -82,17 +93,6 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
         at, bad = next((i, t) for i, t in enumerate(tokens) if type(t) is not int)
         raise TypeError(f"{name}[{at}] must be an int, not {bad!r} ({type(bad).__name__})")
     return tokens
-
-
-def as_json(name: str, value: Any) -> Any:
-    """``value`` after a round trip through JSON; TypeError or UsageError if it cannot make it."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise (UsageError if isinstance(error, ValueError) else TypeError)(
-            f"{name} is {value!r}, which JSON cannot represent ({error}): use None, bool, int, "
-            "float, str, list or dict"
-        ) from error
 
 
 # -- fields of a dataclass -------------------------------------------------------------------------
