@@ -93,7 +93,7 @@ lint: $(STAMP) ## ruff, mypy, who may import whom, codespell, the pins on three 
 
 lint-player: ## the player's script alone, where npm's tools are
 	@if [ -x node_modules/.bin/tsc ]; then npm run --silent lint; \
-	else echo "eslint and tsc are not installed, so the player's script is not checked: make web-setup"; fi
+	else echo "eslint, tsc and prettier are not installed, so the player's script is not checked: make web-setup"; fi
 
 # Of torch and triton only this pair belongs together; each version of torch asks for one of triton.
 pins: $(STAMP) ## write constraints.txt after a change of pyproject.toml (PINS_ARGS="--upgrade-package numpy" passes flags on)

@@ -1,15 +1,37 @@
 // How the player's script is checked: make lint, where `make web-setup` has been run.
 
-const browser = ["atob", "Blob", "console", "DecompressionStream", "document", "getComputedStyle", "history", "Image", "location",
-  "MutationObserver", "matchMedia", "parent", "performance", "ResizeObserver", "Response", "setInterval",
-  "clearInterval", "setTimeout", "STYLE",
-  "TextDecoder", "URL", "URLSearchParams", "window", "XMLSerializer"];
+const browser = [
+  "atob",
+  "Blob",
+  "console",
+  "DecompressionStream",
+  "document",
+  "getComputedStyle",
+  "history",
+  "Image",
+  "location",
+  "MutationObserver",
+  "matchMedia",
+  "parent",
+  "performance",
+  "ResizeObserver",
+  "Response",
+  "setInterval",
+  "clearInterval",
+  "setTimeout",
+  "STYLE",
+  "TextDecoder",
+  "URL",
+  "URLSearchParams",
+  "window",
+  "XMLSerializer",
+];
 
 const rules = {
   "array-callback-return": "error",
   "consistent-return": "error",
   "default-param-last": "error",
-  "eqeqeq": ["error", "always", { null: "ignore" }],
+  eqeqeq: ["error", "always", { null: "ignore" }],
   "max-len": ["error", { code: 120, ignoreRegExpLiterals: true }],
   "max-lines": ["error", 400],
   "no-console": "error",
@@ -31,8 +53,8 @@ const rules = {
   "object-shorthand": "error",
   "prefer-const": "error",
   "prefer-template": "error",
-  "quotes": ["error", "double", { avoidEscape: true }],
-  "semi": "error",
+  quotes: ["error", "double", { avoidEscape: true }],
+  semi: "error",
 };
 
 export default [

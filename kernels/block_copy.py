@@ -26,8 +26,6 @@ both: each block is a copy of its own, queued on the current stream and not wait
 Tested in tests/kernels/test_block_copy.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import no_type_check
 

@@ -32,8 +32,6 @@ a scale for the whole tensor or one per head, and reading multiplies by it again
 Tested in tests/kernels/test_cache_write.py and test_fp8.py.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

@@ -12,8 +12,6 @@ Zeros, because a gather of whole pages reads slots that were never written. Thei
 masked to a weight of 0; but 0 · NaN is NaN, and unwritten memory may hold NaN.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import NamedTuple

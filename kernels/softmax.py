@@ -18,8 +18,6 @@ One program takes one row. A row may be far longer than a program can hold.
 Tested in tests/kernels/test_softmax.py.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

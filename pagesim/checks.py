@@ -1,9 +1,8 @@
 """Checks of arguments: each error names the argument, its value and what it should be."""
 
-from __future__ import annotations
-
 import functools
 import inspect
+import json
 import reprlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -67,6 +66,17 @@ def check_time(name: str, value: Any) -> float:
     if value != value:
         raise UsageError(f"{name} must be a time, not {value}, which cannot be compared")
     return value
+
+
+def as_json(name: str, value: Any) -> Any:
+    """``value`` after a round trip through JSON; TypeError or UsageError if it cannot make it."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise (UsageError if isinstance(error, ValueError) else TypeError)(
+            f"{name} is {value!r}, which JSON cannot represent ({error}): use None, bool, int, "
+            "float, str, list or dict"
+        ) from error
 
 
 def check_token_ids(name: str, token_ids: Any) -> list[int]:
@@ -189,8 +199,7 @@ def _misfit_inside(name: str, value: Any, kind: Any) -> str | None:
 def _words(kinds: Iterable[Any]) -> str:
     names = {bool: "True or False", NoneType: "None"}
     words = []
-    for kind in kinds:
-        kind = get_origin(kind) or kind
+    for kind in (get_origin(each) or each for each in kinds):
         its = getattr(kind, "__name__", str(kind))
         words.append(names.get(kind, f"{'an' if its[0] in 'aeiouAEIOU' else 'a'} {its}"))
     return " or ".join(words)

@@ -4,8 +4,6 @@ Exit codes: 0 for yes, 1 if the command ran and the answer is no, 2 for an input
 cannot be used (one line on stderr says which and why), 130 for Ctrl-C.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

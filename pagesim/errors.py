@@ -1,7 +1,5 @@
 """Errors that any part of pagesim may raise."""
 
-from __future__ import annotations
-
 MOST = 1_000
 """Characters of a message: what it quotes may come from a file."""
 

@@ -1,7 +1,5 @@
 """The progress of a simulation or a sweep: a bar on stderr, a callback, or nothing."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ them. When pagesim is used as a library, nothing changes. The start of the inter
 15 ms, before it looks for pagesim) is not covered.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -47,6 +47,7 @@ def compile_pins(*options: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
+    """Test that the pins are up to date, or write them."""
     if "--write" in arguments:
         rest = [one for one in arguments if one != "--write"]
         compile_pins(*UNIVERSAL, "-o", str(PINS), *rest)

@@ -13,8 +13,6 @@ Some of the maps branch. There the target is not one token but all ways on, equa
 model learns to be sure, and sampling leaves the map.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How well a model walks maps: its greedy answers without a cache, and by how much they lead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -118,7 +118,6 @@ def _draw_sequences(
     table_x = slots_x + slot * size + ARROW + (room - slot) * size / 3
     for x, heading in ((MARGIN, "Logical blocks"), (table_x, "Block table")):
         style.write(axes, x, top - 12, heading, size=style.HEADING, ha="left", bold=True)
-
     plugs, y = list[Plug](), top
     for name, table in cache.tables.items():
         _name(axes, cache, name, y)

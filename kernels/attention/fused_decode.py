@@ -24,8 +24,6 @@ Tested in tests/kernels/attention; `python -m pagesim.kernels.bench` times decod
 cache only.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

@@ -3,8 +3,6 @@
 All are device functions: kernels call them, hosts do not.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 from pagesim.kernels.runtime import mode

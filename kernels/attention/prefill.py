@@ -29,8 +29,6 @@ sliding window, where the window's old end does. All keys between them are seen 
 Tested in tests/kernels/attention; `python -m pagesim.kernels.bench` times decoding only.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

@@ -21,8 +21,6 @@ multiplied by log₂e after the maximum is subtracted: the other way round large
 digits in which they differ.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 from pagesim.kernels.attention import numerics

@@ -31,8 +31,6 @@ All arithmetic is plain float32, whatever the dtype of the tensors: no tensor co
 Tested in tests/kernels/attention, timed by `python -m pagesim.kernels.bench`.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

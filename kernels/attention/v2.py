@@ -30,8 +30,6 @@ Tested in tests/kernels/attention, timed by `python -m pagesim.kernels.bench`, i
 bounded by `python -m pagesim.kernels.gate`.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

@@ -1,7 +1,5 @@
 """What the benchmark decodes: shapes, shuffled pages, lengths, poison, and the bytes that count."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, no_type_check
 
@@ -118,7 +116,6 @@ def make_inputs(case: BenchCase, seed: int = 0) -> Inputs:
         page, row = np.divmod(np.arange(lengths[seq]), case.block_size)
         owned[blocks[page], row] = True
     unused = torch.from_numpy(~owned).to(device)
-
     dtype = getattr(torch, case.cache)
     q_dtype = torch.bfloat16 if case.cache.startswith("float8") else dtype
     torch.manual_seed(seed)

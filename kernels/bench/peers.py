@@ -8,6 +8,7 @@ do a case, raises; its row then says why.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,19 +73,7 @@ def flex(inputs: Inputs) -> Peer:
     pages = case.batch * padded // page
     table = paged(pages, page, case.batch, device=device.type)
     table.empty_pages = np.random.default_rng(0).permutation(pages).tolist()
-    slots, _ = _padded_slots(inputs)
-    room = (1, case.kv_heads, pages * page, case.head_dim)
-    caches = [torch.zeros(room, dtype=inputs.q.dtype, device=device) for _ in ("k", "v")]
-    for seq in range(case.batch):
-        number = torch.tensor([seq], device=device)
-        length = int(inputs.lengths[seq])
-        table.reserve(number[0], torch.tensor(length, device=device))
-        k, v = (
-            cache.flatten(0, 1)[slots[seq, :length]].transpose(0, 1)[None]
-            for cache in (inputs.k_cache, inputs.v_cache)
-        )
-        place = torch.arange(length, device=device)[None]
-        table.assign(number, place, k, v, *caches)
+    caches = _flex_caches(inputs, table, pages * page)
     lens = inputs.seq_lens
 
     def inside(b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -103,6 +92,25 @@ def flex(inputs: Inputs) -> Peer:
         return attend(query, *caches, block_mask=mask, enable_gqa=True)[:, :, 0]
 
     return Peer(run)
+
+
+def _flex_caches(inputs: Inputs, table: Any, size: int) -> list[torch.Tensor]:
+    """The caches that FlexAttention reads, filled through its own page table."""
+    case, device = inputs.case, inputs.q.device
+    slots, _ = _padded_slots(inputs)
+    room = (1, case.kv_heads, size, case.head_dim)
+    caches = [torch.zeros(room, dtype=inputs.q.dtype, device=device) for _ in ("k", "v")]
+    for seq in range(case.batch):
+        number = torch.tensor([seq], device=device)
+        length = int(inputs.lengths[seq])
+        table.reserve(number[0], torch.tensor(length, device=device))
+        k, v = (
+            cache.flatten(0, 1)[slots[seq, :length]].transpose(0, 1)[None]
+            for cache in (inputs.k_cache, inputs.v_cache)
+        )
+        place = torch.arange(length, device=device)[None]
+        table.assign(number, place, k, v, *caches)
+    return caches
 
 
 def flashinfer(inputs: Inputs) -> Peer:

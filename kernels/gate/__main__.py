@@ -72,15 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argparse.ArgumentParser(prog="python -m pagesim.kernels.gate", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    names = sorted({case.kernel for case in CASES})
-    parser.add_argument("--target", action="append", choices=TARGETS, help="this chip only")
-    parser.add_argument("--only", choices=TARGETS, help=argparse.SUPPRESS)  # a child's own target
-    parser.add_argument("--kernel", action="append", choices=names, help="this launcher only")
-    parser.add_argument("--case", action="append", help="cases with this label only")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
-    options = parser.parse_args(given)
+    options = _parsed(given)
     targets = [options.only] if options.only else options.target or list(TARGETS)
     if os.environ.get(mode.COMPILE_ONLY) == "1":
         if mode.decide().mode == "reference":
@@ -89,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = [
             case
             for case in CASES
-            if case.kernel in (options.kernel or names)
+            if case.kernel in (options.kernel or [case.kernel])
             and case.label in (options.case or [case.label])
         ]
         rows = [row for name in targets for case in chosen for row in check(case, name)]
@@ -108,6 +100,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(*table(rows), sep="\n")
         print(f"pagesim.kernels.gate: {len(rows)} kernels, {bad} with problems")
     return int(bad > 0 or not rows)
+
+
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m pagesim.kernels.gate", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    names = sorted({case.kernel for case in CASES})
+    parser.add_argument("--target", action="append", choices=TARGETS, help="this chip only")
+    parser.add_argument("--only", choices=TARGETS, help=argparse.SUPPRESS)  # a child's own target
+    parser.add_argument("--kernel", action="append", choices=names, help="this launcher only")
+    parser.add_argument("--case", action="append", help="cases with this label only")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    return parser.parse_args(arguments)
 
 
 def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list[Row]:

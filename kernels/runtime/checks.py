@@ -120,17 +120,11 @@ def cache_write(
             f"slot_mapping names {slot_mapping.shape[0]} slots for key's {key.shape[0]} tokens"
         )
     facts = {"slot_mapping": _identity(slot_mapping), "k_cache": _fact(k_cache)}
-    scales = []
-    for name, scale in (("k_scale", k_scale), ("v_scale", v_scale)):
-        if scale is not None and k_cache.dtype != FP8:
-            raise ValueError(
-                f"{name} is given, but k_cache has dtype {short(k_cache.dtype)}: only fp8 caches "
-                f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
-            )
-        scales.append(_head_scale(name, scale, k_cache))
-        # A wrong scale crashes nothing, so it is not worth a look at a tensor in every layer.
-        if scale is not None and not (plan and isinstance(scale, torch.Tensor)):
-            _check_positive(name, scale)
+    # A wrong scale crashes nothing, so it is not worth a look at a tensor in every layer.
+    scales = [
+        _divisor(name, scale, k_cache, look=not (plan and isinstance(scale, torch.Tensor)))
+        for name, scale in (("k_scale", k_scale), ("v_scale", v_scale))
+    ]
     if plan is None:
         (slots,) = _read(slot_mapping)
         check_slots(slots, k_cache.shape[0] * k_cache.shape[1])
@@ -264,8 +258,19 @@ def _head_scale(
     return scale.to(torch.float32)
 
 
-def _check_positive(name: str, scale: float | torch.Tensor) -> None:
-    """Check a scale to divide by, on the way into an fp8 cache."""
-    for head, number in enumerate(np.ravel(scale.tolist() if torch.is_tensor(scale) else scale)):
-        if not (math.isfinite(number) and number > 0):
-            raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")
+def _divisor(
+    name: str, scale: float | torch.Tensor | None, k_cache: torch.Tensor, look: bool
+) -> torch.Tensor | None:
+    """A scale to divide by, on the way into an fp8 cache; ``look``: each number is checked."""
+    if scale is not None and k_cache.dtype != FP8:
+        raise ValueError(
+            f"{name} is given, but k_cache has dtype {short(k_cache.dtype)}: only fp8 caches "
+            f"(float8_e4m3fn) hold scaled numbers, leave {name} None"
+        )
+    found = _head_scale(name, scale, k_cache)
+    if look and scale is not None:
+        each = scale.tolist() if isinstance(scale, torch.Tensor) else scale
+        for head, number in enumerate(np.ravel(each)):
+            if not (math.isfinite(number) and number > 0):
+                raise ValueError(f"{name} is {number} for KV head {head}: give a positive number")
+    return found

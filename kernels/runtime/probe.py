@@ -4,8 +4,6 @@ Its loop bound is loaded from memory, like a sequence's length in an attention k
 interpreters fail on that.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import torch

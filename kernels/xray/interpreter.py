@@ -8,8 +8,6 @@ All six are private to Triton. So before the first real launch a witness kernel,
 known beforehand, must be seen exactly as expected.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -19,8 +19,6 @@ Source: vLLM 0.6.4.post1, ``FlashAttentionMetadataBuilder`` in
 ``vllm/attention/backends/flash_attn.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -20,8 +20,6 @@ Source: vLLM 0.6.4.post1, ``vllm/worker/cache_engine.py``, and ``Worker.execute_
 ``vllm/worker/worker.py`` for its order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -88,7 +86,7 @@ class KVPool:
         num_kv_heads: int,
         head_dim: int,
         dtype: DTypeLike = np.float32,
-    ) -> KVPool:
+    ) -> "KVPool":
         """A NumPy pool of zeros, each array [num_blocks, block_size, num_kv_heads, head_dim]."""
         check_int("num_layers", num_layers, 1)
         check_int("num_blocks", num_blocks, 0)

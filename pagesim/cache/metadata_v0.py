@@ -3,8 +3,6 @@
 Source: vLLM 0.6.4.post1, ``ModelInputForGPUBuilder`` in ``vllm/worker/model_runner.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble

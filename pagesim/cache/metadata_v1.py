@@ -7,8 +7,6 @@ V0. (vLLM's workers also keep an order of their own, and some attention backends
 Source: vLLM 0.33.0, ``GPUModelRunner`` in ``vllm/v1/worker/gpu_model_runner.py``.
 """
 
-from __future__ import annotations
-
 from pagesim.cache.attention_metadata import AttentionMetadata, Span, assemble
 from pagesim.errors import UsageError
 from pagesim.v1.kv_cache_manager import KVCacheManager

@@ -5,8 +5,6 @@ A slot is one token's place in the cache: ``slot = block_id * block_size + offse
 Source: vLLM 0.6.4.post1, ``compute_slot_mapping`` in ``vllm/attention/backends/utils.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

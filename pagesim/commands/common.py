@@ -1,7 +1,5 @@
 """What the commands share: how they take files, answer, and report input that cannot be used."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

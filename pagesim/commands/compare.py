@@ -1,7 +1,5 @@
 """`pagesim compare`: two recorded runs on one HTML page, or two results in a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`pagesim doctor`: what runs on this machine."""
 
-from __future__ import annotations
-
 from pagesim.commands.common import Answer, answering
 
 

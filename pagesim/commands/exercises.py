@@ -1,7 +1,5 @@
 """`pagesim exercises`: the exercises of the course as notebooks for a class."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -4,8 +4,6 @@ Torch and Triton are not imported here. Their versions come from the installed m
 are tried in a child process, so that a crashing driver ends only the child.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil
@@ -67,11 +65,7 @@ class Report:
 
     def as_dict(self) -> JsonObject:
         """For --json: {"ok", "findings": [{"name", "status", "detail", "remedy"}], "kernels"}."""
-        return {
-            "ok": self.ok,
-            "findings": [asdict(finding) for finding in self.findings],
-            "kernels": self.kernels,
-        }
+        return {"ok": self.ok, **asdict(self), "findings": list(map(asdict, self.findings))}
 
 
 def examine(probe: Probe | None = None) -> Report:

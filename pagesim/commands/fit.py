@@ -1,7 +1,5 @@
 """`pagesim fit`: the lengths in a request file as a table that synthetic streams are drawn from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -283,11 +283,8 @@ def _value(answer: generation.Answer, words: Vocabulary) -> JsonObject:
         for i, sample in enumerate(answer.samples)
     ]
     line = {"prompt": list(answer.prompt), "state": answer.state, "samples": samples}
-    return (
-        line
-        | ({"scores": answer.scores} if answer.scores else {})
-        | ({"why": answer.why} if answer.why else {})
-    )
+    more = {"scores": answer.scores, "why": answer.why}
+    return line | {name: value for name, value in more.items() if value}
 
 
 def _save(engine: ShadowedEngine, words: Vocabulary, title: str, file: Path) -> None:

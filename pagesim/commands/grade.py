@@ -1,7 +1,5 @@
 """`pagesim grade`: a class's submissions, run in a sandbox and marked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -3,8 +3,6 @@
 The options are the fields of `Paged`, `PagedV1` and `Limits`, which are declared only there.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping

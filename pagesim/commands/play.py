@@ -1,7 +1,5 @@
 """`pagesim play`: a recorded run as one HTML page."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`pagesim simulate`: a file of requests through a memory policy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +66,19 @@ def simulate(
     except RuntimeError as error:  # swapping found no room
         cpu_blocks = options["num_cpu_blocks"] or 0
         raise BadInput(f"--cpu-blocks {cpu_blocks}: {error}") from error
+    return _answer(run, other, words, {"requests_csv": requests, "record": record, "page": page})
+
+
+def _answer(
+    run: Simulation, other: Simulation | None, words: str, outputs: dict[str, Path | None]
+) -> Answer:
+    """What came out, and the files written."""
     value: JsonObject = {**run.summary(), "machine": words}
     lines = [*describe(run), words]
     if other is not None:
         value["compared"] = other.summary()
         lines += ["", str(run.compare(other)), *waiting(other)]
-    for key, path in (("requests_csv", requests), ("record", record), ("page", page)):
+    for key, path in outputs.items():
         if path is not None:
             with blaming(path):
                 lines.append(f"{path} {_save(key, path, run, other)}")

@@ -1,7 +1,5 @@
 """`pagesim size`: the blocks and tokens that a model's KV cache has in an amount of memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

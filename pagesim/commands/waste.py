@@ -1,7 +1,5 @@
 """`pagesim waste`: where the memory goes, in percent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -61,8 +61,8 @@ def attempt(
 
 def _changed(case: Case, given: Case) -> str:
     """One sentence if the call changed what it was given."""
-    for place, (before, after) in enumerate(zip(case.args, given.args, strict=True), start=1):
-        before, after = plain(before), plain(after)
+    pairs = zip(map(plain, case.args), map(plain, given.args), strict=True)
+    for place, (before, after) in enumerate(pairs, start=1):
         if is_data(before) and repr(before) != repr(after):  # repr: a NaN is like itself
             change = f"from {shown(before, 80)} to {shown(after, 80)}"
             return f"The function changed its argument {place} {change}: work on a copy."

@@ -1,7 +1,5 @@
 """Writes files whole or not at all, and never over an input."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

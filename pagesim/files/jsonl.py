@@ -1,7 +1,5 @@
 """Reads lines, mostly of JSON, that may be damaged, endless or fabricated, in bounded memory."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

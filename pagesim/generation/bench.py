@@ -17,8 +17,6 @@ rows run in turn, so that all meet the same neighbours; a ratio is the median of
 on a CPU the time is that of one thread of this process, after a warm-up.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform

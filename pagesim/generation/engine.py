@@ -16,8 +16,6 @@ Samples of one prompt share its pages. V0 forks the sequence once the prompt is 
 in vLLM, has a request for each sample, and they find the prompt in the prefix cache.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count

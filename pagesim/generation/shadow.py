@@ -5,8 +5,6 @@ same tokens, 0 to p, were written there. The shadow notes them and, before every
 that attention is about to read: a wrong block shows even where an answer happens to be right.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

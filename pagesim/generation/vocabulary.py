@@ -1,7 +1,5 @@
 """Text as tokens, and tokens as text: by a tokenizer, by the letters of the maps, or as numbers."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Whether a prediction says what is true, or what kind of thing was asked for instead."""
 
-from __future__ import annotations
-
 import math
 from ast import literal_eval
 from collections.abc import Mapping, Set

@@ -1,7 +1,5 @@
 """Captures what code prints and displays, as HTML to show elsewhere."""
 
-from __future__ import annotations
-
 import io
 from contextlib import AbstractContextManager, redirect_stdout
 from html import escape
@@ -17,7 +15,7 @@ class Captured:
         self._io: Any = None
         self._context: AbstractContextManager[Any]
 
-    def __enter__(self) -> Captured:
+    def __enter__(self) -> "Captured":
         if _in_ipython():
             from IPython.utils.capture import capture_output
 

@@ -5,8 +5,6 @@ a change makes a new run, and a new player replaces the old one. Where there are
 static page, no ipywidgets, no kernel), the first picture is shown.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

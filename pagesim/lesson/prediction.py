@@ -11,8 +11,6 @@ shown only on request::
 What a ``with growth.reveal():`` block prints and displays is folded into the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Set
 from types import TracebackType
 from typing import Any
@@ -35,7 +33,7 @@ class Prediction:
         self.is_right = self.is_made and agrees(mine, truth(), within)
         self._kept = score.keep(name, self.is_right) if self.is_made else ""
 
-    def reveal(self) -> Answer:
+    def reveal(self) -> "Answer":
         """The answer, folded; in a terminal, ``print`` shows it."""
         return Answer(self)
 
@@ -67,7 +65,7 @@ class Answer:
         self.prediction = prediction
         self._captured = Captured()
 
-    def __enter__(self) -> Answer:
+    def __enter__(self) -> "Answer":
         self._captured.__enter__()
         return self
 

@@ -5,8 +5,6 @@ notebooks keep each other's entries. A damaged file counts as empty, and is set 
 one takes its place.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

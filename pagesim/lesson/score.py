@@ -1,7 +1,5 @@
 """How many predictions and exercises were right, kept beside the notebooks across restarts."""
 
-from __future__ import annotations
-
 from pagesim.lesson import progress_file
 
 SECTION = "predictions"

@@ -1,7 +1,5 @@
 """Shows kernels in chapters: the text and drawings of a module, and source, never a copy."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

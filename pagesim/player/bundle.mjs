@@ -10,16 +10,33 @@ const target = process.argv[2] ?? `${here}bundle`;
 
 /** Names and contents of all sources: tests/player/test_bundle.py takes the same sum. */
 const sum = createHash("sha256");
-for (const name of [...readdirSync(`${here}js`).sort().map((file) => `js/${file}`), "player.css"]) {
+for (const name of [
+  ...readdirSync(`${here}js`)
+    .sort()
+    .map((file) => `js/${file}`),
+  "player.css",
+]) {
   sum.update(`${name}\n`).update(readFileSync(`${here}${name}`));
 }
 const banner = `/* made by \`make web\` from sources with the sum ${sum.digest("hex")} */`;
 
-const make = (source, made, options = {}) => buildSync({ entryPoints: [here + source], outfile: `${target}/${made}`,
-  target: "es2022", charset: "utf8", minify: true, legalComments: "none", ...options });
+const make = (source, made, options = {}) =>
+  buildSync({
+    entryPoints: [here + source],
+    outfile: `${target}/${made}`,
+    target: "es2022",
+    charset: "utf8",
+    minify: true,
+    legalComments: "none",
+    ...options,
+  });
 
 make("player.css", "player.css");
 make("js/load.js", "load.js");
 const style = readFileSync(`${target}/player.css`, "utf8").trimEnd(); // packed with the script, which applies it
-make("js/main.js", "player.js", { bundle: true, format: "iife", banner: { js: banner },
-  define: { STYLE: JSON.stringify(style) } });
+make("js/main.js", "player.js", {
+  bundle: true,
+  format: "iife",
+  banner: { js: banner },
+  define: { STYLE: JSON.stringify(style) },
+});

@@ -1,7 +1,5 @@
 """What every picture of a cache asks of a state: a block's owners, fill, words and colours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +21,7 @@ class CacheView:
     """A run's own texts for its tokens."""
 
     @classmethod
-    def of(cls, header: JsonObject, state: JsonObject) -> CacheView:
+    def of(cls, header: JsonObject, state: JsonObject) -> "CacheView":
         """A state of the format: see ``pagesim/timeline/FORMAT.md``."""
         size, null = header["block_size"], state.get("null")
         lists = [name for name, _ in header["lists"]]

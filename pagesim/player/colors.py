@@ -4,8 +4,6 @@ Sequences take the colours in order of their first appearance. After seven the c
 pattern distinguishes the rounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The alternative text for a picture of a state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pagesim.files.jsonl import JsonObject

@@ -1,7 +1,5 @@
 """The player as a notebook's output: live in an iframe, with a still picture as a fallback."""
 
-from __future__ import annotations
-
 import base64
 from html import escape
 

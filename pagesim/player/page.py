@@ -4,8 +4,6 @@ The document contains the timeline, one style, and one script that unpacks the p
 Content-Security-Policy lets nothing else run or load, so the contents of a timeline remain text.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """A sheet of paper for the still picture: boxes, lines and words become a small SVG."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from html import escape

@@ -5,8 +5,6 @@ sequence with its name beside it, words in the physical blocks, hatch = CPU or r
 and a count = shared, corners = cached and computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby, islice
 from textwrap import wrap

@@ -6,8 +6,6 @@ except the state that a *failed* operation left behind in vLLM V0: pagesim rolls
 Release 0.6.4.post1 is V0, release 0.33.0 is V1; the header's format says which.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from contextlib import ExitStack

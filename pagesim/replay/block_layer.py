@@ -3,8 +3,6 @@
 A player has a method ``op_x`` for each operation ``x``, with the arguments of the recording.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
@@ -21,6 +19,7 @@ V = TypeVar("V")
 
 
 def pairs(mapping: dict[int, int] | Iterable[tuple[int, int]]) -> list[list[int]]:
+    """A mapping, or pairs, as JSON has them."""
     items = mapping.items() if isinstance(mapping, dict) else mapping
     return [list(pair) for pair in items]
 

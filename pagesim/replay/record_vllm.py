@@ -180,6 +180,7 @@ class PoolCalls:
 
 
 def ids_of(blocks: Iterable[Block]) -> list[int]:
+    """Their ids."""
     return [block.block_id for block in blocks]
 
 
@@ -320,8 +321,7 @@ class Recorder:
     def _finish_requests(self, original: Method, request_ids: Vllm, status: Vllm) -> Vllm:
         ended = original(request_ids, status)
         # In the order in which vLLM has freed them, which is a set's.
-        names = [request.request_id for request in ended]
-        if names:
+        if names := [request.request_id for request in ended]:
             self._note("abort", {"requests": names}, names, names)
         return ended
 
@@ -353,13 +353,10 @@ class Recorder:
                 self._tokens.append(name, new)
         outputs = [each for client in answer.values() for each in client.outputs]
         outputs.sort(key=lambda each: scheduled.index(each.request_id))
+        ends = [each.finish_reason for each in outputs]
         ret = [
-            [
-                each.request_id,
-                len(each.new_token_ids),
-                None if each.finish_reason is None else str(each.finish_reason),
-            ]
-            for each in outputs
+            [each.request_id, len(each.new_token_ids), None if end is None else str(end)]
+            for each, end in zip(outputs, ends, strict=True)
         ]
         # Which number the stop token has is known only now.
         stops = {name: tokens[name][n - 1] for name, n, why in ret if why == "stop" and n}
@@ -420,8 +417,7 @@ def engine_features(scheduler: Scheduler) -> Line:
     groups = scheduler.kv_cache_config.kv_cache_groups
     spec = groups[0].kv_cache_spec if groups else None
     kind, limits = type(spec).__name__, scheduler.scheduler_config
-    steps = 2 if is_async(scheduler) else 1
-    budget = limits.max_num_batched_tokens
+    steps, budget = 2 if is_async(scheduler) else 1, limits.max_num_batched_tokens
     served = ("FullAttentionSpec", "MLAAttentionSpec", "SlidingWindowSpec")
     return {
         "LoRA": scheduler.lora_config,
@@ -497,6 +493,7 @@ def config_of(scheduler: Scheduler) -> Line:
 
 
 def is_async(scheduler: Scheduler) -> bool:
+    """Whether steps are scheduled before the last one has answered."""
     return "AsyncScheduler" in [each.__name__ for each in type(scheduler).__mro__]
 
 
@@ -669,17 +666,12 @@ def serve(scheduler: Scheduler, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    """Record a scheduler alone, without a model."""
     parser = argparse.ArgumentParser(description="Record vLLM's scheduler serving random requests.")
     parser.add_argument("path", help="the file to write, .jsonl")
-    for option, default in {
-        "requests": 32,
-        "seed": 0,
-        "blocks": 24,
-        "block-size": 16,
-        "max-num-seqs": 8,
-        "max-num-batched-tokens": 128,
-        "max-model-len": 128,
-    }.items():
+    numbers = {"requests": 32, "seed": 0, "blocks": 24, "block-size": 16, "max-num-seqs": 8}
+    numbers |= {"max-num-batched-tokens": 128, "max-model-len": 128}
+    for option, default in numbers.items():
         parser.add_argument("--" + option, type=int, default=default, help=f"default {default}")
     parser.add_argument("--no-caching", dest="caching", action="store_false")
     parser.add_argument("--async", dest="asynchronous", action="store_true")

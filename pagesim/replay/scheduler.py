@@ -1,7 +1,5 @@
 """The operations of a scheduler's recording; see `pagesim.replay.block_layer`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pagesim.files.jsonl import JsonObject

@@ -4,8 +4,6 @@ Hashes are not recorded, contents are: each hash goes by the name of the first r
 and by the number of its block. See `pagesim.replay.block_layer`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar
 

@@ -5,8 +5,6 @@ taken from the front. So the queue always has two parts: nothing cached in the f
 else in the second. Contents are compared by keys, which are made only where they may be looked up.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """A cell of a sweep as a simulation, whose arguments can all be written as JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pagesim.errors import UsageError

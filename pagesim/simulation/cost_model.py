@@ -5,8 +5,6 @@ does the arithmetic, whichever takes longer; in addition, it reads the cached ke
 moves swapped ones over PCIe.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
@@ -60,7 +58,7 @@ class Roofline(CostModel):
                 raise UsageError(f"{field.name} must be a number above 0, not {value!r}")
 
     @classmethod
-    def for_model(cls, model: str, gpu: str = "a100-40gb", tp: int = 1) -> Roofline:
+    def for_model(cls, model: str, gpu: str = "a100-40gb", tp: int = 1) -> "Roofline":
         """A preset on ``tp`` cards that share all work and memory, without communication costs.
 
         For a model with experts, all weights are read, because a large batch needs them.

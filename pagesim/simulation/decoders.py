@@ -5,8 +5,6 @@ its last step is known in advance. So it is put into one of ``block_size`` bucke
 of its last step; in the steps between nothing is done for it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 

@@ -9,8 +9,6 @@ preempted; a step with a preemption is run sequence by sequence, in the schedule
 ids, their order, tables, times and counts are those of `pagesim.simulation.paged`.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -282,5 +280,4 @@ class FastForwardServer(Server):
 
     def _fits(self, row: int) -> bool:
         """Whether there are enough free blocks for a request that waits or is swapped out."""
-        blocks = -(-self._length[row] // self.cache_config.block_size)
-        return len(self._free) - blocks >= self._watermark
+        return len(self._free) - self._blocks(self._length[row]) >= self._watermark

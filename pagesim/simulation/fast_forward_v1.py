@@ -11,8 +11,6 @@ hash ids, and a victim finds its own blocks again. Tokens are never compared.
 Block ids, their order, tables, times and counts are those of `pagesim.simulation.paged_v1`.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field

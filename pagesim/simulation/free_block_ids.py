@@ -1,7 +1,5 @@
 """The free ids of a pool, in memory that grows with use, not with the pool."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 

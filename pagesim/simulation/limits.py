@@ -5,8 +5,6 @@ Source of the defaults: vLLM 0.6.4.post1, ``SchedulerConfig`` in ``vllm/config.p
 ``vllm/engine/arg_utils.py``, in the usage context of the API server.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -72,7 +70,7 @@ class Limits:
         max_model_len: int = 2048,
         max_num_seqs: int | None = None,
         max_num_batched_tokens: int | None = None,
-    ) -> Limits:
+    ) -> "Limits":
         """Those of V1's API server on a GPU, where None is given; UsageError for an unknown GPU.
 
         A large budget made the A100 slower, so it has that of small GPUs.

@@ -1,7 +1,5 @@
 """What serves: a model on GPUs, as the pool, the clock and the limits of a step that follow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -34,7 +32,7 @@ class Machine:
         tp: int | None = None,
         kv_gib: float | None = None,
         pool: Pool | None = None,
-    ) -> Machine:
+    ) -> "Machine":
         """The paper's where nothing is given: OPT-13B on an A100-40GB with 15,728 slots.
 
         The pool is ``pool``, ``kv_gib`` GiB on each GPU, or what the weights leave. UsageError or

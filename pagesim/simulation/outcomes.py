@@ -3,8 +3,6 @@
 Servers write the columns; ``requests[i]`` is row ``i`` of each.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from array import array

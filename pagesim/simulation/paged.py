@@ -4,8 +4,6 @@ This is what vLLM's engine does around its scheduler: queue what arrives, schedu
 tokens that a model has sampled, or would have, and free what is finished.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
@@ -174,9 +172,8 @@ class PagedServer(PagedServing):
             tag, seqs = group.sampling_params, group.seqs
             if meta.is_prompt and meta.do_sample:
                 answered.append(tag.row)
-                if tokens is None:
-                    for i in range(1, self._samples):
-                        self._fork(group, seqs[0], seqs[0].seq_id + i)
+                for i in range(1, self._samples) if tokens is None else ():
+                    self._fork(group, seqs[0], seqs[0].seq_id + i)
             for seq in seqs:
                 seq.data.update_num_computed_tokens(scheduled.token_chunk_size)
             if not meta.do_sample:

@@ -1,7 +1,5 @@
 """Turns a workload's requests into those of the paged servers, and refuses hopeless ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

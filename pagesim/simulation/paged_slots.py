@@ -1,7 +1,5 @@
 """What V0's server counts in a step: where the slots of its pages are, and what is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pagesim.simulation.waste import Slots, usage

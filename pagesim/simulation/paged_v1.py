@@ -4,8 +4,6 @@ This is what V1's engine does around its scheduler. Asynchronously the next step
 the tokens of the present one are known, so a request that has just arrived waits one step longer.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Mapping
 from itertools import chain, islice

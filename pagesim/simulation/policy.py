@@ -3,8 +3,6 @@
 The command line derives its options from the same fields, and their help from the metadata.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -96,7 +94,7 @@ class Paged:
 
 
 def _configs(
-    policy: Paged | PagedV1, limits: Limits, slots: int, scheduler: type[S], cache: type[C]
+    policy: "Paged | PagedV1", limits: Limits, slots: int, scheduler: type[S], cache: type[C]
 ) -> tuple[S, C]:
     """An engine's configurations: the policy's fields of the same names. UsageError if no block."""
     steps = {"max_num_seqs": limits.max_num_seqs, "max_model_len": limits.max_model_len}
@@ -109,7 +107,7 @@ def _configs(
     return scheduling, _config(cache, policy, num_gpu_blocks=slots // policy.block_size)
 
 
-def _config(kind: Any, policy: Paged | PagedV1, **given: int) -> Any:
+def _config(kind: Any, policy: "Paged | PagedV1", **given: int) -> Any:
     names = [one.name for one in fields(kind) if hasattr(policy, one.name)]
     return kind(**{name: getattr(policy, name) for name in names}, **given)
 

@@ -5,8 +5,6 @@ units of a few slots each, and a request's table is what it holds: consecutive u
 to the end or, with token attention, one unit after another as it grows.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -47,7 +45,7 @@ class Row:
         self.tokens: list[int] = []
 
 
-def number(memory: RecordedMemory, result: object, row: Row, *_: object) -> int:
+def number(memory: "RecordedMemory", result: object, row: Row, *_: object) -> int:
     """The subject of an event about a row: its number."""
     return row.number
 

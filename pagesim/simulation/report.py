@@ -1,7 +1,5 @@
 """Runs as tables: one row per request, or two runs side by side; as text, HTML and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """Orca (Max) in the player, in units of a chosen size: one row per request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

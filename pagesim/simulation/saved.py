@@ -1,7 +1,5 @@
 """Results that `pagesim simulate` wrote, read again: a summary, or a row for every request."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping

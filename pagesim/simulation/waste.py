@@ -11,8 +11,6 @@ Source of the terms: "Efficient Memory Management for Large Language Model Servi
 PagedAttention" (SOSP '23), section 3.1 and Figure 2, where free space is part of "external".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from struct import Struct
 

@@ -4,8 +4,6 @@ A log that says "3.81 GiB" has rounded: the memory was between 3.805 and 3.815 G
 numbers of blocks are possible. The arithmetic uses fractions and loses no byte.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

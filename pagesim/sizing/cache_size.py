@@ -1,7 +1,5 @@
 """What an amount of memory holds: the result of `size_v0` and `size_v1`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,7 +39,7 @@ class CacheSize:
         specs: Sequence[Mapping[str, KVCacheSpec]],
         memory: ByteRange | int | str,
         num_gpu_blocks_override: int | None,
-    ) -> CacheSize:
+    ) -> "CacheSize":
         """The size from the layers of each rank. UsageError if not a single block fits."""
         amount = as_byte_range("memory", memory)
         low, high = (

@@ -4,8 +4,6 @@ Source: vLLM's flags ``--dtype`` and ``--kv-cache-dtype`` (0.6.4.post1, ``vllm/c
 ``STR_DTYPE_TO_TORCH_DTYPE`` in ``vllm/utils.py``).
 """
 
-from __future__ import annotations
-
 from pagesim.errors import UsageError
 from pagesim.sizing.model import DTYPE_BYTES, ModelSpec
 

@@ -1,7 +1,5 @@
 """What a clock must know of a GPU and of a model's weights, from data sheets; nothing is fitted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pagesim.errors import UsageError

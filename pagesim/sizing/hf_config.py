@@ -5,8 +5,6 @@ that would silently give a wrong answer. Sources: the configuration classes of H
 transformers, and ``vllm/config.py`` (get_total_num_kv_heads, get_head_size) of vLLM 0.6.4.post1.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -12,8 +12,6 @@ place in their groups share a tensor, and a block belongs to one group at a time
 Source: vLLM V1, ``vllm/v1/core/kv_cache_utils.py`` and ``kv_cache_interface.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Source: vLLM V1, ``vllm/v1/kv_cache_interface.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

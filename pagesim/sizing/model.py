@@ -1,7 +1,5 @@
 """What determines the size of a model's KV cache: a few numbers from its config."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,12 +89,12 @@ class ModelSpec:
         return self.num_layers * numbers * DTYPE_BYTES[self.dtype]
 
     @classmethod
-    def from_config(cls, path: str | Path) -> ModelSpec:
+    def from_config(cls, path: str | Path) -> "ModelSpec":
         """Read a Hugging Face ``config.json``; UsageError says which key cannot be used and why."""
         return read_config(path, cls)
 
     @classmethod
-    def preset(cls, name: str) -> ModelSpec:
+    def preset(cls, name: str) -> "ModelSpec":
         """A model by its name, in any case (see `PRESETS`); UsageError lists the nearest ones."""
         return PRESETS[preset_name(name)]
 

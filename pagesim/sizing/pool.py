@@ -1,7 +1,5 @@
 """How many tokens fit into the memory left for keys and values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pagesim.checks import check_count, check_int
@@ -22,7 +20,7 @@ class Pool:
         check_count("slots", self.slots, 1)
 
     @classmethod
-    def for_model(cls, model: str | ModelSpec, kv_gib: float, tp: int = 1) -> Pool:
+    def for_model(cls, model: str | ModelSpec, kv_gib: float, tp: int = 1) -> "Pool":
         """``kv_gib`` GiB on each of ``tp`` GPUs, divided by the bytes that a token takes.
 
         The GPUs share the KV heads; each keeps at least one head or the latent vector. ``model`` is
@@ -46,7 +44,7 @@ class Pool:
         return cls(slots, f"{spec.name}, {kv_gib:g} GiB" + (f" on each of {tp}" if tp > 1 else ""))
 
     @classmethod
-    def for_card(cls, model: str, gpu: str, tp: int = 1) -> Pool:
+    def for_card(cls, model: str, gpu: str, tp: int = 1) -> "Pool":
         """The memory that the weights of a preset leave of 90 % of ``tp`` GPUs, vLLM's default.
 
         Activations are not counted. UsageError if the weights do not fit.

@@ -1,7 +1,5 @@
 """Models known by name: the numbers of their published configs, with the source."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from typing import Any
 

@@ -4,8 +4,6 @@ Tensor parallel: each GPU ("rank") computes some heads of every layer and keeps 
 values. Pipeline parallel: each GPU has some of the layers.
 """
 
-from __future__ import annotations
-
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.sizing.model import ModelSpec

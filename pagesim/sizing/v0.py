@@ -8,8 +8,6 @@ Source: vLLM 0.6.4.post1, ``get_cache_block_size`` in ``vllm/worker/cache_engine
 vectors; later V0 releases count them once, as `MLAAttentionSpec` does.
 """
 
-from __future__ import annotations
-
 import math
 
 from pagesim.errors import UsageError

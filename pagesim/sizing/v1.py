@@ -1,7 +1,5 @@
 """V1, vLLM's current engine: its cache in an amount of memory."""
 
-from __future__ import annotations
-
 from pagesim.sizing.amount import ByteRange
 from pagesim.sizing.cache_size import CacheSize
 from pagesim.sizing.dtypes import cache_dtype

@@ -1,17 +1,15 @@
 """The cells of a grid, and what a function gives on one of them."""
 
-from __future__ import annotations
-
 import copy
-import itertools
-import json
 import math
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+from pagesim.checks import as_json
 from pagesim.errors import UsageError
 from pagesim.files.jsonl import JsonObject
 
@@ -52,15 +50,20 @@ def cells_of(grid: Grid) -> list[Cell]:
     if isinstance(grid, str | bytes) or not isinstance(grid, Iterable):
         raise TypeError(f"grid must be a dict of lists or a list of dicts, not {grid!r}")
     if isinstance(grid, Mapping):
-        lists = {name: _values(name, values) for name, values in grid.items()}
+        lists = {name: _values(f"grid[{name!r}]", values) for name, values in grid.items()}
         if (many := math.prod(map(len, lists.values()))) > MOST:
             raise UsageError(
                 f"the grid has {many:,} cells, more than the {MOST:,} of a sweep: divide it"
             )
-        cells = [dict(zip(lists, row, strict=True)) for row in itertools.product(*lists.values())]
+        cells = [dict(zip(lists, row, strict=True)) for row in product(*lists.values()) if row]
     else:
-        cells = [_cell(f"grid[{at}]", cell) for at, cell in enumerate(grid)]
-    if not cells or grid == {}:
+        cells = []
+        for at, cell in enumerate(grid):
+            if not isinstance(cell, Mapping):
+                raise TypeError(f"grid[{at}] must be a dict with a cell's values, not {cell!r}")
+            _check(f"grid[{at}]", cell.items())
+            cells.append(dict(cell))
+    if not cells:
         raise UsageError("the grid has no cells: give at least one name with one value")
     return cells
 
@@ -76,7 +79,7 @@ def run_cell(function: Function, index: int, cell: Cell, attempt: str) -> CellRe
         value = function(**copy.deepcopy(cell))
         if not isinstance(value, dict):
             raise TypeError(f"the function must return a dict, not {value!r}")
-        value = {name: plain(f"value[{name!r}]", part) for name, part in value.items()}
+        value = {name: as_json(f"value[{name!r}]", part) for name, part in value.items()}
     except (Exception, SystemExit) as error:
         return failure(index, cell, error, time.perf_counter() - started)
     return CellResult(cell, value, None, time.perf_counter() - started, index)
@@ -89,31 +92,16 @@ def failure(index: int, cell: Cell, error: BaseException, seconds: float = 0.0) 
     return CellResult(cell, None, message, seconds, index, trace)
 
 
-def plain(name: str, value: Any) -> Any:
-    """``value`` after a round trip through JSON; TypeError or UsageError if it cannot make it."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise (UsageError if isinstance(error, ValueError) else TypeError)(
-            f"{name} is {value!r}, which JSON cannot represent ({error}): use None, bool, int, "
-            "float, str, list or dict"
-        ) from error
-
-
 def _values(name: str, values: Any) -> list[Any]:
     values = values.tolist() if hasattr(values, "tolist") else values
     # The order of a set differs between processes, so the sweep could not be resumed.
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
-        raise TypeError(f"grid[{name!r}] must be a list of values, not {values!r}: write [value]")
+        raise TypeError(f"{name} must be a list of values, not {values!r}: write [value]")
     listed = list(values)
-    for at, value in enumerate(listed):
-        plain(f"grid[{name!r}][{at}]", value)
+    _check(name, enumerate(listed))
     return listed
 
 
-def _cell(name: str, cell: Any) -> Cell:
-    if not isinstance(cell, Mapping):
-        raise TypeError(f"{name} must be a dict with a cell's values, not {cell!r}")
-    for key, value in cell.items():
-        plain(f"{name}[{key!r}]", value)
-    return dict(cell)
+def _check(name: str, members: Iterable[tuple[Any, Any]]) -> None:
+    for key, value in members:
+        as_json(f"{name}[{key!r}]", value)

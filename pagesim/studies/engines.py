@@ -9,8 +9,6 @@ Azure's conversations are drawn from its lengths, since their text is not publis
 begin alike. Mooncake's are the first requests of the trace itself, with the hashes of their blocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 

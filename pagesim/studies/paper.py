@@ -9,8 +9,6 @@ but not their spread, so one number is calibrated; :data:`CALIBRATION` says whic
 the published numbers.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

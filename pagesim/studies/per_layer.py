@@ -19,8 +19,6 @@ A group is a `KVCacheManager` of `pagesim.v1` here, with a pool of its own. In v
 take their blocks from one pool.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import deque
 from collections.abc import Iterator, Sequence

@@ -8,8 +8,6 @@ In the first 3,000 requests of the Mooncake trace, 25,332 of 80,619 ids were see
 77,626 lookups (32.60 %): fewer hits, and many fewer lookups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

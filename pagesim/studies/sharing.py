@@ -8,8 +8,6 @@ Source: "Efficient Memory Management for Large Language Model Serving with Paged
 (SOSP '23), section 6.3 and Figure 15, which divides the blocks saved by the blocks without sharing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

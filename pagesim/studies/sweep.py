@@ -1,7 +1,5 @@
 """A sweep: a function on every cell of a grid, on any executor, into a file that can be resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -10,9 +8,9 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent import futures
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from multiprocessing import get_context
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -22,26 +20,65 @@ from pagesim.files import check_output
 from pagesim.files.jsonl import JsonObject
 from pagesim.progress import Progress, ProgressCallback
 from pagesim.simulation.cell import simulate_cell
-from pagesim.studies.cells import Cell, CellResult, Function, Grid, cells_of, failure, run_cell
+from pagesim.studies.cells import CellResult, Function, Grid, cells_of, failure, run_cell
 
 
-@dataclass(repr=False, eq=False)
 class Sweep:
-    """The cells of a grid and their results so far; made by ``sweep``.
+    """``function(**cell)`` on every cell of ``grid``, locally or on a cluster, resumably.
 
-    Iterating over it runs the cells and gives a ``CellResult`` for each as it finishes, known ones
-    first. After ``break`` or Ctrl-C, another loop continues: finished cells are not run twice.
+    ``grid`` maps names to lists of values, and the cells are all combinations, the last name
+    changing fastest; or it is a list of dicts, one per cell. ``function`` returns a dict that JSON
+    can hold. A loop over the sweep, or its ``run()``, runs the cells and gives a ``CellResult`` for
+    each as it finishes, known ones first; after ``break`` or Ctrl-C, another loop continues:
+
+    >>> def area(width: int, height: int) -> dict[str, int]:
+    ...     return {"area": width * height}
+    >>> with futures.ThreadPoolExecutor() as pool:
+    ...     study = sweep({"width": [1, 2], "height": [3, 4]}, area, executor=pool).run()
+    >>> [one.cell | one.value for one in study.results][2:]
+    [{'width': 2, 'height': 3, 'area': 6}, {'width': 2, 'height': 4, 'area': 8}]
+
+    ``executor`` is any ``concurrent.futures.Executor``, such as a Dask ``client.get_executor()``;
+    None means a process for each core, for functions that a new process can import. A cell that
+    raises becomes a result with ``error`` and ``traceback``; the others continue.
+
+    ``out`` names a file of JSON lines, one for each finished cell: a sweep with the same function
+    and these cells, or more, resumes from it and retries those that failed. If the function's code
+    has changed, start another file. A second writer is refused.
+
+    ``progress`` is True for a bar, a function called with (finished, all) cells, False for nothing,
+    None for a bar on a terminal. ``in_flight`` is the most cells submitted at a time. TypeError or
+    UsageError names the bad argument.
     """
 
-    _cells: list[Cell]
-    _function: Function
-    _executor: futures.Executor | None
-    _out: str | None
-    _progress: bool | ProgressCallback | None
-    _in_flight: int
-    _header: JsonObject = field(default_factory=dict)
-    _known: dict[int, CellResult] = field(default_factory=dict)
-    _file: BinaryIO | None = None
+    def __init__(
+        self,
+        grid: Grid,
+        function: Function = simulate_cell,
+        *,
+        executor: futures.Executor | None = None,
+        out: str | os.PathLike[str] | None = None,
+        progress: bool | ProgressCallback | None = None,
+        in_flight: int = 1024,
+    ) -> None:
+        check_int("in_flight", in_flight, minimum=1)
+        if not callable(function):
+            raise TypeError(f"function must be callable with a cell's names, not {function!r}")
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
+        if executor is not None and not isinstance(executor, futures.Executor):
+            raise TypeError(
+                f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask "
+                "client, pass client.get_executor()"
+            )
+        self._header: JsonObject = {} if out is None else _header(out, function)
+        self._function, self._executor, self._in_flight = function, executor, in_flight
+        self._progress, self._cells = progress, cells_of(grid)
+        self._known: dict[int, CellResult] = {}
+        self._out = out
+        self._file: BinaryIO | None = None
+        if out is not None and os.path.exists(out):
+            self._read(out)
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -54,7 +91,7 @@ class Sweep:
             if len(self._known) < len(self):
                 yield from self._run(stack)
 
-    def run(self) -> Sweep:
+    def run(self) -> "Sweep":
         """Run all remaining cells and return the sweep itself."""
         deque(self, maxlen=0)
         return self
@@ -71,11 +108,11 @@ class Sweep:
 
     def __repr__(self) -> str:
         failed, left = self.failures, len(self) - len(self._known)
-        counts = f"{len(self.results)} done, {len(failed)} failed, {left} to do"
-        names = [f"  cell {one.index} {one.cell}: {one.error}" for one in failed[:5]]
-        more = [f"  and {len(failed) - 5} more in .failures"] if failed[5:] else []
-        trace = [str(one).rstrip() for one in failed[:1]]
-        return "\n".join([f"sweep of {len(self)} cells: {counts}", *names, *more, *trace])
+        lines = [f"{len(self.results)} done, {len(failed)} failed, {left} to do"]
+        lines += [f"  cell {one.index} {one.cell}: {one.error}" for one in failed[:5]]
+        lines += [f"  and {len(failed) - 5} more in .failures"] if failed[5:] else []
+        lines += [str(one).rstrip() for one in failed[:1]]
+        return f"sweep of {len(self)} cells: " + "\n".join(lines)
 
     def _run(self, stack: ExitStack) -> Iterator[CellResult]:
         progress = Progress(self._progress, len(self), "cell", done=len(self._known))
@@ -142,7 +179,7 @@ class Sweep:
             ) from error
         return pools
 
-    def _open(self, out: str, stack: ExitStack) -> None:
+    def _open(self, out: str | os.PathLike[str], stack: ExitStack) -> None:
         """Be the file's one writer, and cut off what a killed process left of a line."""
         lock = FileLock(f"{os.path.realpath(out)}.lock", blocking=False)
         try:
@@ -160,7 +197,7 @@ class Sweep:
         if not whole:
             self._write(self._header)
 
-    def _read(self, out: str) -> int:
+    def _read(self, out: str | os.PathLike[str]) -> int:
         """Take the values that the file has; returns the bytes of its whole lines."""
         header, whole = self._header, 0
         places = {_line(cell): at for at, cell in enumerate(self._cells)}
@@ -192,64 +229,7 @@ class Sweep:
             self._file.flush()
 
 
-def sweep(
-    grid: Grid,
-    function: Function = simulate_cell,
-    *,
-    executor: futures.Executor | None = None,
-    out: str | os.PathLike[str] | None = None,
-    progress: bool | ProgressCallback | None = None,
-    in_flight: int = 1024,
-) -> Sweep:
-    """Run ``function(**cell)`` on every cell of ``grid``, locally or on a cluster, resumably.
-
-    ``grid`` maps names to lists of values, and the cells are all combinations, the last name
-    changing fastest; or it is a list of dicts, one per cell. ``function`` returns a dict that JSON
-    can hold. Nothing runs before the first loop over the result, or its ``run()``:
-
-    >>> def area(width: int, height: int) -> dict[str, int]:
-    ...     return {"area": width * height}
-    >>> with futures.ThreadPoolExecutor() as pool:
-    ...     study = sweep({"width": [1, 2], "height": [3, 4]}, area, executor=pool).run()
-    >>> [one.cell | one.value for one in study.results][2:]
-    [{'width': 2, 'height': 3, 'area': 6}, {'width': 2, 'height': 4, 'area': 8}]
-
-    ``executor`` is any ``concurrent.futures.Executor``, such as a Dask ``client.get_executor()``;
-    None means a process for each core, for functions that a new process can import. A cell that
-    raises becomes a result with ``error`` and ``traceback``; the others continue.
-
-    ``out`` names a file of JSON lines, one for each finished cell: a sweep with the same function
-    and these cells, or more, resumes from it and retries those that failed. If the function's code
-    has changed, start another file. A second writer is refused.
-
-    ``progress`` is True for a bar, a function called with (finished, all) cells, False for nothing,
-    None for a bar on a terminal. ``in_flight`` is the most cells submitted at a time. TypeError or
-    UsageError names the bad argument.
-    """
-    _check(function, executor, progress, in_flight)
-    if out is None:
-        return Sweep(cells_of(grid), function, executor, None, progress, in_flight)
-    check_output(out)
-    if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
-        raise UsageError(f"{out} cannot be continued line by line: name a file, without .gz")
-    header, name = _header(function), os.fspath(out)
-    study = Sweep(cells_of(grid), function, executor, name, progress, in_flight, header)
-    if os.path.exists(out):
-        study._read(name)
-    return study
-
-
-def _check(function: Any, executor: Any, progress: Any, in_flight: Any) -> None:
-    check_int("in_flight", in_flight, minimum=1)
-    if not callable(function):
-        raise TypeError(f"function must be callable with a cell's names, not {function!r}")
-    if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(f"progress must be True, False, None or a function, not {progress!r}")
-    if executor is not None and not isinstance(executor, futures.Executor):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor, not {executor!r}; for a Dask client, "
-            "pass client.get_executor()"
-        )
+sweep = Sweep
 
 
 def _process() -> futures.ProcessPoolExecutor:
@@ -259,8 +239,11 @@ def _process() -> futures.ProcessPoolExecutor:
     )
 
 
-def _header(function: Function) -> JsonObject:
-    """The first line of a file."""
+def _header(out: str | os.PathLike[str], function: Function) -> JsonObject:
+    """The first line of a file that a later sweep can continue."""
+    check_output(out)
+    if os.fspath(out).endswith(".gz") or (os.path.exists(out) and not os.path.isfile(out)):
+        raise UsageError(f"{out} cannot be continued line by line: name a file, without .gz")
     name = getattr(function, "__qualname__", "<lambda>")
     if name.endswith("<lambda>"):
         raise UsageError(

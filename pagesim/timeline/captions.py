@@ -1,7 +1,5 @@
 """What happened, and why, in one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -262,7 +260,7 @@ _PARTS: dict[str, Callable[[Facts], list[str]]] = {
     "ignore": lambda facts: [f"{facts.who} is too long ever to be scheduled, and is dropped"],
     "abort": _abort,
     "schedule": _schedule,
-    "read": lambda facts: _read(facts),
+    "read": _read,
     "record": lambda facts: [
         "the recording of the scheduler starts here, with these requests in its queues"
     ],

@@ -1,7 +1,5 @@
 """What happened in vLLM V1, and why: its one free queue, its hits, its steps in flight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pagesim.timeline.facts import Facts, blocks, nulls, pick, tokens

@@ -1,7 +1,5 @@
 """Checks the values read from a file; an error names the line."""
 
-from __future__ import annotations
-
 from pagesim.files.jsonl import Json
 from pagesim.journal.effects import Name, is_name, is_text, show
 

@@ -1,7 +1,5 @@
 """Shows a run as a single HTML file or as the output of a notebook cell."""
 
-from __future__ import annotations
-
 from os import PathLike
 from typing import Protocol, overload
 
@@ -28,7 +26,7 @@ class Run(file.Run, Protocol):
     def __getitem__(self, index: int) -> Event: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Run: ...
+    def __getitem__(self, index: slice) -> "Run": ...
 
 
 def to_html(run: Run, path: str | PathLike[str], title: str | None = None) -> None:

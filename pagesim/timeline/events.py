@@ -1,7 +1,5 @@
 """Events as Python reads them: what each row of a log says, by name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What captions are made of: an event by its effects, and the words for blocks and tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sized
 
 from pagesim.journal.state import State
@@ -86,6 +84,7 @@ class Facts:
 
 
 def nulls(facts: Facts) -> list[str]:
+    """What became the null block, because no window reaches it any more."""
     parts = []
     for effect in facts.of("null"):
         if effect.index is None:

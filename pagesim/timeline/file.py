@@ -1,7 +1,5 @@
 """Writes a run to a file; ``FORMAT.md`` in this folder describes it, and `reader` reads it back."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from collections.abc import Iterator

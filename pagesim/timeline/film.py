@@ -1,7 +1,5 @@
 """What reads the pages: numbers on slots, at the steps of a run or at steps of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import Protocol

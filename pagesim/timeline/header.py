@@ -1,7 +1,5 @@
 """Converts a state to the header of a file and back; everything read is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pagesim.files.jsonl import Json
@@ -47,12 +45,7 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
     check.num_blocks = sum(pools.values())
     if check.num_blocks > MAX_BLOCKS or block_size > MAX_BLOCKS:
         raise check.error(f"more than {MAX_BLOCKS} blocks, or slots in a block")
-    given_orders = dict(_named(check.pairs(words.get("lists"), "lists"), "list", check))
-    orders: dict[str, str] = {}
-    for name, order in given_orders.items():
-        if not isinstance(order, str) or order not in ORDERS:
-            raise check.error(f"the list {show(name)} must be linked or sorted, not {show(order)}")
-        orders[name] = order
+    orders = _orders(words, check)
     given = [(name, None) for name in check.items(words.get("queues", []), "queues")]
     queues = dict(_named(given, "queue", check))
     state = words.get("state")
@@ -82,6 +75,16 @@ def read_state(words: Mapping[str, Json], check: Checked) -> State:
         },
         sorted_lists=frozenset(name for name, order in orders.items() if order == SORTED),
     )
+
+
+def _orders(words: Mapping[str, Json], check: Checked) -> dict[str, str]:
+    """In which order each list is kept."""
+    orders: dict[str, str] = {}
+    for name, order in _named(check.pairs(words.get("lists"), "lists"), "list", check):
+        if not isinstance(order, str) or order not in ORDERS:
+            raise check.error(f"the list {show(name)} must be linked or sorted, not {show(order)}")
+        orders[name] = order
+    return orders
 
 
 def _named(pairs: Sequence[tuple[Json, Json]], what: str, check: Checked) -> list[tuple[str, Json]]:

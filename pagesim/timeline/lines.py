@@ -1,7 +1,5 @@
 """An event as a line of a file, which ``FORMAT.md`` in this folder describes."""
 
-from __future__ import annotations
-
 import json
 
 from pagesim.files.jsonl import Json

@@ -12,8 +12,6 @@ MARK        name, "blocks" or "slots", *pairs (id, number)
 FAILED      called, error
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace

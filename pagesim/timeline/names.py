@@ -1,7 +1,5 @@
 """What the tables of a recording are called: t0, t1, … until they get a name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import count

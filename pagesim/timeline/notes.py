@@ -1,7 +1,5 @@
 """What an author adds to a run: a title, labels for the tokens, questions, and where it opens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +27,7 @@ class Notes:
         tokens: Mapping[int, str] | None,
         questions: Iterable[Question] | None,
         opens: int | None = None,
-    ) -> Notes:
+    ) -> "Notes":
         """These notes with the given parts replaced; TypeError for a value of the wrong type."""
         notes = self
         if title is not None:
@@ -51,7 +49,7 @@ class Notes:
             notes = replace(notes, opens=opens)
         return notes
 
-    def piece(self, start: int, stop: int) -> Notes:
+    def piece(self, start: int, stop: int) -> "Notes":
         """The notes of the events ``start`` … ``stop - 1`` alone, counted from 0."""
         kept = [question for question in self.questions if start <= question.at < stop]
         opens = None if self.opens is None else self.opens - start

@@ -1,7 +1,5 @@
 """Two runs side by side, stepped together: ``pagesim.compare(recompute, swap)``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any

@@ -1,7 +1,5 @@
 """What the player asks before a step. The answer is not stored: it comes from the step itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -98,7 +96,7 @@ class Question:
             raise UsageError(f"{here}: no block is {self.answer}; {does or 'none changes'}")
         return {"first": ids[:1], "last": ids[-1:]}.get(self.which, ids)
 
-    def checked(self) -> Question:
+    def checked(self) -> "Question":
         """This question; TypeError or ValueError if a field could not be right in any run."""
         check_int("at", self.at, 0)
         check_text("ask", self.ask)

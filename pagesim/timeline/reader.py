@@ -4,8 +4,6 @@ The reader trusts nothing: a damaged, truncated or fabricated file raises a Time
 the file and the line, before much memory is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike, fspath
 from sys import intern

@@ -1,7 +1,5 @@
 """`with pagesim.record(manager) as run:` records everything that happens in the block."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

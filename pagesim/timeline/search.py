@@ -1,7 +1,5 @@
 """Finds the events of a log that concern a block or a table, or are of a kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pagesim.errors import UsageError

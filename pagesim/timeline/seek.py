@@ -1,7 +1,5 @@
 """Finds the state of a log at any step by running forward from the nearest copy."""
 
-from __future__ import annotations
-
 import sys
 from array import array
 

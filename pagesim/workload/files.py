@@ -1,7 +1,5 @@
 """Reads request streams from files: CSV, JSON lines, and the originals of two published traces."""
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Callable, Iterable, Iterator

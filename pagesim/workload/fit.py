@@ -1,7 +1,5 @@
 """Summarizes requests for :mod:`pagesim.workload.fitted`: what `pagesim fit` does with a file."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import Counter

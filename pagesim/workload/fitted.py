@@ -8,8 +8,6 @@ are a Poisson process; the bursts of the data and the common prefixes of its pro
 As in :mod:`pagesim.workload.synthetic`, a longer stream begins with the shorter one.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -53,7 +51,7 @@ class Summary:
         return "{\n" + "".join(lines) + f' "counts": [\n{rows}\n ]\n}}\n'
 
     @classmethod
-    def from_json(cls, text: str) -> Summary:
+    def from_json(cls, text: str) -> "Summary":
         """What :meth:`to_json` wrote."""
         fields: JsonObject = json.loads(text)
         edges = {name: tuple(fields[name]) for name in ("prompt_edges", "output_edges")}

@@ -1,7 +1,5 @@
 """One row of a request file: converts its columns, or says what is wrong and where."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime

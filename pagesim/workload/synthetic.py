@@ -4,8 +4,6 @@ Prompts, answers and arrivals each have their own generator, so a longer stream 
 begins with the shorter one. A test pins the streams; NumPy 2.0.2 and 2.4.6 give the same ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A published trace that is part of this package: lengths, arrivals and hashes, no text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from importlib.resources import as_file, files

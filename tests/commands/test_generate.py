@@ -93,6 +93,7 @@ def test_numbers_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["engine"], found["backend"], found["block_size"]) == ("v0", "torch", 4)
     assert (found["steps"], found["preemptions"]) == (3, 0)
     (answer,) = found["answers"]
+    assert answer.keys() == {"prompt", "state", "samples"}, "neither scores nor a reason"
     assert (answer["prompt"], answer["state"]) == (maps.encode(MAP), "finished")
     assert [sample["text"] for sample in answer["samples"]] == ["kc.", "kc."]
     assert answer["samples"][0]["tokens"] == maps.encode("kc.")

@@ -182,7 +182,7 @@ def test_an_exception_is_named_with_the_student_s_line(
     function: Callable[..., Any], problem: str
 ) -> None:
     first = function.__code__.co_firstlineno
-    number = int(problem.split("line ")[1].split(":")[0].rstrip(")"))
+    number = int(problem.split("line ")[1].partition(":")[0].rstrip(")"))
     expected = problem.replace(f"line {number}:", f"line {first + number}:")
     assert tried(function).problem.startswith(expected)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-def states(path: Path) -> Iterator[dict[str, Any]]:
+def states(path: Path) -> Iterator[dict[str, Any]]:  # noqa: C901 (an effect, a branch)
     """The state in words of the file, before the first event and after each one."""
     data = path.read_bytes()
     text = gzip.decompress(data) if path.suffix == ".gz" else data

@@ -37,8 +37,8 @@ EDITS = st.lists(st.tuples(st.integers(0, 170), st.integers(0, 8), PIECES), max_
 
 def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     """``content`` with the given lengths at the given places replaced."""
-    for at, length, piece in edits:
-        at %= len(content) + 1
+    for place, length, piece in edits:
+        at = place % (len(content) + 1)
         content = content[:at] + piece + content[at + length :]
     return content
 

@@ -73,7 +73,7 @@ same = close(1e-4, 1e-5)
 
 def cases(rng: Random, hidden: bool) -> Cases:
     """One partition, more of them, some that are empty, and scores that overflow."""
-    for lengths, sharpness, tag in (
+    for given, sharpness, tag in (
         ([[3]], 1.0, "one partition"),
         ([[3, 5]], 1.0, "two partitions"),
         ([[3, 5], [4, 1]], 1.0, "two queries"),
@@ -81,9 +81,9 @@ def cases(rng: Random, hidden: bool) -> Cases:
         ([[4, 2], [4, 0]], 1.0, "one that was never written"),
         ([[4, 4, 1], [2, 0, 0]], 200.0, "large scores"),
     ):
-        if hidden:
-            more = rng.randint(0, 2)
-            lengths = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in lengths]
+        more = rng.randint(0, 2) if hidden else 0
+        other = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in given]
+        lengths = other if hidden else given
         head_dim = rng.choice((8, 32)) if hidden else 4
         words = f"tokens in the partitions of each query: {lengths}, head_dim {head_dim}, {tag}"
         yield Case((lengths, head_dim, sharpness, rng.randint(0, 999)), words, tag)

@@ -100,7 +100,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 
 def model_of(log: str) -> dict[str, int]:
-    spec = PRESETS[preset_name(log.split("model='")[1].split("'")[0])]
+    spec = PRESETS[preset_name(log.split("model='")[1].split("'", 1)[0])]
     return {"layers": spec.num_layers, "kv_heads": spec.num_kv_heads, "head_dim": spec.head_dim}
 
 

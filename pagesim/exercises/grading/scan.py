@@ -113,7 +113,7 @@ def _flag(node: ast.AST) -> set[str]:
 def _is_suspect(name: str) -> bool:
     if name.startswith("pagesim.exercises."):
         return name.split(".")[2] not in ("check", "get", "hint", "solution", "progress")
-    return name.split(".")[0] in _MODULES
+    return name.partition(".")[0] in _MODULES
 
 
 def _written(exercise: Exercise) -> set[str]:

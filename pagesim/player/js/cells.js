@@ -9,22 +9,41 @@ const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
 export class Cells {
   /** The cells are children of `parent`; `at` has them by block. @param {Stage} stage */
   constructor(stage, parent) {
-    const { layout, run } = stage, { cell, pools } = layout, gpu = run.header.num_gpu_blocks;
+    const { layout, run } = stage,
+      { cell, pools } = layout,
+      gpu = run.header.num_gpu_blocks;
     this.stage = stage;
     this.at = [];
     const groups = run.header.pool_names.map((name) => svg("g", { role: "group", "aria-label": `${name} pool` }));
     for (let id = 0; id < gpu + run.header.num_cpu_blocks; id++) {
-      const pool = +(id >= gpu), index = pool ? id - gpu : id, { columns } = pools[pool];
+      const pool = +(id >= gpu),
+        index = pool ? id - gpu : id,
+        { columns } = pools[pool];
       const x = pools[pool].x + (index % columns) * (cell.w + cell.gx);
       const y = pools[pool].y + Math.floor(index / columns) * (cell.h + cell.gy);
-      const g = svg("g", { transform: `translate(${x} ${y})`, class: "ps-cell", "data-block": id,
-        role: "button", tabindex: id === 0 ? 0 : -1, "aria-label": `block ${id}` });
+      const g = svg("g", {
+        transform: `translate(${x} ${y})`,
+        class: "ps-cell",
+        "data-block": id,
+        role: "button",
+        tabindex: id === 0 ? 0 : -1,
+        "aria-label": `block ${id}`,
+      });
       const edge = svg("rect", { width: cell.w, height: cell.h, class: layout.contiguous ? "edge unit" : "edge" });
       g.append(edge);
       g.hit = edge.hit = { block: id };
       groups[pool].append(g);
-      this.at.push({ id, x, y, g, edge, first: index % columns === 0, key: "",
-        fills: new Recycler(g, "path", edge), texts: new Recycler(g, "text") });
+      this.at.push({
+        id,
+        x,
+        y,
+        g,
+        edge,
+        first: index % columns === 0,
+        key: "",
+        fills: new Recycler(g, "path", edge),
+        texts: new Recycler(g, "text"),
+      });
     }
     parent.append(...groups);
   }
@@ -38,15 +57,27 @@ export class Cells {
   /** What a cell looks like, as a string: the cell is painted when it changes.
    * @param {State} state @param {Owner[]} owners */
   paint(cell, state, owners, { selected, slots }) {
-    const { id } = cell, { layout, label } = this.stage, { detail } = layout.cell;
-    const refs = state.refs[id], waiting = state.isIdle(id), isNull = id === state.nullBlock;
-    const look = { refs, waiting, isNull, fill: refs || waiting ? state.fill[id] : 0,
-      cached: state.isCached(id), computed: state.isComputed(id),
+    const { id } = cell,
+      { layout, label } = this.stage,
+      { detail } = layout.cell;
+    const refs = state.refs[id],
+      waiting = state.isIdle(id),
+      isNull = id === state.nullBlock;
+    const look = {
+      refs,
+      waiting,
+      isNull,
+      fill: refs || waiting ? state.fill[id] : 0,
+      cached: state.isCached(id),
+      computed: state.isComputed(id),
       dim: selected !== null && !isSelected(selected, id, owners),
-      chosen: selected?.kind === "block" && selected.value === id, slots: slots && detail === 3,
+      chosen: selected?.kind === "block" && selected.value === id,
+      slots: slots && detail === 3,
       lit: Array.from({ length: this.stage.lit.size && state.blockSize }, (_, i) =>
-        this.stage.lit.get(id * state.blockSize + i)),
-      words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [] };
+        this.stage.lit.get(id * state.blockSize + i),
+      ),
+      words: detail > 1 && (refs || waiting) ? state.tokensIn(id).map(label) : [],
+    };
     for (let i = refs && detail > 1 ? state.unknownIn(id) : 0; i > 0; i--) look.words.push("?");
     let key = Object.values(look).join();
     for (const owner of owners) key += `,${owner.place}`;
@@ -73,19 +104,26 @@ export class Cells {
   /** The slots with tokens in the colours of the owners: stacked in a strip, side by side in a box.
    * @param {any} cell @param {State} state @param {Owner[]} owners */
   fill({ id, fills }, state, owners, { refs, waiting, isNull, fill }) {
-    const { contiguous, cell: { w, h, detail } } = this.stage.layout, across = detail === 3 || contiguous;
+    const {
+        contiguous,
+        cell: { w, h, detail },
+      } = this.stage.layout,
+      across = detail === 3 || contiguous;
     const filled = ((across ? w : h) * fill) / state.blockSize;
     const colors = isNull || owners.length === 0 ? [null] : owners.slice(0, 6);
-    if (contiguous && refs && filled < w) { // the part of a row that is still without tokens
+    if (contiguous && refs && filled < w) {
+      // the part of a row that is still without tokens
       const d = box(filled, 0, w - filled, h);
       fills.next({ d, class: "reserved", fill: owners[0]?.color ?? "none" });
       fills.next({ d, class: "hatched", fill: "url(#ps-hatch)" });
     }
     if (contiguous && !filled) return;
     if ((refs || waiting) && (filled || isNull || owners.length === 0)) {
-      const each = (across ? h : w) / colors.length, whole = isNull || !filled;
+      const each = (across ? h : w) / colors.length,
+        whole = isNull || !filled;
       colors.forEach((owner, i) => {
-        const d = across ? box(0, i * each, whole ? w : filled, each)
+        const d = across
+          ? box(0, i * each, whole ? w : filled, each)
           : box(i * each, whole ? 0 : h - filled, each, whole ? h : filled);
         fills.next({ d, class: owner ? "" : waiting ? "waiting" : "held", fill: owner ? owner.color : "none" });
         if (owner?.pattern && detail < 2) fills.next({ d, class: "round", fill: owner.pattern }); // it has no name
@@ -104,7 +142,8 @@ export class Cells {
 
   /** What a mark says about each slot. */
   shade({ fills }, lit) {
-    const { w, h, detail } = this.stage.layout.cell, high = h / lit.length;
+    const { w, h, detail } = this.stage.layout.cell,
+      high = h / lit.length;
     lit.forEach((strong, i) => {
       if (strong === undefined) return;
       const d = detail === 3 ? box((i * w) / lit.length, 0, w / lit.length, h) : box(0, h - (i + 1) * high, w, high);
@@ -113,9 +152,13 @@ export class Cells {
   }
 
   corner({ fills }, className, low) {
-    const { w, h } = this.stage.layout.cell, mark = Math.max(Math.min(h * 0.3, 9), 2.5);
-    fills.next({ d: low ? `M${w} ${h}h${-mark}l${mark} ${-mark}z` : `M${w} 0h${-mark}l${mark} ${mark}z`,
-      class: className, fill: "none" });
+    const { w, h } = this.stage.layout.cell,
+      mark = Math.max(Math.min(h * 0.3, 9), 2.5);
+    fills.next({
+      d: low ? `M${w} ${h}h${-mark}l${mark} ${-mark}z` : `M${w} 0h${-mark}l${mark} ${mark}z`,
+      class: className,
+      fill: "none",
+    });
   }
 
   put(cell, x, y, className, text) {
@@ -133,27 +176,41 @@ export class Cells {
   /** A strip: the id before it, a word in each slot, the owners after it.
    * @param {State} state @param {Owner[]} owners @param {Face} look */
   strip(cell, state, owners, look) {
-    const { fits, cell: { w, h, slot, owners: behind } } = this.stage.layout, { id } = cell, { refs } = look;
+    const {
+        fits,
+        cell: { w, h, slot, owners: behind },
+      } = this.stage.layout,
+      { id } = cell,
+      { refs } = look;
     const middle = h / 2 + 4;
     this.put(cell, -7, middle, refs || look.waiting ? "id end strong" : "id end muted", `${id}`);
     for (let i = 0; i < state.blockSize; i++) {
-      const number = `${id * state.blockSize + i}`, word = look.slots ? number : look.words[i];
+      const number = `${id * state.blockSize + i}`,
+        word = look.slots ? number : look.words[i];
       const size = word === undefined || look.isNull ? null : fits(word, slot - 2);
       if (size === null) continue;
       const plain = look.slots ? i >= look.fill : false;
       const ink = owners.length === 1 && id < state.numGpu && !plain ? owners[0].ink : "halo";
       this.put(cell, (i + 0.5) * slot, middle, `mid ${plain ? "muted" : ink}${size}`, word);
     }
-    const names = this.names(owners, look), times = `\u00d7${refs}`, room = behind - 39;
-    const text = fits(names, room) === null ? refs > 1 ? times : short(names, Math.floor(room / 5.5)) : names;
+    const names = this.names(owners, look),
+      times = `\u00d7${refs}`,
+      room = behind - 39;
+    const text = fits(names, room) === null ? (refs > 1 ? times : short(names, Math.floor(room / 5.5))) : names;
     if (text) this.put(cell, w + behind - 12, middle, `end${refs > 1 ? " strong" : ""}${fits(text, room) ?? ""}`, text);
   }
 
   /** A box: the id, its owners, and the words where there is room for them.
    * @param {Owner[]} owners @param {Face} look */
   texts(cell, owners, look) {
-    const { fits, cell: { w, h, detail } } = this.stage.layout, { id } = cell, { refs, waiting } = look;
-    const used = refs || waiting, times = refs > 1 ? `\u00d7${refs}` : "";
+    const {
+        fits,
+        cell: { w, h, detail },
+      } = this.stage.layout,
+      { id } = cell,
+      { refs, waiting } = look;
+    const used = refs || waiting,
+      times = refs > 1 ? `\u00d7${refs}` : "";
     if (detail === 1) {
       this.put(cell, w / 2, h / 2 + 4, used ? "id mid strong halo" : "id mid muted", `${id}`);
       const room = h >= 28 || `${id}`.length * 4 + 14 <= w / 2; // else the thick edge says it
@@ -162,9 +219,11 @@ export class Cells {
     }
     this.put(cell, 4, 13, used ? "id strong halo" : "id muted", `${id}`);
     if (times) this.put(cell, w - 11, 13, "strong end halo", times);
-    const names = this.names(owners, look), size = fits(names, w - 4);
+    const names = this.names(owners, look),
+      size = fits(names, w - 4);
     if (names && size !== null) this.put(cell, w / 2, h - 7, `mid halo${size}`, names);
-    const words = look.words.join(" "), room = fits(words, w - 6);
+    const words = look.words.join(" "),
+      room = fits(words, w - 6);
     if (words && room !== null && h >= 48) this.put(cell, w / 2, h / 2 + 4, `mid halo${room}`, words);
   }
 }

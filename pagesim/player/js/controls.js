@@ -40,7 +40,8 @@ export class Player {
     listen(this);
     watchWidth(this);
     root.dataset.steps = run.steps;
-    const kept = storage.read(), asked = fromAddress(run);
+    const kept = storage.read(),
+      asked = fromAddress(run);
     this.predict.set(!linked && kept.predict === true);
     const begin = kept.predict === true ? run.asking : run.opening;
     if (asked.follow) this.select(asked.follow);
@@ -50,7 +51,8 @@ export class Player {
 
   /** Draw the picture for the available width. */
   layOut() {
-    const { run, root, panel } = this, units = unitsFor(root);
+    const { run, root, panel } = this,
+      units = unitsFor(root);
     root.dataset.units = units;
     this.stage = new Stage(run, this.label, units, this.linked);
     root.dataset.upright = this.stage.layout.narrow;
@@ -58,7 +60,10 @@ export class Player {
     panel.picture.replaceChildren(this.stage.node);
     panel.course.replaceChildren(this.curve.node);
     panel.slotsButton.hidden = this.stage.layout.cell.detail !== 3;
-    if (this.shown) { this.redraw(); this.curve.draw(this.step); }
+    if (this.shown) {
+      this.redraw();
+      this.curve.draw(this.step);
+    }
   }
 
   showSlots(on) {
@@ -81,7 +86,8 @@ export class Player {
   next() {
     if (this.predict.waits() || this.step >= this.run.steps) return false;
     this.predict.close();
-    const before = this.stage.spots.keep(), pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
+    const before = this.stage.spots.keep(),
+      pace = this.timer ? SPEEDS[this.speed] * 0.8 : undefined;
     this.show(this.step + 1);
     if (!pace || pace > 100) this.stage.motion.play(this.run.events[this.step - 1], before, this.stage.spots, pace);
     this.predict.open();
@@ -106,16 +112,27 @@ export class Player {
   }
 
   redraw() {
-    this.state = this.stage.draw(this.step, { selected: this.selected, hideNext: this.predict.on,
-      picks: this.predict.picks, slots: this.slots, shade: this.shade, differ: this.differ });
+    this.state = this.stage.draw(this.step, {
+      selected: this.selected,
+      hideNext: this.predict.on,
+      picks: this.predict.picks,
+      slots: this.slots,
+      shade: this.shade,
+      differ: this.differ,
+    });
     this.hover(this.hovered);
   }
 
   play() {
-    if (this.timer) { this.stop(); return; }
+    if (this.timer) {
+      this.stop();
+      return;
+    }
     if (this.step >= this.run.steps) this.go(0);
     this.panel.playing(true);
-    this.timer = setInterval(() => { if (!this.next()) this.stop(); }, SPEEDS[this.speed]);
+    this.timer = setInterval(() => {
+      if (!this.next()) this.stop();
+    }, SPEEDS[this.speed]);
   }
 
   stop() {
@@ -127,7 +144,10 @@ export class Player {
   setSpeed(speed) {
     this.speed = speed;
     this.panel.speeds.forEach((node, i) => node.setAttribute("aria-pressed", i === speed));
-    if (this.timer) { this.stop(); this.play(); }
+    if (this.timer) {
+      this.stop();
+      this.play();
+    }
   }
 
   // -- looking closer ----------------------------------------------------------------------------
@@ -138,7 +158,8 @@ export class Player {
     const what = hit ?? (this.selected && { [this.selected.kind]: this.selected.value });
     let text = "Point at a word to see where its bytes are; click a block or a sequence to follow it.";
     if (what && "block" in what) {
-      text = describeBlock(this.run, this.state, what.block, this.label)
+      text =
+        describeBlock(this.run, this.state, what.block, this.label)
         + markText(this.run.events[this.step - 1], what.block, this.state.blockSize);
     }
     if (what && !("block" in what)) text = this.describeTable(what.seq);
@@ -160,15 +181,24 @@ export class Player {
     if (!table) return `${nameText(name)} holds no blocks at this step.${stands}`;
     const tokens = table.tokens.slice(Math.max(table.known - 12, 0), table.known).map(this.label);
     const ids = table.ids.length ? short(table.ids.join(", "), 90) : "none";
-    return `${nameText(name)}: ${plural(table.filled, "token")} in ${plural(table.ids.length, "block")} (${ids}); `
-      + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`;
+    return (
+      `${nameText(name)}: ${plural(table.filled, "token")} in ${plural(table.ids.length, "block")} (${ids}); `
+      + `the last tokens: ${tokens.join(" ")}${stands && "."}${stands}`
+    );
   }
 
   /** @param {Hit | null} hit */
   choose(hit) {
-    if (!hit) { this.select(null); return; }
-    if (this.predict.question && "block" in hit) { this.predict.choose(hit.block); return; }
-    const kind = "block" in hit ? "block" : "seq", value = hit[kind];
+    if (!hit) {
+      this.select(null);
+      return;
+    }
+    if (this.predict.question && "block" in hit) {
+      this.predict.choose(hit.block);
+      return;
+    }
+    const kind = "block" in hit ? "block" : "seq",
+      value = hit[kind];
     const again = this.selected?.kind === kind && this.selected.value === value;
     this.select(again ? null : { kind, value });
   }
@@ -186,8 +216,7 @@ export class Player {
     const { kind, value } = this.selected ?? {};
     const matches = [...this.run.events.keys()].filter((i) => {
       const event = this.run.events[i];
-      return kind === "block" ? event.effects.some((e) => blocksOf(e).includes(value))
-        : namesIn(event).includes(value);
+      return kind === "block" ? event.effects.some((e) => blocksOf(e).includes(value)) : namesIn(event).includes(value);
     });
     this.jump(matches, direction);
   }
@@ -197,7 +226,9 @@ export class Player {
     this.jump(this.found, direction);
   }
 
-  jumpSchedule(direction) { this.jump(this.run.schedules, direction, "schedule "); }
+  jumpSchedule(direction) {
+    this.jump(this.run.schedules, direction, "schedule ");
+  }
 
   jump(matches, direction, what = "") {
     const here = this.step - 1;

@@ -12,61 +12,118 @@ function carry(s, a, [b]) {
  * What the player knows of each effect: the sign and the words for it, the words by which a question asks for its
  * blocks (as in pagesim/journal/effects.py), and what it does: (state, block, rest of the effect, number of the step).
  */
-const EFFECTS = new Map(Object.entries({
-  take: { sign: "+", word: "taken", asked: ["taken"], apply(s, b, [name], step) {
-    if (!s.leave(s.listNames.indexOf(name), b)) wrong(`block ${b} is taken, but it is not in the ${name}`);
-    s.refs[b] = 1;
-    s.fill[b] = 0;
-    s.content[b] = undefined;
-    s.taken[b] = step;
-    s.flags[b] &= ~COMPUTED;
-  } },
-  free: { sign: "\u2212", word: "returned", asked: ["returned"], apply(s, b, [name, place], step) {
-    const ids = s.lists[s.listNames.indexOf(name)] ?? wrong(`block ${b} is freed to a list that does not exist`);
-    if (s.refs[b] !== 1) wrong(`block ${b} is freed, but has ${s.refs[b]} owners`);
-    s.refs[b] = 0;
-    s.freed[b] = step;
-    if (place === 0) ids.push(b);
-    else ids.unshift(b);
-  } },
-  write: { sign: "\u270e", word: "written", asked: ["written"], apply(s, b, [name, first, count]) {
-    s.write(b, name, first, count);
-  } },
-  share: { sign: "&", word: "shared", asked: ["shared"], apply(s, b) {
-    if (s.refs[b] < 1) wrong(`block ${b} is shared, but it has no owner`);
-    s.refs[b] += 1;
-  } },
-  unshare: { sign: "~", word: "given up by one", asked: [], apply(s, b) {
-    if (s.refs[b] < 2) wrong(`block ${b} is unshared, but has ${s.refs[b]} owners`);
-    s.refs[b] -= 1;
-  } },
-  copy: { sign: "\u21d2", word: "copied", asked: ["copied", "copied to"], apply: carry },
-  move: { sign: "\u21c4", word: "moved to another pool", asked: ["swapped", "swapped to"], apply: carry },
-  hit: { sign: "\u25ce", word: "found in the cache", asked: ["found"], apply(s, b, [name, first, count], step) {
-    if (!(s.flags[b] & CACHED)) wrong(`block ${b} is hit, but it is not cached`);
-    if (s.refs[b] === 0) {
-      if (!s.lists.some((_, i) => s.find(i, b))) wrong(`block ${b} is hit, but it is in no list`);
-      s.taken[b] = step;
-    }
-    s.refs[b] += 1;
-    s.write(b, name ?? null, first, count);
-    s.fill[b] = s.blockSize;
-  } },
-  evict: { sign: "\u2715", word: "forgotten", asked: ["evicted"], apply(s, b) {
-    if (!(s.flags[b] & CACHED)) wrong(`block ${b} is evicted, but it is not cached`);
-    s.flags[b] &= ~CACHED;
-  } },
-  cache: { sign: "\u2605", word: "now cached", asked: ["cached"], apply(s, b) {
-    s.flags[b] |= CACHED;
-    s.fill[b] = s.blockSize;
-  } },
-  computed: { sign: "\u2713", word: "computed", asked: [], apply(s, b) { s.flags[b] |= COMPUTED; } },
-  null: { sign: "\u2205", word: "out of the window", asked: [], apply(s, b) { s.nullBlock = b; } },
-}));
+const EFFECTS = new Map(
+  Object.entries({
+    take: {
+      sign: "+",
+      word: "taken",
+      asked: ["taken"],
+      apply(s, b, [name], step) {
+        if (!s.leave(s.listNames.indexOf(name), b)) wrong(`block ${b} is taken, but it is not in the ${name}`);
+        s.refs[b] = 1;
+        s.fill[b] = 0;
+        s.content[b] = undefined;
+        s.taken[b] = step;
+        s.flags[b] &= ~COMPUTED;
+      },
+    },
+    free: {
+      sign: "\u2212",
+      word: "returned",
+      asked: ["returned"],
+      apply(s, b, [name, place], step) {
+        const ids = s.lists[s.listNames.indexOf(name)] ?? wrong(`block ${b} is freed to a list that does not exist`);
+        if (s.refs[b] !== 1) wrong(`block ${b} is freed, but has ${s.refs[b]} owners`);
+        s.refs[b] = 0;
+        s.freed[b] = step;
+        if (place === 0) ids.push(b);
+        else ids.unshift(b);
+      },
+    },
+    write: {
+      sign: "\u270e",
+      word: "written",
+      asked: ["written"],
+      apply(s, b, [name, first, count]) {
+        s.write(b, name, first, count);
+      },
+    },
+    share: {
+      sign: "&",
+      word: "shared",
+      asked: ["shared"],
+      apply(s, b) {
+        if (s.refs[b] < 1) wrong(`block ${b} is shared, but it has no owner`);
+        s.refs[b] += 1;
+      },
+    },
+    unshare: {
+      sign: "~",
+      word: "given up by one",
+      asked: [],
+      apply(s, b) {
+        if (s.refs[b] < 2) wrong(`block ${b} is unshared, but has ${s.refs[b]} owners`);
+        s.refs[b] -= 1;
+      },
+    },
+    copy: { sign: "\u21d2", word: "copied", asked: ["copied", "copied to"], apply: carry },
+    move: { sign: "\u21c4", word: "moved to another pool", asked: ["swapped", "swapped to"], apply: carry },
+    hit: {
+      sign: "\u25ce",
+      word: "found in the cache",
+      asked: ["found"],
+      apply(s, b, [name, first, count], step) {
+        if (!(s.flags[b] & CACHED)) wrong(`block ${b} is hit, but it is not cached`);
+        if (s.refs[b] === 0) {
+          if (!s.lists.some((_, i) => s.find(i, b))) wrong(`block ${b} is hit, but it is in no list`);
+          s.taken[b] = step;
+        }
+        s.refs[b] += 1;
+        s.write(b, name ?? null, first, count);
+        s.fill[b] = s.blockSize;
+      },
+    },
+    evict: {
+      sign: "\u2715",
+      word: "forgotten",
+      asked: ["evicted"],
+      apply(s, b) {
+        if (!(s.flags[b] & CACHED)) wrong(`block ${b} is evicted, but it is not cached`);
+        s.flags[b] &= ~CACHED;
+      },
+    },
+    cache: {
+      sign: "\u2605",
+      word: "now cached",
+      asked: ["cached"],
+      apply(s, b) {
+        s.flags[b] |= CACHED;
+        s.fill[b] = s.blockSize;
+      },
+    },
+    computed: {
+      sign: "\u2713",
+      word: "computed",
+      asked: [],
+      apply(s, b) {
+        s.flags[b] |= COMPUTED;
+      },
+    },
+    null: {
+      sign: "\u2205",
+      word: "out of the window",
+      asked: [],
+      apply(s, b) {
+        s.nullBlock = b;
+      },
+    },
+  }),
+);
 
 /** The sign of each effect, where there is no room for words, and the words. */
 export const CHANGES = /** @type {Whole<string, [string, string]>} */ (
-  new Map([...EFFECTS].map(([kind, { sign, word }]) => [kind, [sign, word]])));
+  new Map([...EFFECTS].map(([kind, { sign, word }]) => [kind, [sign, word]]))
+);
 /** What the search box is shown to find. */
 export const EXAMPLE = "evict";
 export const TWO_BLOCKS = new Set([...EFFECTS].filter(([, effect]) => effect.apply === carry).map(([kind]) => kind));

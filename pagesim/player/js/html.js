@@ -11,5 +11,5 @@ export function html(tag, attributes = {}, ...children) {
   return node;
 }
 
-export const button = (action, text, label, click) => html("button",
-  { type: "button", "data-action": action, "aria-label": label, title: label, click }, text);
+export const button = (action, text, label, click) =>
+  html("button", { type: "button", "data-action": action, "aria-label": label, title: label, click }, text);

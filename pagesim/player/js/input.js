@@ -8,7 +8,10 @@ const SWIPE = 40; // pixels
 
 /** @param {Player} player */
 export function listen(player) {
-  const { panel: { picture }, root } = player;
+  const {
+    panel: { picture },
+    root,
+  } = player;
   picture.addEventListener("mousedown", (event) => {
     event.preventDefault(); // a click must not move the focus, so that the arrow keys still step
     root.focus({ preventScroll: true });
@@ -21,7 +24,8 @@ export function listen(player) {
     if (event.pointerType !== "touch") player.hover(null); // what a finger has tapped stays
   });
   picture.addEventListener("focusin", (event) => {
-    const hit = hitOf(player, event), { stage } = player;
+    const hit = hitOf(player, event),
+      { stage } = player;
     if (!hit) return;
     stage.cells.at[stage.focused].g.setAttribute("tabindex", -1);
     stage.focused = hit.block;
@@ -35,9 +39,20 @@ export function listen(player) {
 }
 
 /** What is under the pointer: a block, its word, or a sequence. @param {Player} player */
-function hitOf({ stage: { layout: { width, cell }, node, cells }, state }, event) {
+function hitOf(
+  {
+    stage: {
+      layout: { width, cell },
+      node,
+      cells,
+    },
+    state,
+  },
+  event,
+) {
   const hit = event.target?.hit ?? null;
-  const box = node.getBoundingClientRect(), x = ((event.clientX - box.left) * width) / (box.width || 1);
+  const box = node.getBoundingClientRect(),
+    x = ((event.clientX - box.left) * width) / (box.width || 1);
   if (hit?.at) {
     const block = hit.at(x);
     return block == null ? null : { block };
@@ -51,26 +66,36 @@ function hitOf({ stage: { layout: { width, cell }, node, cells }, state }, event
 function listenForSwipes(player, node) {
   /** @type {[number, number] | null} */
   let start = null;
-  node.addEventListener("touchstart", (event) => {
-    start = event.touches.length === 1 ? [event.touches[0].clientX, event.touches[0].clientY] : null;
-  }, { passive: true });
-  node.addEventListener("touchend", (event) => {
-    const end = event.changedTouches[0];
-    if (!start || !end) return;
-    const dx = end.clientX - start[0], dy = end.clientY - start[1];
-    start = null;
-    if (Math.abs(dx) < SWIPE || Math.abs(dx) < 2 * Math.abs(dy)) return;
-    if (dx < 0) player.next();
-    else player.go(player.step - 1);
-  }, { passive: true });
+  node.addEventListener(
+    "touchstart",
+    (event) => {
+      start = event.touches.length === 1 ? [event.touches[0].clientX, event.touches[0].clientY] : null;
+    },
+    { passive: true },
+  );
+  node.addEventListener(
+    "touchend",
+    (event) => {
+      const end = event.changedTouches[0];
+      if (!start || !end) return;
+      const dx = end.clientX - start[0],
+        dy = end.clientY - start[1];
+      start = null;
+      if (Math.abs(dx) < SWIPE || Math.abs(dx) < 2 * Math.abs(dy)) return;
+      if (dx < 0) player.next();
+      else player.go(player.step - 1);
+    },
+    { passive: true },
+  );
 }
 
 /** @param {Player} player  */
 function key(player, event) {
-  const { panel, root, run, step } = player, { target } = event;
+  const { panel, root, run, step } = player,
+    { target } = event;
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
   if (event.key === "Escape") {
-    player.hover(player.word = null);
+    player.hover((player.word = null));
     player.select(null);
     root.focus();
     return;
@@ -90,10 +115,16 @@ function key(player, event) {
   if (event.key === " " && target.tagName === "BUTTON") return;
   if (player.predict.question && /^[0-9]$/.test(event.key)) player.predict.input.focus(); // the digit goes there
   const moves = {
-    ArrowRight: () => player.next(), ArrowLeft: () => player.go(step - 1),
-    PageDown: () => player.go(step + JUMP), PageUp: () => player.go(step - JUMP),
-    Home: () => player.go(0), End: () => player.go(run.steps), " ": () => player.play(),
-    s: () => { if (!panel.slotsButton.hidden) player.showSlots(!player.slots); },
+    ArrowRight: () => player.next(),
+    ArrowLeft: () => player.go(step - 1),
+    PageDown: () => player.go(step + JUMP),
+    PageUp: () => player.go(step - JUMP),
+    Home: () => player.go(0),
+    End: () => player.go(run.steps),
+    " ": () => player.play(),
+    s: () => {
+      if (!panel.slotsButton.hidden) player.showSlots(!player.slots);
+    },
     f: () => root.querySelector('[data-action="fullscreen"]').click(),
   };
   if (!Object.hasOwn(moves, event.key)) return;

@@ -1,30 +1,42 @@
 // Where everything is, in units of the picture: decided once for a run and a width, so that
 // nothing jumps from step to step.
 
-export const WIDE = 1000, NARROW = 400; // a page, and a phone held upright: below WIDE one unit is a pixel
-const PHONE = 600, LINKED_PHONE = 900; // narrower than this, or beside another run than that, it is upright
+export const WIDE = 1000,
+  NARROW = 400; // a page, and a phone held upright: below WIDE one unit is a pixel
+const PHONE = 600,
+  LINKED_PHONE = 900; // narrower than this, or beside another run than that, it is upright
 const TABLET = 800; // and so is a large pool below this
-export const MARGIN = 10, HEAD = 26;
-export const ROW = 17, NAME = 20, GAP = 9; // a table drawn in full
+export const MARGIN = 10,
+  HEAD = 26;
+export const ROW = 17,
+  NAME = 20,
+  GAP = 9; // a table drawn in full
 export const LINE = 22; // a table drawn in one line
 export const QUEUE = 25; // a scheduler's queue
 export const LIST = 32; // a list of blocks
 const FONT = '"DejaVu Sans", system-ui, -apple-system, "Segoe UI", sans-serif'; // as in player.css
 const STAGE = 456; // the greatest height that fits a laptop's screen together with the controls
-const TALL = 900, LINKED = 360; // a phone scrolls; beside another run, both are to be seen
+const TALL = 900,
+  LINKED = 360; // a phone scrolls; beside another run, both are to be seen
 
 // Sizes of a cell, largest first: width, height, gaps; the texts that fit.
 const CELLS = [
-  { w: 84, h: 52, gx: 9, gy: 25, detail: 2 }, { w: 62, h: 48, gx: 7, gy: 24, detail: 2 },
+  { w: 84, h: 52, gx: 9, gy: 25, detail: 2 },
+  { w: 62, h: 48, gx: 7, gy: 24, detail: 2 },
   { w: 50, h: 38, gx: 6, gy: 16, detail: 2 },
-  { w: 38, h: 28, gx: 5, gy: 6, detail: 1 }, { w: 29, h: 23, gx: 4, gy: 4, detail: 1 },
-  { w: 24, h: 19, gx: 3, gy: 3, detail: 0 }, { w: 20, h: 16, gx: 3, gy: 3, detail: 0 },
-  { w: 16, h: 14, gx: 2.5, gy: 2.5, detail: 0 }, { w: 12, h: 11, gx: 2, gy: 2, detail: 0 },
-  { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 }, { w: 6, h: 6, gx: 1, gy: 1, detail: 0 },
+  { w: 38, h: 28, gx: 5, gy: 6, detail: 1 },
+  { w: 29, h: 23, gx: 4, gy: 4, detail: 1 },
+  { w: 24, h: 19, gx: 3, gy: 3, detail: 0 },
+  { w: 20, h: 16, gx: 3, gy: 3, detail: 0 },
+  { w: 16, h: 14, gx: 2.5, gy: 2.5, detail: 0 },
+  { w: 12, h: 11, gx: 2, gy: 2, detail: 0 },
+  { w: 9, h: 8, gx: 1.5, gy: 1.5, detail: 0 },
+  { w: 6, h: 6, gx: 1, gy: 1, detail: 0 },
   { w: 3.5, h: 3.5, gx: 0.5, gy: 0.5, detail: 0 },
 ];
 /** A block as a row of slots with their words, its id before it, its owners and a mark after it. */
-const STRIP = { h: 20, gy: 5, before: 22, detail: 3 }, BADGE = 42;
+const STRIP = { h: 20, gy: 5, before: 22, detail: 3 },
+  BADGE = 42;
 
 const PLAIN = { before: 0, behind: 0, owners: 0, slot: 0 };
 
@@ -33,13 +45,16 @@ const rowsOf = (gpu, cpu, g, c) => Math.max(Math.ceil(gpu / g), Math.ceil(cpu / 
 
 /** @returns {Grid | null} */
 function strips({ gpu, cpu, size, room, height, narrow, marks }) {
-  const owners = narrow ? 86 : 72, behind = owners + (marks ? BADGE : 0);
-  const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1), columns = (count) => Math.ceil(count / most);
+  const owners = narrow ? 86 : 72,
+    behind = owners + (marks ? BADGE : 0);
+  const most = Math.max(Math.floor(height / (STRIP.h + STRIP.gy)), 1),
+    columns = (count) => Math.ceil(count / most);
   const [g, c] = narrow ? [1, 1] : [columns(gpu), columns(cpu)];
   const slot = Math.min(narrow ? 66 : 52, (room / (narrow ? 1 : g + c) - STRIP.before - behind) / size);
   const rows = narrow ? gpu + cpu : rowsOf(gpu, cpu, g, c || 1);
   if (size > 8 || slot < 22 || rows > most) return null;
-  const w = slot * size, gx = STRIP.before + behind;
+  const w = slot * size,
+    gx = STRIP.before + behind;
   return { ...STRIP, behind, owners, slot, w, gx, g, c: c || 1, rows };
 }
 
@@ -84,14 +99,18 @@ function widthOf(text) {
 
 /** The size at which a text fits a width: "" is normal, " tiny" is small, null does not fit. */
 const fits = (narrow) => (text, width) => {
-  const [normal, tiny] = narrow ? [12.2, 12.2] : [11, 9], wide = widthOf(text);
+  const [normal, tiny] = narrow ? [12.2, 12.2] : [11, 9],
+    wide = widthOf(text);
   return wide * normal <= width ? "" : wide * tiny <= width ? " tiny" : null;
 };
 
 /** Upright is `narrow`: the pools stand below the tables. @param {Run} run */
 export function plan(run, width = WIDE, linked = false, narrow = width < (linked ? LINKED_PHONE : PHONE)) {
-  const { header, most, inUse } = run, tall = linked ? LINKED : TALL;
-  const gpu = header.num_gpu_blocks, cpu = header.num_cpu_blocks, size = header.block_size;
+  const { header, most, inUse } = run,
+    tall = linked ? LINKED : TALL;
+  const gpu = header.num_gpu_blocks,
+    cpu = header.num_cpu_blocks,
+    size = header.block_size;
   const contiguous = header.lists[0]?.[1] === "sorted";
   const lists = header.lists.map((_, i) => i).filter((i) => i === 0 || inUse.has(i));
   const queues = most.queued ? (header.queues.length + Number(run.updates)) * QUEUE + 6 : 0;
@@ -103,27 +122,62 @@ export function plan(run, width = WIDE, linked = false, narrow = width < (linked
   const full = !contiguous && height <= room && most.length <= 20 && gpu <= 64 && cpu <= 64;
   if (!full && !narrow && width < TABLET) return plan(run, width, linked, true);
   const slot = narrow ? Math.min(66, 264 / size) : Math.min(52, 208 / size);
-  const entry = narrow ? [38, 42] : [34, 32], arrow = narrow ? 12 : 26; // two columns, and the way to them
+  const entry = narrow ? [38, 42] : [34, 32],
+    arrow = narrow ? 12 : 26; // two columns, and the way to them
   const table = arrow + entry[0] + entry[1];
   const left = full ? Math.max(MARGIN + 18 + slot * size + table, 216) : Math.min(408, width - MARGIN);
-  const slotRows = Math.min(Math.ceil(size / 8), 4), under = contiguous ? 20 : 44 + slotRows * ROW;
+  const slotRows = Math.min(Math.ceil(size / 8), 4),
+    under = contiguous ? 20 : 44 + slotRows * ROW;
   const beside = Math.min(narrow ? 260 : room, Math.max(most.tables, 4) * LINE + under);
   const lines = Math.max(Math.floor((beside - under) / LINE), 1);
   const tables = full ? height : Math.min(most.tables, lines) * LINE + under;
 
-  const last = contiguous ? gpu * size : gpu + cpu, digits = Math.max(10, `${last}`.length * 8 - 4);
-  const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36), between = cpu && !narrow ? 34 : 0;
-  const asked = { gpu, cpu, size, marks: run.marks, full, narrow, between, room: width - MARGIN - poolsX,
-    height: narrow ? tall : Math.max(room - 14, tables) };
+  const last = contiguous ? gpu * size : gpu + cpu,
+    digits = Math.max(10, `${last}`.length * 8 - 4);
+  const poolsX = narrow ? MARGIN + digits : left + (full ? 62 : 36),
+    between = cpu && !narrow ? 34 : 0;
+  const asked = {
+    gpu,
+    cpu,
+    size,
+    marks: run.marks,
+    full,
+    narrow,
+    between,
+    room: width - MARGIN - poolsX,
+    height: narrow ? tall : Math.max(room - 14, tables),
+  };
   const cell = (contiguous && stretch(asked)) || (full && strips(asked)) || boxes(asked);
-  const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy }, { before } = cell;
+  const pitch = { x: cell.w + cell.gx, y: cell.h + cell.gy },
+    { before } = cell;
   const firstY = HEAD + (narrow ? tables + 30 : 0);
   const gpuRows = Math.ceil(gpu / cell.g);
-  const pools = [{ x: poolsX + before, y: firstY + 12, columns: cell.g }, narrow
-    ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + 40, columns: cell.c }
-    : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c }];
+  const pools = [
+    { x: poolsX + before, y: firstY + 12, columns: cell.g },
+    narrow
+      ? { x: poolsX + before, y: firstY + 12 + gpuRows * pitch.y + 40, columns: cell.c }
+      : { x: poolsX + before + cell.g * pitch.x + (before ? 0 : between - cell.gx), y: firstY + 12, columns: cell.c },
+  ];
   const bottom = (i, count) => (count ? pools[i].y + Math.ceil(count / pools[i].columns) * pitch.y - HEAD : 0);
   const body = Math.max(tables, bottom(0, gpu), bottom(1, cpu), 100);
-  return { width, narrow, full, contiguous, slot, slotRows, size, left, entry, cell, pools, lists, body, lines,
-    below, legend, height: HEAD + body + below + legend, fits: fits(narrow) };
+  return {
+    width,
+    narrow,
+    full,
+    contiguous,
+    slot,
+    slotRows,
+    size,
+    left,
+    entry,
+    cell,
+    pools,
+    lists,
+    body,
+    lines,
+    below,
+    legend,
+    height: HEAD + body + below + legend,
+    fits: fits(narrow),
+  };
 }

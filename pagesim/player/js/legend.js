@@ -9,9 +9,12 @@ const HIGH = 16;
 
 /** @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {Changed} changed */
 export function drawLegend(stage, state, event, changed) {
-  const { under: layer, layout, run } = stage, { caching } = run.header, left = MARGIN;
+  const { under: layer, layout, run } = stage,
+    { caching } = run.header,
+    left = MARGIN;
   const em = layout.narrow ? 7.4 : 5.6;
-  let x = left, y = layout.height - layout.legend + 4;
+  let x = left,
+    y = layout.height - layout.legend + 4;
   const entry = (text, paint, wide = 18) => {
     const width = wide + 14 + text.length * em;
     if (x + width > layout.width - MARGIN + 14) [x, y] = [left, y + HIGH];
@@ -19,11 +22,19 @@ export function drawLegend(stage, state, event, changed) {
     layer.text(x + wide, y + 10, text, "muted small");
     x += width;
   };
-  const box = (className, fill = "none") => (bx, by) => layer.rect(bx, by, 12, 11, className, fill);
-  const both = (...paints) => (bx, by) => paints.forEach((paint) => paint(bx, by));
+  const box =
+    (className, fill = "none") =>
+    (bx, by) =>
+      layer.rect(bx, by, 12, 11, className, fill);
+  const both =
+    (...paints) =>
+    (bx, by) =>
+      paints.forEach((paint) => paint(bx, by));
   const path = (d, className) => (bx, by) => layer.path(`M${bx} ${by}${d}`, className);
-  entry(layout.contiguous ? "filled: slots with tokens" : "fill: slots with tokens",
-    both((bx, by) => layer.rect(bx, by + 5, 12, 6, "grey"), box("thin")));
+  entry(
+    layout.contiguous ? "filled: slots with tokens" : "fill: slots with tokens",
+    both((bx, by) => layer.rect(bx, by + 5, 12, 6, "grey"), box("thin")),
+  );
   const hatch = both(box("grey"), box("thin", "url(#ps-hatch)"));
   if (layout.contiguous) entry("hatched: reserved", hatch);
   if (run.header.num_cpu_blocks) entry(`hatched: ${run.header.pool_names[1]}`, hatch);
@@ -44,8 +55,9 @@ export function drawLegend(stage, state, event, changed) {
     entry("a hit left the list here", (bx, by) => stage.over.path(`M${bx + 6} ${by + 2}l-4 7h8z`, "gap"));
   }
   if (stage.shade) {
-    entry(`shaded: ${short(stage.shade.name, 48)}`, (bx, by) => [1, 2, 3, 4].forEach((strong, i) =>
-      layer.rect(bx + i * 4 - 2, by, 4, 11, `lit lit-${strong}`)));
+    entry(`shaded: ${short(stage.shade.name, 48)}`, (bx, by) =>
+      [1, 2, 3, 4].forEach((strong, i) => layer.rect(bx + i * 4 - 2, by, 4, 11, `lit lit-${strong}`)),
+    );
   }
   if (!event?.effects.length) return;
   entry("dashed: this step", box("frame"));

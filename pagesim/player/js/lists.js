@@ -4,7 +4,8 @@ import { HEAD, LIST, MARGIN } from "./layout.js";
 import { frame } from "./overlay.js";
 import { short } from "./text.js";
 
-const LABEL = 92, BACK = 34; // the room for a list's name, and for "back"
+const LABEL = 92,
+  BACK = 34; // the room for a list's name, and for "back"
 
 /** Draw all lists; returns where the next row begins.
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
@@ -30,24 +31,31 @@ export function drawLists(stage, state, changed, view) {
 
 /** @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) {
-  const { layout, under, over, spots } = stage, left = MARGIN + LABEL, places = new Map();
+  const { layout, under, over, spots } = stage,
+    left = MARGIN + LABEL,
+    places = new Map();
   if (!chips.length) under.text(left, y + 12, "empty", "muted");
   else if (front && !view.hideNext) under.text(left, y - 5, `\u25be ${front}`, "strong small");
-  const digits = `${state.total - 1}`.length, em = layout.narrow ? 7.4 : 6.5;
+  const digits = `${state.total - 1}`.length,
+    em = layout.narrow ? 7.4 : 6.5;
   const wide = ({ text }) => Math.max(digits, text.length) * em + 9;
   const more = (digits + 1) * em + 14; // the room for "+12"
   const framed = [];
   let x = left;
   for (const chip of fitting(chips, layout.width - MARGIN - left - (front ? BACK : 0), wide, more, front ? 3 : 0)) {
-    if (chip.hidden) { // the middle of a queue, the end of a sorted list
+    if (chip.hidden) {
+      // the middle of a queue, the end of a sorted list
       for (const id of chip.hidden.flatMap(({ ids }) => ids)) spots.lists.set(id, [x, y, 26, 16]);
       under.text(x + 4, y + 12, `+${chip.hidden.length}`, "muted");
       x += more;
       continue;
     }
-    const { text, ids } = chip, width = wide(chip), pick = { block: ids[0] };
+    const { text, ids } = chip,
+      width = wide(chip),
+      pick = { block: ids[0] };
     for (const id of ids) spots.lists.set(id, [x, y, width, 16]);
-    const first = front && x === left && !view.hideNext, cached = front && state.isCached(ids[0]);
+    const first = front && x === left && !view.hideNext,
+      cached = front && state.isCached(ids[0]);
     under.rect(x, y, width, 16, `${first ? "thick" : "thin"}${cached ? " waiting" : ""}`, "transparent", pick);
     if (cached) under.path(`M${x + width} ${y}h-6l6 6z`, "mark hollow");
     places.set(ids[0], x);
@@ -72,7 +80,8 @@ function drawRow(stage, state, changed, view, y, { number, chips, front = "" }) 
 function fitting(chips, room, wide, more, ends) {
   const space = (some) => some.reduce((sum, chip) => sum + wide(chip) + 2, 0);
   if (space(chips) <= room) return chips;
-  let head = 0, used = more;
+  let head = 0,
+    used = more;
   while (used + wide(chips[head]) + 2 <= room) used += wide(chips[head++]) + 2;
   const tail = ends && Math.floor(head / ends);
   const hidden = chips.slice(head - tail, chips.length - tail);

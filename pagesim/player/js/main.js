@@ -46,10 +46,18 @@ function keeper(text) {
   /** @param {"sessionStorage" | "localStorage"} storage @returns {Kept} */
   const within = (storage, name) => ({
     read() {
-      try { return JSON.parse(window[storage].getItem(name) ?? "null") ?? {}; } catch { return {}; }
+      try {
+        return JSON.parse(window[storage].getItem(name) ?? "null") ?? {};
+      } catch {
+        return {};
+      }
     },
     write(value) {
-      try { window[storage].setItem(name, JSON.stringify(value)); } catch { /* then it is forgotten */ }
+      try {
+        window[storage].setItem(name, JSON.stringify(value));
+      } catch {
+        /* then it is forgotten */
+      }
     },
   });
   return { ...within("sessionStorage", key), score: within("localStorage", `${key}:score`) };
@@ -62,7 +70,9 @@ function follow(root) {
   let host = null;
   try {
     host = parent === window ? null : parent.document.body;
-  } catch { /* another origin */ }
+  } catch {
+    /* another origin */
+  }
   const update = () => {
     const lab = host?.dataset.jpThemeLight;
     const dark = lab === undefined ? system.matches : lab === "false";
@@ -81,8 +91,12 @@ function fit(root) {
     const frame = /** @type {HTMLElement} */ (window.frameElement);
     if (!frame) return;
     document.documentElement.style.overflowY = "hidden";
-    new ResizeObserver(() => { frame.style.height = `${root.scrollHeight + 4}px`; }).observe(root);
-  } catch { /* another origin: it scrolls */ }
+    new ResizeObserver(() => {
+      frame.style.height = `${root.scrollHeight + 4}px`;
+    }).observe(root);
+  } catch {
+    /* another origin: it scrolls */
+  }
 }
 
 /** Mount the player of one file; null, with the reason on the page, if it cannot be shown.
@@ -98,9 +112,15 @@ async function mount(root, text, begun, linked) {
     const player = new Player(root, run, keeper(text), linked);
     const timings = { model_ms: modelled - read, read_ms: read, mount_ms: performance.now() - begun };
     player.hooks = {
-      get step() { return player.step; },
-      get steps() { return run.steps; },
-      get timings() { return { ...timings, draw_ms: player.drawMs }; },
+      get step() {
+        return player.step;
+      },
+      get steps() {
+        return run.steps;
+      },
+      get timings() {
+        return { ...timings, draw_ms: player.drawMs };
+      },
       goto: (step) => player.go(step),
       state: () => JSON.parse(JSON.stringify(run.at(player.step))),
       header: run.header,
@@ -109,8 +129,9 @@ async function mount(root, text, begun, linked) {
     root.dataset.ready = "true";
     return player;
   } catch (error) {
-    root.replaceChildren(html("p", { class: "ps-problem", role: "alert" },
-      `This timeline cannot be shown: ${message(error)}.`));
+    root.replaceChildren(
+      html("p", { class: "ps-problem", role: "alert" }, `This timeline cannot be shown: ${message(error)}.`),
+    );
     root.dataset.ready = "error";
     return null;
   }
@@ -121,7 +142,8 @@ async function begin(begun) {
   document.querySelector("style")?.replaceWith(html("style", {}, STYLE));
   /** @type {NodeListOf<HTMLElement>} */
   const mounts = document.querySelectorAll(".pagesim-player");
-  const roots = [...mounts], linked = roots.length > 1;
+  const roots = [...mounts],
+    linked = roots.length > 1;
   /** @type {NodeListOf<HTMLTemplateElement>} */
   const templates = document.querySelectorAll(".pagesim-timeline");
   const files = [...templates].map((one) => one.content.textContent.trim());
@@ -131,8 +153,15 @@ async function begin(begun) {
   const outermost = /** @type {HTMLElement} */ (linked ? document.querySelector(".pagesim-pair") : roots[0]);
   if (linked && players.every((player) => player !== null)) {
     const pair = new Pair(outermost, players);
-    window.pagesimPair = { goto: (step) => pair.go(step), get steps() { return pair.steps; },
-      get differences() { return pair.words; } };
+    window.pagesimPair = {
+      goto: (step) => pair.go(step),
+      get steps() {
+        return pair.steps;
+      },
+      get differences() {
+        return pair.words;
+      },
+    };
   }
   outermost.dataset.mounted = "true";
   fit(outermost);

@@ -7,10 +7,12 @@ const brief = (value) => `${+value.toPrecision(3)}`;
 
 /** The marks of an event as [{name, on, numbers: Map(id → number)}, …]; invalid ones are skipped.
  * @param {PageEvent | null} event */
-export const marksOf = (event) => (event?.marks ?? []).map(([name, on, pairs]) => ({
-  name: String(name), on: on === "slots" ? "slots" : "blocks",
-  numbers: new Map(pairs.filter((pair) => isCount(pair?.[0]) && isNumber(pair[1]))),
-}));
+export const marksOf = (event) =>
+  (event?.marks ?? []).map(([name, on, pairs]) => ({
+    name: String(name),
+    on: on === "slots" ? "slots" : "blocks",
+    numbers: new Map(pairs.filter((pair) => isCount(pair?.[0]) && isNumber(pair[1]))),
+  }));
 
 /** Whether a mark is one number about one block, such as a kernel's running maximum: it gets a dial. */
 export const isDial = ({ on, numbers }) => on === "blocks" && numbers.size === 1;
@@ -46,19 +48,26 @@ export function litSlots(mark, blockSize) {
 /** What the dials of an event show, and their range in the whole run: [{name, number, least, most}, …].
  * @param {PageEvent | null} event */
 export function dials(event, events) {
-  return marksOf(event).filter(isDial).map(({ name, numbers }) => {
-    const all = events.flatMap((one) => marksOf(one).filter((mark) => mark.name === name && isDial(mark))
-      .map((mark) => [...mark.numbers.values()][0]));
-    return { name, number: [...numbers.values()][0], least: Math.min(...all, 0), most: Math.max(...all) };
-  });
+  return marksOf(event)
+    .filter(isDial)
+    .map(({ name, numbers }) => {
+      const all = events.flatMap((one) =>
+        marksOf(one)
+          .filter((mark) => mark.name === name && isDial(mark))
+          .map((mark) => [...mark.numbers.values()][0]),
+      );
+      return { name, number: [...numbers.values()][0], least: Math.min(...all, 0), most: Math.max(...all) };
+    });
 }
 
 /** What the marks of an event say about one block: " attention: 0.25, 0.5." @param {PageEvent | null} event */
 export function markText(event, block, blockSize) {
   const slots = [...Array(blockSize).keys()].map((i) => block * blockSize + i);
-  return marksOf(event).map(({ name, on, numbers }) => {
-    const ids = (on === "slots" ? slots : [block]).filter((id) => numbers.has(id));
-    const found = ids.map((id) => brief(numbers.get(id)));
-    return found.length ? ` ${name}: ${found.join(", ")}.` : "";
-  }).join("");
+  return marksOf(event)
+    .map(({ name, on, numbers }) => {
+      const ids = (on === "slots" ? slots : [block]).filter((id) => numbers.has(id));
+      const found = ids.map((id) => brief(numbers.get(id)));
+      return found.length ? ` ${name}: ${found.join(", ")}.` : "";
+    })
+    .join("");
 }

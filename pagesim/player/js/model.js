@@ -50,7 +50,9 @@ export class Run {
     this.cursor = { state: this.keyframes[0].copy(), step: 0 };
   }
 
-  get steps() { return this.events.length; }
+  get steps() {
+    return this.events.length;
+  }
 
   /** The events that end a call of schedule(), or say that it failed. */
   get schedules() {
@@ -66,7 +68,11 @@ export class Run {
 
   /** The step to open at: the author's, or the first one that leaves tokens in a block, but no answer. */
   get opening() {
-    const { opens } = this.header, filled = Math.max(this.share.findIndex(([token]) => token > 0), 0);
+    const { opens } = this.header,
+      filled = Math.max(
+        this.share.findIndex(([token]) => token > 0),
+        0,
+      );
     if (isCount(opens) && opens <= this.steps) return opens;
     return Math.min(filled, ...this.questions.map(({ at }) => at));
   }
@@ -90,7 +96,9 @@ export class Run {
       for (const name of names) this.requests.set(name, s.first(name));
       this.most.queued = Math.max(this.most.queued, names.length);
     }
-    s.lists.forEach((ids, i) => { if (ids.length) this.inUse.add(i); });
+    s.lists.forEach((ids, i) => {
+      if (ids.length) this.inUse.add(i);
+    });
     this.most.tables = Math.max(this.most.tables, s.tables.size);
     this.most.rows = Math.max(this.most.rows, rows);
     this.share.push([s.slots.token, s.slots.internal, s.slots.reserved]);
@@ -103,10 +111,15 @@ export class Run {
 
   /** How a sequence is painted: its colour, the pattern of its round or null, the ink on it. */
   look(name) {
-    const place = this.places.get(name) ?? 0, round = Math.floor(place / COLORS.length) % PATTERNS.length;
+    const place = this.places.get(name) ?? 0,
+      round = Math.floor(place / COLORS.length) % PATTERNS.length;
     const color = COLORS[place % COLORS.length];
-    return { place, color, pattern: round ? `url(#ps-round-${round})` : null,
-      ink: color === COLORS.at(-1) ? "light" : "dark" };
+    return {
+      place,
+      color,
+      pattern: round ? `url(#ps-round-${round})` : null,
+      ink: color === COLORS.at(-1) ? "light" : "dark",
+    };
   }
 
   at(step) {

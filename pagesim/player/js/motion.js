@@ -23,7 +23,9 @@ export class Spots {
     return this;
   }
 
-  keep() { return Object.assign(new Spots(), this); }
+  keep() {
+    return Object.assign(new Spots(), this);
+  }
 }
 
 /** The ghosts of an event's effects, from where things were to where they are now. */
@@ -34,7 +36,9 @@ export class Motion {
     this.node = stage.node.appendChild(svg("g", { class: "ps-ghosts" }));
   }
 
-  stop() { this.node.replaceChildren(); }
+  stop() {
+    this.node.replaceChildren();
+  }
 
   /** Animate an event: `before` and `after` are the spots of the two pictures. @param {PageEvent} event */
   play(event, before, after, most = DURATION) {
@@ -42,7 +46,10 @@ export class Motion {
     if (still.matches || !event) return;
     this.left = MOST;
     this.duration = Math.min(most, DURATION);
-    const { cells: { at } } = this.stage, cell = (id) => this.cellSpot(id);
+    const {
+        cells: { at },
+      } = this.stage,
+      cell = (id) => this.cellSpot(id);
     for (const [kind, block, ...rest] of event.effects) {
       if (!at[block]) continue;
       if (kind === "take" || kind === "hit") {
@@ -61,7 +68,10 @@ export class Motion {
   }
 
   cellSpot(id) {
-    const { cells: { at }, layout: { cell } } = this.stage;
+    const {
+      cells: { at },
+      layout: { cell },
+    } = this.stage;
     return [at[id].x, at[id].y, cell.w, cell.h];
   }
 
@@ -74,7 +84,8 @@ export class Motion {
 
   /** A cell with all that is in it. */
   likeness(id) {
-    const inside = this.stage.cells.at[id].g.cloneNode(true), g = svg("g", { class: "ghost whole" });
+    const inside = this.stage.cells.at[id].g.cloneNode(true),
+      g = svg("g", { class: "ghost whole" });
     for (const name of ["transform", "tabindex", "data-block", "role"]) inside.removeAttribute(name);
     g.append(inside);
     return g;
@@ -87,8 +98,15 @@ export class Motion {
     const at = ([x, y]) => `translate(${x}px, ${y}px)`;
     const half = `translate(${(from[0] + to[0]) / 2}px, ${Math.min(from[1], to[1]) - 14}px)`;
     const way = ghost.classList.contains("whole") ? [at(from), at(to)] : [at(from), half, at(to)];
-    ghost.animate({ transform: way, opacity: way.map((_, i) => (i + 1 < way.length ? 1 : 0.85)) },
-      { duration: this.duration, easing: "ease-in-out" }).finished.then(() => ghost.remove(), () => {});
+    ghost
+      .animate(
+        { transform: way, opacity: way.map((_, i) => (i + 1 < way.length ? 1 : 0.85)) },
+        { duration: this.duration, easing: "ease-in-out" },
+      )
+      .finished.then(
+        () => ghost.remove(),
+        () => {},
+      );
   }
 
   /** A cell appears when its content arrives. */
@@ -98,16 +116,25 @@ export class Motion {
 
   /** Tokens appear in their slots one after another. */
   write(block, first, count) {
-    const { layout: { cell }, run: { header: { block_size: size } } } = this.stage;
-    const [x, y, w, h] = this.cellSpot(block), across = cell.detail === 3;
+    const {
+      layout: { cell },
+      run: {
+        header: { block_size: size },
+      },
+    } = this.stage;
+    const [x, y, w, h] = this.cellSpot(block),
+      across = cell.detail === 3;
     for (let i = 0; i < count && this.left-- > 0; i++) {
       const slot = (first + i) % size;
-      const spot = across ? { x: x + slot * cell.slot, y, width: cell.slot, height: h }
+      const spot = across
+        ? { x: x + slot * cell.slot, y, width: cell.slot, height: h }
         : { x, y: y + h - ((slot + 1) * h) / size, width: w, height: h / size };
       const flash = this.node.appendChild(svg("rect", { ...spot, class: "flash" }));
       const delay = (this.duration * 0.4 * i) / count;
-      flash.animate({ opacity: [0, 0.75, 0] }, { duration: this.duration * 0.6, delay, fill: "both" })
-        .finished.then(() => flash.remove(), () => {});
+      flash.animate({ opacity: [0, 0.75, 0] }, { duration: this.duration * 0.6, delay, fill: "both" }).finished.then(
+        () => flash.remove(),
+        () => {},
+      );
     }
   }
 }

@@ -4,8 +4,12 @@ import { MARGIN, WIDE } from "./layout.js";
 import { svg } from "./svg.js";
 import { plural } from "./text.js";
 
-const SHARES = new Map([["token", "token"], ["internal", "internal (partly filled)"],
-  ["reserved", "reserved (no token yet)"], ["free", "free"]]);
+const SHARES = new Map([
+  ["token", "token"],
+  ["internal", "internal (partly filled)"],
+  ["reserved", "reserved (no token yet)"],
+  ["free", "free"],
+]);
 
 /** The occupancy of the GPU pool over the whole run; a click selects a step. */
 export class Curve {
@@ -58,7 +62,10 @@ export class Curve {
     const { run, left, top, width, height } = this;
     const columns = Math.min(run.steps, Math.floor(width));
     const y = (step) => {
-      const part = run.percent(step).slice(0, count).reduce((sum, x) => sum + x, 0);
+      const part = run
+        .percent(step)
+        .slice(0, count)
+        .reduce((sum, x) => sum + x, 0);
       return (top + height * (1 - Math.min(part, 100) / 100)).toFixed(1);
     };
     let d = `M${left} ${top + height}`;
@@ -74,8 +81,10 @@ export class Curve {
     const { run } = this;
     let peak = 0;
     for (let i = 0; i <= run.steps; i++) if (run.percent(i)[3] < run.percent(peak)[3]) peak = i;
-    return `Occupancy of the GPU's slots over ${plural(run.steps, "step")}. `
-      + `Fullest at step ${peak}: ${shares(run, peak)}. At the end: ${shares(run, run.steps)}.`;
+    return (
+      `Occupancy of the GPU's slots over ${plural(run.steps, "step")}. `
+      + `Fullest at step ${peak}: ${shares(run, peak)}. At the end: ${shares(run, run.steps)}.`
+    );
   }
 
   draw(step) {
@@ -88,5 +97,8 @@ export class Curve {
 /** @param {Run} run */
 export function shares(run, step) {
   const names = [...SHARES.keys()];
-  return run.percent(step).map((part, i) => `${names[i]} ${part.toFixed(1)} %`).join(", ");
+  return run
+    .percent(step)
+    .map((part, i) => `${names[i]} ${part.toFixed(1)} %`)
+    .join(", ");
 }

@@ -12,14 +12,22 @@ export function frame(spans, from, end, gap) {
 /** Dashed frames around what this step changed, with the signs for how; neighbours share one.
  * @param {Stage} stage @param {Changed} changed */
 export function outline(stage, changed, { selected, picks }) {
-  const { cells: { at }, over, layout: { cell: { w, h, gx, detail }, contiguous } } = stage;
+  const {
+    cells: { at },
+    over,
+    layout: {
+      cell: { w, h, gx, detail },
+      contiguous,
+    },
+  } = stage;
   for (const id of selected?.kind === "block" ? [...picks, selected.value] : picks) {
     if (at[id]) over.rect(at[id].x - 1, at[id].y - 1, w + 2, h + 2, "chosen");
   }
-  const signsOf = (id) => [...changed.get(id) ?? []].map((kind) => CHANGES.get(kind)[0]).join("");
+  const signsOf = (id) => [...(changed.get(id) ?? [])].map((kind) => CHANGES.get(kind)[0]).join("");
   const ids = [...changed.keys()].filter((id) => at[id]).sort((a, b) => a - b);
   for (let i = 0; i < ids.length; i++) {
-    const cell = at[ids[i]], signs = signsOf(ids[i]);
+    const cell = at[ids[i]],
+      signs = signsOf(ids[i]);
     let n = 1;
     const goesOn = (id) => ids[i + n] === id && at[id].y === cell.y && signsOf(id) === signs;
     while ((contiguous || detail < 2) && goesOn(ids[i] + n)) n++;
@@ -28,7 +36,8 @@ export function outline(stage, changed, { selected, picks }) {
     over.rect(cell.x - 2.6, cell.y - 2.6, width + 5.2, h + 5.2, "frame");
     if (h < 14) continue; // no room: the list under the caption names them
     const wide = signs.length * 8 + 4;
-    const x = cell.x + width + (detail === 3 ? 5 : 5 - wide), y = cell.y + (detail === 3 ? h / 2 : h) - 6;
+    const x = cell.x + width + (detail === 3 ? 5 : 5 - wide),
+      y = cell.y + (detail === 3 ? h / 2 : h) - 6;
     over.ground(x, y, wide, 12, "badge");
     over.text(x + wide / 2, y + 9.5, signs, detail ? "mid sign" : "mid sign tiny");
   }
@@ -40,7 +49,8 @@ export function drawMarks(stage, state) {
   const { w, h, detail, owners } = stage.layout.cell;
   if (detail < 2) return; // no room: the shades say it, and the line under the picture
   for (const [id, text] of marked(stage.shade, state.blockSize)) {
-    const cell = stage.cells.at[id], wide = text.length * 6.4 + 4;
+    const cell = stage.cells.at[id],
+      wide = text.length * 6.4 + 4;
     if (!cell || (detail < 3 && wide > w / 2 + 5)) continue; // the other corner is that of the signs
     const [x, y] = detail === 3 ? [cell.x + w + owners - 9, cell.y + h / 2 - 6] : [cell.x, cell.y + h - 6];
     stage.over.ground(x, y, wide, 12, "badge");
@@ -51,14 +61,20 @@ export function drawMarks(stage, state) {
 /** A copy or a move as an arrow from block to block: along the gaps between the cells.
  * @param {Stage} stage @param {PageEvent | null} event */
 export function arrows(stage, event) {
-  const { w, h, gx, gy, detail, before, behind } = stage.layout.cell, strip = detail === 3;
+  const { w, h, gx, gy, detail, before, behind } = stage.layout.cell,
+    strip = detail === 3;
   const pairs = (event?.effects ?? []).filter((effect) => TWO_BLOCKS.has(effect[0]));
   pairs.forEach(([, a, b], i) => {
-    const from = stage.cells.at[a], to = stage.cells.at[b], aside = (i % 3) * Math.min(gy / 12, 2);
+    const from = stage.cells.at[a],
+      to = stage.cells.at[b],
+      aside = (i % 3) * Math.min(gy / 12, 2);
     const lane = (cell) => (cell.y + h + (strip ? gy / 2 : gy * 0.22) + aside).toFixed(1);
     const beside = strip && from.x !== to.x; // between two pools, past neither's owners
-    const between = beside ? Math.max(from.x, to.x) - before - 4 - (i % 3) * 2.5
-      : strip ? from.x + w + behind - 4 - aside : to.x - gx / 2 - aside;
+    const between = beside
+      ? Math.max(from.x, to.x) - before - 4 - (i % 3) * 2.5
+      : strip
+        ? from.x + w + behind - 4 - aside
+        : to.x - gx / 2 - aside;
     const across = from.y === to.y ? "" : `H${between}V${lane(to)}`;
     const [out, into] = !beside ? [w * 0.75, w * 0.25] : from.x < to.x ? [w - 5, 5] : [5, w - 5];
     const tip = to.y + h - (strip ? 3 : 1);

@@ -10,11 +10,16 @@ const LISTED = 6; // differences listed in words
 
 /** Where each run is at the times of both clocks: its last schedule() that has ended by then. */
 function stopsByClock(runs) {
-  const clocks = runs.map(({ clock }) => clock), times = [...new Set(clocks.flat())].sort((a, b) => a - b);
-  return runs.map(({ schedules, steps }, i) => [0, ...times.map((time) => {
-    const ended = clocks[i].filter((end) => end <= time).length;
-    return ended ? schedules[ended - 1] + 1 : 0;
-  }), steps]);
+  const clocks = runs.map(({ clock }) => clock),
+    times = [...new Set(clocks.flat())].sort((a, b) => a - b);
+  return runs.map(({ schedules, steps }, i) => [
+    0,
+    ...times.map((time) => {
+      const ended = clocks[i].filter((end) => end <= time).length;
+      return ended ? schedules[ended - 1] + 1 : 0;
+    }),
+    steps,
+  ]);
 }
 
 /** The steps of a run at which it is compared. @param {Run} run */
@@ -25,14 +30,18 @@ function stopsOf(run, bySchedule) {
 }
 
 /** Where a request is: the name of its queue, or null. @param {State} state */
-const queueOf = (state, name) => [...state.queues].find(([, requests]) =>
-  requests.some((request) => state.first(request) === name))?.[0] ?? null;
+const queueOf = (state, name) =>
+  [...state.queues].find(([, requests]) => requests.some((request) => state.first(request) === name))?.[0] ?? null;
 
 /** @param {State} state */
 const has = (state, name) => {
-  const table = state.tables.get(name), queue = queueOf(state, name);
-  return [queue, table?.ids.length ? `${plural(table.filled, "token")} in ${plural(table.ids.length, "block")}` : ""]
-    .filter(Boolean).join(", ") || "gone";
+  const table = state.tables.get(name),
+    queue = queueOf(state, name);
+  return (
+    [queue, table?.ids.length ? `${plural(table.filled, "token")} in ${plural(table.ids.length, "block")}` : ""]
+      .filter(Boolean)
+      .join(", ") || "gone"
+  );
 };
 
 /** What differs: the names of sequences, and a few words about each. */
@@ -53,7 +62,9 @@ export function differences([a, b]) {
 /** Sequences that have the same in both, but in blocks with other numbers. */
 function elsewhere([a, b]) {
   const ids = ({ tables }, name) => tables.get(name)?.ids.join(", ") ?? "";
-  return [...a.tables.keys()].filter((name) => ids(a, name) !== ids(b, name)).slice(0, LISTED)
+  return [...a.tables.keys()]
+    .filter((name) => ids(a, name) !== ids(b, name))
+    .slice(0, LISTED)
     .map((name) => `${nameText(name)}: blocks ${[a, b].map((state) => short(ids(state, name), 40)).join(" | ")}`);
 }
 
@@ -64,7 +75,8 @@ export class Pair {
     this.step = this.timer = 0;
     this.unit = "";
     this.stops = [];
-    const runs = players.map(({ run }) => run), bySchedule = runs.every(({ schedules }) => schedules.length > 0);
+    const runs = players.map(({ run }) => run),
+      bySchedule = runs.every(({ schedules }) => schedules.length > 0);
     this.ways = [[bySchedule ? "schedule()" : "step", runs.map((run) => stopsOf(run, bySchedule))]];
     if (runs.every(({ clock }) => clock.length)) this.ways.push(["seconds", stopsByClock(runs)]);
     this.tallies = runs.map((run) => new Tally(run));
@@ -83,29 +95,50 @@ export class Pair {
     this.slider.max = `${this.steps}`;
     this.slider.setAttribute("aria-label", this.unit);
     this.linkButtons.forEach((node, i) => node.setAttribute("aria-pressed", `${i === way}`));
-    this.go(Math.max(this.stops[0].findIndex((step) => step >= at), 0));
+    this.go(
+      Math.max(
+        this.stops[0].findIndex((step) => step >= at),
+        0,
+      ),
+    );
   }
 
   build() {
-    this.slider = html("input", { type: "range", class: "ps-slider", min: 0, step: 1,
-      input: () => this.go(+this.slider.value) });
+    this.slider = html("input", {
+      type: "range",
+      class: "ps-slider",
+      min: 0,
+      step: 1,
+      input: () => this.go(+this.slider.value),
+    });
     this.linkButtons = this.ways.map(([unit], i) =>
-      button(`pair-by-${i}`, unit, `step both by ${unit}`, () => this.link(i)));
+      button(`pair-by-${i}`, unit, `step both by ${unit}`, () => this.link(i)),
+    );
     this.lines = html("table", { class: "ps-lines" });
     this.place = html("span", { class: "ps-place", "aria-live": "polite" });
     this.playButton = button("pair-play", "\u25b6 Play", "play (Space)", () => this.play());
     this.differ = html("p", { class: "ps-differences", "aria-live": "polite" });
     this.root.prepend(
-      html("div", { class: "ps-bar" },
+      html(
+        "div",
+        { class: "ps-bar" },
         button("pair-first", "\u21e4", "to the beginning (Home)", () => this.go(0)),
         button("pair-prev", "\u2190", "one back (\u2190)", () => this.go(this.step - 1)),
         this.playButton,
         button("pair-next", "\u2192", "one forward (\u2192)", () => this.go(this.step + 1)),
         button("pair-last", "\u21e5", "to the end (End)", () => this.go(this.steps)),
-        this.slider, this.place,
-        html("span", { class: "ps-group", role: "group", "aria-label": "together by", hidden: this.ways.length < 2 },
-          html("span", { class: "ps-named" }, "together by"), ...this.linkButtons)),
-      this.lines, this.differ);
+        this.slider,
+        this.place,
+        html(
+          "span",
+          { class: "ps-group", role: "group", "aria-label": "together by", hidden: this.ways.length < 2 },
+          html("span", { class: "ps-named" }, "together by"),
+          ...this.linkButtons,
+        ),
+      ),
+      this.lines,
+      this.differ,
+    );
   }
 
   /** Move both to one place; a run that is over stays at its end. */
@@ -113,7 +146,8 @@ export class Pair {
     this.step = Math.min(Math.max(Math.round(step) || 0, 0), this.steps);
     const at = this.stops.map((stops) => stops[Math.min(this.step, stops.length - 1)]);
     const runs = this.players.map(({ run }) => run);
-    const states = runs.map((run, i) => run.at(at[i])), others = elsewhere(states);
+    const states = runs.map((run, i) => run.at(at[i])),
+      others = elsewhere(states);
     const { names, words } = differences(states);
     this.players.forEach((player, i) => {
       player.differ = names;
@@ -125,8 +159,8 @@ export class Pair {
     if (!words.length) words.push(...others); // V1's blocks are never V0's: its first is null
     this.words = words;
     this.root.dataset.step = this.slider.value = `${this.step}`;
-    this.place.textContent = this.unit === "seconds" ? `time ${this.step} of ${this.steps}`
-      : `${this.unit} ${this.step} of ${this.steps}`;
+    this.place.textContent =
+      this.unit === "seconds" ? `time ${this.step} of ${this.steps}` : `${this.unit} ${this.step} of ${this.steps}`;
     const same = html("span", {}, "The two do not differ.");
     this.differ.replaceChildren(...(words.length ? words.map((text) => html("span", {}, `\u2260 ${text}`)) : [same]));
   }
@@ -143,9 +177,15 @@ export class Pair {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target.tagName === "INPUT" && event.target !== this.slider) return;
     if (event.target.closest?.(".ps-cell") || (event.key === " " && event.target.tagName === "BUTTON")) return;
-    const moves = { ArrowRight: () => this.go(this.step + 1), ArrowLeft: () => this.go(this.step - 1),
-      PageDown: () => this.go(this.step + 50), PageUp: () => this.go(this.step - 50),
-      Home: () => this.go(0), End: () => this.go(this.steps), " ": () => this.play() };
+    const moves = {
+      ArrowRight: () => this.go(this.step + 1),
+      ArrowLeft: () => this.go(this.step - 1),
+      PageDown: () => this.go(this.step + 50),
+      PageUp: () => this.go(this.step - 50),
+      Home: () => this.go(0),
+      End: () => this.go(this.steps),
+      " ": () => this.play(),
+    };
     if (!Object.hasOwn(moves, event.key)) return;
     event.preventDefault();
     moves[event.key]();

@@ -11,7 +11,8 @@ import { fullScreenButton } from "./screen.js";
 import { plural, requestText } from "./text.js";
 
 const SPEED_NAMES = ["slow", "normal", "fast"];
-const PLAY = "\u25b6 Play", PAUSE = "\u25ae\u25ae Pause";
+const PLAY = "\u25b6 Play",
+  PAUSE = "\u25ae\u25ae Pause";
 
 const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
 
@@ -19,28 +20,59 @@ const bar = (...nodes) => html("div", { class: "ps-bar" }, ...nodes);
 export class Panel {
   /** @param {Player} player */
   constructor(player) {
-    const { run, root } = player, n = run.steps;
+    const { run, root } = player,
+      n = run.steps;
     this.player = player;
-    this.slider = html("input", { type: "range", class: "ps-slider", min: 0, max: n, step: 1,
-      "aria-label": "step", input: () => player.go(+this.slider.value) });
-    this.number = html("input", { type: "number", class: "ps-goto", "data-action": "goto", min: 0, max: n, step: 1,
-      "aria-label": "go to step", change: () => player.go(+this.number.value) });
+    this.slider = html("input", {
+      type: "range",
+      class: "ps-slider",
+      min: 0,
+      max: n,
+      step: 1,
+      "aria-label": "step",
+      input: () => player.go(+this.slider.value),
+    });
+    this.number = html("input", {
+      type: "number",
+      class: "ps-goto",
+      "data-action": "goto",
+      min: 0,
+      max: n,
+      step: 1,
+      "aria-label": "go to step",
+      change: () => player.go(+this.number.value),
+    });
     this.playButton = button("play", PLAY, "play (Space)", () => player.play());
-    this.speeds = SPEED_NAMES.map((name, i) => button(`speed-${i + 1}`, name, `play ${name}`,
-      () => player.setSpeed(i)));
-    this.slotsButton = button("slots", "Slots", "show slot numbers instead of words (s)",
-      () => player.showSlots(!player.slots));
-    this.query = html("input", { type: "search", class: "ps-search", "data-action": "search", "aria-label": "search",
-      placeholder: `block 7, a name, ${EXAMPLE} \u2026`, input: () => { player.found = null; },
-      keydown: (event) => { if (event.key === "Enter") player.find(event.shiftKey ? -1 : 1); } });
+    this.speeds = SPEED_NAMES.map((name, i) =>
+      button(`speed-${i + 1}`, name, `play ${name}`, () => player.setSpeed(i)),
+    );
+    this.slotsButton = button("slots", "Slots", "show slot numbers instead of words (s)", () =>
+      player.showSlots(!player.slots),
+    );
+    this.query = html("input", {
+      type: "search",
+      class: "ps-search",
+      "data-action": "search",
+      "aria-label": "search",
+      placeholder: `block 7, a name, ${EXAMPLE} \u2026`,
+      input: () => {
+        player.found = null;
+      },
+      keydown: (event) => {
+        if (event.key === "Enter") player.find(event.shiftKey ? -1 : 1);
+      },
+    });
     this.message = html("span", { class: "ps-message", role: "status" });
     this.caption = html("p", { class: "ps-caption", "aria-live": "polite" });
     this.changes = html("p", { class: "ps-changes" });
     this.detail = html("span", { class: "ps-detail" });
-    this.jumps = html("span", { class: "ps-jumps", hidden: true },
+    this.jumps = html(
+      "span",
+      { class: "ps-jumps", hidden: true },
       button("sel-prev", "\u25c0 its event", "previous event of the selection", () => player.jumpSelected(-1)),
       button("sel-next", "its event \u25b6", "next event of the selection", () => player.jumpSelected(1)),
-      button("sel-clear", "\u2715", "clear the selection (Escape)", () => player.select(null)));
+      button("sel-clear", "\u2715", "clear the selection (Escape)", () => player.select(null)),
+    );
     this.share = html("span", {});
     this.picture = html("div", { class: "ps-picture" });
     this.course = html("div", { class: "ps-course" });
@@ -48,18 +80,35 @@ export class Panel {
   }
 
   title() {
-    const { run } = this.player, title = typeof run.header.title === "string" ? run.header.title : "";
-    return [title && html("h1", {}, title), run.problem && html("p", { class: "ps-problem", role: "alert" },
-      `The file is damaged: ${run.problem}. ${plural(run.steps, "event")} before it can be played.`)].filter(Boolean);
+    const { run } = this.player,
+      title = typeof run.header.title === "string" ? run.header.title : "";
+    return [
+      title && html("h1", {}, title),
+      run.problem
+        && html(
+          "p",
+          { class: "ps-problem", role: "alert" },
+          `The file is damaged: ${run.problem}. ${plural(run.steps, "event")} before it can be played.`,
+        ),
+    ].filter(Boolean);
   }
 
   bars() {
-    const { player } = this, { run, predict } = player, jump = (way) => () => player.jumpSchedule(way);
+    const { player } = this,
+      { run, predict } = player,
+      jump = (way) => () => player.jumpSchedule(way);
     const group = { class: "ps-group", role: "group", "aria-label": "schedule()" };
-    const steps = run.schedules.length ? [html("span", group,
-      button("prev-schedule", "\u25c0", "back to the previous schedule() (Shift+\u2190)", jump(-1)),
-      html("span", { class: "ps-named" }, "schedule()"),
-      button("next-schedule", "\u25b6", "on to the next schedule() (Shift+\u2192)", jump(1)))] : [];
+    const steps = run.schedules.length
+      ? [
+          html(
+            "span",
+            group,
+            button("prev-schedule", "\u25c0", "back to the previous schedule() (Shift+\u2190)", jump(-1)),
+            html("span", { class: "ps-named" }, "schedule()"),
+            button("next-schedule", "\u25b6", "on to the next schedule() (Shift+\u2192)", jump(1)),
+          ),
+        ]
+      : [];
     return [
       bar(
         button("first", "\u21e4", "first step (Home)", () => player.go(0)),
@@ -72,30 +121,55 @@ export class Panel {
         html("span", { class: "ps-group", role: "group", "aria-label": "speed" }, ...this.speeds),
       ),
       bar(
-        ...steps, predict.button, predict.score, this.slotsButton,
+        ...steps,
+        predict.button,
+        predict.score,
+        this.slotsButton,
         html("span", { class: "ps-space" }),
-        html("span", { class: "ps-group" }, this.query,
+        html(
+          "span",
+          { class: "ps-group" },
+          this.query,
           button("search-prev", "\u25c0", "previous match", () => player.find(-1)),
-          button("search-next", "\u25b6", "next match", () => player.find(1))),
-        this.message, fullScreenButton(player.root),
+          button("search-next", "\u25b6", "next match", () => player.find(1)),
+        ),
+        this.message,
+        fullScreenButton(player.root),
       ),
     ];
   }
 
   below() {
-    const { player } = this, { predict } = player;
+    const { player } = this,
+      { predict } = player;
     const keys = player.run.schedules.length ? "Shift+\u2190 \u2192 one schedule(), " : "";
     return [
       html("div", { class: "ps-said" }, predict.feedback, this.caption, this.changes, predict.node),
       this.picture,
       html("p", { class: "ps-about" }, this.detail, this.jumps),
       this.course,
-      html("p", { class: "ps-share" }, this.share, html("span", { class: "ps-save" }, "Save this step: ",
-        ...["SVG", "PNG"].map((kind) => button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`,
-          () => save(kind.toLowerCase(), player.stage.node, player.step))))),
-      html("p", { class: "ps-keys" }, `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
-        + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects one: "
-        + "then they move through its words, until Escape."),
+      html(
+        "p",
+        { class: "ps-share" },
+        this.share,
+        html(
+          "span",
+          { class: "ps-save" },
+          "Save this step: ",
+          ...["SVG", "PNG"].map((kind) =>
+            button(`save-${kind.toLowerCase()}`, kind, `save this step as ${kind}`, () =>
+              save(kind.toLowerCase(), player.stage.node, player.step),
+            ),
+          ),
+        ),
+      ),
+      html(
+        "p",
+        { class: "ps-keys" },
+        `Keys: \u2190 \u2192 one step, ${keys}PageUp PageDown fifty, Home End, `
+          + "Space plays, f fills the screen. Tab reaches the blocks, arrow keys move among them, Enter selects one: "
+          + "then they move through its words, until Escape.",
+      ),
     ];
   }
 
@@ -118,7 +192,8 @@ export class Panel {
 
   /** The caption of an event, and what it changed. @param {PageEvent | null} event */
   showEvent(event) {
-    const { run, step, state } = this.player, first = isCount(run.header.first) ? run.header.first : 0;
+    const { run, step, state } = this.player,
+      first = isCount(run.header.first) ? run.header.first : 0;
     if (!event) {
       const what = first ? `The state before event ${first} of the run.` : "Start of the recording.";
       this.caption.replaceChildren(what);
@@ -127,8 +202,11 @@ export class Panel {
     }
     const request = movesOf(event)[0]?.[3] ?? event.of;
     const of = event.of === null ? "" : ` \u00b7 ${requestText(request, event.of)}`;
-    const group = !isCount(event.step) ? "" : event.event === "schedule" ? ` ${event.step}`
-      : ` \u00b7 schedule ${event.step}`;
+    const group = !isCount(event.step)
+      ? ""
+      : event.event === "schedule"
+        ? ` ${event.step}`
+        : ` \u00b7 schedule ${event.step}`;
     this.caption.replaceChildren(html("b", {}, `Step ${step}: ${event.event}${of}${group}`), " ", event.caption);
     const byKind = new Map();
     for (const effect of event.effects) {
@@ -137,10 +215,14 @@ export class Panel {
       if (effect[0] === "hit") text += gap ? ` from place ${gap.rank}` : " in use";
       byKind.set(effect[0], [...(byKind.get(effect[0]) ?? []), text]);
     }
-    this.changes.replaceChildren(...[...byKind].map(([kind, all]) => {
-      const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
-      return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
-    }), ...this.shades(event), ...this.dials(event));
+    this.changes.replaceChildren(
+      ...[...byKind].map(([kind, all]) => {
+        const more = all.length > 12 ? ` and ${all.length - 12} more` : "";
+        return html("span", {}, `${CHANGES.get(kind).join(" ")}: ${all.slice(0, 12).join(", ")}${more}`);
+      }),
+      ...this.shades(event),
+      ...this.dials(event),
+    );
     const way = wayOf(event);
     if (way) this.changes.append(html("span", {}, way));
   }
@@ -148,18 +230,37 @@ export class Panel {
   /** The marks that shade the picture, one at a time: a button for each where there are several.
    * @param {PageEvent | null} event */
   shades(event) {
-    const { player } = this, shades = shadesOf(event), shown = shades.indexOf(shades[player.shade] ?? shades[0]);
+    const { player } = this,
+      shades = shadesOf(event),
+      shown = shades.indexOf(shades[player.shade] ?? shades[0]);
     return shades.map(({ name, on, numbers }, i) => {
       const text = `${name}: on ${plural(numbers.size, on.slice(0, -1))}`;
-      return shades.length < 2 ? html("span", {}, text) : html("button", { "data-action": `shade-${i}`,
-        "aria-pressed": `${i === shown}`, click: () => { player.shade = i; player.show(player.step); } }, text);
+      return shades.length < 2
+        ? html("span", {}, text)
+        : html(
+            "button",
+            {
+              "data-action": `shade-${i}`,
+              "aria-pressed": `${i === shown}`,
+              click: () => {
+                player.shade = i;
+                player.show(player.step);
+              },
+            },
+            text,
+          );
     });
   }
 
   /** @param {PageEvent | null} event */
   dials(event) {
     return dials(event, this.player.run.events).map(({ name, number, least, most }) =>
-      html("label", { class: "ps-dial" }, `${name} ${number.toPrecision(3)} `,
-        html("meter", { min: least, max: Math.max(most, least + 1e-9), value: number })));
+      html(
+        "label",
+        { class: "ps-dial" },
+        `${name} ${number.toPrecision(3)} `,
+        html("meter", { min: least, max: Math.max(most, least + 1e-9), value: number }),
+      ),
+    );
   }
 }

@@ -9,7 +9,8 @@ import { plural } from "./text.js";
 export class Predict {
   /** @param {Player} player */
   constructor(player) {
-    const kept = player.storage.score.read(), isKept = isCount(kept.asked) && isCount(kept.right);
+    const kept = player.storage.score.read(),
+      isKept = isCount(kept.asked) && isCount(kept.right);
     this.player = player;
     this.on = false;
     this.question = null;
@@ -17,19 +18,37 @@ export class Predict {
     this.asked = isKept ? kept.asked : 0;
     this.right = isKept ? kept.right : 0;
     this.skipped = isKept && isCount(kept.skipped) ? kept.skipped : 0;
-    this.button = button("predict", "Predict", "ask before each step which block it is about",
-      () => this.set(!this.on));
+    this.button = button("predict", "Predict", "ask before each step which block it is about", () =>
+      this.set(!this.on),
+    );
     this.score = html("span", { class: "ps-score", "aria-live": "polite" });
     this.feedback = html("p", { class: "ps-feedback", "aria-live": "polite", hidden: true });
     this.ask = html("span", { class: "ps-ask" });
     this.hint = html("span", { class: "ps-hint" });
-    this.input = html("input", { type: "text", inputmode: "numeric", class: "ps-answer", "aria-label": "block",
+    this.input = html("input", {
+      type: "text",
+      inputmode: "numeric",
+      class: "ps-answer",
+      "aria-label": "block",
       input: () => this.pick(blocksIn(this.player.state, this.input.value)),
-      keydown: (event) => { if (event.key === "Enter") this.typed(); } });
+      keydown: (event) => {
+        if (event.key === "Enter") this.typed();
+      },
+    });
     this.done = button("done", "Done", "these are all of them", () => this.typed());
     this.none = button("none", "None", "no block at all", () => this.reply([]));
-    this.node = html("p", { class: "ps-question", role: "status", hidden: true }, this.ask, " ", this.hint, " ",
-      this.input, this.done, this.none, button("skip", "Skip", "see it without answering", () => this.skip()));
+    this.node = html(
+      "p",
+      { class: "ps-question", role: "status", hidden: true },
+      this.ask,
+      " ",
+      this.hint,
+      " ",
+      this.input,
+      this.done,
+      this.none,
+      button("skip", "Skip", "see it without answering", () => this.skip()),
+    );
   }
 
   set(on) {
@@ -40,7 +59,10 @@ export class Predict {
     this.close();
     this.tellScore();
     if (!player.shown) return;
-    if (on && player.untouched) { player.go(player.run.asking); return; } // nothing has been seen yet
+    if (on && player.untouched) {
+      player.go(player.run.asking);
+      return;
+    } // nothing has been seen yet
     player.redraw();
     this.open();
     player.keep();
@@ -48,7 +70,8 @@ export class Predict {
 
   /** Ask about the next step, if there is something to ask. */
   open() {
-    const { player } = this, { run, state, step } = player;
+    const { player } = this,
+      { run, state, step } = player;
     const question = this.on ? questionFor(run, state, step) : null;
     if (!question) return;
     player.stop();
@@ -83,7 +106,10 @@ export class Predict {
   }
 
   choose(id) {
-    if (!wantsMany(this.question)) { this.reply([id]); return; }
+    if (!wantsMany(this.question)) {
+      this.reply([id]);
+      return;
+    }
     this.pick(this.picks.includes(id) ? this.picks.filter((other) => other !== id) : [...this.picks, id]);
     this.input.value = this.picks.join(", ");
   }
@@ -95,17 +121,28 @@ export class Predict {
   }
 
   reply(ids) {
-    const { question, player: { state, run, step } } = this, { answers, inWhy, word } = question;
+    const {
+        question,
+        player: { state, run, step },
+      } = this,
+      { answers, inWhy, word } = question;
     const outside = ids.some((id) => id >= state.total);
     const problem = outside ? `The blocks are 0 to ${state.total - 1}:` : miscounted(question, ids);
     if (problem) {
       this.hint.textContent = problem;
       return;
     }
-    const right = isRight(question, ids), it = inWhy ? [] : [solution(question)];
+    const right = isRight(question, ids),
+      it = inWhy ? [] : [solution(question)];
     const astray = ids.find((id) => !answers.includes(id));
-    const reason = astray !== undefined && answers.length ? whyNot(state, run.events[step], question, astray)
-      : ids.length && ids.length < answers.length ? "there are more" : ids.length > 1 ? "their order is another" : "";
+    const reason =
+      astray !== undefined && answers.length
+        ? whyNot(state, run.events[step], question, astray)
+        : ids.length && ids.length < answers.length
+          ? "there are more"
+          : ids.length > 1
+            ? "their order is another"
+            : "";
     const is = answers.length ? it.map((text) => `it is ${text}`) : [`no block is ${word}`];
     this.count(right ? "right" : "asked");
     if (right) this.leave("right", ["\u2713 Right", ...it].join(": "));
@@ -127,7 +164,10 @@ export class Predict {
 
   /** Make the step, say whether the answer was right, and ask about the next one. */
   leave(result, text) {
-    const { player, question: { why } } = this;
+    const {
+      player,
+      question: { why },
+    } = this;
     player.go(player.step + 1);
     this.feedback.dataset.result = result;
     this.feedback.textContent = `${text}. ${why}`;
@@ -136,9 +176,15 @@ export class Predict {
   }
 
   tellScore() {
-    const { asked, right, skipped, player: { run } } = this, waiting = run.questions.length;
+    const {
+        asked,
+        right,
+        skipped,
+        player: { run },
+      } = this,
+      waiting = run.questions.length;
     const passed = skipped ? `, ${skipped} skipped` : "";
-    this.score.textContent = this.on || asked || skipped ? `${right} of ${asked} right${passed}`
-      : waiting ? plural(waiting, "question") : "";
+    this.score.textContent =
+      this.on || asked || skipped ? `${right} of ${asked} right${passed}` : waiting ? plural(waiting, "question") : "";
   }
 }

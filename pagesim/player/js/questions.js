@@ -29,29 +29,52 @@ export function questionFor(run, s, i) {
     const asked = run.questions.filter(({ at }) => at === i).map((question) => asAsked(run, question, event, s));
     return asked.find(({ answers }) => answers.length) ?? null;
   }
-  const takes = ANSWERS.get("taken")(event), returns = ANSWERS.get("returned")(event);
-  const what = `${event.event}${ofWhom(event)}${promised(event)}.`, inWhy = false, none = true;
+  const takes = ANSWERS.get("taken")(event),
+    returns = ANSWERS.get("returned")(event);
+  const what = `${event.event}${ofWhom(event)}${promised(event)}.`,
+    inWhy = false,
+    none = true;
   if (takes.length || TAKES.includes(event.event)) {
     if (!takes.length && hasRoom(s, event)) return null; // what is obvious is not asked
-    const answers = takes.slice(0, 1), why = takes.length ? reasonFor("taken", s, event, answers) : "";
-    return { ask: `${what} Which block is taken first, if any?`, answers, which: "any", none, why, inWhy,
-      word: "taken", all: takes };
+    const answers = takes.slice(0, 1),
+      why = takes.length ? reasonFor("taken", s, event, answers) : "";
+    return {
+      ask: `${what} Which block is taken first, if any?`,
+      answers,
+      which: "any",
+      none,
+      why,
+      inWhy,
+      word: "taken",
+      all: takes,
+    };
   }
   if (!returns.length && !RETURNS.includes(event.event)) return null;
   const few = returns.length <= MANY;
-  return { ask: `${what} ${few ? "Which blocks are returned, if any?" : "Name a block that is returned, if any."}`,
-    answers: returns, which: few ? "all" : "any", none, inWhy, word: "returned", all: returns,
-    why: returns.length ? reasonFor("returned", s, event, returns) : "" };
+  return {
+    ask: `${what} ${few ? "Which blocks are returned, if any?" : "Name a block that is returned, if any."}`,
+    answers: returns,
+    which: few ? "all" : "any",
+    none,
+    inWhy,
+    word: "returned",
+    all: returns,
+    why: returns.length ? reasonFor("returned", s, event, returns) : "",
+  };
 }
 
 /** An author's question: a word and the event give its answer; a list of ids may replace the event. */
 function asAsked(run, question, event, s) {
-  const word = question.answer, given = Array.isArray(word), touched = new Set(event.effects.flatMap(blocksOf));
+  const word = question.answer,
+    given = Array.isArray(word),
+    touched = new Set(event.effects.flatMap(blocksOf));
   const all = [...new Set(given ? word.filter((id) => touched.has(id)) : fitting(word, event, s))];
   const asked = question.which ?? (given ? "any" : "all");
   const answers = asked === "first" ? all.slice(0, 1) : asked === "last" ? all.slice(-1) : all;
-  const which = asked === "in order" || asked === "all" ? asked : "any", own = String(question.why || "");
-  const name = solution({ answers, which }), ask = String(question.ask).replaceAll("{count}", countWord(answers));
+  const which = asked === "in order" || asked === "all" ? asked : "any",
+    own = String(question.why || "");
+  const name = solution({ answers, which }),
+    ask = String(question.ask).replaceAll("{count}", countWord(answers));
   const why = own.replaceAll(/(?:\bblocks? )?\{answer\}/g, name) || reasonFor(word, s, event, answers, all);
   return { ask, answers, which, none: false, why: sentence(run, why), inWhy: own.includes("{answer}"), word, all };
 }
@@ -108,5 +131,8 @@ export function solution({ answers, which }) {
   if (!answers.length) return "no block";
   const order = which === "in order" && answers.length > 1 ? ", in this order" : "";
   if (which !== "any") return blocksText(answers) + order;
-  return answers.map((id) => `block ${id}`).slice(0, MANY).join(" or ");
+  return answers
+    .map((id) => `block ${id}`)
+    .slice(0, MANY)
+    .join(" or ");
 }

@@ -9,8 +9,13 @@ export const movesOf = (event) => event?.queues ?? [];
 /** The queues as rows of chips, front first; a request that computes has a number of tokens.
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {View} view */
 export function drawQueues(stage, state, event, view, top) {
-  const { under, over, run } = stage, left = MARGIN + 92;
-  const entered = new Set(movesOf(event).filter(([what]) => what === "enter").map((move) => `${move[1]} ${move[2]}`));
+  const { under, over, run } = stage,
+    left = MARGIN + 92;
+  const entered = new Set(
+    movesOf(event)
+      .filter(([what]) => what === "enter")
+      .map((move) => `${move[1]} ${move[2]}`),
+  );
   const tokens = new Map((event?.scheduled ?? []).map((row) => [row[0], row[2]]));
   const brief = run.most.queued > 10; // many: sequences only; the selected one is shown with its request
   [...state.queues].forEach(([key, names], row) => {
@@ -18,14 +23,18 @@ export function drawQueues(stage, state, event, view, top) {
     under.text(MARGIN, y + 12, key, "strong");
     if (names.length > 1) under.text(left - 8, y + 12, `${names.length}`, "end muted");
     if (!names.length) under.text(left, y + 12, "empty", "muted");
-    let x = left, i = 0;
+    let x = left,
+      i = 0;
     for (; i < names.length; i++) {
-      const first = state.first(names[i]), hit = { seq: first };
+      const first = state.first(names[i]),
+        hit = { seq: first };
       const computes = tokens.has(names[i]);
       const name = brief ? nameText(first) : requestText(names[i], first);
-      const sign = view.differ.has(first) ? "\u2260 " : "", again = state.preempted.has(names[i]) ? " \u21ba" : "";
+      const sign = view.differ.has(first) ? "\u2260 " : "",
+        again = state.preempted.has(names[i]) ? " \u21ba" : "";
       const text = sign + short(name, 18) + again + (computes ? ` +${tokens.get(names[i])}` : "");
-      const width = text.length * (computes ? 7.5 : 6.7) + 20, more = i + 1 < names.length ? 56 : 0;
+      const width = text.length * (computes ? 7.5 : 6.7) + 20,
+        more = i + 1 < names.length ? 56 : 0;
       stage.spots.chips.set(names[i], [x, y, width, 16]);
       if (x + width > stage.layout.width - MARGIN - more) break;
       stage.swatch(x, y, 11, 16, "", run.look(first), hit);
@@ -57,13 +66,16 @@ function drawFlight(stage, state, event, y) {
   let x = MARGIN + 92;
   if (!state.flight.length) under.text(x, y + 12, "nothing", "muted");
   state.flight.forEach(({ step, rows }, i) => {
-    const em = layout.narrow ? 7.6 : 6.9, name = `step ${step}`, left = x;
+    const em = layout.narrow ? 7.6 : 6.9,
+      name = `step ${step}`,
+      left = x;
     const end = left + (layout.width - MARGIN - left) / (state.flight.length - i) - 8;
     under.text(x + 5, y + 12, name, "strong");
     x += name.length * em + 14;
     let shown = 0;
     for (const [request, first, tokens] of rows) {
-      const text = isWasted(state, request) ? "\u2717" : `+${tokens}`, width = 14 + text.length * em + 6;
+      const text = isWasted(state, request) ? "\u2717" : `+${tokens}`,
+        width = 14 + text.length * em + 6;
       if (x + width > end - (shown + 1 < rows.length ? 34 : 0)) break;
       stage.swatch(x, y + 2.5, 11, 11, "", run.look(first ?? request), { seq: first ?? request });
       under.text(x + 14, y + 12, text, "");
@@ -80,8 +92,15 @@ function drawFlight(stage, state, event, y) {
 
 /** How an event changes the queues, in words. @param {PageEvent | null} event */
 export function wayOf(event) {
-  const queuesOf = (what) => [...new Set(movesOf(event).filter((move) => move[0] === what).map((move) => move[1]))];
-  const from = queuesOf("leave").join(", "), to = queuesOf("enter").join(", ");
+  const queuesOf = (what) => [
+    ...new Set(
+      movesOf(event)
+        .filter((move) => move[0] === what)
+        .map((move) => move[1]),
+    ),
+  ];
+  const from = queuesOf("leave").join(", "),
+    to = queuesOf("enter").join(", ");
   if (!from && !to) return "";
   if (from === to) return `\u21c5 ${from}: reordered`;
   return `\u21c5 ${from || "new"} \u2192 ${to || "gone"}`;

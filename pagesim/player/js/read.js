@@ -6,7 +6,9 @@ const MAX_BLOCKS = 65536;
 
 export class TimelineError extends Error {}
 
-export const wrong = (text) => { throw new TimelineError(text); };
+export const wrong = (text) => {
+  throw new TimelineError(text);
+};
 export const isCount = (x) => Number.isSafeInteger(x) && x >= 0;
 export const isName = (x) => Number.isSafeInteger(x) || typeof x === "string";
 export const list = (x, what) => (Array.isArray(x) ? x : wrong(`${what} is not a list`));
@@ -16,10 +18,13 @@ export const message = (error) => (error instanceof Error ? error.message : Stri
 export async function unpack(base64) {
   const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const stream = new DecompressionStream("gzip"); // fed by hand: simpler than through a Blob
-  const writer = stream.writable.getWriter(), reader = stream.readable.getReader();
+  const writer = stream.writable.getWriter(),
+    reader = stream.readable.getReader();
   const written = Promise.all([writer.write(packed), writer.close()]);
   const chunks = [];
-  written.catch(() => { /* the reader fails with the same error */ });
+  written.catch(() => {
+    /* the reader fails with the same error */
+  });
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
@@ -30,7 +35,10 @@ export async function unpack(base64) {
   }
   const bytes = new Uint8Array(size);
   let at = 0;
-  for (const chunk of chunks) { bytes.set(chunk, at); at += chunk.length; }
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
   return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 }
 
@@ -55,7 +63,11 @@ export function parse(text) {
 
 function parseLine(line, number) {
   let value;
-  try { value = JSON.parse(line); } catch { wrong(`line ${number} is not JSON`); }
+  try {
+    value = JSON.parse(line);
+  } catch {
+    wrong(`line ${number} is not JSON`);
+  }
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
     wrong(`line ${number} is not a JSON object`);
   }
@@ -78,7 +90,13 @@ function checkHeader(header) {
   }
   header.num_gpu_blocks = header.pools[0]?.[1] ?? 0;
   header.num_cpu_blocks = total - header.num_gpu_blocks;
-  header.pool_names = [header.pools[0]?.[0] ?? "", header.pools.slice(1).map(([name]) => name).join(", ")];
+  header.pool_names = [
+    header.pools[0]?.[0] ?? "",
+    header.pools
+      .slice(1)
+      .map(([name]) => name)
+      .join(", "),
+  ];
   if (total > MAX_BLOCKS) wrong(`line 1: ${total} blocks, the player shows at most ${MAX_BLOCKS}`);
   if (header.state === null || typeof header.state !== "object") wrong("line 1: no state");
   return header;

@@ -7,8 +7,8 @@ import { listWord, nameText, plural } from "./text.js";
 export const MANY = 6; // more blocks than this need not be named
 
 /** How many tokens an event writes or finds. @param {PageEvent} event */
-export const added = (event) => event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4]))
-  .reduce((sum, e) => sum + e[4], 0);
+export const added = (event) =>
+  event.effects.filter((e) => (e[0] === "write" || e[0] === "hit") && isCount(e[4])).reduce((sum, e) => sum + e[4], 0);
 
 /** "block 7", or "blocks 7, 2 and 5". */
 export function blocksText(ids) {
@@ -18,7 +18,8 @@ export function blocksText(ids) {
 
 /** A reason as a sentence of its own; the name of a sequence is left as it is. @param {Run} run */
 export function sentence(run, text) {
-  const first = /^\p{L}+(?![\p{L}\d_])/u.exec(text)?.[0], begins = first && !run.places.has(first);
+  const first = /^\p{L}+(?![\p{L}\d_])/u.exec(text)?.[0],
+    begins = first && !run.places.has(first);
   const whole = begins ? first[0].toUpperCase() + text.slice(1) : text;
   return whole && !/[.!?\u2026]$/.test(whole) ? `${whole}.` : whole;
 }
@@ -26,7 +27,9 @@ export function sentence(run, text) {
 /** Why the blocks answer a question with this word: `answers` of `all` that would fit.
  * @param {State} s @param {PageEvent} event */
 export function reasonFor(word, s, event, answers, all = answers) {
-  const [b] = answers, many = answers.length > 1, free = event.effects.find((e) => e[0] === "free" && e[1] === b);
+  const [b] = answers,
+    many = answers.length > 1,
+    free = event.effects.find((e) => e[0] === "free" && e[1] === b);
   if (b === undefined) return "";
   if (["taken", "copied to", "swapped to", "evicted"].includes(word)) return whyTaken(s, event, answers);
   if (word === "unused") return "No token was ever written into it.";
@@ -35,7 +38,10 @@ export function reasonFor(word, s, event, answers, all = answers) {
     const isLast = s.queues.get(queue)?.length === place + 1;
     if (isLast) return `${nameText(event.of)} is the last one in the queue ${queue}.`;
   }
-  const ends = new Map([[0, ["front", "first"]], [-1, ["back", "last"]]]).get(free?.[3]);
+  const ends = new Map([
+    [0, ["front", "first"]],
+    [-1, ["back", "last"]],
+  ]).get(free?.[3]);
   if (word === "returned" && all.length > answers.length && free && ends) {
     const [end, then] = ends;
     return `Each goes to the ${end} of the ${listWord(s, free[2])}, so the last one is taken ${then}.`;
@@ -65,22 +71,26 @@ function whyTaken(s, event, [b, ...rest]) {
   const before = event.effects.findIndex((effect) => effect[0] === "take" && effect[1] === b);
   if (before < 0) return `Block ${b} has these tokens already.`;
   const earlier = event.effects.slice(0, before);
-  const [, , list] = event.effects[before], word = s.pool(b) ? list : listWord(s, list);
-  const { rank } = s.placeOf(b) ?? { rank: 0 }, at = rank === 1 ? "the front" : `place ${rank}`;
+  const [, , list] = event.effects[before],
+    word = s.pool(b) ? list : listWord(s, list);
+  const { rank } = s.placeOf(b) ?? { rank: 0 },
+    at = rank === 1 ? "the front" : `place ${rank}`;
   const takes = event.effects.filter(([kind]) => kind === "take").length;
   if (s.sorted[s.listNames.indexOf(list)] && takes > 1) {
     return `The row is reserved whole: ${takes * s.blockSize} slots, of which ${added(event)} are written now.`;
   }
   if (ANSWERS.get("evicted")({ effects: earlier }).includes(b)) {
-    const who = list === s.listNames[0] ? `Block ${b} is at ${at} of the ${word}: it`
-      : `No block is free, so the ${word} gives up ${b} and`;
+    const who =
+      list === s.listNames[0]
+        ? `Block ${b} is at ${at} of the ${word}: it`
+        : `No block is free, so the ${word} gives up ${b} and`;
     return `${who} forgets what it held${rank === 1 ? "; it has waited longest" : ""}.`;
   }
   if (earlier.some((effect) => effect[0] === "free" && effect[1] === b)) {
     return `Block ${b} is freed in this very step, so it is taken first.`;
   }
-  const others = rest.length && rest.every((id, k) => s.placeOf(id)?.rank === rank + k + 1)
-    ? "; the others stand behind it" : "";
+  const others =
+    rest.length && rest.every((id, k) => s.placeOf(id)?.rank === rank + k + 1) ? "; the others stand behind it" : "";
   const last = s.freed[b] && s.freed[b] === Math.max(...s.idsIn(s.listNames.indexOf(list)).map((id) => s.freed[id]));
   if (last && rank === 1) {
     return `Block ${b} was freed last (step ${s.freed[b]}), so it is at the front of the ${word}${others}.`;
@@ -91,7 +101,9 @@ function whyTaken(s, event, [b, ...rest]) {
 /** Why a block that was chosen is not the answer, as far as it matters to what is asked.
  * @param {State} s @param {PageEvent} event */
 export function whyNot(s, event, { word, all, answers }, id) {
-  const block = `block ${id}`, place = s.placeOf(id), pool = s.pool(id);
+  const block = `block ${id}`,
+    place = s.placeOf(id),
+    pool = s.pool(id);
   if (all.includes(id)) return `${block} is ${word} too, but not ${answers[0] === all[0] ? "first" : "last"}`;
   if (id === s.nullBlock) return `${block} is the null block`;
   if (answers.length && pool !== s.pool(answers[0])) return `${block} is on the ${s.poolNames[pool]}`;

@@ -4,7 +4,9 @@ const SCALE = 2; // pixels per unit
 
 /** The picture with its present style, as text. */
 export function standalone(node) {
-  const picture = node.cloneNode(true), root = node.closest(".pagesim-player"), looks = getComputedStyle(root);
+  const picture = node.cloneNode(true),
+    root = node.closest(".pagesim-player"),
+    looks = getComputedStyle(root);
   const names = ["paper", "ink", "muted", "line", "panel", "held", "mark", "token", "internal", "reserved", "focus"];
   const given = names.map((name) => `--${name}: ${looks.getPropertyValue(`--${name}`)};`).join(" ");
   const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
@@ -30,7 +32,9 @@ export async function asPng(node) {
   [canvas.width, canvas.height] = [SCALE * width, SCALE * height];
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(image.src);
-  return new Promise((done) => { canvas.toBlob(done, "image/png"); });
+  return new Promise((done) => {
+    canvas.toBlob(done, "image/png");
+  });
 }
 
 /** Hand a picture of the step to the browser's downloads. */

@@ -18,8 +18,7 @@ export function watchWidth(player) {
 /** The button for a projector: full screen, type twice as large, the caption as a subtitle. */
 export function fullScreenButton(root) {
   const toggle = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-  const node = button("fullscreen", "Full screen", "for a projector (f)",
-    () => toggle()?.catch?.(() => {}));
+  const node = button("fullscreen", "Full screen", "for a projector (f)", () => toggle()?.catch?.(() => {}));
   node.hidden = !document.fullscreenEnabled;
   return node;
 }
@@ -27,13 +26,18 @@ export function fullScreenButton(root) {
 /** What `#step=14&follow=s1` asks for: {step, follow}, each null if missing. @param {Run} run */
 export function fromAddress(run) {
   const params = new URLSearchParams(location.hash.slice(1));
-  const step = params.get("step"), follow = params.get("follow");
+  const step = params.get("step"),
+    follow = params.get("follow");
   const block = /^block(\d+)$/.exec(follow ?? "");
   const name = [...run.places.keys()].find((one) => `${one}` === follow || `s${one}` === follow);
   return {
     step: step !== null && isCount(+step) ? +step : null,
-    follow: name !== undefined ? { kind: "seq", value: name } : block && +block[1] < run.at(0).total
-      ? { kind: "block", value: +block[1] } : null,
+    follow:
+      name !== undefined
+        ? { kind: "seq", value: name }
+        : block && +block[1] < run.at(0).total
+          ? { kind: "block", value: +block[1] }
+          : null,
   };
 }
 
@@ -44,5 +48,7 @@ export function toAddress(step, selected) {
   const who = kind === "block" ? `block${value}` : kind ? encodeURIComponent(nameText(value)) : "";
   try {
     history.replaceState(null, "", `#step=${step}${who && `&follow=${who}`}`);
-  } catch { /* too often, or not allowed */ }
+  } catch {
+    /* too often, or not allowed */
+  }
 }

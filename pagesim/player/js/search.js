@@ -4,13 +4,16 @@ import { blocksOf } from "./effects.js";
 
 /** @param {PageEvent} event */
 export const namesIn = (event) => [
-  event.of, ...event.closed, ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
+  event.of,
+  ...event.closed,
+  ...[...event.opened, ...event.tokens, ...event.tables].map((row) => row[0]),
   ...event.effects.filter((e) => ["write", "hit", "null"].includes(e[0])).map((e) => e[2]),
 ];
 
 /** A query from the search box → the indices of the events it matches. @param {Run} run */
 export function search(run, query) {
-  const text = query.trim(), low = text.toLowerCase();
+  const text = query.trim(),
+    low = text.toLowerCase();
   const number = /^(?:block\s*|#)(\d+)$/i.exec(text);
   const names = [...run.places.keys()].filter((name) => `${name}` === text || `s${name}` === text);
   for (const [request, first] of run.requests) if (`${request}` === text) names.push(first);

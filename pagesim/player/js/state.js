@@ -3,7 +3,8 @@
 import { isCount, isName, list, wrong } from "./read.js";
 import { nameText } from "./text.js";
 
-export const CACHED = 1, COMPUTED = 2;
+export const CACHED = 1,
+  COMPUTED = 2;
 
 /**
  * Everything at one step. A table is never changed but replaced, and its tokens are an array that
@@ -12,7 +13,8 @@ export const CACHED = 1, COMPUTED = 2;
  */
 export class State {
   static begin(header) {
-    const s = new State(), given = header.state;
+    const s = new State(),
+      given = header.state;
     const total = header.num_gpu_blocks + header.num_cpu_blocks;
     s.poolNames = header.pool_names;
     s.listNames = header.lists.map(([name]) => name);
@@ -29,7 +31,11 @@ export class State {
     s.flight = []; // the steps whose output is not known yet: {step, rows: as in `scheduled`}
     s.preempted = new Set(); // requests that lost their blocks
     const lists = list(given.lists ?? [], "lists");
-    s.lists = s.listNames.map((name, i) => list(lists[i] ?? [], name).map((id) => s.block(id)).reverse());
+    s.lists = s.listNames.map((name, i) =>
+      list(lists[i] ?? [], name)
+        .map((id) => s.block(id))
+        .reverse(),
+    );
     for (const [id, count] of list(given.refs ?? [], "refs")) {
       s.refs[s.block(id)] = isCount(count) ? count : wrong(`refs: ${count} owners`);
     }
@@ -40,7 +46,12 @@ export class State {
     s.queues = new Map(header.queues.map((name, i) => [name, list(queues[i] ?? [], name).filter(isName)]));
     s.requests = new Map(list(given.requests ?? [], "requests").filter((row) => list(row, "requests").every(isName)));
     for (const [name, ids, tokens, written] of list(given.tables ?? [], "tables")) {
-      s.open(name, tokens, written, list(ids, "a table").map((id) => s.block(id)));
+      s.open(
+        name,
+        tokens,
+        written,
+        list(ids, "a table").map((id) => s.block(id)),
+      );
     }
     for (const table of s.tables.values()) s.fillFrom(table, 0);
     for (let id = 0; id < total; id++) {
@@ -66,16 +77,30 @@ export class State {
   }
 
   /** The blocks of the first pool that have owners. */
-  get held() { return this.refs.subarray(0, this.numGpu).filter((count) => count > 0).length; }
+  get held() {
+    return this.refs.subarray(0, this.numGpu).filter((count) => count > 0).length;
+  }
   /** The blocks of the first pool that can have owners: not the null block, unless it is counted as an owner. */
-  get usable() { return this.numGpu - Number(this.nullBlock !== null && this.refs[this.nullBlock] === 0); }
-  pool(id) { return id < this.numGpu ? 0 : 1; }
+  get usable() {
+    return this.numGpu - Number(this.nullBlock !== null && this.refs[this.nullBlock] === 0);
+  }
+  pool(id) {
+    return id < this.numGpu ? 0 : 1;
+  }
   /** Whether a block that has no owner is still found by its content. */
-  isIdle(id) { return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0; }
-  isCached(id) { return (this.flags[id] & CACHED) > 0; }
-  isComputed(id) { return (this.flags[id] & COMPUTED) > 0 && (this.refs[id] > 0 || (this.flags[id] & CACHED) > 0); }
+  isIdle(id) {
+    return this.refs[id] === 0 && (this.flags[id] & CACHED) > 0;
+  }
+  isCached(id) {
+    return (this.flags[id] & CACHED) > 0;
+  }
+  isComputed(id) {
+    return (this.flags[id] & COMPUTED) > 0 && (this.refs[id] > 0 || (this.flags[id] & CACHED) > 0);
+  }
   /** The blocks of a list, front first. */
-  idsIn(i) { return this.sorted[i] ? this.lists[i].slice().sort((a, b) => a - b) : this.lists[i].slice().reverse(); }
+  idsIn(i) {
+    return this.sorted[i] ? this.lists[i].slice().sort((a, b) => a - b) : this.lists[i].slice().reverse();
+  }
   /** Where a block waits: {list, name, rank}, or null. */
   placeOf(id) {
     const i = this.lists.findIndex((ids) => ids.includes(id));
@@ -85,13 +110,15 @@ export class State {
   tokensIn(id) {
     const { tokens, first, name } = this.content[id] ?? {};
     if (!tokens || id === this.nullBlock) return [];
-    const table = this.tables.get(name), known = table?.tokens === tokens ? table.known : Infinity;
+    const table = this.tables.get(name),
+      known = table?.tokens === tokens ? table.known : Infinity;
     return tokens.slice(first, Math.min(first + this.fill[id], known));
   }
 
   /** How many slots of a block are written with tokens that are not known yet. */
   unknownIn(id) {
-    const { tokens, first, name } = this.content[id] ?? {}, table = this.tables.get(name);
+    const { tokens, first, name } = this.content[id] ?? {},
+      table = this.tables.get(name);
     if (!tokens || table?.tokens !== tokens || id === this.nullBlock) return 0;
     return Math.max(Math.min(first + this.fill[id], table.filled) - Math.max(table.known, first), 0);
   }
@@ -103,8 +130,12 @@ export class State {
     }
   }
 
-  put(table, change) { this.tables.set(table.name, { ...table, ...change }); }
-  table(name) { return this.tables.get(name) ?? wrong(`there is no table ${JSON.stringify(name)}`); }
+  put(table, change) {
+    this.tables.set(table.name, { ...table, ...change });
+  }
+  table(name) {
+    return this.tables.get(name) ?? wrong(`there is no table ${JSON.stringify(name)}`);
+  }
 
   open(name, given, written, ids = []) {
     if (!isName(name)) wrong("a name is neither a number nor a string");
@@ -115,14 +146,16 @@ export class State {
 
   /** A block leaves a list; whether it was in it. */
   leave(i, id) {
-    const ids = this.lists[i] ?? wrong("there is no such list"), at = ids.lastIndexOf(id);
+    const ids = this.lists[i] ?? wrong("there is no such list"),
+      at = ids.lastIndexOf(id);
     if (at >= 0) ids.splice(at, 1);
     return at >= 0;
   }
 
   /** A hit takes a block out of a list, from any place: which, of those that stood there before the step. */
   find(i, id) {
-    const ids = this.lists[i], at = ids.lastIndexOf(id);
+    const ids = this.lists[i],
+      at = ids.lastIndexOf(id);
     if (at < 0) return false;
     let rank = ids.length - at;
     const earlier = [...this.gaps.values()].filter(({ list: other }) => other === i).map((gap) => gap.rank);
@@ -164,10 +197,11 @@ export class State {
   /** Positions of a table are written into a block, or found in it. */
   write(b, name, first, count) {
     if (!isCount(first) || !isCount(count)) wrong("a position is not a number");
-    const held = name === null ? this.fill[b] + count : first % this.blockSize + count;
+    const held = name === null ? this.fill[b] + count : (first % this.blockSize) + count;
     this.fill[b] = Math.max(this.fill[b], Math.min(held, this.blockSize));
     if (name === null) return;
-    const table = this.table(name), start = first - (first % this.blockSize);
+    const table = this.table(name),
+      start = first - (first % this.blockSize);
     this.content[b] = { tokens: table.tokens, first: start, name };
     if (first + count > table.filled) this.put(table, { filled: first + count });
   }
@@ -205,16 +239,21 @@ export class State {
   }
 
   /** Whether a sequence has blocks outside the first pool. */
-  isAway(name) { return this.tables.get(name)?.ids.some((id) => id >= this.numGpu) ?? false; }
+  isAway(name) {
+    return this.tables.get(name)?.ids.some((id) => id >= this.numGpu) ?? false;
+  }
 
   /** The sequence that stands for a request: its first one, if that is known. */
-  first(request) { return this.requests.get(request) ?? request; }
+  first(request) {
+    return this.requests.get(request) ?? request;
+  }
 
   /** The state as the format writes it. */
   toJSON() {
     const having = (flag) => [...this.flags.keys()].filter((id) => this.flags[id] & flag);
     const computed = [...this.flags.keys()].filter((id) => this.isComputed(id));
-    const queues = [...this.queues.values()], queued = [...new Set(queues.flat())];
+    const queues = [...this.queues.values()],
+      queued = [...new Set(queues.flat())];
     const requests = queued.filter((name) => this.requests.has(name)).map((name) => [name, this.first(name)]);
     const written = (t) => (t.filled === t.known ? [] : [t.filled]);
     return {

@@ -34,7 +34,7 @@ export class Recycler {
     }
     this.used += 1;
     for (const key in attributes) {
-      if (node.now[key] !== attributes[key]) node.setAttribute(key, node.now[key] = attributes[key]);
+      if (node.now[key] !== attributes[key]) node.setAttribute(key, (node.now[key] = attributes[key]));
     }
     node.hit = hit;
     return node;

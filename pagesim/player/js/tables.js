@@ -18,7 +18,10 @@ const differs = (view, table) => (view.differ.has(table.name) ? "\u2260 " : "");
 /** @param {Stage} stage @param {State} state @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 export function drawTables(stage, state, event, changed, view) {
-  if (!stage.layout.full) { tablesInLines(stage, state, event, changed, view); return; }
+  if (!stage.layout.full) {
+    tablesInLines(stage, state, event, changed, view);
+    return;
+  }
   const plugs = tablesInFull(stage, state, changed, view);
   const moves = event?.effects.some(([what]) => what === "move"); // then its arrows come first
   const { kind, value } = view.selected ?? {};
@@ -28,23 +31,40 @@ export function drawTables(stage, state, event, changed, view) {
 /** The left side as in the figures: slots with their tokens, then the block table.
  * @param {Stage} stage @param {State} state @param {Changed} changed @param {View} view */
 function tablesInFull(stage, state, changed, view) {
-  const { under: layer, run } = stage, { slot, size, left, entry: [wide, counts] } = stage.layout;
-  const x = MARGIN + 18, tableX = left - wide - counts, plugs = [];
-  let y = HEAD, rows = 0;
+  const { under: layer, run } = stage,
+    {
+      slot,
+      size,
+      left,
+      entry: [wide, counts],
+    } = stage.layout;
+  const x = MARGIN + 18,
+    tableX = left - wide - counts,
+    plugs = [];
+  let y = HEAD,
+    rows = 0;
   for (const table of state.tables.values()) rows += table.ids.length;
   for (const table of state.tables.values()) {
-    const look = run.look(table.name), { color, ink } = look, hit = { seq: table.name };
+    const look = run.look(table.name),
+      { color, ink } = look,
+      hit = { seq: table.name };
     const away = table.ids.some((id) => id >= state.numGpu);
     const faded = view.selected?.kind === "seq" && view.selected.value !== table.name;
     stage.swatch(MARGIN, y + 4, 11, 10, "swatch", look, hit);
     if (away) layer.rect(MARGIN, y + 4, 11, 10, "swatch", "url(#ps-hatch)", hit);
     const more = `: ${plural(table.filled, "token")}${away ? `, on the ${state.poolNames[1]}` : ""}`;
-    layer.text(MARGIN + 16, y + 13, differs(view, table) + short(nameText(table.name), 38 - more.length) + more,
-      `strong name${view.selected?.value === table.name ? " picked" : ""}`, hit);
+    layer.text(
+      MARGIN + 16,
+      y + 13,
+      differs(view, table) + short(nameText(table.name), 38 - more.length) + more,
+      `strong name${view.selected?.value === table.name ? " picked" : ""}`,
+      hit,
+    );
     if (!table.ids.length) layer.text(x + 4, y + NAME + 12, "no blocks", "muted");
     y += NAME;
     table.ids.forEach((id, k) => {
-      const cpu = id >= state.numGpu, dropped = id === state.nullBlock;
+      const cpu = id >= state.numGpu,
+        dropped = id === state.nullBlock;
       const here = dropped ? 0 : Math.min(Math.max(table.filled - k * size, 0), size);
       const pick = { block: id };
       layer.text(x - 4, y + 12, `${k}`, "end muted");
@@ -59,7 +79,8 @@ function tablesInFull(stage, state, changed, view) {
       for (let i = 0; i < here; i++) {
         const word = { block: id, word: { name: table.name, position: k * size + i } };
         layer.rect(x + i * slot, y, slot, ROW, "", "transparent", word);
-        const at = k * size + i, text = at < table.known ? stage.label(table.tokens[at]) : "?";
+        const at = k * size + i,
+          text = at < table.known ? stage.label(table.tokens[at]) : "?";
         const sized = stage.layout.fits(text, slot - 2);
         if (sized === null) continue;
         if (cpu) layer.pill(x + (i + 0.5) * slot, y + 12.5, text, sized, word);
@@ -77,7 +98,8 @@ function tablesInFull(stage, state, changed, view) {
       if (cpu) layer.pill(tableX + wide / 2, y + 12.5, `${id}`, "strong", pick);
       else layer.text(tableX + wide / 2, y + 12.5, `${id}`, `mid strong ${dropped ? "" : ink}`, pick);
       layer.text(tableX + wide + counts / 2, y + 12.5, `${here}`, "mid", pick);
-      if (changed.has(id) && !changed.has(table.ids[k - 1])) { // one frame around neighbours
+      if (changed.has(id) && !changed.has(table.ids[k - 1])) {
+        // one frame around neighbours
         let n = 1;
         while (k + n < table.ids.length && changed.has(table.ids[k + n])) n++;
         stage.over.rect(tableX - 2.5, y - 2, wide + counts + 5, n * ROW + 4, "frame");
@@ -99,20 +121,28 @@ function tablesInFull(stage, state, changed, view) {
 
 /** Arrows from table entries to their blocks, along the gaps between the cells. @param {Stage} stage */
 function wires(stage, plugs, isDim) {
-  const { cell: { w, h, before, detail }, pools } = stage.layout;
-  const lane = Math.min(44 / plugs.length, 8), taken = new Map();
+  const {
+    cell: { w, h, before, detail },
+    pools,
+  } = stage.layout;
+  const lane = Math.min(44 / plugs.length, 8),
+    taken = new Map();
   plugs.forEach((plug, i) => {
-    const { x: left, y: top } = stage.cells.at[plug.id], nth = taken.get(plug.id) ?? 0;
+    const { x: left, y: top } = stage.cells.at[plug.id],
+      nth = taken.get(plug.id) ?? 0;
     taken.set(plug.id, nth + 1);
     const x = plug.x + 8 + i * lane;
     let d, head;
-    if (detail === 3) { // into the side of a strip
-      const y = top + h / 2 + (nth % 3 - 0.5) * 5 - 2.5, end = left - before - 1;
+    if (detail === 3) {
+      // into the side of a strip
+      const y = top + h / 2 + ((nth % 3) - 0.5) * 5 - 2.5,
+        end = left - before - 1;
       const over = left > pools[0].x ? `V${top - 4}H${end - 6}` : ""; // past another column
       d = `M${plug.x} ${plug.y}H${x}${over}V${y}H${end - 4}`;
       head = `M${end - 5} ${y - 3.5}v7l5 -3.5z`;
     } else {
-      const down = left + w / 2 - 8 + nth * 12, over = top - 9 - ((i * 2.5) % 7.5);
+      const down = left + w / 2 - 8 + nth * 12,
+        over = top - 9 - ((i * 2.5) % 7.5);
       d = `M${plug.x} ${plug.y}H${x}V${over}H${down}V${top - 4}`;
       head = `M${down - 3.5} ${top - 6}h7l-3.5 5z`;
     }
@@ -127,12 +157,16 @@ function wires(stage, plugs, isDim) {
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event
  * @param {Changed} changed @param {View} view */
 function tablesInLines(stage, state, event, changed, view) {
-  const { lines } = stage.layout, tables = [...state.tables.values()];
+  const { lines } = stage.layout,
+    tables = [...state.tables.values()];
   const wanted = new Set(event ? namesIn(event) : []);
   if (view.selected?.kind === "seq") wanted.add(view.selected.value);
   let shown = tables;
   if (tables.length > lines) {
-    const late = tables.slice(lines).filter((t) => wanted.has(t.name)).slice(-Math.min(lines, 3));
+    const late = tables
+      .slice(lines)
+      .filter((t) => wanted.has(t.name))
+      .slice(-Math.min(lines, 3));
     shown = [...tables.slice(0, lines - late.length), ...late];
   }
   let y = HEAD + 2;
@@ -141,8 +175,12 @@ function tablesInLines(stage, state, event, changed, view) {
     y += LINE;
   }
   const rest = tables.length - shown.length;
-  const count = rest > 0 ? `and ${plural(rest, "more sequence")}; those of this step are always shown`
-    : tables.length ? "" : "no sequence holds any blocks";
+  const count =
+    rest > 0
+      ? `and ${plural(rest, "more sequence")}; those of this step are always shown`
+      : tables.length
+        ? ""
+        : "no sequence holds any blocks";
   y = HEAD + Math.max(shown.length, 1) * LINE + 12;
   stage.under.text(MARGIN, y, count, "muted");
   if (!stage.layout.contiguous) slots(stage, state, event, view, y + (count ? 22 : 4));
@@ -151,9 +189,10 @@ function tablesInLines(stage, state, event, changed, view) {
 /** Under the lines, one logical block with its tokens: what this step wrote, or what is selected.
  * @param {Stage} stage @param {State} state @param {PageEvent | null} event @param {View} view */
 function slots(stage, state, event, view, y) {
-  const { under: layer, run } = stage, size = state.blockSize;
+  const { under: layer, run } = stage,
+    size = state.blockSize;
   const wrote = event?.effects.findLast((e) => (e[0] === "write" || e[0] === "hit") && e[2] !== null);
-  const name = view.selected?.kind === "seq" ? view.selected.value : wrote?.[2] ?? event?.of;
+  const name = view.selected?.kind === "seq" ? view.selected.value : (wrote?.[2] ?? event?.of);
   const table = state.tables.get(name);
   if (!table?.ids.length) return;
   let k = table.ids.findLastIndex((id, i) => i * size < table.filled);
@@ -162,15 +201,20 @@ function slots(stage, state, event, view, y) {
     k = table.ids.indexOf(view.selected.value);
   }
   if (k < 0) return;
-  const { color, ink } = run.look(name), pick = { block: table.ids[k] };
-  const columns = Math.ceil(size / stage.layout.slotRows), width = Math.min((stage.layout.left - MARGIN) / columns, 50);
+  const { color, ink } = run.look(name),
+    pick = { block: table.ids[k] };
+  const columns = Math.ceil(size / stage.layout.slotRows),
+    width = Math.min((stage.layout.left - MARGIN) / columns, 50);
   layer.text(MARGIN, y, `${short(nameText(name), 20)}: logical block ${k} \u2192 block ${table.ids[k]}`, "strong");
   for (let i = 0; i < size && width >= 4; i++) {
     const filled = k * size + i < table.filled;
-    const x = MARGIN + (i % columns) * width, top = y + 5 + Math.floor(i / columns) * ROW;
+    const x = MARGIN + (i % columns) * width,
+      top = y + 5 + Math.floor(i / columns) * ROW;
     layer.rect(x, top, width, ROW, "thin", filled ? color : "transparent", pick);
-    const known = k * size + i < table.known, token = known ? stage.label(table.tokens[k * size + i]) : "?";
-    const text = filled ? token : "", sized = stage.layout.fits(text, width - 2);
+    const known = k * size + i < table.known,
+      token = known ? stage.label(table.tokens[k * size + i]) : "?";
+    const text = filled ? token : "",
+      sized = stage.layout.fits(text, width - 2);
     const word = filled ? { ...pick, word: { name, position: k * size + i } } : pick;
     if (text && sized !== null) layer.text(x + width / 2, top + 12.5, text, `mid ${ink}${sized}`, word);
     layer.rect(x, top, width, ROW, "", "transparent", word);
@@ -180,19 +224,32 @@ function slots(stage, state, event, view, y) {
 /** A request in contiguous memory: its row, filled as far as it has tokens, and its addresses.
  * @param {Stage} stage @param {Table} table @param {View} view */
 function stretch(stage, table, y, view) {
-  const { under: layer, over, run, cells, layout: { left: end, cell } } = stage, look = run.look(table.name);
-  const hit = { seq: table.name }, left = MARGIN + 78, unit = Math.min((end - left - 80) / run.most.length, 26);
+  const {
+      under: layer,
+      over,
+      run,
+      cells,
+      layout: { left: end, cell },
+    } = stage,
+    look = run.look(table.name);
+  const hit = { seq: table.name },
+    left = MARGIN + 78,
+    unit = Math.min((end - left - 80) / run.most.length, 26);
   const faded = view.selected?.kind === "seq" && view.selected.value !== table.name ? "dim" : "";
-  const width = unit * table.ids.length, size = run.header.block_size, filled = (unit * table.filled) / size;
+  const width = unit * table.ids.length,
+    size = run.header.block_size,
+    filled = (unit * table.filled) / size;
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 6), "strong name", hit);
   layer.rect(left, y + 1, filled, 15, faded, look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "reserved", look.color, hit);
   layer.rect(left + filled, y + 1, width - filled, 15, "hatched", "url(#ps-hatch)", hit);
   layer.rect(left, y + 1, width, 15, "thin", "transparent", hit);
-  const first = table.ids[0] * size, last = (table.ids[table.ids.length - 1] + 1) * size - 1;
+  const first = table.ids[0] * size,
+    last = (table.ids[table.ids.length - 1] + 1) * size - 1;
   layer.text(left + width + 6, y + 12, `slots ${first}\u2013${last}`, "muted small");
-  for (let from = 0; from < table.ids.length;) { // around it in memory, line by line
+  for (let from = 0; from < table.ids.length;) {
+    // around it in memory, line by line
     const start = cells.at[table.ids[from]];
     let n = 1;
     while (cells.at[table.ids[from + n]]?.y === start.y) n++;
@@ -205,26 +262,36 @@ function stretch(stage, table, y, view) {
 
 /** @param {Stage} stage @param {Table} table @param {State} state @param {Changed} changed @param {View} view */
 function line(stage, table, y, state, concerned, changed, view) {
-  if (stage.layout.contiguous && table.ids.length) { stretch(stage, table, y, view); return; }
-  const { under: layer, run } = stage, size = state.blockSize;
-  const look = run.look(table.name), hit = { seq: table.name };
+  if (stage.layout.contiguous && table.ids.length) {
+    stretch(stage, table, y, view);
+    return;
+  }
+  const { under: layer, run } = stage,
+    size = state.blockSize;
+  const look = run.look(table.name),
+    hit = { seq: table.name };
   const away = table.ids.some((id) => id >= state.numGpu);
   stage.swatch(MARGIN, y + 2, 11, 12, "swatch", look, hit);
   layer.rect(MARGIN, y + 2, 11, 12, "swatch", away ? "url(#ps-hatch)" : "none", hit);
   const picked = view.selected?.value === table.name ? " picked" : "";
   layer.text(MARGIN + 16, y + 12, differs(view, table) + short(nameText(table.name), 9), `strong name${picked}`, hit);
   layer.text(MARGIN + 118, y + 12, `${table.filled}`, "end muted", hit);
-  const left = MARGIN + 126, digits = `${state.total - 1}`.length;
+  const left = MARGIN + 126,
+    digits = `${state.total - 1}`.length;
   const width = Math.max(26, digits * (stage.layout.narrow ? 7.8 : 6.4) + 4);
   const most = Math.floor((stage.layout.left - left) / (width + 1));
   const gap = table.ids.length > most ? table.ids.length - (most - 1) : 0;
   const kept = gap ? [...table.ids.slice(0, 3), null, ...table.ids.slice(-(most - 4))] : table.ids;
   const framed = [];
-  let fills = "", thin = "", thick = "", crossed = "";
+  let fills = "",
+    thin = "",
+    thick = "",
+    crossed = "";
   kept.forEach((id, i) => {
     const x = left + i * (width + 1);
     if (id === null) {
-      const more = `+${gap}`, sized = stage.layout.fits(more, width + 3);
+      const more = `+${gap}`,
+        sized = stage.layout.fits(more, width + 3);
       layer.text(x + width / 2, y + 12, sized === null ? "\u2026" : more, `mid muted${sized ?? ""}`);
       return;
     }

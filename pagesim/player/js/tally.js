@@ -7,7 +7,8 @@ import { nameText, plural, short } from "./text.js";
 export class Tally {
   /** @param {Run} run */
   constructor(run) {
-    let hits = 0, preemptions = 0;
+    let hits = 0,
+      preemptions = 0;
     this.run = run;
     this.sums = [[0, 0]];
     for (const { event, effects } of run.events) {
@@ -19,9 +20,13 @@ export class Tally {
 
   /** The line at a step: a text by the name of its column. */
   at(step) {
-    const { run } = this, { header } = run, state = run.at(step), [hits, preemptions] = this.sums[step];
+    const { run } = this,
+      { header } = run,
+      state = run.at(step),
+      [hits, preemptions] = this.sums[step];
     const queue = (name) => (state.queues.get(name) ?? []).map((request) => nameText(state.first(request)));
-    const running = queue("running"), ended = run.schedules.filter((event) => event < step).length;
+    const running = queue("running"),
+      ended = run.schedules.filter((event) => event < step).length;
     const line = new Map([["", typeof header.title === "string" ? header.title : ""]]);
     if (run.schedules.length) line.set("schedule()", `${ended}`);
     if (run.clock.length) line.set("time", `${(run.clock[ended - 1] ?? 0).toFixed(2)} s`);
@@ -45,7 +50,9 @@ export function linesOf(tallies, steps) {
     if (!name) return html("th", { scope: "row" }, text(line, name));
     return html("td", { "data-name": name, class: differing.includes(name) && "ps-differs" }, text(line, name));
   };
-  const rows = [html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name))),
-    ...lines.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name))))];
+  const rows = [
+    html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name))),
+    ...lines.map((line) => html("tr", {}, ...columns.map((name) => cell(line, name)))),
+  ];
   return { rows, differing: differing.map((name) => `${name}: ${lines.map((line) => text(line, name)).join(" | ")}`) };
 }

@@ -6,7 +6,8 @@ export const nameText = (name) => (typeof name === "number" ? `s${name}` : name)
 export function requestText(request, first) {
   const name = nameText(first);
   return `${request}` === `${first}` || nameText(request) === name || `${request}` === name
-    ? name : `${name} ${nameText(request)}`;
+    ? name
+    : `${name} ${nameText(request)}`;
 }
 
 export const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}\u2026` : text);
@@ -24,12 +25,14 @@ export function describeBlock(run, s, id, label) {
   const marks = [];
   if (s.isCached(id)) marks.push("its content is cached");
   if (s.isComputed(id)) marks.push("its values are computed");
-  const facts = marks.join(", "), tail = facts && ` ${facts[0].toUpperCase()}${facts.slice(1)}.`;
+  const facts = marks.join(", "),
+    tail = facts && ` ${facts[0].toUpperCase()}${facts.slice(1)}.`;
   if (id === s.nullBlock) {
     return `${where}: the null block: it is never handed out, and stands for blocks that left a sliding window.`;
   }
   if (s.refs[id] === 0) {
-    const place = s.placeOf(id), stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
+    const place = s.placeOf(id),
+      stands = place ? `; number ${place.rank} in the ${listWord(s, place.name)}` : "";
     return `${where}: ${s.isIdle(id) ? "unused" : "free"} ${since(s.freed[id])}${stands}.${tail}`;
   }
   const owners = [];
@@ -44,6 +47,8 @@ export function describeBlock(run, s, id, label) {
   const who = owners.length ? owners.join(", ") : "a handle outside any table";
   const what = tokens.length ? `: ${tokens.map(label).join(" ")}` : "";
   const slots = s.blockSize > 1 ? `, slots ${id * s.blockSize} to ${(id + 1) * s.blockSize - 1}` : "";
-  return `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
-    + `${s.fill[id]} of ${plural(s.blockSize, "slot")} filled${what}.${tail}`;
+  return (
+    `${where}${slots}: owned by ${who}, ${plural(s.refs[id], "owner")}, ${since(s.taken[id])}; `
+    + `${s.fill[id]} of ${plural(s.blockSize, "slot")} filled${what}.${tail}`
+  );
 }

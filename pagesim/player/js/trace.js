@@ -7,7 +7,9 @@ import { nameText } from "./text.js";
 
 /** Where a word is: {name, position, block, offset, slot, k}; null if its block is not known. @param {State} state */
 export function follow(state, { name, position }) {
-  const table = state.tables.get(name), k = Math.floor(position / state.blockSize), block = table?.ids[k];
+  const table = state.tables.get(name),
+    k = Math.floor(position / state.blockSize),
+    block = table?.ids[k];
   if (!table || block === undefined || block === state.nullBlock || position >= table.filled) return null;
   const offset = position % state.blockSize;
   return { name, position, k, block, offset, slot: block * state.blockSize + offset };
@@ -17,23 +19,33 @@ export function follow(state, { name, position }) {
 export function wordAt(state, block, offset) {
   const { name, first } = state.content[block] ?? {};
   return first === undefined || offset < 0 || offset >= state.fill[block] || !state.tables.has(name)
-    ? null : { name, position: first + offset };
+    ? null
+    : { name, position: first + offset };
 }
 
 /** The path in words. @param {State} state @param {PageEvent | null} event @param {Found} found */
 export function wayOf(state, event, found, label) {
-  const { name, position, k, block, offset } = found, size = state.blockSize;
-  const table = state.table(name), known = position < table.known;
+  const { name, position, k, block, offset } = found,
+    size = state.blockSize;
+  const table = state.table(name),
+    known = position < table.known;
   const word = known ? `\u201c${label(table.tokens[position])}\u201d` : "A token";
-  const cpu = block >= state.numGpu, index = cpu ? block - state.numGpu : block, row = index * size + offset;
+  const cpu = block >= state.numGpu,
+    index = cpu ? block - state.numGpu : block,
+    row = index * size + offset;
   const where = cpu ? `the ${state.poolNames[1]}'s tensors` : "the K and V tensors";
-  const readers = marksOf(event).filter(({ on }) => on === "slots").map(({ name: reader, numbers }) => {
-    const number = numbers.get(found.slot);
-    return number === undefined ? "" : `; ${reader} reads it (${number.toPrecision(2)})`;
-  }).join("");
-  return `${word} is token ${position} of ${nameText(name)}: logical block ${k}, offset ${offset} \u2192 `
+  const readers = marksOf(event)
+    .filter(({ on }) => on === "slots")
+    .map(({ name: reader, numbers }) => {
+      const number = numbers.get(found.slot);
+      return number === undefined ? "" : `; ${reader} reads it (${number.toPrecision(2)})`;
+    })
+    .join("");
+  return (
+    `${word} is token ${position} of ${nameText(name)}: logical block ${k}, offset ${offset} \u2192 `
     + `the table's entry ${k}: block ${block} \u2192 slot ${index} \u00b7 ${size} + ${offset} = ${row} `
-    + `\u2192 row ${row} of ${where}${readers}.`;
+    + `\u2192 row ${row} of ${where}${readers}.`
+  );
 }
 
 /** From below a place along its row to a lane, and from there below the row of the next place: past all words. */
@@ -44,15 +56,19 @@ const way = ([x, y, w, h], [toX, toY, toW, toH], lane, gap) =>
  * @param {Stage} stage @param {Layer} layer @param {Found | null} found */
 export function drawTrace(stage, layer, found) {
   if (found) {
-    const { slot: logical } = stage.layout, { cell } = stage.layout, at = stage.cells.at[found.block];
+    const { slot: logical } = stage.layout,
+      { cell } = stage.layout,
+      at = stage.cells.at[found.block];
     const key = `${found.name} ${found.k}`;
-    const left = stage.spots.rows.get(key), entry = stage.spots.of.get(key);
+    const left = stage.spots.rows.get(key),
+      entry = stage.spots.of.get(key);
     /** @type {Box | undefined} */
     const row = left && [left[0] + found.offset * logical, left[1], logical, ROW];
     /** @type {Box} */
-    const end = cell.detail === 3 ? [at.x + found.offset * cell.slot, at.y, cell.slot, cell.h]
-      : [at.x, at.y, cell.w, cell.h];
-    const lane = stage.layout.pools[0].x - (cell.before || 10) - 2, gap = Math.min(cell.gy / 2, 3);
+    const end =
+      cell.detail === 3 ? [at.x + found.offset * cell.slot, at.y, cell.slot, cell.h] : [at.x, at.y, cell.w, cell.h];
+    const lane = stage.layout.pools[0].x - (cell.before || 10) - 2,
+      gap = Math.min(cell.gy / 2, 3);
     if (row && entry) layer.path(way(row, entry, entry[0] - 4, 1), "trace-line");
     if (entry) layer.path(way(entry, end, lane, gap), "trace-line");
     for (const place of [row, entry, end]) if (place) layer.rect(...place, "traced");

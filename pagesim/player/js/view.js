@@ -50,35 +50,62 @@ export class Stage {
     const defs = this.node.appendChild(svg("defs"));
     PATTERNS.forEach((d, round) => {
       if (!round) return;
-      const lines = defs.appendChild(svg("pattern", { id: `ps-round-${round}`, width: 5, height: 5,
-        patternUnits: "userSpaceOnUse" }));
+      const lines = defs.appendChild(
+        svg("pattern", { id: `ps-round-${round}`, width: 5, height: 5, patternUnits: "userSpaceOnUse" }),
+      );
       lines.append(svg("path", { d, class: "hatch" }));
     });
-    const stripes = defs.appendChild(svg("pattern", { id: "ps-hatch", width: 5, height: 5,
-      patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }));
+    const stripes = defs.appendChild(
+      svg("pattern", {
+        id: "ps-hatch",
+        width: 5,
+        height: 5,
+        patternUnits: "userSpaceOnUse",
+        patternTransform: "rotate(45)",
+      }),
+    );
     stripes.append(svg("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "hatch" }));
-    const head = defs.appendChild(svg("marker", { id: "ps-head", viewBox: "0 0 8 8", refX: 7, refY: 4,
-      markerWidth: 5, markerHeight: 5, orient: "auto-start-reverse" }));
+    const head = defs.appendChild(
+      svg("marker", {
+        id: "ps-head",
+        viewBox: "0 0 8 8",
+        refX: 7,
+        refY: 4,
+        markerWidth: 5,
+        markerHeight: 5,
+        orient: "auto-start-reverse",
+      }),
+    );
     head.append(svg("path", { d: "M0 0L8 4L0 8z", class: "arrowhead" }));
   }
 
   headings() {
-    const { layout, run } = this, { full, left, pools, contiguous, cell } = layout;
+    const { layout, run } = this,
+      { full, left, pools, contiguous, cell } = layout;
     const put = (x, y, className, text) => {
       this.node.appendChild(svg("text", { x, y, class: className })).textContent = text;
     };
-    put(MARGIN, 15, "heading", full ? "Logical blocks" : contiguous ? "Requests: one row each"
-      : "Sequences: logical blocks \u2192 block table");
+    put(
+      MARGIN,
+      15,
+      "heading",
+      full ? "Logical blocks" : contiguous ? "Requests: one row each" : "Sequences: logical blocks \u2192 block table",
+    );
     if (full) {
-      const { entry: [id, filled] } = layout, x = left - id - filled;
+      const {
+          entry: [id, filled],
+        } = layout,
+        x = left - id - filled;
       put(x, 15, "heading", "Block table");
       put(x + id / 2, HEAD + 13, "mid small muted", "block");
       put(x + id + filled / 2, HEAD + 13, "mid small muted", "filled");
     }
-    const { header } = run, what = contiguous ? "memory, in slots" : "pool";
+    const { header } = run,
+      what = contiguous ? "memory, in slots" : "pool";
     [header.num_gpu_blocks, header.num_cpu_blocks].forEach((count, i) => {
       if (!count) return;
-      const x = pools[i].x - cell.before, y = pools[i].y - 23;
+      const x = pools[i].x - cell.before,
+        y = pools[i].y - 23;
       put(x, y, "heading", `${header.pool_names[i]} ${what}`);
       if (cell.detail !== 3) return;
       if (!i || layout.narrow) put(pools[i].x - 7, y + 16, "end small muted", "block"); // else it touches "owners"
@@ -105,7 +132,8 @@ export class Stage {
 
   /** @param {View} view */
   draw(step, view) {
-    const { run } = this, state = run.at(step);
+    const { run } = this,
+      state = run.at(step);
     const event = step ? run.events[step - 1] : null;
     const changed = changesOf(event);
     this.motion.stop();
@@ -127,7 +155,9 @@ export class Stage {
   }
 
   /** Show the path of a word, as trace.js found it; null hides it. @param {Found | null} found */
-  trace(found) { drawTrace(this, this.traced, found); }
+  trace(found) {
+    drawTrace(this, this.traced, found);
+  }
 
   /** @param {Hit | null} hit */
   swatch(x, y, w, h, className, { color, pattern }, hit) {

@@ -2,12 +2,22 @@
 
 import { follow, wordAt } from "./trace.js";
 
-const WAYS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowDown", [0, 1]], ["ArrowUp", [0, -1]]]);
+const WAYS = new Map([
+  ["ArrowRight", [1, 0]],
+  ["ArrowLeft", [-1, 0]],
+  ["ArrowDown", [0, 1]],
+  ["ArrowUp", [0, -1]],
+]);
 
 /** A key on a block that has the focus: Space selects it, Enter its words as well; whether it was one of these.
  * @param {Player} player */
 export function walk(player, key, id) {
-  const { state, word, stage: { cells, layout } } = player, [dx, dy] = WAYS.get(key) ?? [0, 0];
+  const {
+      state,
+      word,
+      stage: { cells, layout },
+    } = player,
+    [dx, dy] = WAYS.get(key) ?? [0, 0];
   if (key === " " || key === "Enter") {
     player.choose({ block: id });
     if (key === "Enter" && player.selected) read(player, wordAt(player.state, id, 0));

@@ -5,8 +5,6 @@ one bit of the address. That is fast, and it is how the paper built its Orca bas
 Orca uses the buddy allocation algorithm", section 6.1).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Protocol
 

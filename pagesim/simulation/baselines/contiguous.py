@@ -7,8 +7,6 @@ They differ in the length that a request asks for without knowing its output (se
 * "oracle": its prompt and output, which no server can know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pagesim.checks import check_int

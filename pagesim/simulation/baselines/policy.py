@@ -1,7 +1,5 @@
 """The interface of a memory policy, so that one server and one accounting fit all of them."""
 
-from __future__ import annotations
-
 from typing import Protocol, runtime_checkable
 
 from pagesim.simulation.waste import Slots

@@ -4,8 +4,6 @@ What serving looked like before iterations were scheduled: no request joins a ba
 and one that finishes early keeps its row until the last one is done.
 """
 
-from __future__ import annotations
-
 from pagesim.checks import check_int
 from pagesim.simulation.waste import Slots, usage
 from pagesim.workload.request import Request

@@ -11,8 +11,6 @@ user allows; here it is its true output, which is the best case of the rule. Lig
 adjacent slots first, which changes no sum, and is left out.
 """
 
-from __future__ import annotations
-
 from pagesim.checks import check_int
 from pagesim.errors import UsageError
 from pagesim.simulation.free_block_ids import FreeBlockIds

@@ -17,14 +17,14 @@ def test_the_reason_agrees_with_the_list() -> None:
     for case in EVICT.cases(random.Random(0), False):
         (cached,) = case.args
         place = {block: number for number, (block, _, _) in enumerate(cached)}
-        for yours in place:
+        for yours, number in place.items():
             verdict = EVICT.judge(case, Answer(yours))
             if verdict is None:
                 continue
             if later := re.search(r"Block (\d+) was used later than .* block (\d+): ", verdict.why):
                 stop, candidate = (cached[place[int(each)]] for each in later.groups())
                 assert stop[2] > candidate[2] and place[stop[0]] > place[candidate[0]]
-                assert place[yours] >= place[stop[0]]
+                assert number >= place[stop[0]]
                 kinds.add("later")
             else:
                 pairs = re.findall(r"(\d+)(?: ends a prefix of|,? one of) (\d+)", verdict.why)

@@ -140,8 +140,8 @@ def test_tables_used_out_of_order(kind: str) -> None:
         lambda: empty.append_token_ids([1]),
         lambda: empty.append_token_ids([]),
         lambda: empty.ensure_num_empty_slots(1),
-        lambda: empty.fork(),
-        lambda: empty.free(),
+        empty.fork,
+        empty.free,
     ):
         refused(UsageError, "allocate it first", call, allocator, table, empty)
 
@@ -188,9 +188,9 @@ def test_freed_twice(kind: str) -> None:
         lambda: allocator.swap([block], Device.GPU, Device.CPU),
         lambda: pool.swap_out([block]),
         lambda: allocator.fork(table.blocks[2]),  # a hole in the middle of the chain
-        lambda: table.fork(),
-        lambda: table.free(),
-        lambda: alias.free(),
+        table.fork,
+        table.free,
+        alias.free,
     ):
         refused(UsageError, "freed", call, allocator, table, alias)
     refused(UsageError, "freed", lambda: table.update(table.blocks), allocator)

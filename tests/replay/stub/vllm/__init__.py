@@ -96,7 +96,7 @@ def v1() -> None:
         return lambda *values, **more: Options(**dict(zip(names, values, strict=False)), **more)
 
     module("config", **dict.fromkeys(("CacheConfig", "SchedulerConfig", "VllmConfig"), Options))
-    sys.modules["vllm.config"].ModelConfig = lambda **more: Options(**more)
+    sys.modules["vllm.config"].ModelConfig = Options
     module("v1")
     module("v1.core")
     module("v1.core.sched")
