@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pagesim.generation import engine_on_pages
+from pagesim.generation.engine import Engine
 from pagesim.kernels import tiny_llm
 from pagesim.kernels.tiny_llm import maps
 from pagesim.simulation import Limits, Paged
@@ -28,7 +29,7 @@ def run() -> dict[str, Any]:
     answers, table = [], []
     for damaged in (None, facts.index(DAMAGED)):
         limits = Limits(max_model_len=512, max_num_seqs=8)
-        engine = engine_on_pages(
+        engine: Engine = engine_on_pages(
             model, Paged(SIZE, watermark=0.0), blocks=20, limits=limits, backend="torch"
         )
         number = engine.add(prompt, tiny_llm.SamplingParams(max_tokens=8))

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
     MARGIN,
-    MUTED,
     S0,
     S1,
     TEXT,
@@ -16,7 +15,7 @@ from pagesim.figures.book.kit import (
     note,
     panel,
 )
-from pagesim.figures.style import HELD, PAPER, Box
+from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import Logprob, Sequence, SequenceGroup, SequenceStatus

@@ -3,8 +3,8 @@
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, MUTED, S0, arrow, bracket, drawing, node, note, say
-from pagesim.figures.style import PAPER, Box
+from pagesim.figures.book.kit import MARGIN, S0, arrow, bracket, drawing, node, note, say
+from pagesim.figures.style import MUTED, PAPER, Box
 from pagesim.story import Story
 
 PROMPT, ANSWER = "Alice was beginning to get very tired", "of sitting"

@@ -5,7 +5,6 @@ from matplotlib.axes import Axes
 from pagesim.figures import style
 from pagesim.figures.book.kit import (
     MARGIN,
-    MUTED,
     S0,
     S1,
     bracket,
@@ -14,7 +13,7 @@ from pagesim.figures.book.kit import (
     say,
 )
 from pagesim.figures.page import line
-from pagesim.figures.style import HELD, PAPER, Box
+from pagesim.figures.style import HELD, MUTED, PAPER, Box
 from pagesim.sizing import ByteRange, ModelSpec, size_v0
 from pagesim.sizing.amount import GIB
 from pagesim.sizing.hardware import parameters

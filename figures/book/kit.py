@@ -64,9 +64,19 @@ def say(
         style.write(axes, x, y + down, words, size=size, color=color, ha=ha, bold=bold)
 
 
-def note(axes: Axes, x: float, y: float, text: str, **options: Any) -> None:
+def note(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = SMALL,
+    color: str = MUTED,
+    ha: str = "left",
+    bold: bool = False,
+) -> None:
     """Small grey text that begins at a point."""
-    say(axes, x, y, text, **{"size": SMALL, "color": MUTED, "ha": "left"} | options)
+    say(axes, x, y, text, size=size, color=color, ha=ha, bold=bold)
 
 
 def node(

@@ -4,9 +4,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from pagesim.figures import style
-from pagesim.figures.book.kit import MARGIN, MUTED, S0, S1, S2, S3, drawing, note, say
+from pagesim.figures.book.kit import MARGIN, S0, S1, S2, S3, drawing, note, say
 from pagesim.figures.page import line
-from pagesim.figures.style import PAPER, TIMES, Box
+from pagesim.figures.style import MUTED, PAPER, TIMES, Box
 
 PAGES = np.array(
     [[1.0, 0.2, 1.5, 0.6], [0.4, 1.2, 0.3, 0.9], [2.6, 0.8, 1.7, 0.2], [1.2, 2.0, 0.5, 3.2]]

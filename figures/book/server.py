@@ -6,7 +6,6 @@ from pagesim.figures import style
 from pagesim.figures.book.kit import (
     LOOK,
     MARGIN,
-    MUTED,
     PANEL,
     SMALL,
     WIDTH,
@@ -17,7 +16,7 @@ from pagesim.figures.book.kit import (
     panel,
     say,
 )
-from pagesim.figures.style import PAPER, Box
+from pagesim.figures.style import MUTED, PAPER, Box
 
 IDS = {
     "scheduler": ("which requests compute", "process scheduler"),

@@ -9,7 +9,6 @@ from pagesim.figures import style
 from pagesim.figures.book.kit import (
     DATA,
     MARGIN,
-    MUTED,
     S0,
     S1,
     SMALL,
@@ -19,7 +18,7 @@ from pagesim.figures.book.kit import (
     panel,
     say,
 )
-from pagesim.figures.style import HELD, Box
+from pagesim.figures.style import HELD, MUTED, Box
 
 SECTOR = 32
 LANE, LEFT = 19.5, MARGIN

@@ -47,9 +47,9 @@ def partitions_in_waves(axes: Axes) -> str:
         if parts > 1:
             end = left + 10 + UNIT * count * each
             style.rectangle(axes, Box(end, 66, UNIT * MERGE, (ROW + 2) * SEATS - 2), fill=LOOK)
-        wave = "wave" if count == 1 else "waves"
-        note(axes, left + 9, 213, f"{PROGRAMS * parts} programs, {count} {wave} of {each} pages")
-        texts.append(f"{name}: {PROGRAMS * parts} programs in {count} {wave}, time {time}")
+        named = "wave" if count == 1 else "waves"
+        note(axes, left + 9, 213, f"{PROGRAMS * parts} programs, {count} {named} of {each} pages")
+        texts.append(f"{name}: {PROGRAMS * parts} programs in {count} {named}, time {time}")
     style.rectangle(axes, Box(MARGIN, 236, 14, 12), fill=LOOK)
     note(
         axes,

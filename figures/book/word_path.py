@@ -1,6 +1,7 @@
 """Chapter "Text": from a prompt through pages to a word, and what a damaged page does."""
 
 import json
+from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -94,5 +95,6 @@ def _page(axes: Axes, x: float, words: list[str]) -> None:
         x += wide
 
 
-def _harmed(data: dict[str, list[str]]) -> str:
-    return data["blocks"][data["facts"].index(data["damaged"])]
+def _harmed(data: dict[str, Any]) -> str:
+    block: str = data["blocks"][data["facts"].index(data["damaged"])]
+    return block
