@@ -11,7 +11,16 @@ EDITION = {"book": {"edition": 2}}
 
 CHAPTERS = {
     **{number: number for number in ("00", "01", "02", "03", "07")},
-    **{"04": "14", "05": "04", "06": "05", "08": "15", "09": "06", "10": "08", "11": "09", "12": "16"},
+    **{
+        "04": "14",
+        "05": "04",
+        "06": "05",
+        "08": "15",
+        "09": "06",
+        "10": "08",
+        "11": "09",
+        "12": "16",
+    },
 }
 TODAY = {"a step ahead", "no phases", "pauses", "ragged"}
 """What chapter 11 asked about steps is in chapter 10 now; the rest of it in chapter 9."""
