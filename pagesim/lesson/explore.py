@@ -67,9 +67,9 @@ def explore(scenario: Scenario, **ranges: Any) -> Any:
     """Controls for the parameters of ``scenario``; each change runs it again and shows what it did.
 
     ``scenario(**parameters)`` returns a ``Timeline``, or prints and displays. A range is
-    ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, or a bool; it
-    begins at the function's own default where that has one, else at ``low``, the first choice, the
-    bool itself. An exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``
+    ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, a bool, or a text,
+    which the reader may replace; it begins at the function's own default where that has one, else
+    at ``low``, the first choice, the bool or the text itself. An exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``
     that a static page shows as the picture of the defaults; without ipywidgets a `Still` of it.
     Raises UsageError for a range or a parameter that does not fit.
     """
@@ -140,6 +140,11 @@ def _knob(name: str, choice: Any, default: Any) -> Knob:
     given = default is not Parameter.empty
     if isinstance(choice, bool):
         return "Checkbox", look | {"value": bool(default) if given else choice, "indent": False}
+    if isinstance(choice, str):
+        if given and not isinstance(default, str):
+            raise UsageError(f"{name}: the default {default!r:.80} is not a text, as its range is")
+        wide = {"continuous_update": False, "layout": {"width": "60ch", "max_width": "95%"}}
+        return "Text", look | wide | {"value": default if given else choice}
     if isinstance(choice, list):
         if not choice:
             raise UsageError(f"{name}: a list of choices needs at least one")
@@ -162,7 +167,7 @@ def _numbers(name: str, choice: Any) -> tuple[float, float, float]:
     fits = isinstance(choice, tuple) and len(choice) in (2, 3) and all(map(_is_number, choice))
     if not fits:
         raise UsageError(
-            f"{name} must be (low, high), (low, high, step), a list of choices or a bool, "
+            f"{name} must be (low, high), (low, high, step), a list of choices, a bool or a text, "
             f"not {choice!r:.80}"
         )
     low, high, *rest = choice

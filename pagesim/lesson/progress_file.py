@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pagesim.files import replacing
 from pagesim.files.jsonl import JsonObject
+from pagesim.lesson.moved import EDITION, moved
 
 NAME = "pagesim-progress.json"
 LARGEST = 4_000_000  # bytes; a larger file is not a progress file
@@ -58,6 +59,7 @@ def keep(section: str, key: str, value: JsonObject) -> None:
     except ValueError:
         file.replace(file.with_name(f"{file.name}.damaged"))
         known = {}
+    known = EDITION | known
     known.setdefault(section, {})[key] = value
     text = json.dumps(known, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     with replacing(file) as opened:
@@ -77,4 +79,4 @@ def _load() -> Sections:
         raise ValueError(f"{file}: {' '.join(str(error).split())[:120]}") from None
     if not isinstance(found, dict) or not all(isinstance(s, dict) for s in found.values()):
         raise ValueError(f"{file}: it must be a JSON object of objects")
-    return found
+    return moved(found)

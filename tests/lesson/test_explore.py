@@ -70,6 +70,23 @@ def test_without_defaults_they_begin_at_the_front() -> None:
     assert values == {"blocks": 6, "size": 2, "ends": True}
 
 
+def test_a_text_is_a_field_in_which_a_reader_writes() -> None:
+    def two(sentence: str = "Alice was beginning") -> Timeline:
+        story = pagesim.Story(gpu_blocks=4, block_size=2)
+        story.arrive(sentence)
+        return story.run
+
+    box = explore(two, sentence="another one")
+    field = controls(box)["sentence"]
+    assert (type(field).__name__, field.value) == ("Text", "Alice was beginning")
+    assert not field.continuous_update, "a word is not run letter by letter"
+    before = player(box)
+    field.value = "Call me Ishmael <"
+    assert player(box) != before and message(box) == ""
+    with pytest.raises(UsageError, match="sentence: the default 3 is not a text"):
+        explore(lambda sentence=3: two(str(sentence)), sentence="one")
+
+
 def test_a_change_runs_the_scenario_again() -> None:
     calls: list[int] = []
 
@@ -121,7 +138,7 @@ def test_a_scenario_that_returns_no_run_is_told() -> None:
     [
         ((4,), "must be"),
         ((4, 5, 1, 1), "must be"),
-        ("4-16", "must be"),
+        ("4-16", "is not a text"),
         ((4, "16"), "must be"),
         ((True, 16), "must be"),
         ((4, float("nan")), "must be"),
