@@ -1,6 +1,6 @@
 """Where the predictions and exercises of the course's first edition are in the second.
 
-The chapters were numbered anew, and a reader's progress file of before goes on counting: its keys
+The chapters have other numbers now, and a reader's progress file of before goes on counting: its keys
 are moved when it is read, and the file says then which edition it follows.
 """
 

@@ -15,7 +15,7 @@ from pagesim import (
     kernels,  # before triton: it decides how triton is imported
 )
 from pagesim.exercises.beside import parted
-from pagesim.exercises.ch11.project_run import TheirPlayer, recorded
+from pagesim.exercises.ch09.project_run import TheirPlayer, recorded
 from pagesim.exercises.exercise import Exercise
 from pagesim.exercises.guard import Answer
 from pagesim.exercises.verdict import Verdict
@@ -23,7 +23,7 @@ from pagesim.timeline.display import still_picture
 from tests.exercises.test_shrink import smallest_of
 
 PAIRED = [exercise for exercise in exercises.all() if exercise.replay]
-ADMIT, PROJECT = exercises.get("7.1"), exercises.get("11.5")
+ADMIT, PROJECT = exercises.get("7.1"), exercises.get("9.5")
 
 
 MOST = None if "PAGESIM_ANSWERS" in os.environ else 2

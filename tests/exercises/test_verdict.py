@@ -79,7 +79,7 @@ def test_what_is_not_written_is_neither_wrong_nor_given_away() -> None:
     assert "not written yet" in said and "expected" not in said and "#D55E00" not in said
 
 
-GATHER = exercises.get("6.4")
+GATHER = exercises.get("5.4")
 LATE = GATHER.solution.replace("inside)\n\n", "inside)\n    raise NotImplementedError()\n\n")
 
 
@@ -90,8 +90,8 @@ LATE = GATHER.solution.replace("inside)\n\n", "inside)\n    raise NotImplemented
         ("2.2", "x = 1\n# a note\n{stub}", "not written yet"),
         ("2.2", "def needs_a_block(a, b):\n    a % b\n    raise NotImplementedError()", LEFT_IN),
         ("2.2", "def needs_a_block(a, b):\n    raise NotImplementedError(1)", "Error: 1"),
-        ("6.4", "{stub}", "not written yet"),
-        ("6.4", LATE, LEFT_IN),
+        ("5.4", "{stub}", "not written yet"),
+        ("5.4", LATE, LEFT_IN),
         ("2.5", exercises.get("2.5").solution + "    raise NotImplementedError()\n", LEFT_IN),
     ],
 )

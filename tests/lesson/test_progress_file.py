@@ -64,7 +64,13 @@ def test_what_is_no_file_is_told(make: str, beside: Path) -> None:
 def test_progress_of_the_first_edition_goes_on_counting(beside: Path) -> None:
     """Its chapters had other numbers: 4.1 was the CUDA kernel, and is growing and sharing now."""
     old = {
-        "exercises": {"4.1": {"right": True}, "5.1": {"tries": 2}, "2.6": {}, "11.4": {}, "12.2": {}},
+        "exercises": {
+            "4.1": {"right": True},
+            "5.1": {"tries": 2},
+            "2.6": {},
+            "11.4": {},
+            "12.2": {},
+        },
         "predictions": {"ch11 pauses": {}, "ch11 queue": {}, "ch02 growth": {}, "by hand": {}},
     }
     beside.write_text(json.dumps(old))

@@ -132,7 +132,7 @@ def test_the_latent_vector_of_chapter_8() -> None:
 
 
 def test_the_order_of_freeing_hardly_matters_to_whole_prompts() -> None:
-    """Chapter 9, section 2: old chains are gone, head and tail, when they are asked for again."""
+    """Chapter 6, section 2: old chains are gone, head and tail, when they are asked for again."""
     space: dict = {"v1": v1, "pagesim": pagesim}
     (cell,) = (each.source for each in chapter("09").cells if each.id == "stack")
     exec(

@@ -13,7 +13,7 @@ DATA = Path(__file__).parents[1] / "data"
 DATA_V1 = DATA / "v1"
 V0 = sorted(DATA.glob("*-*-[0-9]*.jsonl.gz"))
 # Three of V1's are package data: the final project is graded by them.
-GRADING = Path(exercises.__file__).parent / "ch11" / "recordings"
+GRADING = Path(exercises.__file__).parent / "ch09" / "recordings"
 V1 = sorted([*DATA_V1.glob("*.jsonl.gz"), *GRADING.glob("*.jsonl.gz")])
 
 

@@ -1,1 +1,1 @@
-"""Inside the CUDA kernel."""
+"""Growing and sharing."""

@@ -1,1 +1,1 @@
-"""Growing and sharing."""
+"""Swapping."""

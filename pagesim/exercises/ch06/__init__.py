@@ -1,1 +1,1 @@
-"""Swapping."""
+"""Prefix caching."""

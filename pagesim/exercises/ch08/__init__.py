@@ -1,1 +1,1 @@
-"""Long sequences."""
+"""How big is the cache."""

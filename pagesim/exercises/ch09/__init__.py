@@ -1,1 +1,1 @@
-"""Prefix caching."""
+"""Today's vLLM: the free queue."""

@@ -1,1 +1,1 @@
-"""How big is the cache."""
+"""Today's vLLM: a step ahead."""

@@ -20,7 +20,7 @@ MAX_FRAME = 2 << 20
 MAX_ITEMS, MAX_MEMBERS, MAX_DEPTH, MAX_DIGITS = 100_000, 1_000, 32, 18
 """The values in a frame, the members of one set or dict, lists within lists, a number's digits.
 
-The longest answer, exercise 11.5's, has 27,000 values.
+The longest answer, exercise 9.5's, has 27,000 values.
 """
 
 _LENGTH = struct.Struct(">I")

@@ -1,111 +1,130 @@
-# %% right: get with a default
-def bytes_per_token(config):
-    layers = config["num_hidden_layers"]
-    if "kv_lora_rank" in config:
-        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-    heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads", heads)
-    dim = config.get("head_dim", config["hidden_size"] // heads)
-    return layers * 2 * kv_heads * dim * 2
+# %% right: two loops
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    scheduled = []
+    for name, tokens, computed in running:
+        n = min(tokens - computed, budget)
+        if n > 0:
+            scheduled.append((name, n))
+            budget -= n
+    seqs = len(running)
+    for name, tokens, hit in waiting:
+        if seqs >= max_num_seqs or budget == 0:
+            break
+        n = min(tokens - hit, budget)
+        scheduled.append((name, n))
+        budget -= n
+        seqs += 1
+    return scheduled
 
-# %% right: try and except
-def bytes_per_token(config):
-    try:
-        numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]
-    except KeyError:
-        try:
-            kv_heads = config["num_key_value_heads"]
-        except KeyError:
-            kv_heads = config["num_attention_heads"]
-        try:
-            dim = config["head_dim"]
-        except KeyError:
-            dim = config["hidden_size"] // config["num_attention_heads"]
-        numbers = 2 * kv_heads * dim
-    return 2 * numbers * config["num_hidden_layers"]
+# %% right: one loop over both
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    rows = list(running) + list(waiting[: max_num_seqs - len(running)])
+    out = []
+    for name, tokens, done in rows:
+        n = min(tokens - done, budget)
+        budget -= n
+        if n:
+            out.append([name, n])
+    return out
 
-# %% right: None taken for missing
-def bytes_per_token(config):
-    rank = config.get("kv_lora_rank")
-    if rank is not None:
-        per_layer = rank + config["qk_rope_head_dim"]
-    else:
-        heads = config["num_attention_heads"]
-        dim = config.get("head_dim") or config["hidden_size"] // heads
-        per_layer = (config.get("num_key_value_heads") or heads) * dim * 2
-    return sum(2 * per_layer for _ in range(config["num_hidden_layers"]))
+# %% right: running sums
+from itertools import accumulate
 
-# %% right: NumPy's product, a NumPy integer
+
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    rows = [*running, *waiting][: max(max_num_seqs, len(running))]
+    ends = [min(end, budget) for end in accumulate(t - c for _, t, c in rows)]
+    parts = [end - start for start, end in zip([0, *ends], ends)]
+    return [(row[0], part) for row, part in zip(rows, parts) if part]
+
+# %% right: a generator and NumPy
 import numpy as np
 
 
-def bytes_per_token(config):
-    c = dict(config)
-    c.setdefault("num_key_value_heads", c["num_attention_heads"])
-    c.setdefault("head_dim", c["hidden_size"] // c["num_attention_heads"])
-    vector = 2 * c["num_key_value_heads"] * c["head_dim"]
-    if "kv_lora_rank" in c:
-        vector = c["kv_lora_rank"] + c["qk_rope_head_dim"]
-    return np.prod([c["num_hidden_layers"], vector, 2])
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    rows = running + waiting[: max_num_seqs - len(running)]
+    lacks = np.array([tokens - done for _, tokens, done in rows], dtype=int)
+    before = np.cumsum(lacks) - lacks
+    gets = np.clip(budget - before, 0, lacks)
+    return tuple((row[0], n) for row, n in zip(rows, gets) if n > 0)
 
-# %% right: keys and values by themselves
-def bytes_per_token(config):
-    def get(name, default):
-        return config[name] if name in config else default
+# %% right: a deque of rows
+from collections import deque
 
-    heads = config["num_attention_heads"]
-    dim = get("head_dim", config["hidden_size"] // heads)
-    key = value = get("num_key_value_heads", heads) * dim * 2
-    if get("kv_lora_rank", 0):
-        key, value = (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2, 0
-    return (key + value) * config["num_hidden_layers"]
 
-# %% wrong: the values forgotten
-# as "get with a default", but
-#-     return layers * 2 * kv_heads * dim * 2
-#+     return layers * kv_heads * dim * 2
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    left, scheduled = deque(waiting), {}
+    rows = deque(running)
+    places = max_num_seqs - len(running)
+    while budget > 0:
+        if not rows:
+            if not left or places == 0:
+                break
+            rows.append(left.popleft())
+            places -= 1
+        name, tokens, done = rows.popleft()
+        scheduled[name] = min(budget, tokens - done)
+        budget -= scheduled[name]
+    return list(scheduled.items())
 
-# %% wrong: numbers instead of bytes
-# as "get with a default", but
-#-     return layers * 2 * kv_heads * dim * 2
-#+     return layers * 2 * kv_heads * dim
+# %% wrong: V0: prompts first, and alone
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    out = []
+    for name, tokens, hit in waiting[: max_num_seqs - len(running)]:
+        n = min(tokens - hit, budget)
+        if n > 0:
+            out.append((name, n))
+            budget -= n
+    return out or [(name, 1) for name, _, _ in running][:budget]
 
-# %% wrong: every query head has keys
-# as "get with a default", but
-#-     kv_heads = config.get("num_key_value_heads", heads)
-#+     kv_heads = heads
+# %% wrong: what is cached is computed too
+# as "two loops", but
+#-         n = min(tokens - hit, budget)
+#+         n = min(tokens, budget)
 
-# %% wrong: one KV head where it is missing
-# as "get with a default", but
-#-     kv_heads = config.get("num_key_value_heads", heads)
-#+     kv_heads = config.get("num_key_value_heads", 1)
+# %% wrong: what is cached is charged to the budget
+# as "two loops", but
+#-         budget -= n
+#+         budget = max(0, budget - n - hit)
 
-# %% wrong: head_dim is not looked up
-# as "get with a default", but
-#-     dim = config.get("head_dim", config["hidden_size"] // heads)
-#+     dim = config["hidden_size"] // heads
+# %% wrong: a running request computes one token
+# as "two loops", but
+#-         n = min(tokens - computed, budget)
+#+         n = min(1, budget)
 
-# %% wrong: the hidden size shared by the KV heads
-# as "get with a default", but
-#-     dim = config.get("head_dim", config["hidden_size"] // heads)
-#+     dim = config.get("head_dim", config["hidden_size"] // kv_heads)
+# %% wrong: a prompt that does not fit the budget waits
+# as "two loops", but
+#-         n = min(tokens - hit, budget)
+#+         n = tokens - hit
+#+         if n > budget:
+#+             break
 
-# %% wrong: the latent vector twice, as key and value
-# as "get with a default", but
-#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-#+         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 4
+# %% wrong: it is passed over, and a smaller one goes first
+# as "two loops", but
+#-         n = min(tokens - hit, budget)
+#+         n = tokens - hit
+#+         if n > budget:
+#+             continue
 
-# %% wrong: the latent vector without its position
-# as "get with a default", but
-#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-#+         return layers * config["kv_lora_rank"] * 2
+# %% wrong: max_num_seqs waiting ones, whatever runs
+# as "two loops", but
+#-     seqs = len(running)
+#+     seqs = 0
 
-# %% wrong: the latent vector for each head
-# as "get with a default", but
-#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
-#+         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2 * config["num_attention_heads"]
+# %% wrong: running ones that decode go before running prompts
+# as "two loops", but
+#-     for name, tokens, computed in running:
+#+     for name, tokens, computed in sorted(running, key=lambda row: row[1] - row[2] > 1):
 
-# %% wrong: one layer
-# as "get with a default", but
-#-     return layers * 2 * kv_heads * dim * 2
-#+     return 2 * kv_heads * dim * 2
+# %% wrong: requests without tokens are listed with 0
+# as "two loops", but
+#-         if n > 0:
+#-             scheduled.append((name, n))
+#-             budget -= n
+#+         scheduled.append((name, n))
+#+         budget -= n
+
+# %% wrong: one request beyond the places
+# as "two loops", but
+#-         if seqs >= max_num_seqs or budget == 0:
+#+         if seqs > max_num_seqs or budget == 0:

@@ -1,136 +1,115 @@
 import numpy as np
 
 
-# %% right: without max and min
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = 32 // block_size if block_size < 32 else 1
-    bytes_of_lane = 16 // group
-    vec = bytes_of_lane // query_bytes if bytes_of_lane >= query_bytes else 1
-    tokens = 16 // query_bytes if 16 // query_bytes < block_size else block_size
-    sharing = block_size // tokens
-    rows = [r for r in range(head_size) if r % (32 // sharing) == number // sharing]
-    return group, vec, 16 // cache_bytes, rows
+# %% right: plays it
+def copies(prompt, samples, block_size):
+    num_blocks = -(-prompt // block_size)
+    room = num_blocks * block_size - prompt
+    free, owners, made = num_blocks, samples, []
+    for _ in range(samples):
+        if room and owners > 1:
+            made.append((num_blocks - 1, free))
+            free, owners = free + 1, owners - 1
+    return made
 
-# %% right: an array of rows
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(1, 32 // block_size)
-    vec = max(1, 16 // (group * query_bytes))
-    sharing = max(1, block_size * query_bytes // 16)
-    rows = np.arange(number // sharing, head_size, 32 // sharing)
-    return group, vec, 16 // cache_bytes, rows
+# %% right: pairs by zip, a tuple
+def copies(prompt, samples, block_size):
+    full, partial = divmod(prompt, block_size)
+    if not partial:
+        return ()
+    return tuple(zip([full] * (samples - 1), range(full + 1, full + samples)))
 
-# %% right: a range, in a list
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // group // query_bytes, 1)
-    lanes = block_size // min(16 // query_bytes, block_size)
-    return [group, vec, 16 // cache_bytes, range(number // lanes, head_size, 32 // lanes)]
+# %% right: an array of pairs
+def copies(prompt, samples, block_size):
+    n = samples - 1 if prompt % block_size else 0
+    if n == 0:
+        return []
+    last = prompt // block_size
+    return np.stack([np.full(n, last), np.arange(last + 1, last + 1 + n)], axis=1)
 
-# %% right: walks through the rows as the warp does
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    tokens = min(16 // query_bytes, block_size)
-    rows, first = [], 0
-    while first < head_size:
-        begin = number * tokens  # in the elements of a warp's reading
-        row = first + begin // block_size
-        if row < head_size:
-            rows.append(row)
-        first += 32 * tokens // block_size
-    return group, vec, 16 // cache_bytes, rows
+# %% right: a list of lists with NumPy integers
+def copies(prompt, samples, block_size):
+    last = np.int64(prompt // block_size)
+    if prompt % block_size == 0:
+        return []
+    return [[last, last + i] for i in range(1, samples)]
 
-# %% right: NumPy integers, a tuple of rows
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = np.maximum(32 // np.int64(block_size), 1)
-    vec = np.maximum(16 // (group * query_bytes), 1)
-    tokens = np.minimum(16 // query_bytes, block_size)
-    lanes = block_size // tokens
-    rows = tuple(range(int(number // lanes), head_size, int(32 // lanes)))
-    return group, vec, np.int64(16 // cache_bytes), rows
+# %% right: counts owners
+def copies(prompt, samples, block_size):
+    table = list(range((prompt + block_size - 1) // block_size))
+    refs, made, next_free = samples, [], len(table)
+    while refs > 1 and prompt % block_size > 0:
+        made.append((table[-1], next_free))
+        next_free += 1
+        refs -= 1
+    return made
 
-# %% wrong: a group of no lanes for blocks of more than 32
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = 32 // block_size
-    vec = max(16 // (max(group, 1) * query_bytes), 1)
-    tokens = min(16 // query_bytes, block_size)
-    lanes = block_size // tokens
-    return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
+# %% wrong: the last sample copies too
+def copies(prompt, samples, block_size):
+    if prompt % block_size == 0:
+        return []
+    last = prompt // block_size
+    return [(last, last + 1 + i) for i in range(samples)]
 
-# %% wrong: no element at all where the group is large
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = 16 // (group * query_bytes)
-    tokens = min(16 // query_bytes, block_size)
-    lanes = block_size // tokens
-    return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
+# %% wrong: also where the last block is full
+def copies(prompt, samples, block_size):
+    last = (prompt - 1) // block_size
+    return [(last, last + 1 + i) for i in range(samples - 1)]
 
-# %% wrong: more tokens at once than a row has
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    lanes = block_size // (16 // query_bytes) or 1
-    step = 32 * (16 // query_bytes) // block_size
-    rows = list(range(number * (16 // query_bytes) // block_size, head_size, step))
-    rows = rows if block_size >= 16 // query_bytes else rows[:1]
-    return group, vec, 16 // cache_bytes, rows
+# %% wrong: a full prompt goes by the block behind it
+def copies(prompt, samples, block_size):
+    last = prompt // block_size
+    return [(last, last + 1 + i) for i in range(samples - 1)]
 
-# %% wrong: x from the bytes of the query
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    tokens = min(16 // query_bytes, block_size)
-    lanes = block_size // tokens
-    return group, vec, 16 // query_bytes, list(range(number // lanes, head_size, 32 // lanes))
+# %% wrong: all blocks are copied
+def copies(prompt, samples, block_size):
+    if prompt % block_size == 0:
+        return []
+    n = -(-prompt // block_size)
+    made, free = [], n
+    for _ in range(samples - 1):
+        for block in range(n):
+            made.append((block, free))
+            free += 1
+    return made
 
-# %% wrong: the lane reads V by the bytes of the cache
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    tokens = min(16 // cache_bytes, block_size)
-    lanes = block_size // tokens
-    return group, vec, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes))
+# %% wrong: always into the same block
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last, last + 1)] * (samples - 1)
 
-# %% wrong: VEC_SIZE by the bytes of the cache
-# as "no element at all where the group is large", but
-#-     vec = 16 // (group * query_bytes)
-#+     vec = max(16 // (group * cache_bytes), 1)
+# %% wrong: one from the other in turn
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last + i, last + i + 1) for i in range(samples - 1)]
 
-# %% wrong: rows side by side, not in turn
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    lanes = block_size // min(16 // query_bytes, block_size)
-    each = head_size // (32 // lanes)
-    first = number // lanes * each
-    return group, vec, 16 // cache_bytes, list(range(first, first + each))
+# %% wrong: one copy however many samples
+def copies(prompt, samples, block_size):
+    if prompt % block_size == 0 or samples == 1:
+        return []
+    last = prompt // block_size
+    return [(last, last + 1)]
 
-# %% wrong: remainder in place of division
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    lanes = block_size // min(16 // query_bytes, block_size)
-    rows_at_once = 32 // lanes
-    return group, vec, 16 // cache_bytes, list(range(number % rows_at_once, head_size, rows_at_once))
+# %% wrong: to and from exchanged
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last + 1 + i, last) for i in range(samples - 1)]
 
-# %% wrong: rows beyond the head
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    vec = max(16 // (group * query_bytes), 1)
-    lanes = block_size // min(16 // query_bytes, block_size)
-    step = 32 // lanes
-    rows = [number // lanes + i * step for i in range(-(-head_size // step))]
-    return group, vec, 16 // cache_bytes, rows
+# %% wrong: the last free block first
+# as "the last sample copies too", but
+#-     return [(last, last + 1 + i) for i in range(samples)]
+#+     return [(last, last + i) for i in range(samples - 1, 0, -1)]
 
-# %% wrong: a lane reads 16 bytes of q by itself
-def lane(head_size, block_size, query_bytes, cache_bytes, number):
-    group = max(32 // block_size, 1)
-    lanes = block_size // min(16 // query_bytes, block_size)
-    return (
-        group, 16 // query_bytes, 16 // cache_bytes, list(range(number // lanes, head_size, 32 // lanes)),
-    )
+# %% wrong: a prompt within one block has nothing to copy
+def copies(prompt, samples, block_size):
+    if prompt % block_size == 0 or prompt < block_size:
+        return []
+    last = prompt // block_size
+    return [(last, last + 1 + i) for i in range(samples - 1)]
 
-# %% wrong: the last rows cut off where the head is no multiple of a warp's rows
-# as "rows beyond the head", but
-#-     rows = [number // lanes + i * step for i in range(-(-head_size // step))]
-#+     rows = [number // lanes + i * step for i in range(head_size // step)]
+# %% wrong: one room is enough for all: copies only while the block has slots left
+def copies(prompt, samples, block_size):
+    last, filled = divmod(prompt, block_size)
+    if not filled:
+        return []
+    return [(last, last + 1 + i) for i in range(min(samples - 1, block_size - filled))]

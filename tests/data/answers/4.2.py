@@ -1,92 +1,265 @@
 import numpy as np
 
 
-# %% right: strides
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    per_piece = block_size * x
-    per_head = head_size * block_size
-    return (
-        block * num_heads * per_head + head * per_head + dim // x * per_piece + slot * x + dim % x
-    )
+# %% right: one place where a block is taken
+def append(tables, refs, free, length, who, block_size):
+    def take():
+        block = free.pop(0)
+        refs[block] = 1
+        return block
 
-# %% right: NumPy's own
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    shape = (block + 1, num_heads, head_size // x, block_size, x)
-    return np.ravel_multi_index((block, head, dim // x, slot, dim % x), shape)
+    table, made = tables[who], []
+    if length % block_size == 0:
+        table.append(take())
+    elif refs[table[-1]] > 1:
+        old = table[-1]
+        refs[old] -= 1
+        table[-1] = take()
+        made.append((old, table[-1]))
+    return made
 
-# %% right: Horner, in a loop
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = 0
-    for size, index in (
-        (1, block), (num_heads, head), (head_size // x, dim // x), (block_size, slot), (x, dim % x)
-    ):
-        at = at * size + index
-    return at
+# %% right: by the number of blocks, a tuple
+def append(tables, refs, free, length, who, block_size):
+    if len(tables[who]) * block_size == length:
+        new, free[:] = free[0], free[1:]
+        tables[who] = tables[who] + [new]
+        refs[new] = 1
+        return ()
+    old = tables[who].pop()
+    if refs[old] == 1:
+        tables[who].append(old)
+        return ()
+    new = free[0]
+    del free[0]
+    tables[who].append(new)
+    refs[old], refs[new] = refs[old] - 1, 1
+    return ((old, new),)
 
-# %% right: a dot product, a NumPy integer
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    sizes = np.array([num_heads, head_size // x, block_size, x, 1])
-    strides = np.cumprod(sizes[::-1])[::-1]
-    return np.dot([block, head, dim // x, slot, dim % x], strides)
+# %% right: the page that the token goes to
+def append(tables, refs, free, length, who, block_size):
+    page = length // block_size
+    if page == len(tables[who]):
+        tables[who].append(free.pop(0))
+        refs[tables[who][page]] = refs.get(tables[who][page], 0) + 1
+        return []
+    old = tables[who][page]
+    if refs[old] < 2:
+        return []
+    new = free.pop(0)
+    refs.update({old: refs[old] - 1, new: 1})
+    tables[who][page] = new
+    return [[old, new]]
 
-# %% right: a piece removed from the dim
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    rest = dim % x
-    return (block * num_heads + head) * head_size * block_size + (dim - rest) * block_size + slot * x + rest
+# %% right: owners counted in the tables
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    made = []
+    if length % block_size == 0:
+        table.append(free.pop(0))
+    elif sum(table[-1] in other for other in tables.values()) > 1:
+        made = [(table[-1], free[0])]
+        table[-1] = free.pop(0)
+    refs.clear()
+    for other in tables.values():
+        for block in other:
+            refs[block] = refs.get(block, 0) + 1
+    return made
 
-# %% wrong: the natural order
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    return ((block * block_size + slot) * num_heads + head) * head_size + dim
+# %% right: NumPy integers
+def append(tables, refs, free, length, who, block_size):
+    old = np.int64(tables[who][-1])
+    if length % block_size and refs[old] == 1:
+        return []
+    new = np.int64(free.pop(0))
+    refs[int(new)] = 1
+    if length % block_size == 0:
+        tables[who].append(new)
+        return []
+    refs[int(old)] -= 1
+    tables[who][-1] = new
+    return [(old, new)]
 
-# %% wrong: no x
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    return ((block * num_heads + head) * head_size + dim) * block_size + slot
+# %% wrong: never copies
+def append(tables, refs, free, length, who, block_size):
+    if length % block_size == 0:
+        block = free.pop(0)
+        refs[block] = 1
+        tables[who].append(block)
+    return []
 
-# %% wrong: slot before piece
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    return ((block * num_heads + head) * block_size + slot) * head_size + dim
+# %% wrong: the old block keeps its count
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        block = free.pop(0)
+        refs[block] = 1
+        table.append(block)
+        return []
+    old = table[-1]
+    if refs[old] == 1:
+        return []
+    table[-1] = free.pop(0)
+    refs[table[-1]] = 1
+    return [(old, table[-1])]
 
-# %% wrong: division and remainder of dim exchanged
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * (head_size // x) + dim % x
-    return (at * block_size + slot) * x + dim // x
+# %% wrong: a copy of a full block, too
+def append(tables, refs, free, length, who, block_size):
+    table, made = tables[who], []
+    old = table[-1]
+    if refs[old] > 1:
+        refs[old] -= 1
+        table[-1] = free.pop(0)
+        refs[table[-1]] = 1
+        made = [(old, table[-1])]
+    if length % block_size == 0:
+        block = free.pop(0)
+        refs[block] = 1
+        table.append(block)
+    return made
 
-# %% wrong: head_size in place of head_size // x
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * head_size + dim // x
-    return (at * block_size + slot) * x + dim % x
+# %% wrong: every shared block of the table is copied
+def append(tables, refs, free, length, who, block_size):
+    table, made = tables[who], []
+    if length % block_size == 0:
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+        return []
+    for i, old in enumerate(table):
+        if refs[old] > 1:
+            refs[old] -= 1
+            table[i] = free.pop(0)
+            refs[table[i]] = 1
+            made.append((old, table[i]))
+    return made if refs[table[-1]] == 1 else []
 
-# %% wrong: the slot counts once
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * head_size * block_size
-    return at + dim // x * block_size * x + slot + dim % x
+# %% wrong: copies also for the only owner
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+        return []
+    old = table[-1]
+    refs[old] -= 1
+    table[-1] = free.pop(0)
+    refs[table[-1]] = 1
+    return [(old, table[-1])]
 
-# %% wrong: heads counted before blocks
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (head * num_heads + block) * (head_size // x) + dim // x
-    return (at * block_size + slot) * x + dim % x
+# %% wrong: from the back of the free list
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        table.append(free.pop())
+        refs[table[-1]] = 1
+        return []
+    old = table[-1]
+    if refs[old] == 1:
+        return []
+    refs[old] -= 1
+    table[-1] = free.pop()
+    refs[table[-1]] = 1
+    return [(old, table[-1])]
 
-# %% wrong: dim without its remainder
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * (head_size // x) + dim // x
-    return (at * block_size + slot) * x
+# %% wrong: full at length % block_size == 1
+# as "copies also for the only owner", but
+#-     if length % block_size == 0:
+#+     if length % block_size == 1 % block_size and length > 1:
+#
+#      old = table[-1]
+#+     if refs[old] == 1:
+#+         return []
 
-# %% wrong: the number of blocks of a head forgotten
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block + head) * (head_size // x) + dim // x
-    return (at * block_size + slot) * x + dim % x
+# %% wrong: the new block is not counted
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        table.append(free.pop(0))
+        return []
+    old = table[-1]
+    if refs.get(old, 1) == 1:
+        return []
+    refs[old] -= 1
+    table[-1] = free.pop(0)
+    return [(old, table[-1])]
 
-# %% wrong: always 8
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * (head_size // 8) + dim // 8
-    return (at * block_size + slot) * 8 + dim % 8
+# %% wrong: the copy is behind the old block in the table
+# as "from the back of the free list", but
+#-         table.append(free.pop())
+#+         table.append(free.pop(0))
+#
+#-     table[-1] = free.pop()
+#+     table.append(free.pop(0))
 
-# %% wrong: in bytes
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * (head_size // x) + dim // x
-    return 2 * ((at * block_size + slot) * x + dim % x)
+# %% wrong: all owners move along
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+        return []
+    old = table[-1]
+    if refs[old] == 1:
+        return []
+    new = free.pop(0)
+    refs[new] = refs.pop(old)
+    for other in tables.values():
+        other[:] = [new if block == old else block for block in other]
+    return [(old, new)]
 
-# %% wrong: blocks of 16 slots
-def offset_k(block, head, dim, slot, num_heads, head_size, block_size, x):
-    at = (block * num_heads + head) * (head_size // x) + dim // x
-    return (at * 16 + slot) * x + dim % x
+# %% wrong: the block is read but stays in the free list
+def append(tables, refs, free, length, who, block_size):
+    table = tables[who]
+    if length % block_size == 0:
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+        return []
+    old = table[-1]
+    if refs[old] == 1:
+        return []
+    refs[old] -= 1
+    table[-1] = free[0]
+    refs[free[0]] = 1
+    return [(old, free[0])]
+
+# %% wrong: the pair the other way round
+# as "copies also for the only owner", but
+#      old = table[-1]
+#+     if refs[old] == 1:
+#+         return []
+#
+#-     return [(old, table[-1])]
+#+     return [(table[-1], old)]
+
+# %% wrong: only two owners are thought of
+# as "copies also for the only owner", but
+#-     refs[old] -= 1
+#+     if refs[old] == 1:
+#+         return []
+#+     refs[old] = 1
+
+# %% wrong: does nothing
+def append(tables, refs, free, length, who, block_size):
+    return []
+
+# %% wrong: takes a block one token early
+def append(tables, refs, free, length, who, block_size):
+    table, made = tables[who], []
+    if length % block_size and refs[table[-1]] > 1:
+        old = table[-1]
+        refs[old] -= 1
+        table[-1] = free.pop(0)
+        refs[table[-1]] = 1
+        made = [(old, table[-1])]
+    if (length + 1) // block_size >= len(table):
+        table.append(free.pop(0))
+        refs[table[-1]] = 1
+    return made
+
+# %% wrong: returns the pair itself
+# as "copies also for the only owner", but
+#      old = table[-1]
+#+     if refs[old] == 1:
+#+         return []
+#
+#-     return [(old, table[-1])]
+#+     return old, table[-1]

@@ -1,100 +1,139 @@
-import numpy as np
+FREED = "a shared block is freed with its first owner"
+COUNT = "a fork does not raise the count"
+LATE = "the copy is made after the write"
 
 
-# %% right: counts addresses
-def sectors(head_size, block_size):
-    group = max(32 // block_size, 1)
-    per_lane = 8 // group
-    kernel, natural = set(), set()
-    for lane in range(32):
-        slot, first = lane // group, lane % group * per_lane
-        for dim in range(first, first + per_lane):
-            kernel.add(((dim // 8) * block_size * 8 + slot * 8 + dim % 8) * 2 // 32)
-            natural.add((slot * head_size + dim) * 2 // 32)
-    return len(kernel), len(natural), ("x", "slot", "piece")
+# %% right: prompts of one token
+def find_the_bug(machine, block_size):
+    if machine == "A":
+        return [("arrive", 0, 1), ("fork", 0, 1), ("leave", 1), ("arrive", 2, 1)], FREED
+    if machine == "B":
+        return [("arrive", 0, 1), ("fork", 0, 1), ("write", 0, 1), ("write", 1, 1)], COUNT
+    return [("arrive", 0, 1), ("fork", 0, 1), ("write", 1, 1)], LATE
 
-# %% right: a list, the other order
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return [tokens * 16 // 32, tokens, ["slot", "x", "piece"]] if block_size >= 32 else [
-        tokens // 2, tokens, ["x", "slot", "piece"]
-    ]
+# %% right: lists, other names
+def find_the_bug(machine, block_size):
+    begin = [["arrive", 7, 2 * block_size + 1], ["fork", 7, 9]]
+    rest = {
+        "A": ([["leave", 9], ["arrive", 3, 3 * block_size]], FREED),
+        "B": ([["write", 9, 1], ["write", 7, 1]], COUNT),
+        "C": ([["write", 7, 1]], LATE),
+    }
+    story, cause = rest[machine]
+    return [begin + story, cause]
 
-# %% right: NumPy integers
-def sectors(head_size, block_size):
-    tokens = np.minimum(block_size, 32)
-    return tokens * 16 // 32, tokens, ("x", "slot", "piece")
+# %% right: longer than needed, but not longer than allowed
+def find_the_bug(machine, block_size):
+    story = [("arrive", 0, block_size + 1), ("fork", 0, 1), ("fork", 0, 2)]
+    if machine == "A":
+        return [*story, ("leave", 2), ("leave", 1), ("arrive", 3, 2 * block_size)], FREED
+    if machine == "B":
+        return [*story, ("write", 2, 1), ("write", 1, 1), ("write", 0, 1)], COUNT
+    return [*story, ("write", 1, 1), ("write", 0, 1)], LATE
 
-# %% right: one sector for two tokens, one for each
-def sectors(head_size, block_size):
-    group = max(1, 32 // block_size)
-    tokens = 32 // group
-    return tokens // 2, tokens, ("x", "slot", "piece")
+# %% right: tuples of tuples
+def find_the_bug(machine, block_size):
+    story = (("arrive", 0, block_size - 1), ("fork", 0, 1))
+    if machine == "A":
+        return (*story, ("leave", 0), ("arrive", 5, block_size)), FREED
+    if machine == "B":
+        return (*story, ("write", 1, 1), ("write", 0, 1)), COUNT
+    return (*story, ("write", 1, 1)), LATE
 
-# %% right: arrays of offsets
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    slot, dim = np.arange(tokens)[:, None], np.arange(8)
-    return (
-        len(np.unique((slot * 8 + dim) * 2 // 32)),
-        len(np.unique((slot * head_size + dim) * 2 // 32)),
-        np.array(["x", "slot", "piece"]),
-    )
+# %% right: a full block, then one shared in part
+def find_the_bug(machine, block_size):
+    story = [("arrive", 1, block_size), ("write", 1, 1), ("fork", 1, 2)]
+    if machine == "C":
+        return story + [("write", 2, 1)], LATE
+    if machine == "B":
+        return story + [("write", 2, 1), ("write", 1, 1)], COUNT
+    return story + [("leave", 1), ("arrive", 4, 1), ("write", 4, 1)], FREED
 
-# %% wrong: lines of 128 bytes
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens * 16 // 128, tokens, ("x", "slot", "piece")
+# %% wrong: prompts that fill the block, where blocks have two slots
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 2), ("fork", 0, 1)]
+    if machine == "A":
+        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
+    if machine == "B":
+        return [*begin, ("write", 0, 1), ("write", 1, 1)], COUNT
+    return [*begin, ("write", 0, 1)], LATE
 
-# %% wrong: 32 tokens in every case
-def sectors(head_size, block_size):
-    return 16, 32, ("x", "slot", "piece")
+# %% wrong: prompts of three tokens, which only fit blocks of four
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 3), ("fork", 0, 1)]
+    if machine == "A":
+        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
+    if machine == "B":
+        return [*begin, ("write", 0, 2), ("write", 1, 1)], COUNT
+    return [*begin, ("write", 0, 1)], LATE if block_size == 4 else COUNT
 
-# %% wrong: 16 bytes of every lane
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return 32 * 16 // 32, tokens, ("x", "slot", "piece")
+# %% wrong: A and B exchanged
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 1), ("fork", 0, 1)]
+    if machine == "A":
+        return [*begin, ("leave", 0), ("arrive", 2, 1)], COUNT
+    if machine == "B":
+        return [*begin, ("write", 0, 1), ("write", 1, 1)], FREED
+    return [*begin, ("write", 0, 1)], LATE
 
-# %% wrong: a sector for each lane in the natural order
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens // 2, 32, ("x", "slot", "piece")
+# %% wrong: one owner writes, which B does well
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 1), ("fork", 0, 1)]
+    if machine == "A":
+        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
+    if machine == "B":
+        return [*begin, ("write", 1, 1)], COUNT
+    return [*begin, ("write", 0, 1)], LATE
 
-# %% wrong: the whole head is read
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens // 2, tokens * head_size * 2 // 32, ("x", "slot", "piece")
+# %% wrong: nobody takes the freed block
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 1), ("fork", 0, 1)]
+    if machine == "A":
+        return [*begin, ("leave", 0), ("write", 1, 1)], FREED
+    if machine == "B":
+        return [*begin, ("write", 0, 1), ("write", 1, 1)], COUNT
+    return [*begin, ("write", 0, 1)], LATE
 
-# %% wrong: the kernel's own layout
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens // 2, tokens, ("piece", "slot", "x")
+# %% wrong: a cause in words of its own
+# as "nobody takes the freed block", but
+#-         return [*begin, ("leave", 0), ("write", 1, 1)], FREED
+#+         return [*begin, ("leave", 0), ("arrive", 2, 1)], "the block is freed too early"
 
-# %% wrong: the natural order as the worst
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens // 2, tokens, ("slot", "piece", "x")
+# %% wrong: nine acts
+# as "one owner writes, which B does well", but
+#-         return [*begin, ("write", 1, 1)], COUNT
+#+         more = [("write", 0, 1)] * 5
+#+         return [*begin, *more, ("write", 1, 1), ("write", 1, 1)], COUNT
 
-# %% wrong: slots innermost, x before them
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens // 2, tokens, ("piece", "x", "slot")
+# %% wrong: the story and the cause exchanged
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 1), ("fork", 0, 1)]
+    if machine == "A":
+        return FREED, [*begin, ("leave", 0), ("arrive", 2, 1)]
+    if machine == "B":
+        return COUNT, [*begin, ("write", 0, 1), ("write", 1, 1)]
+    return LATE, [*begin, ("write", 0, 1)]
 
-# %% wrong: the two numbers exchanged
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens, tokens // 2, ("x", "slot", "piece")
+# %% wrong: a decoy for C
+def find_the_bug(machine, block_size):
+    begin = [("arrive", 0, 1), ("fork", 0, 1)]
+    if machine == "A":
+        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
+    if machine == "B":
+        return [*begin, ("write", 0, 1), ("write", 1, 1)], COUNT
+    return [*begin, ("write", 0, 1)], "a full block is also copied"
 
-# %% wrong: an axis that is not there
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens // 2, tokens, ("x", "slot", "head_size")
+# %% wrong: the same story for all, which A does well
+def find_the_bug(machine, block_size):
+    story = [("arrive", 0, 1), ("fork", 0, 1), ("write", 0, 1), ("write", 1, 1)]
+    return story, {"A": FREED, "B": COUNT, "C": LATE}[machine]
 
-# %% wrong: blocks of 16
-def sectors(head_size, block_size):
-    return 8, 16, ("x", "slot", "piece")
+# %% wrong: a full block is shared, so nothing is copied
+# as "prompts that fill the block, where blocks have two slots", but
+#-     begin = [("arrive", 0, 2), ("fork", 0, 1)]
+#+     begin = [("arrive", 0, block_size), ("fork", 0, 1)]
 
-# %% wrong: float32
-def sectors(head_size, block_size):
-    tokens = min(block_size, 32)
-    return tokens, 2 * tokens, ("x", "slot", "piece")
+# %% wrong: the story for blocks of four whatever they are
+# as "prompts that fill the block, where blocks have two slots", but
+#-     begin = [("arrive", 0, 2), ("fork", 0, 1)]
+#+     begin = [("arrive", 0, 6), ("fork", 0, 1)]

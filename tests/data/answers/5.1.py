@@ -1,115 +1,110 @@
 import numpy as np
 
 
-# %% right: plays it
-def copies(prompt, samples, block_size):
-    num_blocks = -(-prompt // block_size)
-    room = num_blocks * block_size - prompt
-    free, owners, made = num_blocks, samples, []
-    for _ in range(samples):
-        if room and owners > 1:
-            made.append((num_blocks - 1, free))
-            free, owners = free + 1, owners - 1
-    return made
+# %% right: what would be left
+def may_return(needed, free, total, watermark_blocks):
+    def answer(highest):
+        if free - needed >= watermark_blocks:
+            return "OK"
+        return "LATER" if needed <= highest else "NEVER"
 
-# %% right: pairs by zip, a tuple
-def copies(prompt, samples, block_size):
-    full, partial = divmod(prompt, block_size)
-    if not partial:
-        return ()
-    return tuple(zip([full] * (samples - 1), range(full + 1, full + samples)))
+    return answer(total), answer(total - watermark_blocks)
 
-# %% right: an array of pairs
-def copies(prompt, samples, block_size):
-    n = samples - 1 if prompt % block_size else 0
-    if n == 0:
-        return []
-    last = prompt // block_size
-    return np.stack([np.full(n, last), np.arange(last + 1, last + 1 + n)], axis=1)
+# %% right: a list
+def may_return(needed, free, total, watermark_blocks):
+    if needed + watermark_blocks <= free:
+        return ["OK"] * 2
+    return [
+        "NEVER" if needed > total else "LATER",
+        "NEVER" if needed + watermark_blocks > total else "LATER",
+    ]
 
-# %% right: a list of lists with NumPy integers
-def copies(prompt, samples, block_size):
-    last = np.int64(prompt // block_size)
-    if prompt % block_size == 0:
-        return []
-    return [[last, last + i] for i in range(1, samples)]
+# %% right: all others leave one after the other
+def may_return(needed, free, total, watermark_blocks):
+    now = free - needed >= watermark_blocks
+    some_day = any(f - needed >= watermark_blocks for f in range(free, total + 1))
+    right = "OK" if now else "LATER" if some_day else "NEVER"
+    return ("LATER" if right == "NEVER" and needed <= total else right), right
 
-# %% right: counts owners
-def copies(prompt, samples, block_size):
-    table = list(range((prompt + block_size - 1) // block_size))
-    refs, made, next_free = samples, [], len(table)
-    while refs > 1 and prompt % block_size > 0:
-        made.append((table[-1], next_free))
-        next_free += 1
-        refs -= 1
-    return made
+# %% right: never before now in the order of the questions
+def may_return(needed, free, total, watermark_blocks):
+    if needed > total:
+        return "NEVER", "NEVER"
+    if free - needed >= watermark_blocks:
+        return "OK", "OK"
+    if total - needed >= watermark_blocks:
+        return "LATER", "LATER"
+    return "LATER", "NEVER"
 
-# %% wrong: the last sample copies too
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0:
-        return []
-    last = prompt // block_size
-    return [(last, last + 1 + i) for i in range(samples)]
+# %% right: NumPy's strings
+def may_return(needed, free, total, watermark_blocks):
+    ok = free >= needed + watermark_blocks
+    limits = np.array([total, total - watermark_blocks])
+    return np.where(ok, "OK", np.where(needed > limits, "NEVER", "LATER"))
 
-# %% wrong: also where the last block is full
-def copies(prompt, samples, block_size):
-    last = (prompt - 1) // block_size
-    return [(last, last + 1 + i) for i in range(samples - 1)]
+# %% wrong: the watermark is not asked for now
+def may_return(needed, free, total, watermark_blocks):
+    if free >= needed:
+        return "OK", "OK"
+    vllm = "NEVER" if needed > total else "LATER"
+    return vllm, "NEVER" if needed > total - watermark_blocks else "LATER"
 
-# %% wrong: a full prompt goes by the block behind it
-def copies(prompt, samples, block_size):
-    last = prompt // block_size
-    return [(last, last + 1 + i) for i in range(samples - 1)]
+# %% wrong: strictly more must stay free
+# as "the watermark is not asked for now", but
+#-     if free >= needed:
+#+     if free - needed > watermark_blocks:
 
-# %% wrong: all blocks are copied
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0:
-        return []
-    n = -(-prompt // block_size)
-    made, free = [], n
-    for _ in range(samples - 1):
-        for block in range(n):
-            made.append((block, free))
-            free += 1
-    return made
+# %% wrong: right as vLLM has it
+def may_return(needed, free, total, watermark_blocks):
+    if free - needed >= watermark_blocks:
+        return "OK", "OK"
+    vllm = "NEVER" if needed > total else "LATER"
+    return vllm, vllm
 
-# %% wrong: always into the same block
-# as "the last sample copies too", but
-#-     return [(last, last + 1 + i) for i in range(samples)]
-#+     return [(last, last + 1)] * (samples - 1)
+# %% wrong: vLLM as it would be right
+def may_return(needed, free, total, watermark_blocks):
+    if free - needed >= watermark_blocks:
+        return "OK", "OK"
+    right = "NEVER" if needed > total - watermark_blocks else "LATER"
+    return right, right
 
-# %% wrong: one from the other in turn
-# as "the last sample copies too", but
-#-     return [(last, last + 1 + i) for i in range(samples)]
-#+     return [(last + i, last + i + 1) for i in range(samples - 1)]
+# %% wrong: exactly all blocks is never, for vLLM
+def may_return(needed, free, total, watermark_blocks):
+    if free - needed >= watermark_blocks:
+        return "OK", "OK"
+    vllm = "NEVER" if needed >= total else "LATER"
+    return vllm, "NEVER" if needed > total - watermark_blocks else "LATER"
 
-# %% wrong: one copy however many samples
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0 or samples == 1:
-        return []
-    last = prompt // block_size
-    return [(last, last + 1)]
+# %% wrong: exactly all but the watermark is never
+# as "right as vLLM has it", but
+#-     return vllm, vllm
+#+     return vllm, "NEVER" if needed >= total - watermark_blocks else "LATER"
 
-# %% wrong: to and from exchanged
-# as "the last sample copies too", but
-#-     return [(last, last + 1 + i) for i in range(samples)]
-#+     return [(last + 1 + i, last) for i in range(samples - 1)]
+# %% wrong: the two exchanged
+# as "right as vLLM has it", but
+#-     return vllm, vllm
+#+     return ("NEVER" if needed > total - watermark_blocks else "LATER"), vllm
 
-# %% wrong: the last free block first
-# as "the last sample copies too", but
-#-     return [(last, last + 1 + i) for i in range(samples)]
-#+     return [(last, last + i) for i in range(samples - 1, 0, -1)]
+# %% wrong: the watermark only keeps newcomers out, so the right answer does without
+def may_return(needed, free, total, watermark_blocks):
+    later = "NEVER" if needed > total else "LATER"
+    vllm = "OK" if free - needed >= watermark_blocks else later
+    return vllm, "OK" if free >= needed else later
 
-# %% wrong: a prompt within one block has nothing to copy
-def copies(prompt, samples, block_size):
-    if prompt % block_size == 0 or prompt < block_size:
-        return []
-    last = prompt // block_size
-    return [(last, last + 1 + i) for i in range(samples - 1)]
+# %% wrong: never whenever it does not fit now and nothing is used
+# as "right as vLLM has it", but
+#-     return vllm, vllm
+#+     return vllm, "NEVER" if free == total else "LATER"
 
-# %% wrong: one room is enough for all: copies only while the block has slots left
-def copies(prompt, samples, block_size):
-    last, filled = divmod(prompt, block_size)
-    if not filled:
-        return []
-    return [(last, last + 1 + i) for i in range(min(samples - 1, block_size - filled))]
+# %% wrong: NO for NEVER
+def may_return(needed, free, total, watermark_blocks):
+    if free - needed >= watermark_blocks:
+        return "OK", "OK"
+    return ("NO" if needed > total else "LATER"), (
+        "NO" if needed > total - watermark_blocks else "LATER"
+    )
+
+# %% wrong: the watermark counts twice
+# as "right as vLLM has it", but
+#-     return vllm, vllm
+#+     return vllm, "NEVER" if needed > total - 2 * watermark_blocks else "LATER"

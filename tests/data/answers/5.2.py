@@ -1,265 +1,130 @@
 import numpy as np
 
 
-# %% right: one place where a block is taken
-def append(tables, refs, free, length, who, block_size):
-    def take():
-        block = free.pop(0)
-        refs[block] = 1
-        return block
+# %% right: an iterator of free blocks, sorted pairs
+def swap_out(tables, free, num_gpu_blocks):
+    supply = iter(free)
+    blocks = sorted({block for table in tables for block in table})
+    moved = {block: next(supply) for block in blocks}
+    pairs = [(block, moved[block] - num_gpu_blocks) for block in blocks]
+    return [[moved[block] for block in table] for table in tables], pairs
 
-    table, made = tables[who], []
-    if length % block_size == 0:
-        table.append(take())
-    elif refs[table[-1]] > 1:
-        old = table[-1]
-        refs[old] -= 1
-        table[-1] = take()
-        made.append((old, table[-1]))
-    return made
+# %% right: from the back of the free blocks
+def swap_out(tables, free, num_gpu_blocks):
+    free, moved = list(free), {}
+    cpu_tables = []
+    for table in tables:
+        mine = []
+        for block in table:
+            if block not in moved:
+                moved[block] = free.pop()
+            mine.append(moved[block])
+        cpu_tables.append(mine)
+    return cpu_tables, [[a, b - num_gpu_blocks] for a, b in moved.items()]
 
-# %% right: by the number of blocks, a tuple
-def append(tables, refs, free, length, who, block_size):
-    if len(tables[who]) * block_size == length:
-        new, free[:] = free[0], free[1:]
-        tables[who] = tables[who] + [new]
-        refs[new] = 1
-        return ()
-    old = tables[who].pop()
-    if refs[old] == 1:
-        tables[who].append(old)
-        return ()
-    new = free[0]
-    del free[0]
-    tables[who].append(new)
-    refs[old], refs[new] = refs[old] - 1, 1
-    return ((old, new),)
+# %% right: tuples
+def swap_out(tables, free, num_gpu_blocks):
+    order = tuple(dict.fromkeys(block for table in tables for block in table))
+    target = dict(zip(order, free))
+    pairs = tuple((block, target[block] - num_gpu_blocks) for block in order)
+    return tuple(tuple(target[block] for block in table) for table in tables), pairs
 
-# %% right: the page that the token goes to
-def append(tables, refs, free, length, who, block_size):
-    page = length // block_size
-    if page == len(tables[who]):
-        tables[who].append(free.pop(0))
-        refs[tables[who][page]] = refs.get(tables[who][page], 0) + 1
-        return []
-    old = tables[who][page]
-    if refs[old] < 2:
-        return []
-    new = free.pop(0)
-    refs.update({old: refs[old] - 1, new: 1})
-    tables[who][page] = new
-    return [[old, new]]
+# %% right: arrays
+def swap_out(tables, free, num_gpu_blocks):
+    blocks = np.unique(np.concatenate(tables))
+    places = np.array(free[: len(blocks)])
+    cpu_tables = [places[np.searchsorted(blocks, table)] for table in tables]
+    return cpu_tables, np.stack([blocks, places - num_gpu_blocks], axis=1)
 
-# %% right: owners counted in the tables
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    made = []
-    if length % block_size == 0:
-        table.append(free.pop(0))
-    elif sum(table[-1] in other for other in tables.values()) > 1:
-        made = [(table[-1], free[0])]
-        table[-1] = free.pop(0)
-    refs.clear()
-    for other in tables.values():
-        for block in other:
-            refs[block] = refs.get(block, 0) + 1
-    return made
+# %% right: NumPy integers in lists
+def swap_out(tables, free, num_gpu_blocks):
+    free = np.array(free)
+    moved, pairs = {}, []
+    for table in tables:
+        for block in table:
+            if block not in moved:
+                moved[block] = free[len(pairs)]
+                pairs.append((block, moved[block] - num_gpu_blocks))
+    return [[moved[block] for block in table] for table in tables], pairs
 
-# %% right: NumPy integers
-def append(tables, refs, free, length, who, block_size):
-    old = np.int64(tables[who][-1])
-    if length % block_size and refs[old] == 1:
-        return []
-    new = np.int64(free.pop(0))
-    refs[int(new)] = 1
-    if length % block_size == 0:
-        tables[who].append(new)
-        return []
-    refs[int(old)] -= 1
-    tables[who][-1] = new
-    return [(old, new)]
+# %% wrong: every table by itself, as vLLM
+def swap_out(tables, free, num_gpu_blocks):
+    supply, cpu_tables, pairs = iter(free), [], []
+    for table in tables:
+        mine = []
+        for block in table:
+            target = next(supply)
+            mine.append(target)
+            pairs.append((block, target - num_gpu_blocks))
+        cpu_tables.append(mine)
+    return cpu_tables, pairs
 
-# %% wrong: never copies
-def append(tables, refs, free, length, who, block_size):
-    if length % block_size == 0:
-        block = free.pop(0)
-        refs[block] = 1
-        tables[who].append(block)
-    return []
+# %% wrong: ids in place of indices
+def swap_out(tables, free, num_gpu_blocks):
+    moved = {}
+    for table in tables:
+        for block in table:
+            moved.setdefault(block, free[len(moved)])
+    return [[moved[b] for b in table] for table in tables], list(moved.items())
 
-# %% wrong: the old block keeps its count
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        block = free.pop(0)
-        refs[block] = 1
-        table.append(block)
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    table[-1] = free.pop(0)
-    refs[table[-1]] = 1
-    return [(old, table[-1])]
+# %% wrong: indices in the tables, too
+# as "ids in place of indices", but
+#-             moved.setdefault(block, free[len(moved)])
+#+             moved.setdefault(block, free[len(moved)] - num_gpu_blocks)
 
-# %% wrong: a copy of a full block, too
-def append(tables, refs, free, length, who, block_size):
-    table, made = tables[who], []
-    old = table[-1]
-    if refs[old] > 1:
-        refs[old] -= 1
-        table[-1] = free.pop(0)
-        refs[table[-1]] = 1
-        made = [(old, table[-1])]
-    if length % block_size == 0:
-        block = free.pop(0)
-        refs[block] = 1
-        table.append(block)
-    return made
+# %% wrong: to and from exchanged
+# as "ids in place of indices", but
+#-     return [[moved[b] for b in table] for table in tables], list(moved.items())
+#+     return [[moved[b] for b in table] for table in tables], [
+#+         (b - num_gpu_blocks, a) for a, b in moved.items()
+#+     ]
 
-# %% wrong: every shared block of the table is copied
-def append(tables, refs, free, length, who, block_size):
-    table, made = tables[who], []
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    for i, old in enumerate(table):
-        if refs[old] > 1:
-            refs[old] -= 1
-            table[i] = free.pop(0)
-            refs[table[i]] = 1
-            made.append((old, table[i]))
-    return made if refs[table[-1]] == 1 else []
+# %% wrong: shared in the tables, but copied once for every table
+def swap_out(tables, free, num_gpu_blocks):
+    moved, pairs = {}, []
+    for table in tables:
+        for block in table:
+            moved.setdefault(block, free[len(moved)])
+            pairs.append((block, moved[block] - num_gpu_blocks))
+    return [[moved[b] for b in table] for table in tables], pairs
 
-# %% wrong: copies also for the only owner
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    refs[old] -= 1
-    table[-1] = free.pop(0)
-    refs[table[-1]] = 1
-    return [(old, table[-1])]
+# %% wrong: shared by the place in the table
+def swap_out(tables, free, num_gpu_blocks):
+    cpu_tables = [[free[place] for place in range(len(table))] for table in tables]
+    pairs = [(block, free[place] - num_gpu_blocks) for place, block in enumerate(tables[0])]
+    return cpu_tables, pairs
 
-# %% wrong: from the back of the free list
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop())
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] -= 1
-    table[-1] = free.pop()
-    refs[table[-1]] = 1
-    return [(old, table[-1])]
+# %% wrong: the first table is moved, the others keep what they share
+def swap_out(tables, free, num_gpu_blocks):
+    moved = {block: free[i] for i, block in enumerate(tables[0])}
+    pairs = [(block, target - num_gpu_blocks) for block, target in moved.items()]
+    return [[moved.get(b, b) for b in table] for table in tables], pairs
 
-# %% wrong: full at length % block_size == 1
-# as "copies also for the only owner", but
-#-     if length % block_size == 0:
-#+     if length % block_size == 1 % block_size and length > 1:
-#
-#      old = table[-1]
-#+     if refs[old] == 1:
-#+         return []
+# %% wrong: the number of a block is kept
+def swap_out(tables, free, num_gpu_blocks):
+    blocks = sorted({b for table in tables for b in table})
+    return [[b + num_gpu_blocks for b in table] for table in tables], [(b, b) for b in blocks]
 
-# %% wrong: the new block is not counted
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        return []
-    old = table[-1]
-    if refs.get(old, 1) == 1:
-        return []
-    refs[old] -= 1
-    table[-1] = free.pop(0)
-    return [(old, table[-1])]
+# %% wrong: takes from the list that it was given
+def swap_out(tables, free, num_gpu_blocks):
+    moved = {}
+    for table in tables:
+        for block in table:
+            if block not in moved:
+                moved[block] = free.pop(0)
+    pairs = [(a, b - num_gpu_blocks) for a, b in moved.items()]
+    return [[moved[b] for b in table] for table in tables], pairs
 
-# %% wrong: the copy is behind the old block in the table
-# as "from the back of the free list", but
-#-         table.append(free.pop())
-#+         table.append(free.pop(0))
-#
-#-     table[-1] = free.pop()
-#+     table.append(free.pop(0))
+# %% wrong: only what is shared is moved
+def swap_out(tables, free, num_gpu_blocks):
+    blocks = [b for b in tables[0] if all(b in table for table in tables)]
+    moved = dict(zip(blocks, free))
+    pairs = [(a, b - num_gpu_blocks) for a, b in moved.items()]
+    return [[moved[b] for b in table if b in moved] for table in tables], pairs
 
-# %% wrong: all owners move along
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    new = free.pop(0)
-    refs[new] = refs.pop(old)
-    for other in tables.values():
-        other[:] = [new if block == old else block for block in other]
-    return [(old, new)]
-
-# %% wrong: the block is read but stays in the free list
-def append(tables, refs, free, length, who, block_size):
-    table = tables[who]
-    if length % block_size == 0:
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-        return []
-    old = table[-1]
-    if refs[old] == 1:
-        return []
-    refs[old] -= 1
-    table[-1] = free[0]
-    refs[free[0]] = 1
-    return [(old, free[0])]
-
-# %% wrong: the pair the other way round
-# as "copies also for the only owner", but
-#      old = table[-1]
-#+     if refs[old] == 1:
-#+         return []
-#
-#-     return [(old, table[-1])]
-#+     return [(table[-1], old)]
-
-# %% wrong: only two owners are thought of
-# as "copies also for the only owner", but
-#-     refs[old] -= 1
-#+     if refs[old] == 1:
-#+         return []
-#+     refs[old] = 1
-
-# %% wrong: does nothing
-def append(tables, refs, free, length, who, block_size):
-    return []
-
-# %% wrong: takes a block one token early
-def append(tables, refs, free, length, who, block_size):
-    table, made = tables[who], []
-    if length % block_size and refs[table[-1]] > 1:
-        old = table[-1]
-        refs[old] -= 1
-        table[-1] = free.pop(0)
-        refs[table[-1]] = 1
-        made = [(old, table[-1])]
-    if (length + 1) // block_size >= len(table):
-        table.append(free.pop(0))
-        refs[table[-1]] = 1
-    return made
-
-# %% wrong: returns the pair itself
-# as "copies also for the only owner", but
-#      old = table[-1]
-#+     if refs[old] == 1:
-#+         return []
-#
-#-     return [(old, table[-1])]
-#+     return old, table[-1]
+# %% wrong: free blocks taken in ascending order of the GPU's ids, pairs in another
+def swap_out(tables, free, num_gpu_blocks):
+    blocks = sorted({b for table in tables for b in table})
+    moved = dict(zip(blocks, free))
+    pairs = [(b, t - num_gpu_blocks) for b, t in zip(blocks, sorted(moved.values()))]
+    return [[moved[b] for b in table] for table in tables], pairs

@@ -1,139 +1,159 @@
-FREED = "a shared block is freed with its first owner"
-COUNT = "a fork does not raise the count"
-LATE = "the copy is made after the write"
+import math
+
+import numpy as np
 
 
-# %% right: prompts of one token
-def find_the_bug(machine, block_size):
-    if machine == "A":
-        return [("arrive", 0, 1), ("fork", 0, 1), ("leave", 1), ("arrive", 2, 1)], FREED
-    if machine == "B":
-        return [("arrive", 0, 1), ("fork", 0, 1), ("write", 0, 1), ("write", 1, 1)], COUNT
-    return [("arrive", 0, 1), ("fork", 0, 1), ("write", 1, 1)], LATE
+# %% right: by halves
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    weights = 2 * model["parameters"]
 
-# %% right: lists, other names
-def find_the_bug(machine, block_size):
-    begin = [["arrive", 7, 2 * block_size + 1], ["fork", 7, 9]]
-    rest = {
-        "A": ([["leave", 9], ["arrive", 3, 3 * block_size]], FREED),
-        "B": ([["write", 9, 1], ["write", 7, 1]], COUNT),
-        "C": ([["write", 7, 1]], LATE),
-    }
-    story, cause = rest[machine]
-    return [begin + story, cause]
+    def faster(n):
+        step = max(weights / card["bytes_per_second"], n * weights / card["flops_per_second"])
+        return step < 2 * n * kv / card["swap_bytes_per_second"]
 
-# %% right: longer than needed, but not longer than allowed
-def find_the_bug(machine, block_size):
-    story = [("arrive", 0, block_size + 1), ("fork", 0, 1), ("fork", 0, 2)]
-    if machine == "A":
-        return [*story, ("leave", 2), ("leave", 1), ("arrive", 3, 2 * block_size)], FREED
-    if machine == "B":
-        return [*story, ("write", 2, 1), ("write", 1, 1), ("write", 0, 1)], COUNT
-    return [*story, ("write", 1, 1), ("write", 0, 1)], LATE
+    if not faster(10_000):
+        return 0
+    low, high = 0, 10_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if faster(middle) else (middle, high)
+    return high
 
-# %% right: tuples of tuples
-def find_the_bug(machine, block_size):
-    story = (("arrive", 0, block_size - 1), ("fork", 0, 1))
-    if machine == "A":
-        return (*story, ("leave", 0), ("arrive", 5, block_size)), FREED
-    if machine == "B":
-        return (*story, ("write", 1, 1), ("write", 0, 1)), COUNT
-    return (*story, ("write", 1, 1)), LATE
+# %% right: closed form
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    swap = 2 * kv / card["swap_bytes_per_second"]
+    compute = 2 * model["parameters"] / card["flops_per_second"]
+    if compute >= swap:
+        return 0
+    n = math.floor(2 * model["parameters"] / card["bytes_per_second"] / swap) + 1
+    return n if n <= 10_000 else 0
 
-# %% right: a full block, then one shared in part
-def find_the_bug(machine, block_size):
-    story = [("arrive", 1, block_size), ("write", 1, 1), ("fork", 1, 2)]
-    if machine == "C":
-        return story + [("write", 2, 1)], LATE
-    if machine == "B":
-        return story + [("write", 2, 1), ("write", 1, 1)], COUNT
-    return story + [("leave", 1), ("arrive", 4, 1), ("write", 4, 1)], FREED
+# %% right: arrays, a NumPy integer
+def break_even(model, card):
+    n = np.arange(1, 10_001)
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    swap = 2 * n * kv / card["swap_bytes_per_second"]
+    read = 2 * model["parameters"] / card["bytes_per_second"]
+    compute = n * 2 * model["parameters"] / card["flops_per_second"]
+    faster = np.maximum(read, compute) < swap
+    return n[faster][0] if faster.any() else 0
 
-# %% wrong: prompts that fill the block, where blocks have two slots
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 2), ("fork", 0, 1)]
-    if machine == "A":
-        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
-    if machine == "B":
-        return [*begin, ("write", 0, 1), ("write", 1, 1)], COUNT
-    return [*begin, ("write", 0, 1)], LATE
+# %% right: a whole float
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    swap = 2 * kv / card["swap_bytes_per_second"]
+    if 2 * model["parameters"] / card["flops_per_second"] >= swap:
+        return 0
+    n = np.ceil(2 * model["parameters"] / card["bytes_per_second"] / swap)
+    return int(n) if n <= 1e4 else 0
 
-# %% wrong: prompts of three tokens, which only fit blocks of four
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 3), ("fork", 0, 1)]
-    if machine == "A":
-        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
-    if machine == "B":
-        return [*begin, ("write", 0, 2), ("write", 1, 1)], COUNT
-    return [*begin, ("write", 0, 1)], LATE if block_size == 4 else COUNT
+# %% right: two rates
+def break_even(model, card):
+    numbers = model["layers"] * model["kv_heads"] * model["head_dim"] * 2
+    bytes_both_ways = numbers * 2 * 2
+    for n in range(1, 10_001):
+        seconds = n * bytes_both_ways / card["swap_bytes_per_second"]
+        if model["parameters"] * 2 / card["bytes_per_second"] < seconds:
+            if n * model["parameters"] * 2 / card["flops_per_second"] < seconds:
+                return n
+    return 0
 
-# %% wrong: A and B exchanged
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 1), ("fork", 0, 1)]
-    if machine == "A":
-        return [*begin, ("leave", 0), ("arrive", 2, 1)], COUNT
-    if machine == "B":
-        return [*begin, ("write", 0, 1), ("write", 1, 1)], FREED
-    return [*begin, ("write", 0, 1)], LATE
+# %% wrong: one way only
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    for n in range(1, 10_001):
+        read = 2 * model["parameters"] / card["bytes_per_second"]
+        compute = n * 2 * model["parameters"] / card["flops_per_second"]
+        if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+            return n
+    return 0
 
-# %% wrong: one owner writes, which B does well
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 1), ("fork", 0, 1)]
-    if machine == "A":
-        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
-    if machine == "B":
-        return [*begin, ("write", 1, 1)], COUNT
-    return [*begin, ("write", 0, 1)], LATE
+# %% wrong: keys without values
+def break_even(model, card):
+    kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    for n in range(1, 10_001):
+        read = 2 * model["parameters"] / card["bytes_per_second"]
+        compute = n * 2 * model["parameters"] / card["flops_per_second"]
+        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
+            return n
+    return 0
 
-# %% wrong: nobody takes the freed block
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 1), ("fork", 0, 1)]
-    if machine == "A":
-        return [*begin, ("leave", 0), ("write", 1, 1)], FREED
-    if machine == "B":
-        return [*begin, ("write", 0, 1), ("write", 1, 1)], COUNT
-    return [*begin, ("write", 0, 1)], LATE
+# %% wrong: one layer
+# as "keys without values", but
+#-     kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
+#+     kv = 4 * model["kv_heads"] * model["head_dim"]
 
-# %% wrong: a cause in words of its own
-# as "nobody takes the freed block", but
-#-         return [*begin, ("leave", 0), ("write", 1, 1)], FREED
-#+         return [*begin, ("leave", 0), ("arrive", 2, 1)], "the block is freed too early"
+# %% wrong: reading the weights is forgotten
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    for n in range(1, 10_001):
+        compute = n * 2 * model["parameters"] / card["flops_per_second"]
+        if compute < 2 * n * kv / card["swap_bytes_per_second"]:
+            return n
+    return 0
 
-# %% wrong: nine acts
-# as "one owner writes, which B does well", but
-#-         return [*begin, ("write", 1, 1)], COUNT
-#+         more = [("write", 0, 1)] * 5
-#+         return [*begin, *more, ("write", 1, 1), ("write", 1, 1)], COUNT
+# %% wrong: computing is forgotten
+# as "one way only", but
+#-         compute = n * 2 * model["parameters"] / card["flops_per_second"]
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if read < 2 * n * kv / card["swap_bytes_per_second"]:
 
-# %% wrong: the story and the cause exchanged
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 1), ("fork", 0, 1)]
-    if machine == "A":
-        return FREED, [*begin, ("leave", 0), ("arrive", 2, 1)]
-    if machine == "B":
-        return COUNT, [*begin, ("write", 0, 1), ("write", 1, 1)]
-    return LATE, [*begin, ("write", 0, 1)]
+# %% wrong: the sum in place of the longer one
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if read + compute < 2 * n * kv / card["swap_bytes_per_second"]:
 
-# %% wrong: a decoy for C
-def find_the_bug(machine, block_size):
-    begin = [("arrive", 0, 1), ("fork", 0, 1)]
-    if machine == "A":
-        return [*begin, ("leave", 0), ("arrive", 2, 1)], FREED
-    if machine == "B":
-        return [*begin, ("write", 0, 1), ("write", 1, 1)], COUNT
-    return [*begin, ("write", 0, 1)], "a full block is also copied"
+# %% wrong: the shorter one
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if min(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
 
-# %% wrong: the same story for all, which A does well
-def find_the_bug(machine, block_size):
-    story = [("arrive", 0, 1), ("fork", 0, 1), ("write", 0, 1), ("write", 1, 1)]
-    return story, {"A": FREED, "B": COUNT, "C": LATE}[machine]
+# %% wrong: the other question
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if max(read, compute) > 2 * n * kv / card["swap_bytes_per_second"]:
 
-# %% wrong: a full block is shared, so nothing is copied
-# as "prompts that fill the block, where blocks have two slots", but
-#-     begin = [("arrive", 0, 2), ("fork", 0, 1)]
-#+     begin = [("arrive", 0, block_size), ("fork", 0, 1)]
+# %% wrong: the swapped bytes by the memory of the card
+# as "one way only", but
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         if max(read, compute) < 2 * n * kv / card["bytes_per_second"]:
 
-# %% wrong: the story for blocks of four whatever they are
-# as "prompts that fill the block, where blocks have two slots", but
-#-     begin = [("arrive", 0, 2), ("fork", 0, 1)]
-#+     begin = [("arrive", 0, 6), ("fork", 0, 1)]
+# %% wrong: a weight read in one byte
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    for n in range(1, 10_001):
+        read = model["parameters"] / card["bytes_per_second"]
+        compute = n * 2 * model["parameters"] / card["flops_per_second"]
+        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
+            return n
+    return 0
+
+# %% wrong: one operation for each parameter
+# as "one way only", but
+#-         compute = n * 2 * model["parameters"] / card["flops_per_second"]
+#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
+#+         compute = n * model["parameters"] / card["flops_per_second"]
+#+         if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
+
+# %% wrong: 10,000 where there is none
+def break_even(model, card):
+    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+    for n in range(1, 10_001):
+        read = 2 * model["parameters"] / card["bytes_per_second"]
+        compute = n * 2 * model["parameters"] / card["flops_per_second"]
+        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
+            return n
+    return 10_000
+
+# %% wrong: None where there is none
+# as "10,000 where there is none", but
+#-     return 10_000
+
+# %% wrong: gives up at 1,000 tokens
+# as "keys without values", but
+#-     kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
+#-     for n in range(1, 10_001):
+#+     kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
+#+     for n in range(1, 1_000):

@@ -1,162 +1,181 @@
-# %% right: contents first, then one launch or as many as needed, by dicts
-def in_order(pairs):
-    launches, sources = [], {}
-    for a, b in pairs:
-        origin = sources.get(a, a)
-        if origin == b:
-            sources.pop(b, None)
-            continue
-        if b in sources.values():
-            launches.append([(s, t) for t, s in sources.items()])
-            sources, origin = {}, a
-        sources[b] = origin
-    return launches + [[(s, t) for t, s in sources.items()]] if sources else launches
+from pagesim import kernels  # first: it turns on Triton's interpreter where there is no GPU
 
-# %% right: a launch as a list of lists
-def in_order(pairs):
-    launches, launch = [], []
-    for source, target in pairs:
-        origin = source
-        for a, b in launch:
-            if b == source:
-                origin = a
-        if origin == target:
-            launch = [p for p in launch if p[1] != target]
-            continue
-        if any(a == target for a, _ in launch):
-            launches.append(launch)
-            launch, origin = [], source
-        launch = [p for p in launch if p[1] != target] + [[origin, target]]
-    if launch:
-        launches.append(launch)
-    return launches
+import triton
+import triton.language as tl
 
-# %% right: as kernels.copy_blocks does
-def in_order(pairs):
-    from pagesim.kernels.block_copy import batches
 
-    return [[(a, b) for b, a in batch.items()] for batch in batches(pairs)]
+# %% right: 64 bits, said aloud, and another number for what is masked
+@triton.jit
+def gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE: tl.constexpr):
+    place = tl.program_id(0)
+    number = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    block = tl.load(table_ptr + place).to(tl.int64)
+    inside = number < numbers
+    values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+    tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
 
-# %% right: tuples
-def in_order(pairs):
-    done, now = (), {}
-    for source, target in pairs:
-        if now.get(source, source) == target:
-            continue
-        if target in set(now.values()):
-            done += (tuple((a, b) for b, a in now.items()),)
-            now = {target: source}
-        else:
-            now[target] = now.get(source, source)
-    return done + (tuple((a, b) for b, a in now.items()),) if now else done
 
-# %% right: closes a launch and begins another, in a function of its own
-def in_order(pairs):
-    launches = [{}]
-    for source, target in pairs:
-        here = launches[-1]
-        origin = here[source] if source in here else source
-        if origin == target:
-            continue
-        if target in here.values():
-            launches.append({target: source})
-        else:
-            here[target] = origin
-    return [[(here[b], b) for b in here] for here in launches if here]
+def gather_blocks(cache, table, buffer):
+    numbers, tile = cache[0].numel(), 8
+    grid = (len(table), triton.cdiv(numbers, tile))
+    gather_kernel[grid](buffer, cache, table, numbers, TILE=tile)
 
-# %% wrong: all at once
-def in_order(pairs):
-    return [list(pairs)]
+# %% right: number by number
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#-     inside = number < numbers
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     block = tl.load(table_ptr + place)
+#+     for i in range(TILE):
+#+         at = tl.program_id(1) * TILE + i
+#+         if at < numbers:
+#+             tl.store(buffer_ptr + place * numbers + at, tl.load(cache_ptr + block * numbers + at))
 
-# %% wrong: one launch for every copy
-def in_order(pairs):
-    return [[pair] for pair in pairs]
+# %% right: pointers to the two blocks
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#-     inside = number < numbers
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     source = cache_ptr + tl.load(table_ptr + place) * numbers
+#+     target = buffer_ptr + place.to(tl.int64) * numbers
+#+     values = tl.load(source + number, mask=number < numbers, other=-5.0)
+#+     tl.store(target + number, values, mask=number < numbers)
 
-# %% wrong: a new launch whenever a block was written before
-def in_order(pairs):
-    launches, launch = [], []
-    for a, b in pairs:
-        if any(a in p or b in p for p in launch):
-            launches.append(launch)
-            launch = []
-        launch.append((a, b))
-    return [*launches, launch]
+# %% right: in two halves
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#-     inside = number < numbers
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     block = tl.load(table_ptr + place)
+#+     half = TILE // 2
+#+     for begin in range(0, TILE, TILE // 2):
+#+         at = tl.program_id(1) * TILE + begin + tl.arange(0, TILE // 2)
+#+         values = tl.load(cache_ptr + block * numbers + at, mask=at < numbers)
+#+         tl.store(buffer_ptr + place * numbers + at, values, mask=at < numbers)
 
-# %% wrong: overwritten sources are not thought of
-def in_order(pairs):
-    launch = {}
-    for a, b in pairs:
-        launch[b] = launch.get(a, a)
-    return [[(a, b) for b, a in launch.items() if a != b]]
-
-# %% wrong: sources are not followed
-def in_order(pairs):
-    launches, launch = [], {}
-    for a, b in pairs:
-        if b in launch.values():
-            launches.append([(s, t) for t, s in launch.items()])
-            launch = {}
-        launch[b] = a
-    return [*launches, [(s, t) for t, s in launch.items()]]
-
-# %% wrong: the old origin is kept in the new launch
-def in_order(pairs):
-    launches, launch = [], {}
-    for a, b in pairs:
-        origin = launch.get(a, a)
-        if b in launch.values() and origin != b:
-            launches.append([(s, t) for t, s in launch.items()])
-            launch = {}
-        if origin != b:
-            launch[b] = origin
-    return [*launches, [(s, t) for t, s in launch.items()]] if launch else launches
-
-# %% wrong: a block written twice stays twice
-def in_order(pairs):
-    launches, launch, origin_of = [], [], {}
-    for a, b in pairs:
-        origin = origin_of.get(a, a)
-        if b in origin_of.values() and origin != b:
-            launches.append(launch)
-            launch, origin_of, origin = [], {}, a
-        if origin != b:
-            launch.append((origin, b))
-            origin_of[b] = origin
-    return [*launches, launch] if launch else launches
-
-# %% wrong: in reverse, so that nothing is overwritten before it is read
-def in_order(pairs):
-    return [[pair] for pair in reversed(pairs)]
-
-# %% wrong: the last launch is forgotten when it was just begun
-# as "the old origin is kept in the new launch", but
-#-             launch = {}
-#+             launch, origin = {}, a
+# %% right: what is outside reads the block's first number, and is not stored
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
 #
-#-     return [*launches, [(s, t) for t, s in launch.items()]] if launch else launches
-#+     if len(launch) > 1 or not launches:
-#+         launches.append([(s, t) for t, s in launch.items()])
-#+     return launches
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     at = tl.where(inside, number, 0)
+#+     values = tl.load(cache_ptr + block * numbers + at)
 
-# %% wrong: a copy back to where it came from makes a launch of its own
-def in_order(pairs):
-    launches, launch = [], {}
-    for a, b in pairs:
-        origin = launch.get(a, a)
-        if b in launch.values():
-            launches.append([(s, t) for t, s in launch.items()])
-            launch, origin = {}, a
-        launch[b] = origin
-    return [*launches, [(s, t) for t, s in launch.items()]]
+# %% wrong: no mask on the store
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+#+     tl.store(buffer_ptr + place * numbers + number, values)
 
-# %% wrong: follows a source in the whole past, also into closed launches
-def in_order(pairs):
-    launches, launch, past = [], {}, {}
-    for a, b in pairs:
-        origin = past.get(a, a)
-        if b in launch.values() and origin != b:
-            launches.append([(s, t) for t, s in launch.items()])
-            launch = {}
-        if origin != b:
-            launch[b] = past[b] = origin
-    return [*launches, [(s, t) for t, s in launch.items()]] if launch else launches
+# %% wrong: no mask on the load
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     values = tl.load(cache_ptr + block * numbers + number)
+
+# %% wrong: no mask at all
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     values = tl.load(cache_ptr + block * numbers + number)
+#+     tl.store(buffer_ptr + place * numbers + number, values)
+
+# %% wrong: the place for the block
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = place
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+
+# %% wrong: the block for the place
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+#+     tl.store(buffer_ptr + block * numbers + number, values, mask=inside)
+
+# %% wrong: 32 bits for the block
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place).to(tl.int32)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+
+# %% wrong: blocks counted in tiles
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     values = tl.load(cache_ptr + block * TILE + number, mask=inside)
+
+# %% wrong: the buffer counted in tiles
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+#+     tl.store(buffer_ptr + place * TILE * tl.num_programs(1) + number, values, mask=inside)
+
+# %% wrong: the mask lets one more through
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#-     inside = number < numbers
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     block = tl.load(table_ptr + place)
+#+     inside = number <= numbers
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+
+# %% wrong: the last number is left out
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#-     inside = number < numbers
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     block = tl.load(table_ptr + place)
+#+     inside = number < numbers - 1
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+
+# %% wrong: the mask is that of the tile, not of the block
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#-     inside = number < numbers
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     block = tl.load(table_ptr + place)
+#+     inside = tl.arange(0, TILE) < numbers
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+
+# %% wrong: the first entry of the table for all
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+
+# %% wrong: the table from behind
+# as "64 bits, said aloud, and another number for what is masked", but
+#-     block = tl.load(table_ptr + place).to(tl.int64)
+#+     block = tl.load(table_ptr + tl.num_programs(0) - 1 - place)
+#
+#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
+#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)

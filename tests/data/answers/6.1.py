@@ -1,110 +1,120 @@
+# %% right: the digest of the block before, and the tokens with a comma
+import hashlib
+
+
+def chain(tokens, block_size):
+    hashes = []
+    previous = ""
+    for i in range(len(tokens) // block_size):
+        block = tokens[i * block_size : (i + 1) * block_size]
+        data = previous + ":" + ",".join(str(t) for t in block)
+        previous = hashlib.sha256(data.encode()).hexdigest()
+        hashes.append(previous)
+    return hashes
+
+# %% right: the whole beginning in each hash
+import hashlib
+
+
+def chain(tokens, block_size):
+    ends = range(block_size, len(tokens) + 1, block_size)
+    return [hashlib.sha256(repr(list(tokens[:end])).encode()).hexdigest() for end in ends]
+
+# %% right: one hash that goes on, eight bytes a token
+import hashlib
+
+
+def chain(tokens, block_size):
+    running = hashlib.sha256()
+    found = []
+    for place, token in enumerate(tokens, start=1):
+        running.update(token.to_bytes(8, "little"))
+        if place % block_size == 0:
+            found.append(running.copy().hexdigest())
+    return found
+
+# %% right: NumPy's bytes, a tuple
+import hashlib
+
 import numpy as np
 
 
-# %% right: what would be left
-def may_return(needed, free, total, watermark_blocks):
-    def answer(highest):
-        if free - needed >= watermark_blocks:
-            return "OK"
-        return "LATER" if needed <= highest else "NEVER"
+def chain(tokens, block_size):
+    full = len(tokens) // block_size
+    blocks = np.array(tokens[: full * block_size], dtype=np.int64).reshape(full, block_size)
+    parent, out = b"root", ()
+    for block in blocks:
+        parent = hashlib.sha256(parent + block.tobytes()).digest()
+        out += (parent.hex(),)
+    return out
 
-    return answer(total), answer(total - watermark_blocks)
+# %% right: pickle of a pair, recursively
+import hashlib
+import pickle
 
-# %% right: a list
-def may_return(needed, free, total, watermark_blocks):
-    if needed + watermark_blocks <= free:
-        return ["OK"] * 2
-    return [
-        "NEVER" if needed > total else "LATER",
-        "NEVER" if needed + watermark_blocks > total else "LATER",
-    ]
 
-# %% right: all others leave one after the other
-def may_return(needed, free, total, watermark_blocks):
-    now = free - needed >= watermark_blocks
-    some_day = any(f - needed >= watermark_blocks for f in range(free, total + 1))
-    right = "OK" if now else "LATER" if some_day else "NEVER"
-    return ("LATER" if right == "NEVER" and needed <= total else right), right
+def chain(tokens, block_size):
+    if len(tokens) < block_size:
+        return []
+    before = chain(tokens[: (len(tokens) - 1) // block_size * block_size], block_size)
+    if len(tokens) % block_size:
+        return before
+    last = before[-1] if before else None
+    data = pickle.dumps((last, tuple(tokens[-block_size:])))
+    return before + [hashlib.sha256(data).hexdigest()]
 
-# %% right: never before now in the order of the questions
-def may_return(needed, free, total, watermark_blocks):
-    if needed > total:
-        return "NEVER", "NEVER"
-    if free - needed >= watermark_blocks:
-        return "OK", "OK"
-    if total - needed >= watermark_blocks:
-        return "LATER", "LATER"
-    return "LATER", "NEVER"
+# %% wrong: only the block's own tokens
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = ",".join(str(t) for t in block)
 
-# %% right: NumPy's strings
-def may_return(needed, free, total, watermark_blocks):
-    ok = free >= needed + watermark_blocks
-    limits = np.array([total, total - watermark_blocks])
-    return np.where(ok, "OK", np.where(needed > limits, "NEVER", "LATER"))
+# %% wrong: digits without anything between them
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = previous + ":" + "".join(str(t) for t in block)
 
-# %% wrong: the watermark is not asked for now
-def may_return(needed, free, total, watermark_blocks):
-    if free >= needed:
-        return "OK", "OK"
-    vllm = "NEVER" if needed > total else "LATER"
-    return vllm, "NEVER" if needed > total - watermark_blocks else "LATER"
+# %% wrong: tokens as bytes, the lowest eight bits alone
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#-         previous = hashlib.sha256(data.encode()).hexdigest()
+#+         data = previous.encode() + bytes(t % 256 for t in block)
+#+         previous = hashlib.sha256(data).hexdigest()
 
-# %% wrong: strictly more must stay free
-# as "the watermark is not asked for now", but
-#-     if free >= needed:
-#+     if free - needed > watermark_blocks:
+# %% wrong: two bytes a token, modulo 65,536
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#-         previous = hashlib.sha256(data.encode()).hexdigest()
+#+         data = previous.encode() + b"".join((t & 0xFFFF).to_bytes(2, "little") for t in block)
+#+         previous = hashlib.sha256(data).hexdigest()
 
-# %% wrong: right as vLLM has it
-def may_return(needed, free, total, watermark_blocks):
-    if free - needed >= watermark_blocks:
-        return "OK", "OK"
-    vllm = "NEVER" if needed > total else "LATER"
-    return vllm, vllm
+# %% wrong: bytes(), which fails above 255
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#-         previous = hashlib.sha256(data.encode()).hexdigest()
+#+         data = previous.encode() + bytes(block)
+#+         previous = hashlib.sha256(data).hexdigest()
 
-# %% wrong: vLLM as it would be right
-def may_return(needed, free, total, watermark_blocks):
-    if free - needed >= watermark_blocks:
-        return "OK", "OK"
-    right = "NEVER" if needed > total - watermark_blocks else "LATER"
-    return right, right
+# %% wrong: the tokens in sorted order
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = previous + ":" + ",".join(str(t) for t in sorted(block))
 
-# %% wrong: exactly all blocks is never, for vLLM
-def may_return(needed, free, total, watermark_blocks):
-    if free - needed >= watermark_blocks:
-        return "OK", "OK"
-    vllm = "NEVER" if needed >= total else "LATER"
-    return vllm, "NEVER" if needed > total - watermark_blocks else "LATER"
+# %% wrong: the block that is not full too
+# as "the digest of the block before, and the tokens with a comma", but
+#-     for i in range(len(tokens) // block_size):
+#+     for i in range(-(-len(tokens) // block_size)):
 
-# %% wrong: exactly all but the watermark is never
-# as "right as vLLM has it", but
-#-     return vllm, vllm
-#+     return vllm, "NEVER" if needed >= total - watermark_blocks else "LATER"
+# %% wrong: only the tokens of the block before, not its hash
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = str(tokens[max(0, (i - 1) * block_size) : i * block_size]) + ":" + ",".join(str(t) for t in block)
 
-# %% wrong: the two exchanged
-# as "right as vLLM has it", but
-#-     return vllm, vllm
-#+     return ("NEVER" if needed > total - watermark_blocks else "LATER"), vllm
+# %% wrong: the sum of the tokens
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = previous + ":" + str(sum(block))
 
-# %% wrong: the watermark only keeps newcomers out, so the right answer does without
-def may_return(needed, free, total, watermark_blocks):
-    later = "NEVER" if needed > total else "LATER"
-    vllm = "OK" if free - needed >= watermark_blocks else later
-    return vllm, "OK" if free >= needed else later
-
-# %% wrong: never whenever it does not fit now and nothing is used
-# as "right as vLLM has it", but
-#-     return vllm, vllm
-#+     return vllm, "NEVER" if free == total else "LATER"
-
-# %% wrong: NO for NEVER
-def may_return(needed, free, total, watermark_blocks):
-    if free - needed >= watermark_blocks:
-        return "OK", "OK"
-    return ("NO" if needed > total else "LATER"), (
-        "NO" if needed > total - watermark_blocks else "LATER"
-    )
-
-# %% wrong: the watermark counts twice
-# as "right as vLLM has it", but
-#-     return vllm, vllm
-#+     return vllm, "NEVER" if needed > total - 2 * watermark_blocks else "LATER"
+# %% wrong: the place of the block instead of what is before it
+# as "the digest of the block before, and the tokens with a comma", but
+#-         data = previous + ":" + ",".join(str(t) for t in block)
+#+         data = str(i) + ":" + ",".join(str(t) for t in block)

@@ -1,159 +1,90 @@
-import math
+# %% right: all blocks but one, and one token more
+def best_pair(num_blocks, block_size):
+    first = [1] * ((num_blocks - 1) * block_size)
+    second = first + [2]
+    return first, second
 
+# %% right: different tokens, a list of two
+def best_pair(num_blocks, block_size):
+    n = (num_blocks - 1) * block_size
+    return [list(range(n)), list(range(n + 1))]
+
+# %% right: NumPy
 import numpy as np
 
 
-# %% right: by halves
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    weights = 2 * model["parameters"]
+def best_pair(num_blocks, block_size):
+    second = np.arange((num_blocks - 1) * block_size + 1)
+    return second[:-1], second
 
-    def faster(n):
-        step = max(weights / card["bytes_per_second"], n * weights / card["flops_per_second"])
-        return step < 2 * n * kv / card["swap_bytes_per_second"]
+# %% right: token by token, tuples
+def best_pair(num_blocks, block_size):
+    prompt = []
+    for block in range(num_blocks - 1):
+        for slot in range(block_size):
+            prompt.append(block * block_size + slot)
+    return tuple(prompt), tuple(prompt) + (0,)
 
-    if not faster(10_000):
-        return 0
-    low, high = 0, 10_000
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if faster(middle) else (middle, high)
-    return high
+# %% right: the first as full as can be, written otherwise
+def best_pair(num_blocks, block_size):
+    tokens = range(100, 100 + num_blocks * block_size)
+    keep = num_blocks * block_size - block_size
+    return [*tokens[:keep]], [*tokens[: keep + 1]]
 
-# %% right: closed form
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    swap = 2 * kv / card["swap_bytes_per_second"]
-    compute = 2 * model["parameters"] / card["flops_per_second"]
-    if compute >= swap:
-        return 0
-    n = math.floor(2 * model["parameters"] / card["bytes_per_second"] / swap) + 1
-    return n if n <= 10_000 else 0
+# %% wrong: the same prompt twice, in all blocks
+def best_pair(num_blocks, block_size):
+    prompt = list(range(num_blocks * block_size))
+    return prompt, prompt
 
-# %% right: arrays, a NumPy integer
-def break_even(model, card):
-    n = np.arange(1, 10_001)
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    swap = 2 * n * kv / card["swap_bytes_per_second"]
-    read = 2 * model["parameters"] / card["bytes_per_second"]
-    compute = n * 2 * model["parameters"] / card["flops_per_second"]
-    faster = np.maximum(read, compute) < swap
-    return n[faster][0] if faster.any() else 0
+# %% wrong: half of the pool for each
+def best_pair(num_blocks, block_size):
+    half = num_blocks // 2 * block_size
+    first = list(range(half))
+    return first, first[:-1] + [99]
 
-# %% right: a whole float
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    swap = 2 * kv / card["swap_bytes_per_second"]
-    if 2 * model["parameters"] / card["flops_per_second"] >= swap:
-        return 0
-    n = np.ceil(2 * model["parameters"] / card["bytes_per_second"] / swap)
-    return int(n) if n <= 1e4 else 0
+# %% wrong: a whole block more
+def best_pair(num_blocks, block_size):
+    first = [1] * ((num_blocks - 1) * block_size)
+    second = first + [2] * block_size
+    return first, second
 
-# %% right: two rates
-def break_even(model, card):
-    numbers = model["layers"] * model["kv_heads"] * model["head_dim"] * 2
-    bytes_both_ways = numbers * 2 * 2
-    for n in range(1, 10_001):
-        seconds = n * bytes_both_ways / card["swap_bytes_per_second"]
-        if model["parameters"] * 2 / card["bytes_per_second"] < seconds:
-            if n * model["parameters"] * 2 / card["flops_per_second"] < seconds:
-                return n
-    return 0
+# %% wrong: the new token in front
+def best_pair(num_blocks, block_size):
+    first = [1] * ((num_blocks - 1) * block_size)
+    second = [2] + first
+    return first, second
 
-# %% wrong: one way only
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
+# %% wrong: one block too many
+def best_pair(num_blocks, block_size):
+    first = [1] * (num_blocks * block_size)
+    second = first + [2]
+    return first, second
 
-# %% wrong: keys without values
-def break_even(model, card):
-    kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
+# %% wrong: the first is one token short of its last block
+def best_pair(num_blocks, block_size):
+    first = [1] * ((num_blocks - 1) * block_size - 1)
+    second = first + [2, 3]
+    return first, second
 
-# %% wrong: one layer
-# as "keys without values", but
-#-     kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
-#+     kv = 4 * model["kv_heads"] * model["head_dim"]
+# %% wrong: the second is the first
+def best_pair(num_blocks, block_size):
+    first = [1] * ((num_blocks - 1) * block_size)
+    second = list(first)
+    return first, second
 
-# %% wrong: reading the weights is forgotten
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if compute < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
+# %% wrong: the first block alone is shared
+def best_pair(num_blocks, block_size):
+    first = list(range(block_size))
+    return first, first + [100]
 
-# %% wrong: computing is forgotten
-# as "one way only", but
-#-         compute = n * 2 * model["parameters"] / card["flops_per_second"]
-#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-#+         if read < 2 * n * kv / card["swap_bytes_per_second"]:
+# %% wrong: two blocks are kept free
+def best_pair(num_blocks, block_size):
+    first = [1] + [1] * (max(num_blocks - 2, 0) * block_size)
+    second = first + [2]
+    return first, second
 
-# %% wrong: the sum in place of the longer one
-# as "one way only", but
-#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-#+         if read + compute < 2 * n * kv / card["swap_bytes_per_second"]:
-
-# %% wrong: the shorter one
-# as "one way only", but
-#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-#+         if min(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-
-# %% wrong: the other question
-# as "one way only", but
-#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-#+         if max(read, compute) > 2 * n * kv / card["swap_bytes_per_second"]:
-
-# %% wrong: the swapped bytes by the memory of the card
-# as "one way only", but
-#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-#+         if max(read, compute) < 2 * n * kv / card["bytes_per_second"]:
-
-# %% wrong: a weight read in one byte
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 0
-
-# %% wrong: one operation for each parameter
-# as "one way only", but
-#-         compute = n * 2 * model["parameters"] / card["flops_per_second"]
-#-         if max(read, compute) < n * kv / card["swap_bytes_per_second"]:
-#+         compute = n * model["parameters"] / card["flops_per_second"]
-#+         if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-
-# %% wrong: 10,000 where there is none
-def break_even(model, card):
-    kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-    for n in range(1, 10_001):
-        read = 2 * model["parameters"] / card["bytes_per_second"]
-        compute = n * 2 * model["parameters"] / card["flops_per_second"]
-        if max(read, compute) < 2 * n * kv / card["swap_bytes_per_second"]:
-            return n
-    return 10_000
-
-# %% wrong: None where there is none
-# as "10,000 where there is none", but
-#-     return 10_000
-
-# %% wrong: gives up at 1,000 tokens
-# as "keys without values", but
-#-     kv = 2 * model["layers"] * model["kv_heads"] * model["head_dim"]
-#-     for n in range(1, 10_001):
-#+     kv = 4 * model["layers"] * model["kv_heads"] * model["head_dim"]
-#+     for n in range(1, 1_000):
+# %% wrong: first and second exchanged
+def best_pair(num_blocks, block_size):
+    first = [1] * ((num_blocks - 1) * block_size)
+    second = first + [2]
+    return second, first

@@ -1,181 +1,74 @@
-from pagesim import kernels  # first: it turns on Triton's interpreter where there is no GPU
+# %% right: one prompt more than blocks
+def one_round(num_blocks, block_size):
+    prompts = []
+    for i in range(num_blocks + 1):
+        prompts.append([i] * block_size)
+    return prompts
 
-import triton
-import triton.language as tl
-
-
-# %% right: 64 bits, said aloud, and another number for what is masked
-@triton.jit
-def gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE: tl.constexpr):
-    place = tl.program_id(0)
-    number = tl.program_id(1) * TILE + tl.arange(0, TILE)
-    block = tl.load(table_ptr + place).to(tl.int64)
-    inside = number < numbers
-    values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-    tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
+# %% right: different tokens, NumPy
+import numpy as np
 
 
-def gather_blocks(cache, table, buffer):
-    numbers, tile = cache[0].numel(), 8
-    grid = (len(table), triton.cdiv(numbers, tile))
-    gather_kernel[grid](buffer, cache, table, numbers, TILE=tile)
+def one_round(num_blocks, block_size):
+    return np.arange((num_blocks + 1) * block_size).reshape(num_blocks + 1, block_size)
 
-# %% right: number by number
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#-     inside = number < numbers
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     block = tl.load(table_ptr + place)
-#+     for i in range(TILE):
-#+         at = tl.program_id(1) * TILE + i
-#+         if at < numbers:
-#+             tl.store(buffer_ptr + place * numbers + at, tl.load(cache_ptr + block * numbers + at))
+# %% right: tuples
+def one_round(num_blocks, block_size):
+    return tuple((7, ) * (block_size - 1) + (i,) for i in range(num_blocks + 1))
 
-# %% right: pointers to the two blocks
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#-     inside = number < numbers
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     source = cache_ptr + tl.load(table_ptr + place) * numbers
-#+     target = buffer_ptr + place.to(tl.int64) * numbers
-#+     values = tl.load(source + number, mask=number < numbers, other=-5.0)
-#+     tl.store(target + number, values, mask=number < numbers)
+# %% right: the order of the circle turned round
+def one_round(num_blocks, block_size):
+    return [[number] * block_size for number in reversed(range(num_blocks + 1))]
 
-# %% right: in two halves
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#-     inside = number < numbers
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     block = tl.load(table_ptr + place)
-#+     half = TILE // 2
-#+     for begin in range(0, TILE, TILE // 2):
-#+         at = tl.program_id(1) * TILE + begin + tl.arange(0, TILE // 2)
-#+         values = tl.load(cache_ptr + block * numbers + at, mask=at < numbers)
-#+         tl.store(buffer_ptr + place * numbers + at, values, mask=at < numbers)
+# %% right: each prompt a range
+def one_round(num_blocks, block_size):
+    starts = [100 * number for number in range(num_blocks + 1)]
+    return [range(start, start + block_size) for start in starts]
 
-# %% right: what is outside reads the block's first number, and is not stored
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     at = tl.where(inside, number, 0)
-#+     values = tl.load(cache_ptr + block * numbers + at)
+# %% wrong: as many prompts as blocks
+# as "one prompt more than blocks", but
+#-     for i in range(num_blocks + 1):
+#+     for i in range(num_blocks):
 
-# %% wrong: no mask on the store
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-#+     tl.store(buffer_ptr + place * numbers + number, values)
+# %% wrong: two prompts more than blocks
+# as "one prompt more than blocks", but
+#-     for i in range(num_blocks + 1):
+#+     for i in range(num_blocks + 2):
 
-# %% wrong: no mask on the load
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     values = tl.load(cache_ptr + block * numbers + number)
+# %% wrong: the same prompt again and again
+# as "one prompt more than blocks", but
+#-         prompts.append([i] * block_size)
+#+         prompts.append([1] * block_size)
 
-# %% wrong: no mask at all
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     values = tl.load(cache_ptr + block * numbers + number)
-#+     tl.store(buffer_ptr + place * numbers + number, values)
+# %% wrong: blocks that are not full
+# as "one prompt more than blocks", but
+#-         prompts.append([i] * block_size)
+#+         prompts.append([i] * (block_size - 1))
 
-# %% wrong: the place for the block
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = place
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+# %% wrong: one token more than a block, which takes two
+# as "one prompt more than blocks", but
+#-         prompts.append([i] * block_size)
+#+         prompts.append([i] * block_size + [0])
 
-# %% wrong: the block for the place
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-#+     tl.store(buffer_ptr + block * numbers + number, values, mask=inside)
+# %% wrong: there and back again
+# as "one prompt more than blocks", but
+#-     return prompts
+#+     return prompts + prompts[::-1]
 
-# %% wrong: 32 bits for the block
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place).to(tl.int32)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+# %% wrong: one prompt that is larger than the pool
+def one_round(num_blocks, block_size):
+    return [list(range((num_blocks + 1) * block_size))]
 
-# %% wrong: blocks counted in tiles
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     values = tl.load(cache_ptr + block * TILE + number, mask=inside)
+# %% wrong: prompts of two blocks with the same beginning
+def one_round(num_blocks, block_size):
+    return [[0] * block_size + [i] * block_size for i in range(1, num_blocks + 1)]
 
-# %% wrong: the buffer counted in tiles
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#-     tl.store(buffer_ptr + place * numbers + number, values, mask=inside)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-#+     tl.store(buffer_ptr + place * TILE * tl.num_programs(1) + number, values, mask=inside)
+# %% wrong: each prompt twice in a row
+# as "one prompt more than blocks", but
+#-         prompts.append([i] * block_size)
+#+         prompts += [[i] * block_size, [i] * block_size]
 
-# %% wrong: the mask lets one more through
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#-     inside = number < numbers
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     block = tl.load(table_ptr + place)
-#+     inside = number <= numbers
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-
-# %% wrong: the last number is left out
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#-     inside = number < numbers
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     block = tl.load(table_ptr + place)
-#+     inside = number < numbers - 1
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-
-# %% wrong: the mask is that of the tile, not of the block
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#-     inside = number < numbers
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     block = tl.load(table_ptr + place)
-#+     inside = tl.arange(0, TILE) < numbers
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-
-# %% wrong: the first entry of the table for all
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
-
-# %% wrong: the table from behind
-# as "64 bits, said aloud, and another number for what is masked", but
-#-     block = tl.load(table_ptr + place).to(tl.int64)
-#+     block = tl.load(table_ptr + tl.num_programs(0) - 1 - place)
-#
-#-     values = tl.load(cache_ptr + block * numbers + number, mask=inside, other=0.0)
-#+     values = tl.load(cache_ptr + block * numbers + number, mask=inside)
+# %% wrong: only as many different ones as fit, one of them twice
+# as "one prompt more than blocks", but
+#-         prompts.append([i] * block_size)
+#+         prompts.append([i % num_blocks] * block_size)

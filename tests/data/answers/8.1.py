@@ -1,125 +1,111 @@
-# %% right: both halves scaled to the larger maximum
-import math
+# %% right: get with a default
+def bytes_per_token(config):
+    layers = config["num_hidden_layers"]
+    if "kv_lora_rank" in config:
+        return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+    heads = config["num_attention_heads"]
+    kv_heads = config.get("num_key_value_heads", heads)
+    dim = config.get("head_dim", config["hidden_size"] // heads)
+    return layers * 2 * kv_heads * dim * 2
 
+# %% right: try and except
+def bytes_per_token(config):
+    try:
+        numbers = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+    except KeyError:
+        try:
+            kv_heads = config["num_key_value_heads"]
+        except KeyError:
+            kv_heads = config["num_attention_heads"]
+        try:
+            dim = config["head_dim"]
+        except KeyError:
+            dim = config["hidden_size"] // config["num_attention_heads"]
+        numbers = 2 * kv_heads * dim
+    return 2 * numbers * config["num_hidden_layers"]
 
-def merge(first, second):
-    m1, ell1, acc1 = first
-    m2, ell2, acc2 = second
-    m = max(m1, m2)
-    if m == -math.inf:
-        return first
-    s1 = math.exp(m1 - m)
-    s2 = math.exp(m2 - m)
-    return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
+# %% right: None taken for missing
+def bytes_per_token(config):
+    rank = config.get("kv_lora_rank")
+    if rank is not None:
+        per_layer = rank + config["qk_rope_head_dim"]
+    else:
+        heads = config["num_attention_heads"]
+        dim = config.get("head_dim") or config["hidden_size"] // heads
+        per_layer = (config.get("num_key_value_heads") or heads) * dim * 2
+    return sum(2 * per_layer for _ in range(config["num_hidden_layers"]))
 
-# %% right: an empty half is left out
+# %% right: NumPy's product, a NumPy integer
 import numpy as np
 
 
-def merge(first, second):
-    if first[0] == -np.inf:
-        return second
-    if second[0] == -np.inf:
-        return first
-    m = np.maximum(first[0], second[0])
-    ell = first[1] * np.exp(first[0] - m) + second[1] * np.exp(second[0] - m)
-    acc = first[2] * np.exp(first[0] - m) + second[2] * np.exp(second[0] - m)
-    return m, ell, acc
+def bytes_per_token(config):
+    c = dict(config)
+    c.setdefault("num_key_value_heads", c["num_attention_heads"])
+    c.setdefault("head_dim", c["hidden_size"] // c["num_attention_heads"])
+    vector = 2 * c["num_key_value_heads"] * c["head_dim"]
+    if "kv_lora_rank" in c:
+        vector = c["kv_lora_rank"] + c["qk_rope_head_dim"]
+    return np.prod([c["num_hidden_layers"], vector, 2])
 
-# %% right: the larger one stays as it is
-import math
+# %% right: keys and values by themselves
+def bytes_per_token(config):
+    def get(name, default):
+        return config[name] if name in config else default
 
+    heads = config["num_attention_heads"]
+    dim = get("head_dim", config["hidden_size"] // heads)
+    key = value = get("num_key_value_heads", heads) * dim * 2
+    if get("kv_lora_rank", 0):
+        key, value = (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2, 0
+    return (key + value) * config["num_hidden_layers"]
 
-def merge(first, second):
-    big, small = (first, second) if first[0] >= second[0] else (second, first)
-    if small[0] == -math.inf:
-        return big
-    factor = math.exp(small[0] - big[0])
-    return (big[0], big[1] + factor * small[1], big[2] + factor * small[2])
+# %% wrong: the values forgotten
+# as "get with a default", but
+#-     return layers * 2 * kv_heads * dim * 2
+#+     return layers * kv_heads * dim * 2
 
-# %% right: a loop over the two, a list, numbers one by one
-import math
+# %% wrong: numbers instead of bytes
+# as "get with a default", but
+#-     return layers * 2 * kv_heads * dim * 2
+#+     return layers * 2 * kv_heads * dim
 
+# %% wrong: every query head has keys
+# as "get with a default", but
+#-     kv_heads = config.get("num_key_value_heads", heads)
+#+     kv_heads = heads
 
-def merge(first, second):
-    m = max(first[0], second[0])
-    ell, acc = 0.0, [0.0] * len(first[2])
-    for its_m, its_ell, its_acc in (first, second):
-        if its_ell == 0:
-            continue
-        factor = math.exp(its_m - m)
-        ell += factor * its_ell
-        acc = [a + factor * b for a, b in zip(acc, its_acc)]
-    return [m, ell, acc]
+# %% wrong: one KV head where it is missing
+# as "get with a default", but
+#-     kv_heads = config.get("num_key_value_heads", heads)
+#+     kv_heads = config.get("num_key_value_heads", 1)
 
-# %% right: NumPy's vectors, warnings and NaN avoided by a mask
-import numpy as np
+# %% wrong: head_dim is not looked up
+# as "get with a default", but
+#-     dim = config.get("head_dim", config["hidden_size"] // heads)
+#+     dim = config["hidden_size"] // heads
 
+# %% wrong: the hidden size shared by the KV heads
+# as "get with a default", but
+#-     dim = config.get("head_dim", config["hidden_size"] // heads)
+#+     dim = config.get("head_dim", config["hidden_size"] // kv_heads)
 
-def merge(first, second):
-    m = np.array([first[0], second[0]])
-    top = m.max()
-    scale = np.where(np.isinf(m), 0.0, np.exp(np.where(np.isinf(m), 0.0, m - max(top, -1e30))))
-    ell = scale @ np.array([first[1], second[1]])
-    acc = scale @ np.stack([first[2], second[2]])
-    return top, ell, acc
+# %% wrong: the latent vector twice, as key and value
+# as "get with a default", but
+#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+#+         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 4
 
-# %% wrong: sums added as they are
-# as "both halves scaled to the larger maximum", but
-#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-#+     return m, ell1 + ell2, acc1 * s1 + acc2 * s2
+# %% wrong: the latent vector without its position
+# as "get with a default", but
+#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+#+         return layers * config["kv_lora_rank"] * 2
 
-# %% wrong: acc added as it is
-# as "both halves scaled to the larger maximum", but
-#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-#+     return m, ell1 * s1 + ell2 * s2, acc1 + acc2
+# %% wrong: the latent vector for each head
+# as "get with a default", but
+#-         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2
+#+         return layers * (config["kv_lora_rank"] + config["qk_rope_head_dim"]) * 2 * config["num_attention_heads"]
 
-# %% wrong: the scales exchanged
-# as "both halves scaled to the larger maximum", but
-#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-#+     return m, ell1 * s2 + ell2 * s1, acc1 * s2 + acc2 * s1
-
-# %% wrong: two empty halves forgotten
-# as "both halves scaled to the larger maximum", but
-#-     if m == -math.inf:
-#-         return first
-
-# %% wrong: absolute sums, which overflow
-import math
-
-
-def merge(first, second):
-    m = max(first[0], second[0])
-    if m == -math.inf:
-        return first
-    e1, e2 = math.exp(first[0]), math.exp(second[0])
-    ell = (first[1] * e1 + second[1] * e2) / math.exp(m)
-    acc = (first[2] * e1 + second[2] * e2) / math.exp(m)
-    return m, ell, acc
-
-# %% wrong: powers of two
-# as "both halves scaled to the larger maximum", but
-#-     s1 = math.exp(m1 - m)
-#-     s2 = math.exp(m2 - m)
-#+     s1 = 2 ** (m1 - m)
-#+     s2 = 2 ** (m2 - m)
-
-# %% wrong: divided by the sum already
-# as "both halves scaled to the larger maximum", but
-#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-#+     return m, ell1 * s1 + ell2 * s2, (acc1 * s1 + acc2 * s2) / (ell1 * s1 + ell2 * s2)
-
-# %% wrong: only the second half is scaled, as if the first had the larger maximum
-# as "both halves scaled to the larger maximum", but
-#-     m = max(m1, m2)
-#+     m = m1
-
-# %% wrong: an empty first half gives back the first
-# as "both halves scaled to the larger maximum", but
-#-     if m == -math.inf:
-#+     if m1 == -math.inf or m2 == -math.inf:
-
-# %% wrong: acc scaled, ell scaled twice
-# as "both halves scaled to the larger maximum", but
-#-     return m, ell1 * s1 + ell2 * s2, acc1 * s1 + acc2 * s2
-#+     return m, (ell1 * s1 + ell2 * s2) * s1 * s2, acc1 * s1 + acc2 * s2
+# %% wrong: one layer
+# as "get with a default", but
+#-     return layers * 2 * kv_heads * dim * 2
+#+     return 2 * kv_heads * dim * 2

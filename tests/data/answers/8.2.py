@@ -1,184 +1,144 @@
-from pagesim import kernels  # first: it turns on Triton's interpreter where there is no GPU
-
-import triton
-import triton.language as tl
+# %% right: thousandths of a GiB, whole numbers
+import re
 
 
-# %% right: a softmax over partitions, where there is one
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-    alive = lse > -float("inf")
-    value = tl.load(
-        partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-    )
-    top = tl.max(lse, 0)
-    weight = tl.exp2(lse - top)
-    total = tl.sum(weight, 0)
-    out = tl.sum(value * weight[:, None], 0) / total
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
+def blocks_of(log, model):
+    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
+    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
+    thousandths = int(gib.replace(".", "")) * 10
+    size = 1 if "kv_cache_dtype=fp8" in log else 2
+    heads = max(1, model["kv_heads"] // gpus)
+    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
+    null = 1 if "V1 LLM engine" in log else 0
+    low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+    high = (thousandths + 5) * 2**30 // 1000 // block - null
+    return low, high
+
+# %% right: fractions
+import math
+import re
+from fractions import Fraction
 
 
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
+def blocks_of(log, model):
+    gib = Fraction(re.search(r"(?:kv_cache_size=|KV cache memory: )([\d.]+)", log).group(1))
+    gpus = int(re.search(r"tensor_parallel_size=(\d+)", log).group(1))
+    heads = max(model["kv_heads"] // gpus, 1)
+    number = Fraction(1 if "fp8" in log else 2)
+    block = 32 * model["layers"] * heads * model["head_dim"] * number
+    reserved = int("V1 LLM engine" in log)
+    low = math.ceil((gib - Fraction(1, 200)) * 2**30) // block
+    high = math.floor((gib + Fraction(1, 200)) * 2**30) // block
+    return int(low) - reserved, int(high) - reserved
 
-# %% right: weights first, then the weighted mean
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    lse = tl.load(
-        lse_ptr + query * num_partitions + part, mask=part < num_partitions, other=float("-inf")
-    )
-    w = tl.exp2(lse - tl.max(lse, axis=0))
-    w = w / tl.sum(w, axis=0)
-    start = partial_ptr + query * num_partitions * HEAD_DIM
-    tile = tl.load(start + part[:, None] * HEAD_DIM + dim[None, :], mask=(w > 0)[:, None], other=0.0)
-    out = tl.sum(w[:, None] * tile, axis=0)
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
+# %% right: decimals, a list
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
+def blocks_of(log, model):
+    text = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
+    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
+    kind = re.findall(r"kv_cache_dtype=(\w+)", log)[0]
+    per_token = model["layers"] * 2 * max(1, model["kv_heads"] // gpus) * model["head_dim"]
+    block = 16 * per_token * {"auto": 2, "fp8": 1}[kind]
+    both = []
+    for half, way in ((Decimal("-0.005"), ROUND_CEILING), (Decimal("0.005"), ROUND_FLOOR)):
+        memory = ((Decimal(text) + half) * 2**30).to_integral_value(way)
+        both.append(int(memory) // block - ("V1 LLM engine" in log))
+    return both
 
-# %% right: a running merge, partition after partition
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    m = -float("inf")
-    ell = 0.0
-    acc = tl.zeros([HEAD_DIM], tl.float32)
-    for i in range(0, num_partitions):
-        one = tl.load(lse_ptr + query * num_partitions + i)
-        x = tl.load(partial_ptr + (query * num_partitions + i) * HEAD_DIM + dim)
-        x = tl.where(one > -float("inf"), x, 0.0)
-        new = tl.maximum(m, one)
-        old, w = tl.exp2(m - new), tl.exp2(one - new)
-        ell = ell * old + w
-        acc = acc * old + x * w
-        m = new
-    out = acc / ell
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
+# %% right: the smallest count whose bytes are too many, with no rounding of the memory
+import re
 
 
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
+def blocks_of(log, model):
+    whole, cents = re.findall(r"(?:kv_cache_size=|KV cache memory: )(\d+)\.(\d\d)", log)[0]
+    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
+    heads = -(-model["kv_heads"] // gpus)
+    bits = 8 if "kv_cache_dtype=fp8" in log else 16
+    block = 16 * model["layers"] * 2 * heads * model["head_dim"] * bits // 8
+    memory = 1000 * int(whole) + 10 * int(cents)
+    ends = [(memory + half) * 2**30 // (1000 * block) for half in (-5, 5)]
+    if "V1 LLM engine" in log:
+        ends = [each - 1 for each in ends]
+    return tuple(ends)
 
-# %% right: two passes, the largest lse first, natural exponents
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    inside = part < num_partitions
-    at = query * num_partitions + part
-    lse = tl.load(lse_ptr + at, mask=inside, other=-1e30)
-    lse = tl.where(lse == -float("inf"), -1e30, lse)
-    weight = tl.exp((lse - tl.max(lse, axis=0)) * 0.6931471805599453)
-    used = lse > -1e29
-    tile = tl.load(partial_ptr + at[:, None] * HEAD_DIM + dim[None, :], mask=used[:, None], other=0.0)
-    out = tl.sum(weight[:, None] * tile, axis=0) / tl.sum(weight, axis=0)
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
+# %% right: a helper, divmod
+import re
 
 
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
-
-# %% right: everything loaded, what was not written replaced by 0
-@triton.jit
-def merge_kernel(
-    out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS: tl.constexpr, HEAD_DIM: tl.constexpr
-):
-    query = tl.program_id(0)
-    part = tl.arange(0, PARTS)
-    dim = tl.arange(0, HEAD_DIM)
-    there = part < num_partitions
-    row = query * num_partitions + part
-    lse = tl.load(lse_ptr + row, mask=there, other=-float("inf"))
-    tile = tl.load(partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=there[:, None], other=0.0)
-    tile = tl.where(lse[:, None] > -float("inf"), tile, 0.0)
-    weights = tl.exp2(lse - tl.max(lse, axis=0))
-    out = tl.sum(weights[:, None] * tile, axis=0) / tl.sum(weights, axis=0)
-    tl.store(out_ptr + query * HEAD_DIM + dim, out)
+def _block_bytes(log, model, gpus):
+    heads = max(1, model["kv_heads"] // gpus)
+    numbers = 16 * 2 * model["layers"] * heads * model["head_dim"]
+    return numbers if "kv_cache_dtype=fp8" in log else 2 * numbers
 
 
-def merge_partitions(out, partial, lse):
-    queries, num_partitions, head_dim = partial.shape
-    parts = triton.next_power_of_2(num_partitions)
-    merge_kernel[(queries,)](out, partial, lse, num_partitions, PARTS=parts, HEAD_DIM=head_dim)
+def blocks_of(log, model):
+    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]
+    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
+    hundredths = round(float(gib) * 100)
+    block = _block_bytes(log, model, gpus)
+    low, _ = divmod((2 * hundredths - 1) * 2**30, 200 * block)
+    high, _ = divmod((2 * hundredths + 1) * 2**30, 200 * block)
+    null = 1 if "V1" in log.split("LLM engine")[0] else 0
+    return low - null, high - null
 
-# %% wrong: exp instead of exp2
-# as "a softmax over partitions, where there is one", but
-#-     weight = tl.exp2(lse - top)
-#+     weight = tl.exp(lse - top)
+# %% wrong: a GiB has 10**9 bytes
+# as "thousandths of a GiB, whole numbers", but
+#-     low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+#-     high = (thousandths + 5) * 2**30 // 1000 // block - null
+#-     return low, high
+#+     return (thousandths - 5) * 10**6 // block - null, (thousandths + 5) * 10**6 // block - null
 
-# %% wrong: the largest lse is not subtracted
-# as "a softmax over partitions, where there is one", but
-#-     weight = tl.exp2(lse - top)
-#+     weight = tl.exp2(lse)
+# %% wrong: the null block forgotten
+# as "thousandths of a GiB, whole numbers", but
+#-     null = 1 if "V1 LLM engine" in log else 0
+#+     null = 0
 
-# %% wrong: the weights are not divided by their sum
-# as "a softmax over partitions, where there is one", but
-#-     out = tl.sum(value * weight[:, None], 0) / total
-#+     out = tl.sum(value * weight[:, None], 0)
+# %% wrong: a null block in V0 too
+# as "thousandths of a GiB, whole numbers", but
+#-     null = 1 if "V1 LLM engine" in log else 0
+#+     null = 1
 
-# %% wrong: unwritten partitions are read, and weigh 0
-# as "a softmax over partitions, where there is one", but
-#-         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-#+         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=(part < num_partitions)[:, None], other=0.0
+# %% wrong: fp8 forgotten
+# as "thousandths of a GiB, whole numbers", but
+#-     size = 1 if "kv_cache_dtype=fp8" in log else 2
+#+     size = 2
 
-# %% wrong: rows counted by PARTS
-# as "a softmax over partitions, where there is one", but
-#-     row = query * num_partitions + part
-#+     row = query * PARTS + part
+# %% wrong: each GPU has all heads
+# as "thousandths of a GiB, whole numbers", but
+#-     heads = max(1, model["kv_heads"] // gpus)
+#+     heads = model["kv_heads"]
 
-# %% wrong: other=0 for partitions that do not exist
-# as "a softmax over partitions, where there is one", but
-#-     lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=-float("inf"))
-#+     lse = tl.load(lse_ptr + row, mask=part < num_partitions, other=0.0)
+# %% wrong: no head where there are more GPUs than heads
+# as "thousandths of a GiB, whole numbers", but
+#-     heads = max(1, model["kv_heads"] // gpus)
+#+     heads = model["kv_heads"] / gpus
 #
-#-         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-#+         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=(alive & (part < num_partitions))[:, None], other=0.0
+#-     return low, high
+#+     return int(low), int(high)
 
-# %% wrong: the mean of the partitions
-# as "a softmax over partitions, where there is one", but
-#-     out = tl.sum(value * weight[:, None], 0) / total
-#+     out = tl.sum(value, 0) / num_partitions
+# %% wrong: the printed number, at both ends
+# as "thousandths of a GiB, whole numbers", but
+#-     low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+#-     high = (thousandths + 5) * 2**30 // 1000 // block - null
+#+     low = -(-(thousandths) * 2**30 // 1000) // block - null
+#+     high = (thousandths) * 2**30 // 1000 // block - null
 
-# %% wrong: the lse themselves as weights
-# as "a softmax over partitions, where there is one", but
-#-     weight = tl.exp2(lse - top)
-#+     weight = tl.where(alive, lse, 0.0)
+# %% wrong: a hundredth more and less
+# as "thousandths of a GiB, whole numbers", but
+#-     low = -(-(thousandths - 5) * 2**30 // 1000) // block - null
+#-     high = (thousandths + 5) * 2**30 // 1000 // block - null
+#+     low = -(-(thousandths - 10) * 2**30 // 1000) // block - null
+#+     high = (thousandths + 10) * 2**30 // 1000 // block - null
 
-# %% wrong: the query forgotten: everyone reads the first query's partitions
-# as "a softmax over partitions, where there is one", but
-#-     row = query * num_partitions + part
-#+     row = part
+# %% wrong: keys alone
+# as "thousandths of a GiB, whole numbers", but
+#-     block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
+#+     block = 16 * model["layers"] * heads * model["head_dim"] * size
 
-# %% wrong: columns counted by the number of partitions
-# as "a softmax over partitions, where there is one", but
-#-         partial_ptr + row[:, None] * HEAD_DIM + dim[None, :], mask=alive[:, None], other=0.0
-#+         partial_ptr + row[:, None] + dim[None, :] * num_partitions, mask=alive[:, None], other=0.0
+# %% wrong: blocks of one token: tokens instead of blocks
+# as "thousandths of a GiB, whole numbers", but
+#-     block = 16 * model["layers"] * 2 * heads * model["head_dim"] * size
+#+     block = model["layers"] * 2 * heads * model["head_dim"] * size

@@ -1,89 +1,139 @@
-# %% right: first and last page
-def pages_of_partition(i, size, block_size, num_tokens):
-    first = i * size
-    last = min(first + size, num_tokens) - 1
-    if last < first:
-        return []
-    return list(range(first // block_size, last // block_size + 1))
-
-# %% right: a set of pages, sorted
-def pages_of_partition(i, size, block_size, num_tokens):
-    tokens = range(i * size, min((i + 1) * size, num_tokens))
-    return sorted({token // block_size for token in tokens})
-
-# %% right: NumPy
-import numpy as np
+from pagesim.exercises.ch08.cheapest import PRICES
+from pagesim.sizing import ModelSpec, size_v1
+from pagesim.sizing.hardware import CARDS
 
 
-def pages_of_partition(i, size, block_size, num_tokens):
-    tokens = np.arange(num_tokens)
-    return np.unique(tokens[tokens // size == i] // block_size)
+# %% right: all combinations
+from pagesim.errors import UsageError
 
-# %% right: a page belongs to it if the two intervals meet
-def pages_of_partition(i, size, block_size, num_tokens):
-    begin, end = i * size, min((i + 1) * size, num_tokens)
-    pages = []
-    page = 0
-    while page * block_size < num_tokens:
-        if max(begin, page * block_size) < min(end, (page + 1) * block_size):
-            pages.append(page)
-        page += 1
-    return pages
 
-# %% right: a range
-def pages_of_partition(i, size, block_size, num_tokens):
-    start, stop = min(i * size, num_tokens), min((i + 1) * size, num_tokens)
-    if start == stop:
-        return range(0)
-    return range(start // block_size, -(-stop // block_size))
+def cheapest(chats, tokens):
+    model = ModelSpec.preset("llama-3.1-70b")
+    best = None
+    for card in PRICES:
+        for gpus in [2, 4, 8, 16]:
+            memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+            for kind in ["auto", "fp8"]:
+                try:
+                    size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
+                except UsageError:
+                    continue
+                if size.max_concurrency(tokens) < chats:
+                    continue
+                cost = PRICES[card] * gpus
+                if best is None or cost < best[0]:
+                    best = cost, (card, gpus, kind)
+    return best[1]
 
-# %% wrong: the end of the sequence forgotten
-# as "first and last page", but
-#-     last = min(first + size, num_tokens) - 1
-#+     last = first + size - 1
+# %% right: from the cheapest on, fp8 first
+import itertools
 
-# %% wrong: the page behind the last token too
-# as "first and last page", but
-#-     return list(range(first // block_size, last // block_size + 1))
-#+     return list(range(first // block_size, (last + 1) // block_size + 1))
 
-# %% wrong: the last page left out
-# as "first and last page", but
-#-     return list(range(first // block_size, last // block_size + 1))
-#+     return list(range(first // block_size, last // block_size))
+def cheapest(chats, tokens):
+    model = ModelSpec.preset("llama-3.1-70b")
+    choices = itertools.product(PRICES, (2, 4, 8, 16), ("fp8", "auto"))
+    for card, gpus, kind in sorted(choices, key=lambda c: PRICES[c[0]] * c[1]):
+        memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+        if memory < 10**9:
+            continue
+        size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
+        if size.max_concurrency(tokens) >= chats:
+            return card, gpus, kind
 
-# %% wrong: pages rounded down at both ends
-# as "first and last page", but
-#-     return list(range(first // block_size, last // block_size + 1))
-#+     return list(range(first // block_size, (last + 1) // block_size))
+# %% right: fp8 alone, since it holds more at the same price; a list
+def cheapest(chats, tokens):
+    model = ModelSpec.preset("llama-3.1-70b")
+    found = []
+    for card, price in PRICES.items():
+        for gpus in (2, 4, 8, 16):
+            memory = int(CARDS[card].memory_bytes) * 9 // 10 - 141_200_000_000 // gpus - 2 * 10**9
+            if memory > 10**8:
+                size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype="fp8")
+                if size.max_concurrency(tokens) >= chats:
+                    found.append([price * gpus, card, gpus])
+    _, card, gpus = min(found)
+    return [card, gpus, "fp8"]
 
-# %% wrong: a partition begins with a page of its own
-# as "first and last page", but
-#-     return list(range(first // block_size, last // block_size + 1))
-#+     return list(range(-(-first // block_size), last // block_size + 1))
+# %% right: its own account of the blocks
+import math
 
-# %% wrong: as many pages as size has, from i times as many on
-def pages_of_partition(i, size, block_size, num_tokens):
-    per = -(-size // block_size)
-    total = -(-num_tokens // block_size)
-    return list(range(i * per, min((i + 1) * per, total)))
 
-# %% wrong: a page for each token
-# as "first and last page", but
-#-     return list(range(first // block_size, last // block_size + 1))
-#+     return [t // block_size for t in range(first, last + 1)]
+def cheapest(chats, tokens):
+    def holds(card, gpus, number_bytes):
+        memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+        block = 80 * 2 * max(1, 8 // gpus) * 128 * 16 * number_bytes
+        return max(0, memory // block) / math.ceil(tokens / 16)
 
-# %% wrong: a partition beyond the end has the last page
-# as "first and last page", but
-#-         return []
-#+         return [(num_tokens - 1) // block_size]
+    good = [
+        (gpus * PRICES[card], card, gpus, kind)
+        for card in PRICES
+        for gpus in (2, 4, 8, 16)
+        for kind, number_bytes in (("auto", 2), ("fp8", 1))
+        if holds(card, gpus, number_bytes) >= chats
+    ]
+    return min(good)[1:]
 
-# %% wrong: partitions counted from 1
-# as "first and last page", but
-#-     first = i * size
-#+     first = (i - 1) * size
+# %% right: a dictionary of prices, the answer looked up
+def cheapest(chats, tokens):
+    model = ModelSpec.preset("llama-3.1-70b")
+    prices = {}
+    for card in PRICES:
+        for gpus in (2, 4, 8, 16):
+            for kind in ("auto", "fp8"):
+                memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+                if memory < 5 * 10**8:
+                    continue
+                size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
+                if size.max_concurrency(tokens) >= chats:
+                    prices[card, gpus, kind] = gpus * PRICES[card]
+    return min(prices, key=prices.get)
 
-# %% wrong: tokens instead of pages
-# as "first and last page", but
-#-     return list(range(first // block_size, last // block_size + 1))
-#+     return list(range(first, last + 1))
+# %% wrong: auto alone
+# as "all combinations", but
+#-             for kind in ["auto", "fp8"]:
+#+             for kind in ["auto"]:
+
+# %% wrong: all of the memory
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+
+# %% wrong: each card holds all weights
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 - 2e9)
+
+# %% wrong: the memory of all cards together
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(gpus * 0.9 * CARDS[card].memory_bytes - 141.2e9 - 2e9)
+
+# %% wrong: the price of one card
+# as "all combinations", but
+#-                 cost = PRICES[card] * gpus
+#+                 cost = PRICES[card]
+
+# %% wrong: the fewest cards first
+# as "all combinations", but
+#-                 cost = PRICES[card] * gpus
+#+                 cost = (gpus, PRICES[card])
+
+# %% wrong: one chat too few is enough
+# as "all combinations", but
+#-                 if size.max_concurrency(tokens) < chats:
+#+                 if size.max_concurrency(tokens) * 1.5 < chats:
+
+# %% wrong: the weights forgotten
+# as "all combinations", but
+#-             memory = int(0.9 * CARDS[card].memory_bytes - 141.2e9 / gpus - 2e9)
+#+             memory = int(0.9 * CARDS[card].memory_bytes - 2e9)
+
+# %% wrong: tensor_parallel_size forgotten
+# as "all combinations", but
+#-                     size = size_v1(model, memory, tensor_parallel_size=gpus, kv_cache_dtype=kind)
+#+                     size = size_v1(model, memory, tensor_parallel_size=1, kv_cache_dtype=kind)
+
+# %% wrong: gpus in front of the card
+# as "all combinations", but
+#-                     best = cost, (card, gpus, kind)
+#+                     best = cost, (gpus, card, kind)

@@ -1,110 +1,100 @@
-# %% right: every size measured
-from pagesim.exercises.ch08.best_partition import measure
+from pagesim.exercises.ch08.logs import LOGS
 
 
-def best_size(lengths, kv_heads, places):
-    longest = (max(lengths) + 15) // 16 * 16
-    best, least = 128, None
-    for size in range(128, max(128, longest) + 1, 16):
-        time = measure(lengths, kv_heads, places, size)
-        if least is None or time < least:
-            best, least = size, time
-    return best
+# %% right: LOGS[2], in thousandths
+def my_log():
+    block = 28 * 2 * 8 * 128 * 16 * 2
+    low = 69655 * 2**30 // 1000 // block - 1
+    high = 69665 * 2**30 // 1000 // block - 1
+    return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
 
-# %% right: the largest of the best
-import math
+# %% right: LOGS[0], V0, the numbers of the statement of 10.2
+def my_log():
+    return LOGS[0], dict(layers=32, kv_heads=8, head_dim=128), 1948, 1953
 
-from pagesim.exercises.ch08.best_partition import measure
-
-
-def best_size(lengths, kv_heads, places):
-    longest = 16 * math.ceil(max(lengths) / 16)
-    times = {s: measure(lengths, kv_heads, places, s) for s in range(128, max(longest, 128) + 1, 16)}
-    fewest = min(times.values())
-    return max(s for s, time in times.items() if time == fewest)
-
-# %% right: NumPy's argmin, a NumPy integer
+# %% right: four GPUs and fp8, NumPy integers
 import numpy as np
 
-from pagesim.exercises.ch08.best_partition import measure
 
+def my_log():
+    block = np.int64(80 * 2 * (8 // 4) * 128 * 16 * 1)
+    ends = np.array([35115, 35125], dtype=object) * 2**30 // 1000
+    low, high = (np.int64(end) // block - 1 for end in ends)
+    return LOGS[4], {"head_dim": 128, "kv_heads": 8, "layers": 80}, low, high
 
-def best_size(lengths, kv_heads, places):
-    top = max(128, -(-max(lengths) // 16) * 16)
-    sizes = np.arange(128, top + 1, 16)
-    times = [measure(lengths, kv_heads, places, int(size)) for size in sizes]
-    return sizes[np.argmin(times)]
+# %% right: a log of one's own, with more lines around it, a list
+def my_log():
+    log = "\n".join([
+        "INFO 11-18 10:00:01 [core.py:58] Initializing a V1 LLM engine (v0.8.0) with config: "
+        "model='Qwen/Qwen2-1.5B', tensor_parallel_size=1, kv_cache_dtype=auto",
+        "INFO 11-18 10:00:09 [gpu_worker.py:227] Available KV cache memory: 38.48 GiB",
+        "INFO 11-18 10:00:09 [kv_cache_utils.py:634] GPU KV cache size: 1,441,072 tokens",
+        "INFO 11-18 10:00:10 [core.py:140] init engine took 12.3 seconds",
+    ])
+    block = 28 * 2 * 2 * 128 * 16 * 2
+    ends = [thousandths * 2**30 // 1000 // block - 1 for thousandths in (38475, 38485)]
+    return [log, {"layers": 28, "kv_heads": 2, "head_dim": 128}, *ends]
 
-# %% right: its own simulation of the places, with a sorted list
-def best_size(lengths, kv_heads, places):
-    def time(size):
-        busy = [0] * places
-        for n in lengths:
-            parts = [min(size, n - at) for at in range(0, n, size)]
-            for _ in range(kv_heads):
-                for tokens in parts:
-                    first = busy.index(min(busy))
-                    busy[first] += -(-tokens // 16) + (4 if len(parts) > 1 else 0)
-        return max(busy)
+# %% right: LOGS[1]
+def my_log():
+    model = {"layers": 32, "kv_heads": 8, "head_dim": 128}
+    block = 16 * 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * 2
+    low, high = 2885 * 2**30 // 1000 // block, 2895 * 2**30 // 1000 // block
+    return LOGS[1], model, low, high
 
-    sizes = range(128, max(128, -(-max(lengths) // 16) * 16) + 1, 16)
-    return min((time(size), size) for size in sizes)[1]
+# %% wrong: the null block forgotten
+def my_log():
+    block = 28 * 2 * 8 * 128 * 16 * 2
+    low = 69655 * 2**30 // 1000 // block
+    high = 69665 * 2**30 // 1000 // block
+    return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
 
-# %% right: sorted by time
-from pagesim.exercises.ch08.best_partition import measure
+# %% wrong: the model of another log
+# as "LOGS[2], in thousandths", but
+#-     return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
+#+     return LOGS[3], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
 
+# %% wrong: the log's own number twice
+def my_log():
+    blocks = 652144 // 16
+    return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, blocks, blocks
 
-def best_size(lengths, kv_heads, places):
-    sizes = [128]
-    while sizes[-1] + 16 < max(lengths) + 16:
-        sizes.append(sizes[-1] + 16)
-    return sorted(sizes, key=lambda s: measure(lengths, kv_heads, places, s))[0]
+# %% wrong: tokens instead of blocks
+# as "LOGS[2], in thousandths", but
+#-     block = 28 * 2 * 8 * 128 * 16 * 2
+#+     block = 28 * 2 * 8 * 128 * 2
 
-# %% wrong: always the smallest
-def best_size(lengths, kv_heads, places):
-    return 128
+# %% wrong: query heads for KV heads
+def my_log():
+    block = 28 * 2 * 16 * 128 * 16 * 2
+    low = 69655 * 2**30 // 1000 // block - 1
+    high = 69665 * 2**30 // 1000 // block - 1
+    return LOGS[2], {"layers": 28, "kv_heads": 16, "head_dim": 128}, low, high
 
-# %% wrong: vLLM's 512, whatever the batch
-def best_size(lengths, kv_heads, places):
-    return min(512, max(128, -(-max(lengths) // 16) * 16))
+# %% wrong: low and high exchanged
+# as "LOGS[2], in thousandths", but
+#-     return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
+#+     return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, high, low
 
-# %% wrong: the longest sequence in one partition
-def best_size(lengths, kv_heads, places):
-    return max(128, -(-max(lengths) // 16) * 16)
+# %% wrong: the number of the log without its line
+# as "LOGS[2], in thousandths", but
+#-     return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
+#+     log = "\n".join(LOGS[2].splitlines()[:2])
+#+     return log, {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
 
-# %% wrong: all tokens shared evenly over the places
-def best_size(lengths, kv_heads, places):
-    share = sum(lengths) * kv_heads / places
-    size = int(-(-share // 16) * 16)
-    return min(max(size, 128), -(-max(lengths) // 16) * 16)
+# %% wrong: other names in the model
+# as "LOGS[2], in thousandths", but
+#-     return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
+#+     return LOGS[2], {"num_hidden_layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
 
-# %% wrong: not a multiple of 16
-# as "every size measured", but
-#-     return best
-#+     return best + 8
+# %% wrong: the number of the log, not its text
+# as "LOGS[2], in thousandths", but
+#-     return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
+#+     return 2, {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
 
-# %% wrong: powers of two alone
-# as "every size measured", but
-#-     for size in range(128, max(128, longest) + 1, 16):
-#+     for size in [128 * 2**k for k in range(20) if 128 * 2**k <= longest]:
-
-# %% wrong: without the heads
-# as "every size measured", but
-#-         time = measure(lengths, kv_heads, places, size)
-#+         time = measure(lengths, 1, places, size)
-
-# %% wrong: by the longest sequence alone
-# as "every size measured", but
-#-         time = measure(lengths, kv_heads, places, size)
-#+         time = measure([max(lengths)], kv_heads, places, size)
-
-# %% wrong: the time instead of the size
-# as "every size measured", but
-#-     return best
-#+     return least
-
-# %% wrong: as many partitions as there are places for each sequence and head
-def best_size(lengths, kv_heads, places):
-    parts = max(1, places // (kv_heads * len(lengths)))
-    size = -(-max(lengths) // parts)
-    return max(128, -(-size // 16) * 16)
+# %% wrong: floats
+def my_log():
+    block = 28 * 2 * 8 * 128 * 16 * 2
+    low = 69.655 * 2**30 / block - 1
+    high = 69.665 * 2**30 / block - 1
+    return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high

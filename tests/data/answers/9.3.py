@@ -1,90 +1,94 @@
-# %% right: all blocks but one, and one token more
-def best_pair(num_blocks, block_size):
-    first = [1] * ((num_blocks - 1) * block_size)
-    second = first + [2]
-    return first, second
+# %% right: a loop with a stop
+def hit_tokens(num_tokens, cached, block_size):
+    most = (num_tokens - 1) // block_size
+    hits = 0
+    while hits < min(most, len(cached)) and cached[hits]:
+        hits += 1
+    return hits * block_size
 
-# %% right: different tokens, a list of two
-def best_pair(num_blocks, block_size):
-    n = (num_blocks - 1) * block_size
-    return [list(range(n)), list(range(n + 1))]
+# %% right: takewhile
+from itertools import takewhile
+
+
+def hit_tokens(num_tokens, cached, block_size):
+    run = sum(1 for _ in takewhile(bool, cached))
+    return min(run, (num_tokens - 1) // block_size) * block_size
+
+# %% right: index of the first hole, a block less where nothing would be left
+def hit_tokens(num_tokens, cached, block_size):
+    run = cached.index(False) if False in cached else len(cached)
+    if run * block_size == num_tokens:
+        run -= 1
+    return run * block_size
 
 # %% right: NumPy
 import numpy as np
 
 
-def best_pair(num_blocks, block_size):
-    second = np.arange((num_blocks - 1) * block_size + 1)
-    return second[:-1], second
+def hit_tokens(num_tokens, cached, block_size):
+    usable = np.array(cached[: (num_tokens - 1) // block_size], dtype=int)
+    return np.cumprod(usable).sum() * block_size
 
-# %% right: token by token, tuples
-def best_pair(num_blocks, block_size):
-    prompt = []
-    for block in range(num_blocks - 1):
-        for slot in range(block_size):
-            prompt.append(block * block_size + slot)
-    return tuple(prompt), tuple(prompt) + (0,)
+# %% right: recursion over the blocks
+def hit_tokens(num_tokens, cached, block_size):
+    if num_tokens <= block_size or not cached or not cached[0]:
+        return 0
+    return block_size + hit_tokens(num_tokens - block_size, cached[1:], block_size)
 
-# %% right: the first as full as can be, written otherwise
-def best_pair(num_blocks, block_size):
-    tokens = range(100, 100 + num_blocks * block_size)
-    keep = num_blocks * block_size - block_size
-    return [*tokens[:keep]], [*tokens[: keep + 1]]
+# %% wrong: no token need be left
+# as "a loop with a stop", but
+#-     most = (num_tokens - 1) // block_size
+#+     most = num_tokens // block_size
 
-# %% wrong: the same prompt twice, in all blocks
-def best_pair(num_blocks, block_size):
-    prompt = list(range(num_blocks * block_size))
-    return prompt, prompt
+# %% wrong: all cached blocks, with holes
+def hit_tokens(num_tokens, cached, block_size):
+    return sum(cached[: (num_tokens - 1) // block_size]) * block_size
 
-# %% wrong: half of the pool for each
-def best_pair(num_blocks, block_size):
-    half = num_blocks // 2 * block_size
-    first = list(range(half))
-    return first, first[:-1] + [99]
+# %% wrong: one token less instead of a block
+def hit_tokens(num_tokens, cached, block_size):
+    hits = 0
+    for each in cached:
+        if not each:
+            break
+        hits += 1
+    return min(hits * block_size, num_tokens - 1)
 
-# %% wrong: a whole block more
-def best_pair(num_blocks, block_size):
-    first = [1] * ((num_blocks - 1) * block_size)
-    second = first + [2] * block_size
-    return first, second
+# %% wrong: the last full block never counts
+# as "a loop with a stop", but
+#-     while hits < min(most, len(cached)) and cached[hits]:
+#+     while hits < min(most, len(cached) - 1) and cached[hits]:
 
-# %% wrong: the new token in front
-def best_pair(num_blocks, block_size):
-    first = [1] * ((num_blocks - 1) * block_size)
-    second = [2] + first
-    return first, second
+# %% wrong: blocks instead of tokens
+# as "a loop with a stop", but
+#-     return hits * block_size
+#+     return hits
 
-# %% wrong: one block too many
-def best_pair(num_blocks, block_size):
-    first = [1] * (num_blocks * block_size)
-    second = first + [2]
-    return first, second
+# %% wrong: the longest run anywhere
+from itertools import groupby
 
-# %% wrong: the first is one token short of its last block
-def best_pair(num_blocks, block_size):
-    first = [1] * ((num_blocks - 1) * block_size - 1)
-    second = first + [2, 3]
-    return first, second
 
-# %% wrong: the second is the first
-def best_pair(num_blocks, block_size):
-    first = [1] * ((num_blocks - 1) * block_size)
-    second = list(first)
-    return first, second
+def hit_tokens(num_tokens, cached, block_size):
+    usable = cached[: (num_tokens - 1) // block_size]
+    runs = [len(list(group)) for value, group in groupby(usable) if value]
+    return max(runs, default=0) * block_size
 
-# %% wrong: the first block alone is shared
-def best_pair(num_blocks, block_size):
-    first = list(range(block_size))
-    return first, first + [100]
+# %% wrong: the run is counted from the end
+# as "a loop with a stop", but
+#-     while hits < min(most, len(cached)) and cached[hits]:
+#+     while hits < min(most, len(cached)) and cached[::-1][hits]:
 
-# %% wrong: two blocks are kept free
-def best_pair(num_blocks, block_size):
-    first = [1] + [1] * (max(num_blocks - 2, 0) * block_size)
-    second = first + [2]
-    return first, second
+# %% wrong: the part of a block behind the hits too
+# as "a loop with a stop", but
+#-     return hits * block_size
+#+     return num_tokens - 1 if hits == len(cached) else hits * block_size
 
-# %% wrong: first and second exchanged
-def best_pair(num_blocks, block_size):
-    first = [1] * ((num_blocks - 1) * block_size)
-    second = first + [2]
-    return second, first
+# %% wrong: a block less where all is cached, whole or not
+def hit_tokens(num_tokens, cached, block_size):
+    if all(cached):
+        return max(0, len(cached) - 1) * block_size
+    return cached.index(False) * block_size
+
+# %% wrong: all or nothing
+def hit_tokens(num_tokens, cached, block_size):
+    most = (num_tokens - 1) // block_size
+    return most * block_size if all(cached[:most]) else 0

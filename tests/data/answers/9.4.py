@@ -1,74 +1,104 @@
-# %% right: one prompt more than blocks
-def one_round(num_blocks, block_size):
-    prompts = []
-    for i in range(num_blocks + 1):
-        prompts.append([i] * block_size)
-    return prompts
+# %% right: arithmetic
+def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
+    full = num_computed // block_size
+    in_front = num_free
+    if num_computed % block_size:
+        in_front += 1
+    lost = max(0, num_taken - in_front)
+    hits = min(full - lost, (num_tokens - 1) // block_size)
+    return hits * block_size
 
-# %% right: different tokens, NumPy
+# %% right: the queue written out
+from collections import deque
+
+
+def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
+    full, rest = divmod(num_computed, block_size)
+    queue = deque(["free"] * num_free)
+    if rest:
+        queue.appendleft("rest")
+    queue.extend(reversed(range(full)))
+    for _ in range(num_taken):
+        queue.popleft()
+    hits = 0
+    while hits in queue and (hits + 1) * block_size < num_tokens:
+        hits += 1
+    return hits * block_size
+
+# %% right: what is left of the queue, a slice
+def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
+    table = list(range(-(-num_computed // block_size)))
+    full = table[: num_computed // block_size]
+    queue = [b for b in table if b not in full] + [None] * num_free + full[::-1]
+    left = [b for b in queue[num_taken:] if b in full]
+    return min(len(left) * block_size, (num_tokens - 1) // block_size * block_size)
+
+# %% right: with a sign trick, NumPy's clip
 import numpy as np
 
 
-def one_round(num_blocks, block_size):
-    return np.arange((num_blocks + 1) * block_size).reshape(num_blocks + 1, block_size)
+def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
+    blocks = -(-num_computed // block_size)
+    left_over = blocks + num_free - num_taken
+    most = min(num_computed // block_size, (num_tokens - 1) // block_size)
+    return np.clip(left_over, 0, most) * block_size
 
-# %% right: tuples
-def one_round(num_blocks, block_size):
-    return tuple((7, ) * (block_size - 1) + (i,) for i in range(num_blocks + 1))
+# %% right: block after block from the back
+def found_again(num_tokens, num_computed, num_free, num_taken, block_size):
+    hits = num_computed // block_size
+    taken = num_taken - num_free - int(num_computed % block_size > 0)
+    while taken > 0:
+        hits, taken = hits - 1, taken - 1
+    while hits * block_size >= num_tokens:
+        hits -= 1
+    return hits * block_size
 
-# %% right: the order of the circle turned round
-def one_round(num_blocks, block_size):
-    return [[number] * block_size for number in reversed(range(num_blocks + 1))]
+# %% wrong: the block that is not full goes to the back too
+# as "arithmetic", but
+#-     if num_computed % block_size:
+#-         in_front += 1
 
-# %% right: each prompt a range
-def one_round(num_blocks, block_size):
-    starts = [100 * number for number in range(num_blocks + 1)]
-    return [range(start, start + block_size) for start in starts]
+# %% wrong: its own blocks stand before the free ones
+# as "arithmetic", but
+#-     in_front = num_free
+#+     in_front = 0
 
-# %% wrong: as many prompts as blocks
-# as "one prompt more than blocks", but
-#-     for i in range(num_blocks + 1):
-#+     for i in range(num_blocks):
+# %% wrong: the beginning goes first: any loss is a loss of all
+# as "arithmetic", but
+#-     hits = min(full - lost, (num_tokens - 1) // block_size)
+#+     hits = min(full if not lost else 0, (num_tokens - 1) // block_size)
 
-# %% wrong: two prompts more than blocks
-# as "one prompt more than blocks", but
-#-     for i in range(num_blocks + 1):
-#+     for i in range(num_blocks + 2):
+# %% wrong: no token is left to compute
+# as "arithmetic", but
+#-     hits = min(full - lost, (num_tokens - 1) // block_size)
+#+     hits = full - lost
 
-# %% wrong: the same prompt again and again
-# as "one prompt more than blocks", but
-#-         prompts.append([i] * block_size)
-#+         prompts.append([1] * block_size)
+# %% wrong: the block that is not full is found too
+# as "arithmetic", but
+#-     return hits * block_size
+#+     return hits * block_size if lost or num_taken else min(num_computed, num_tokens - 1)
 
-# %% wrong: blocks that are not full
-# as "one prompt more than blocks", but
-#-         prompts.append([i] * block_size)
-#+         prompts.append([i] * (block_size - 1))
+# %% wrong: all tokens of the prompt, computed or not
+# as "arithmetic", but
+#-     full = num_computed // block_size
+#+     full = num_tokens // block_size
 
-# %% wrong: one token more than a block, which takes two
-# as "one prompt more than blocks", but
-#-         prompts.append([i] * block_size)
-#+         prompts.append([i] * block_size + [0])
+# %% wrong: the block that is not full is counted as full
+# as "arithmetic", but
+#-     full = num_computed // block_size
+#+     full = -(-num_computed // block_size)
 
-# %% wrong: there and back again
-# as "one prompt more than blocks", but
-#-     return prompts
-#+     return prompts + prompts[::-1]
+# %% wrong: blocks instead of tokens
+# as "arithmetic", but
+#-     return hits * block_size
+#+     return hits
 
-# %% wrong: one prompt that is larger than the pool
-def one_round(num_blocks, block_size):
-    return [list(range((num_blocks + 1) * block_size))]
+# %% wrong: a full block always stands in front of the one that is not
+# as "arithmetic", but
+#-         in_front += 1
+#+         in_front -= 1
 
-# %% wrong: prompts of two blocks with the same beginning
-def one_round(num_blocks, block_size):
-    return [[0] * block_size + [i] * block_size for i in range(1, num_blocks + 1)]
-
-# %% wrong: each prompt twice in a row
-# as "one prompt more than blocks", but
-#-         prompts.append([i] * block_size)
-#+         prompts += [[i] * block_size, [i] * block_size]
-
-# %% wrong: only as many different ones as fit, one of them twice
-# as "one prompt more than blocks", but
-#-         prompts.append([i] * block_size)
-#+         prompts.append([i % num_blocks] * block_size)
+# %% wrong: one more is taken than there is
+# as "arithmetic", but
+#-     lost = max(0, num_taken - in_front)
+#+     lost = max(0, num_taken + 1 - in_front)

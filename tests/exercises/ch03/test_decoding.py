@@ -28,9 +28,9 @@ pytestmark = [
         ),
         ("3.3", "one_row_too_many", "sequence 0 read block 5, row 1, where no token is"),
         ("3.3", "acc_not_rescaled", "ell and acc alike"),
-        ("3.4", "the_query_not_counted", "positions 1 to 2. But the program of sequence 0 read"),
-        ("3.4", "scores_masked_only", "a token that its query does not see any more"),
-        ("3.4", "one_too_few", "read 1 of its 2 tokens"),
+        ("13.1", "the_query_not_counted", "positions 1 to 2. But the program of sequence 0 read"),
+        ("13.1", "scores_masked_only", "a token that its query does not see any more"),
+        ("13.1", "one_too_few", "read 1 of its 2 tokens"),
     ],
 )
 def test_a_verdict_says_who_read_what(number: str, mistake: str, why: str) -> None:

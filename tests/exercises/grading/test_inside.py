@@ -173,7 +173,7 @@ def few(exercise: Exercise) -> Callable[[random.Random, bool], Iterator[Case]]:
 
 def marked(tmp_path: Path, before: str, body: str, seconds: float = 0.3) -> Marked:
     """Marks of a file whose answer to 2.1 is an attack, and whose answer to 6.1 is right."""
-    first, second = (replace(e, cases=few(e)) for e in (get("2.1"), get("6.1")))
+    first, second = (replace(e, cases=few(e)) for e in (get("2.1"), get("5.1")))
     tried = [replace(first, seconds=seconds), second]
     attack = f"{before}\n\ndef slots(table, n, b):\n    {body}\n"
     file = tmp_path / "mallory.py"
@@ -195,7 +195,7 @@ def test_an_attack_is_worth_nothing(
     assert said in attacked.feedback, attacked.feedback
     assert all(c.isprintable() or c == "\n" for c in attacked.feedback)
     if "json" not in before and "w.receive" not in before and "attempt" not in before:
-        assert (honest.number, honest.points) == ("6.1", honest.of), honest.feedback
+        assert (honest.number, honest.points) == ("5.1", honest.of), honest.feedback
 
 
 @pytest.mark.parametrize("prints", ["pass", "os.write(1, b'x')", "print('x', file=sys.__stdout__)"])

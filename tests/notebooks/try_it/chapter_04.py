@@ -4,38 +4,65 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "Print `simt.explain(simt.Config(head_size=64, block_size=8))`",
+        "In section 1, let `s2` write before `s1`.",
         [
             Try(
-                (2,),
-                then="print(simt.explain(simt.Config(head_size=64, block_size=8)))",
-                shows=r"THREAD_GROUP_SIZE .* = 4",
+                (1,),
+                {
+                    "figure8": {
+                        '    s1_copies = s1.write("fathers")\n': "",
+                        '    s2_copies = s2.write("mothers")\n': (
+                            '    s2_copies = s2.write("mothers")\n'
+                            '    s1_copies = s1.write("fathers")\n'
+                        ),
+                    }
+                },
+                shows=r"s1: \[7, 1\], s2: \[7, 3\]\ncopies before s1 writes: \[\]",
             )
         ],
     ),
     2: (
-        "In section 5, print `block.key_steps[0].partial` beside a NumPy product",
+        "In section 1, fork a third sample from the prompt, and let all three write in turn",
         [
             Try(
-                (5,),
+                (1,),
+                {
+                    "figure8": {
+                        "    s2 = s1.fork(name=2)\n": (
+                            "    s2 = s1.fork(name=2)\n    s3 = s1.fork(name=3)\n"
+                        ),
+                        '    s2_copies = s2.write("mothers")\n': (
+                            '    s2_copies = s2.write("mothers")\n'
+                            '    s3_copies = s3.write("sisters")\n'
+                        ),
+                    }
+                },
+                then="print(len(s1_copies), len(s2_copies), len(s3_copies), s3.block_ids)",
+                shows=r"1 1 0 \[7, 1\]",
+            ),
+            Try(
+                (1,),
                 then="""
-key, q0 = keys[0], args[0][0, 0].astype(np.float64)
-pieces = (q0 * key).reshape(-1, block.config.vec_size)  # vec by vec
-for lane in (0, 1):
-    product = pieces[lane :: block.config.thread_group_size].sum()
-    print(f"{block.key_steps[0].partial[0, lane]:.3f} {product:.3f}")
-    assert np.isclose(block.key_steps[0].partial[0, lane], product, atol=1e-3)
+first = pagesim.Story(gpu_blocks=9, block_size=BLOCK_SIZE).arrive(range(7))
+samples = [first, first.fork(), first.fork()]
+print([len(sample.write([9])) for sample in samples])
 """,
-            )
+                shows=r"\[1, 1, 0\]",
+            ),
         ],
     ),
     3: (
-        "Print `simt.explain(simt.Config(head_size=128, block_size=16, quantized=True))`",
+        "In section 4, print the part saved for 1, 2, 4, 8 and 16 samples",
         [
             Try(
-                (2,),
-                then="print(simt.explain(simt.Config(128, 16, quantized=True)))",
-                shows=r"(?m)^x +16 / 1 += 16",
+                (4,),
+                then="""
+for prompt in (16, 160, 1600):
+    for samples in (1, 2, 4, 8, 16):
+        separate = samples * -(-(prompt + 60) // 16)
+        print(prompt, samples, f"{1 - blocks_in_use(prompt, samples, 60) / separate:.0%}")
+""",
+                shows=r"1600 16 9\d%",
             )
         ],
     ),

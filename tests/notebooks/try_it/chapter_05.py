@@ -2,67 +2,49 @@
 
 from tests.notebooks.try_it.line import Lines, Try
 
+ASKS_FIRST = {
+    "    went = s0.swap_out()\n": (
+        "    print('may it leave?', story.manager.can_swap_out(s0.group))\n"
+        "    went = s0.swap_out()\n"
+    ),
+}
+
 LINES: Lines = {
     1: (
-        "In section 1, let `s2` write before `s1`.",
+        "In section 1, give the CPU 2 blocks: `round_trip(cpu_blocks=2)`.",
         [
+            Try((1,), then="round_trip(cpu_blocks=2)", raises="NoFreeBlocksError"),
             Try(
                 (1,),
-                {
-                    "figure8": {
-                        '    s1_copies = s1.write("fathers")\n': "",
-                        '    s2_copies = s2.write("mothers")\n': (
-                            '    s2_copies = s2.write("mothers")\n'
-                            '    s1_copies = s1.write("fathers")\n'
-                        ),
-                    }
-                },
-                shows=r"s1: \[7, 1\], s2: \[7, 3\]\ncopies before s1 writes: \[\]",
-            )
+                {"trip": ASKS_FIRST},
+                then="try:\n    round_trip(cpu_blocks=2)\nexcept ValueError:\n    pass",
+                shows=r"may it leave\? False",
+            ),
         ],
     ),
     2: (
-        "In section 1, fork a third sample from the prompt, and let all three write in turn",
+        "In section 3, let both samples write one token before they are swapped",
         [
             Try(
-                (1,),
+                (3,),
                 {
-                    "figure8": {
-                        "    s2 = s1.fork(name=2)\n": (
-                            "    s2 = s1.fork(name=2)\n    s3 = s1.fork(name=3)\n"
-                        ),
-                        '    s2_copies = s2.write("mothers")\n': (
-                            '    s2_copies = s2.write("mothers")\n'
-                            '    s3_copies = s3.write("sisters")\n'
-                        ),
+                    "shared-setup": {
+                        "    s1 = s0.fork()\n": (
+                            "    s1 = s0.fork()\n    s0.write([0])\n    s1.write([1])\n"
+                        )
                     }
                 },
-                then="print(len(s1_copies), len(s2_copies), len(s3_copies), s3.block_ids)",
-                shows=r"1 1 0 \[7, 1\]",
-            ),
-            Try(
-                (1,),
-                then="""
-first = pagesim.Story(gpu_blocks=9, block_size=BLOCK_SIZE).arrive(range(7))
-samples = [first, first.fork(), first.fork()]
-print([len(sample.write([9])) for sample in samples])
-""",
-                shows=r"\[1, 1, 0\]",
-            ),
+                shows=r"on the CPU: 6, on the GPU: 6",
+            )
         ],
     ),
     3: (
-        "In section 4, print the part saved for 1, 2, 4, 8 and 16 samples",
+        "In section 4, leave out `engine.swap_in(back)`.",
         [
             Try(
                 (4,),
-                then="""
-for prompt in (16, 160, 1600):
-    for samples in (1, 2, 4, 8, 16):
-        separate = samples * -(-(prompt + 60) // 16)
-        print(prompt, samples, f"{1 - blocks_in_use(prompt, samples, 60) / separate:.0%}")
-""",
-                shows=r"1600 16 9\d%",
+                {"round-trip-setup": {"engine.swap_in(back)\n": ""}},
+                shows=r"the answer: 64\n",
             )
         ],
     ),

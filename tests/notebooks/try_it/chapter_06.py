@@ -2,50 +2,43 @@
 
 from tests.notebooks.try_it.line import Lines, Try
 
-ASKS_FIRST = {
-    "    went = s0.swap_out()\n": (
-        "    print('may it leave?', story.manager.can_swap_out(s0.group))\n"
-        "    went = s0.swap_out()\n"
-    ),
-}
+OTHER = {"s2 = story.arrive([1, 2, 3, 4, 5, 6, 7, 8])": "s2 = story.arrive([7] * 8)"}
 
 LINES: Lines = {
     1: (
-        "In section 1, give the CPU 2 blocks: `round_trip(cpu_blocks=2)`.",
+        "In section 2, change one token *in the middle* of the first block of `s1`",
         [
-            Try((1,), then="round_trip(cpu_blocks=2)", raises="NoFreeBlocksError"),
             Try(
-                (1,),
-                {"trip": ASKS_FIRST},
-                then="try:\n    round_trip(cpu_blocks=2)\nexcept ValueError:\n    pass",
-                shows=r"may it leave\? False",
-            ),
+                (2,),
+                {"hit": {"[1, 2, 3, 4, 5, 6, 7, 8, 10, 11]": "[1, 0, 3, 4, 5, 6, 7, 8, 10, 11]"}},
+                shows=r"s1 need not compute blocks \[\]",
+            )
         ],
     ),
     2: (
-        "In section 3, let both samples write one token before they are swapped",
+        "In section 3, let `s2` bring other tokens, `[7] * 8`.",
         [
             Try(
                 (3,),
+                {"evict": OTHER},
+                shows=r"evicted for s2: \[4\]",
+            ),
+            Try(
+                (3,),
                 {
-                    "shared-setup": {
-                        "    s1 = s0.fork()\n": (
-                            "    s1 = s0.fork()\n    s0.write([0])\n    s1.write([1])\n"
-                        )
+                    "evict": {
+                        **OTHER,
+                        "s0.leave()\n": (
+                            "story.manager.access_all_blocks_in_seq(s0.seq, now=1.0)\ns0.leave()\n"
+                        ),
+                        "s1.leave()\n": (
+                            "story.manager.access_all_blocks_in_seq(s1.seq, now=5.0)\ns1.leave()\n"
+                        ),
                     }
                 },
-                shows=r"on the CPU: 6, on the GPU: 6",
-            )
+                shows=r"evicted for s2: \[0\]",
+            ),
         ],
     ),
-    3: (
-        "In section 4, leave out `engine.swap_in(back)`.",
-        [
-            Try(
-                (4,),
-                {"round-trip-setup": {"engine.swap_in(back)\n": ""}},
-                shows=r"the answer: 64\n",
-            )
-        ],
-    ),
+    3: ("Why is the *last* block of a prompt never counted as computed", []),
 }

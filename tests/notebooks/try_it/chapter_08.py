@@ -1,28 +1,68 @@
 """Chapter 8."""
 
+# ruff: noqa: E501 (the chapter's words and source are quoted as they are)
 from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "`for start in (length, *range(0, length, size))`",
+        'Take the `config.json` of a model that you use: `ModelSpec.from_config("config.json")`',
         [
             Try(
-                (2,),
-                {"numpy": {"in range(0, length, size)": "in (length, *range(0, length, size))"}},
-                shows="largest error: nan",
-            ),
-            Try(
-                (2,),
-                {
-                    "numpy": {
-                        "in range(0, length, size)": "in (length, *range(0, length, size))",
-                        "outs.append(acc / ell)": "outs.append(acc / ell if ell else acc)",
-                    }
-                },
-                shows="largest error: below 1e-14",
-            ),
+                (3,),
+                then="""
+import json
+with open("config.json", "w") as file:
+    json.dump({"model_type": "llama", "num_hidden_layers": 16, "num_attention_heads": 32,
+               "num_key_value_heads": 8, "hidden_size": 2048, "torch_dtype": "bfloat16"}, file)
+print(size_v1(ModelSpec.from_config("config.json"), 4 * GIB).tokens)
+""",
+                shows=r"\(131072, 131072\)",
+            )
         ],
     ),
-    2: ("let the batch be ragged: 8 sequences, one of 16,384 tokens, seven of 512", []),
-    3: ("Count the bytes that the partial outputs of a split into 8 cost", []),
+    2: (
+        "*Layers of two kinds*, raise `max_num_batched_tokens` to 32,768",
+        [
+            Try(
+                (3,),
+                {
+                    "hybrid-concurrency": {
+                        "max_num_batched_tokens = 2_048": "max_num_batched_tokens = 32_768"
+                    }
+                },
+                shows=r"with what the windows give back: +1\.14",
+            )
+        ],
+    ),
+    3: ("What, then, does a block size of 256 cost?", []),
+    4: (
+        "In section 5, print `error_of(out8)`. How does it change with the seed, and with `LENGTH`?",
+        [
+            Try(
+                (5,),
+                {"fp8-write-setup": change},
+                then="print('error', error_of(out8))",
+                shows=r"error 0\.0",
+            )
+            for change in (
+                {"torch.manual_seed(0)": "torch.manual_seed(1)"},
+                {"HEAD_DIM, LENGTH = 2, 64, 160": "HEAD_DIM, LENGTH = 2, 64, 16"},
+                {"HEAD_DIM, LENGTH = 2, 64, 160": "HEAD_DIM, LENGTH = 2, 64, 400"},
+            )
+        ],
+    ),
+    5: (
+        "In section 5, add 1,000, 10,000 and 100,000 to `factors`",
+        [
+            Try(
+                (5,),
+                {
+                    "fp8-scale-setup": {
+                        "[0.01, 1.0, 100.0]": "[0.01, 1.0, 100.0, 1_000, 10_000, 100_000]"
+                    }
+                },
+                shows=r"100,000 times the right scale: error +1?\d\d%",
+            )
+        ],
+    ),
 }

@@ -2,43 +2,58 @@
 
 from tests.notebooks.try_it.line import Lines, Try
 
-OTHER = {"s2 = story.arrive([1, 2, 3, 4, 5, 6, 7, 8])": "s2 = story.arrive([7] * 8)"}
-
 LINES: Lines = {
     1: (
-        "In section 2, change one token *in the middle* of the first block of `s1`",
+        "In section 1, let `s0` bring twelve tokens instead of ten.",
         [
             Try(
-                (2,),
-                {"hit": {"[1, 2, 3, 4, 5, 6, 7, 8, 10, 11]": "[1, 0, 3, 4, 5, 6, 7, 8, 10, 11]"}},
-                shows=r"s1 need not compute blocks \[\]",
+                (1,),
+                {"queue": {"of sitting by": "of sitting by her sister"}},
+                then=(
+                    "print('queue', *queues[1].at(2).lists.values())\n"
+                    "print('evicted', *queues[1][queues[1].find(kind='evict')[0]].effects)"
+                ),
+                shows=r"queue \(4, 5, 6, 7, 3, 2, 1\)\nevicted .*Effect\(kind='evict', block=3",
             )
         ],
     ),
     2: (
-        "In section 3, let `s2` bring other tokens, `[7] * 8`.",
+        "In the last table of section 3, set the watermark to 0.05.",
         [
             Try(
                 (3,),
-                {"evict": OTHER},
-                shows=r"evicted for s2: \[4\]",
-            ),
-            Try(
-                (3,),
-                {
-                    "evict": {
-                        **OTHER,
-                        "s0.leave()\n": (
-                            "story.manager.access_all_blocks_in_seq(s0.seq, now=1.0)\ns0.leave()\n"
-                        ),
-                        "s1.leave()\n": (
-                            "story.manager.access_all_blocks_in_seq(s1.seq, now=5.0)\ns1.leave()\n"
-                        ),
-                    }
-                },
-                shows=r"evicted for s2: \[0\]",
-            ),
+                {"swap-azure": {'"watermark": 0.01': f'"watermark": {watermark}'}},
+                shows=rf"with a watermark +0 +0 +0 +{steps} ",
+            )
+            for watermark, steps in ((0.05, "2,213"), (0.5, "4,107"))
         ],
     ),
-    3: ("Why is the *last* block of a prompt never counted as computed", []),
+    3: (
+        "In section 6, halve the window.",
+        [Try((6,), {"null": {"sliding_window=8": "sliding_window=4"}}, shows=r"\[0, 0, 0, 0, ")],
+    ),
+    4: (
+        "In section 9, let `s0` stop at its first token: `stop_token_ids=[3]`.",
+        [
+            Try(
+                (9,),
+                {"async": {"stop_token_ids=[5]": "stop_token_ids=[3]"}},
+                shows=r"a step ahead +s0 +3  1  ·",
+            )
+        ],
+    ),
+    5: (
+        "In section 8, let the two prompts of `second` arrive in the other order.",
+        [
+            Try(
+                (8,),
+                {
+                    "ragged": {
+                        "[text, [*text[:10], 70, 71, 72]]": "[[*text[:10], 70, 71, 72], text]"
+                    }
+                },
+                shows=r"s1: rows 0 to 12, (?:.*\n)+s2: rows 13 to 24, positions 8 to 19",
+            )
+        ],
+    ),
 }

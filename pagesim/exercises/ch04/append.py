@@ -1,0 +1,208 @@
+"""# 4.2 Copy-on-write ★★
+
+Write `append(tables, refs, free, length, who, block_size)`: it finds a place for the next token of
+sequence `who` and returns the copies, a list of pairs (from, to), that must be made before the
+token is written; `[]` if there are none. It changes what it is given:
+
+* `tables`: the block table of each sequence, `{0: [0, 1], 1: [0, 1]}`;
+* `refs`: the number of tables that each block is in, `{0: 2, 1: 2}`;
+* `free`: the free list, taken from its front.
+
+`length` counts the tokens of `who` before this one. With the tables and counts above, `free` =
+`[2, 3]`, a length of 7 and blocks of 4, `s0` writes into a copy: the answer is `[(1, 2)]`, and then
+`tables[0]` is `[0, 2]`, `refs` `{0: 2, 1: 1, 2: 1}` and `free` `[3]`. The checker tells a story of
+forks and writes, in which your function does all the writes, and looks at what is there at the end.
+Forks are done by the checker. No block becomes free in these stories.
+
+## Hints
+1. There are three cases: the last block is full; it has room and one owner; it has room and
+   several.
+2. Full: take a block and append it. One owner: nothing to do. Several: take a block, put it in the
+   place of the old one, and return the pair.
+3. When a writer moves, the old block has one owner fewer and the new one has one: refs[old] -= 1,
+   refs[new] = 1, table[-1] = new, return [(old, new)].
+
+## Wrong answers
+* never_copies (a partial block is shared): There is room in the last block, so the token goes
+  there.
+* copies_every_shared_block (a full block and a partial one are shared): A writer needs all of its
+  blocks for itself.
+* forgets_the_count (a partial block is shared): The old block stays as it was, so nothing changes
+  for it.
+* copies_although_alone (alone): A partly filled block is copied before it is written.
+* copies_a_full_block (a full block is shared): A shared last block is copied, full or not.
+
+## vLLM
+* vllm/core/block/naive_block.py: NaiveBlockAllocator.cow_block_if_not_appendable
+* vllm/core/block/block_table.py: BlockTable.append_token_ids
+* vllm/core/block/common.py: CopyOnWriteTracker
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pagesim.exercises.acts import Act, act_once, in_words
+from pagesim.exercises.kit import Case, Cases, Random, Story
+from pagesim.story import Writer
+from pagesim.v0.block.interfaces import Device
+
+Acts = list[Act]
+Found = dict[str, Any]
+"""The copies of the last write, and the tables, refs and free list behind it."""
+
+
+def append(
+    tables: dict[int, list[int]], refs: dict[int, int], free: list[int], length: int, who: int,
+    block_size: int,
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Find a place for one token of sequence `who`, and return the copies (from, to) to make first.
+
+    tables: the block ids of each sequence; refs: the owners of each block in use; free: the free
+    list. All three are to be changed. length: the sequence's tokens before this one.
+    """
+    ### BEGIN SOLUTION
+    table = tables[who]
+    if length % block_size == 0:
+        ### copies_a_full_block: if length % block_size == 0 and refs[table[-1]] == 1:
+        block = free.pop(0)
+        refs[block] = 1
+        table.append(block)
+        return []
+    last = table[-1]
+    if refs[last] == 1:
+        ### never_copies: if refs[last] > 0:
+        ### copies_although_alone: if refs[last] == 0:
+        return []
+    refs[last] -= 1
+    ### copies_every_shared_block: made = []
+    ### forgets_the_count:
+    block = free.pop(0)
+    ### copies_every_shared_block: for place, last in enumerate(table):
+    refs[block] = 1
+    ### copies_every_shared_block:     if refs[last] > 1:
+    table[-1] = block
+    ### copies_every_shared_block:         refs[last] -= 1
+    return [(last, block)]
+    ### copies_every_shared_block:         block = free.pop(0)
+    ### copies_every_shared_block:         refs[block] = 1
+    ### copies_every_shared_block:         table[place] = block
+    ### copies_every_shared_block:         made.append((last, block))
+    ### copies_every_shared_block: return made
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """All stories of up to four acts behind the first, shortest first; then longer ones."""
+    block_size = 3 if hidden else 2
+    for num_acts in range(1, 5):
+        for prompt in range(1, block_size + 2):
+            for acts in stories([("arrive", 0, prompt)], num_acts):
+                yield Case((acts, block_size), tag=kind(acts, block_size))
+    for _ in range(30):
+        acts, here = [("arrive", 0, rng.randint(1, 6))], 1
+        for _ in range(rng.randint(5, 9)):
+            who = rng.randrange(here)
+            if here < 4 and rng.random() < 0.4:
+                acts.append(("fork", who, here))
+                here += 1
+            else:
+                acts.append(("write", who, 1))
+        acts.append(("write", rng.randrange(here), 1))
+        yield Case((acts, rng.choice((2, 3, 4))), tag="a long story")
+
+
+def stories(acts: Acts, left: int) -> Iterator[Acts]:
+    """Every continuation by so many forks and writes, of which the last is a write."""
+    here = 1 + sum(act[0] == "fork" for act in acts)
+    for who in range(here):
+        written = [*acts, ("write", who, 1)]
+        if left == 1:
+            yield written
+            continue
+        yield from stories(written, left - 1)
+        if here < 3:
+            yield from stories([*acts, ("fork", who, here)], left - 1)
+
+
+def kind(acts: Acts, block_size: int) -> str:
+    prompt, does = acts[0][2], [act[0] for act in acts]
+    full = prompt % block_size == 0
+    if "fork" not in does:
+        return "a new block" if full else "alone"
+    if does.count("write") > 1:
+        return "several writes"
+    if prompt > block_size and not full:
+        return "a full block and a partial one are shared"
+    return f"a {'full' if full else 'partial'} block is shared"
+
+
+def words(acts: Acts, block_size: int) -> str:
+    return f"blocks of {block_size}; {in_words(acts)}"
+
+
+def call(function: Callable[..., Any], acts: Acts, block_size: int) -> Found:
+    """Let the student's function do all the writes; what is there after the last one."""
+    first = -(-acts[0][2] // block_size)
+    tables, lengths = {0: list(range(first))}, {0: acts[0][2]}
+    refs, free = dict.fromkeys(range(first), 1), list(range(first, 40))
+    copies = None
+    for what, who, number in acts[1:]:
+        if what == "fork":
+            tables[number], lengths[number] = list(tables[who]), lengths[who]
+            for block in tables[who]:
+                refs[block] += 1
+        else:
+            copies = function(tables, refs, free, lengths[who], who, block_size)
+            lengths[who] += 1
+    return found(copies, tables, refs, free)
+
+
+def found(copies: Any, tables: dict[int, list[int]], refs: dict[int, int], free: Any) -> Found:
+    in_use = {block: number for block, number in refs.items() if number}
+    return {"copies": copies, "tables": tables, "refs": in_use, "free": list(free)[:4]}
+
+
+def oracle(acts: Acts, block_size: int, *, record: bool = False) -> tuple[Found, Story]:
+    """What the block manager has after the same acts."""
+    story = Story(gpu_blocks=40, block_size=block_size, record=record)
+    here: dict[int, Writer] = {}
+    copies = [act_once(act, story, here) for act in acts][-1]
+    tables = {number: writer.block_ids for number, writer in here.items()}
+    pool = story.manager.block_allocator.allocator_on(Device.GPU)
+    return found(copies, tables, pool.ref_counts, pool.free_block_ids), story
+
+
+def why(yours: Found, right: Found, acts: Acts, block_size: int) -> str:
+    who, copies, truth = acts[-1][1], yours["copies"], right["copies"]
+    if not isinstance(copies, list) or not all(isinstance(pair, list) for pair in copies):
+        return "What is returned is a list of pairs: [(from, to)] for one copy, [] for none."
+    if len(copies) < len(truth):
+        old, new = truth[0]
+        others = f"s{who} must not write there, but into a copy of it, block {new}"
+        return f"Block {old} has other owners: {others}."
+    if len(copies) > len(truth) > 0:
+        return "Only the last block is written, so only the last block is copied."
+    if len(copies) > len(truth):
+        alone = f"s{who} is the only owner of the block, or takes a new one"
+        return f"{alone}: there is nothing to copy."
+    mine, table = yours["tables"].get(who, []), right["tables"][who]
+    if len(mine) < len(table):
+        full = f"Every block of s{who} is full, {block_size} tokens each"
+        return f"{full}: the token needs a new block at the end of its table, block {table[-1]}."
+    if len(mine) > len(table):
+        room = f"The last block of s{who} has room for the token, so its table stays as long as it"
+        return f"{room} was: a block is taken when a token needs it, not before."
+    if mine != table:
+        last = f"The table of s{who} is {table} then: its last block is where the token is"
+        return f"{last}, and a new block is the first of the free list."
+    if yours["tables"] != right["tables"]:
+        return f"Only the table of s{who} changes: the others stay where they are."
+    if [tuple(pair) for pair in copies] != truth:
+        return f"The copy is {truth[0]}: from the block that is shared into the new one."
+    if yours["refs"] != right["refs"]:
+        refs = right["refs"]
+        block = min(each for each, _ in yours["refs"].items() ^ refs.items())
+        moves = "a sequence that moves away, or comes, changes it by one"
+        owned = f"Block {block} is in {refs.get(block, 0)} of the tables"
+        return f"{owned}, and its count must say so: {moves}."
+    return "A block is taken from the front of the free list."

@@ -1,0 +1,135 @@
+"""# 4.3 Find the bug ★★★
+
+`pagesim.exercises.ch04.machines` has three machines, each a block manager with a memory and one
+planted fault. `MACHINES["A"](block_size=4).play(acts)` returns what each sequence reads through its
+table when the acts are over; `Machine(block_size=4)` is the sound one. An act is one of
+
+* `("arrive", 0, 6)`: s0 arrives with a prompt of 6 tokens, called 0 to 5 (s1's are 100, 101, …);
+* `("fork", 0, 1)`: s1 is forked from s0;
+* `("write", 0, 1)`: s0 writes 1 token;
+* `("leave", 0)`: s0 leaves.
+
+Write `find_the_bug(machine, block_size)`. It returns a story, at most 8 acts, after which some
+sequence of this machine reads something other than its own tokens, as short as you can make it; and
+the cause, one of
+
+* `"a shared block is freed with its first owner"`
+* `"a fork does not raise the count"`
+* `"the copy is made after the write"`
+* `"a full block is also copied"`
+* `"a freed block goes to the back of the free list"`
+
+Find it by playing. The file gives the faults away; a bug report would not.
+
+## Hints
+1. All three faults are about blocks with two owners. What can owners do? Try each: one writes, both
+   write, one leaves and another sequence arrives.
+2. Machine C needs three acts, the others four. Let the shared last block be partly filled.
+3. Fork, then: the first owner leaves and a third sequence arrives; both owners write; one owner
+   writes. Two of the faults show the first symptom, but only one of them the second.
+
+## Wrong answers
+* no_fork (machine A): Any two sequences will get into each other's way.
+* full_blocks_only (machine B): It does not matter whether the shared block is full.
+* symptom_for_cause (machine B): A block that is reused too early was freed too early.
+* one_story_for_all (machine A): A fork and a write show every fault.
+
+## vLLM
+* vllm/core/block/naive_block.py: NaiveBlockAllocator._free_block_id, fork
+* vllm/core/block/common.py: RefCounter, CopyOnWriteTracker
+* vllm/worker/worker.py: Worker.execute_worker, where copies come before the model runs
+"""
+
+from typing import Any
+
+from pagesim.errors import UsageError
+from pagesim.exercises.acts import Act, perform
+from pagesim.exercises.ch04.machines import CAUSES, DECOYS, MACHINES, Machine
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
+
+Found = tuple[list[Act], str]
+"""A story, and the cause of what it shows."""
+
+
+def find_the_bug(machine: str, block_size: int) -> tuple[list[tuple[Any, ...]], str]:
+    """A story of at most 8 acts that goes wrong on this machine, and the cause.
+
+    machine: "A", "B" or "C"; block_size: slots in a block, at least 2.
+    """
+    ### BEGIN SOLUTION
+    begin = [("arrive", 0, block_size - 1), ("fork", 0, 1)]
+    ### no_fork: begin = [("arrive", 0, block_size - 1), ("arrive", 1, block_size - 1)]
+    ### full_blocks_only: begin = [("arrive", 0, block_size), ("fork", 0, 1)]
+    if machine == "A":
+        story = [*begin, ("leave", 0), ("arrive", 2, 1)]
+        ### one_story_for_all: story = [*begin, ("write", 0, 1)]
+        return story, "a shared block is freed with its first owner"
+    if machine == "B":
+        story = [*begin, ("write", 0, 1), ("write", 1, 1)]
+        ### symptom_for_cause: story = [*begin, ("leave", 0), ("arrive", 2, 1)]
+        return story, "a fork does not raise the count"
+        ### symptom_for_cause: return story, "a shared block is freed with its first owner"
+    return [*begin, ("write", 0, 1)], "the copy is made after the write"
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """The three machines, with several block sizes: a story for one of them shows little."""
+    for block_size in (2, 3, 5, 6) if hidden else (2, 3, 4, 5):
+        for machine in MACHINES:
+            yield Case((machine, block_size), tag=f"machine {machine}")
+
+
+def oracle(machine: str, block_size: int) -> Goal:
+    """That it is shown, and the fault that was planted."""
+    return Goal([[], CAUSES[machine]], "a story that shows the fault, and its cause")
+
+
+def lacks(acts: list[Act], machine: str, block_size: int) -> str:
+    """What keeps a story from showing that the machine does otherwise than a sound one."""
+    if len(acts) > 8:
+        return f"At most 8 acts: omit those that machine {machine} does well."
+    if any(type(n) is not int or not 0 <= n <= 64 for act in acts for n in act[1:]):
+        raise UsageError(f"the numbers in an act must be ints from 0 to 64: {acts}")
+    sound, faulty = Machine(block_size), MACHINES[machine](block_size)
+    for act in acts:
+        sound.act(act)  # an act that cannot be is the student's error, and raises here
+        try:
+            faulty.act(act)
+        except Exception:
+            goes_on = "a story in which the machine goes on, and a sequence misreads"
+            return f"That is close: find {goes_on}."
+        if any(faulty.read(name) != sound.read(name) for name in sound.here):
+            return ""
+    fork = "The faults concern sharing: fork first, then let the owners write or leave"
+    return f"Every sequence read its own tokens. {fork}."
+
+
+def why(yours: Found, machine: str, block_size: int) -> str:
+    story, cause = yours
+    if problem := lacks([tuple(act) for act in story], machine, block_size):
+        return problem
+    if cause == CAUSES[machine]:
+        return ""
+    if cause not in (causes := [*CAUSES.values(), *DECOYS]):
+        return f"The cause must be one of {causes}."
+    change = "Change one act, and see whether your cause still foretells what happens"
+    return f"Your story shows it, but this is not why: several faults have this symptom. {change}."
+
+
+def play(block_size: int) -> Timeline:
+    """A fork that a sound machine comes through: its owners write, and one leaves."""
+    fork = [("arrive", 0, block_size - 1), ("fork", 0, 1)]
+    after = [("write", 0, 1), ("write", 1, 1), ("leave", 0), ("arrive", 2, 1)]
+    return played([*fork, *after], 12, block_size)
+
+
+def replay(yours: Found, block_size: int) -> Timeline:
+    """The story of the answer, as a sound manager has it."""
+    return played(yours[0], 64, block_size).annotate(title="Your story, without a fault")
+
+
+def played(acts: list[Act], gpu_blocks: int, block_size: int) -> Timeline:
+    story = Story(gpu_blocks, block_size=block_size)
+    perform(acts, story)
+    return story.run

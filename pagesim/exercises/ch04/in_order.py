@@ -1,0 +1,146 @@
+"""# 4.4 Copies that run at once ★★
+
+The block manager asks for copies in a certain order. A kernel that makes all of them at once has
+none: within a **launch** no block may be written twice, or be both read and written. Launches run
+one after the other. Write `in_order(pairs)`: it takes a list of copies (from, to) and returns a
+list of launches, each a list of copies, that leave in every block what the pairs would leave there,
+one after the other.
+
+Take no more launches than needed: nearly always one is enough. `in_order([(0, 1), (1, 2)])` is
+`[[(0, 1), (0, 2)]]`: block 2 gets what block 1 will have been given. `in_order([(1, 2), (0, 1)])`
+takes two. (Any answer with no more launches than `kernels.copy_blocks` makes is right.)
+
+## Hints
+1. Keep, for each block that is written, where its content comes from. What if a later pair reads
+   such a block? What if it writes one that an earlier pair reads?
+2. A pair whose source was written in this launch reads from where that content comes from. A pair
+   whose target is still to be read begins a new launch.
+3. launch = {to: from}. For each pair: origin = launch.get(source, source); if origin is target,
+   nothing is left to do; if target is in launch.values(), close the launch, and in the next one
+   origin is source again; then launch[target] = origin.
+
+## Wrong answers
+* as_they_are (a copy is copied): A kernel copies in the order of the list.
+* last_writer_alone (a copy is copied): The last copy to a block counts, and the others can be
+  dropped.
+* never_a_second_launch (a source is overwritten): If each block gets its content from the right
+  place, one launch is enough.
+* one_by_one (copies that do not meet): A launch for each copy is always right.
+
+## vLLM
+* csrc/cache_kernels.cu: copy_blocks_kernel, which runs all pairs at once
+* vllm/worker/cache_engine.py: CacheEngine.copy
+* vllm/core/block/common.py: CopyOnWriteTracker.clear_cows
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pagesim.errors import UsageError
+from pagesim.exercises.kit import Case, Cases, Goal, Random, parted
+
+Pairs = list[tuple[int, int]]
+NEEDS_TRITON = True
+
+
+def in_order(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Launches, each a list of copies (from, to), that do what the pairs do one after the other.
+
+    Within a launch the copies run in any order, so no block is written twice there, or both read
+    and written. Launches run one after the other.
+    """
+    ### BEGIN SOLUTION
+    launches: list[Any] = []
+    launch: dict[int, int] = {}  # where each block that is written gets its content
+    for source, target in pairs:
+        ### as_they_are: return [pairs]
+        ### as_they_are: for source, target in pairs:
+        ### one_by_one: return [[pair] for pair in pairs]
+        ### one_by_one: for source, target in pairs:
+        origin = launch.get(source, source)
+        if target in launch.values() and origin != target:
+            ### never_a_second_launch: if False:
+            launches.append([(a, b) for b, a in launch.items()])
+            launch, origin = {}, source
+        if origin != target:
+            launch[target] = origin
+    if launch:
+        launches.append([(a, b) for b, a in launch.items()])
+    return launches
+    ### last_writer_alone: return [[(a, b) for b, a in {b: a for a, b in pairs}.items()]]
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Every list of up to four copies over four blocks, numbered as they appear; some longer."""
+    for length in range(1, 4 if hidden else 5):
+        for pairs in all_lists(length):
+            yield Case((pairs,), tag=meeting(pairs))
+    for _ in range(50):
+        blocks, length = (6, 7) if hidden else (5, 6)
+        pairs = [(a, b) for a, b in (rng.sample(range(blocks), 2) for _ in range(length))]
+        yield Case((pairs,), tag=meeting(pairs))
+
+
+def all_lists(length: int) -> Iterator[Pairs]:
+    for before in all_lists(length - 1) if length > 1 else [list[tuple[int, int]]()]:
+        known = max((block for pair in before for block in pair), default=-1)
+        for source in range(min(known + 2, 4)):
+            for target in range(min(max(known, source) + 2, 4)):
+                if source != target and (source, target) not in before[-1:]:
+                    yield [*before, (source, target)]
+
+
+def meeting(pairs: Pairs) -> str:
+    """How two of the copies first meet in a block."""
+    for number, (source, target) in enumerate(pairs):
+        read, written = ({pair[end] for pair in pairs[:number]} for end in (0, 1))
+        if source in written:
+            return "a copy is copied"
+        if target in read:
+            return "a source is overwritten"
+        if target in written:
+            return "written twice"
+    return "copies that do not meet"
+
+
+def oracle(pairs: Pairs) -> Goal:
+    """The same contents, in as many launches or fewer."""
+    holds, _, launches = in_turn(pairs)
+    return Goal([], f"blocks {holds}, {launches}")
+
+
+def in_turn(pairs: Pairs) -> tuple[list[int], int, str]:
+    """What each block holds after one pair after the other; the launches of `copy_blocks`."""
+    from pagesim.kernels.block_copy import batches
+
+    holds, most = list(range(1 + max(max(pair) for pair in pairs))), len(batches(pairs))
+    for source, target in pairs:
+        holds[target] = holds[source]
+    return holds, most, "1 launch" if most == 1 else f"{most} launches"
+
+
+def why(yours: list[Pairs], pairs: Pairs) -> str:
+    right, most, launches = in_turn(pairs)
+    holds = list(range(len(right)))
+    if not all(0 <= block < len(holds) for launch in yours for pair in launch for block in pair):
+        raise UsageError(f"there are blocks 0 to {len(holds) - 1}, not those of {yours!r:.200}")
+    for number, launch in enumerate(yours):
+        read, written = [a for a, _ in launch], [b for _, b in launch]
+        twice = [block for block in written if written.count(block) > 1]
+        clash = f"writes block {twice[0]} twice" if twice else ""
+        if both := sorted(set(read) & set(written)):
+            clash = f"reads and writes block {both[0]}"
+        if clash:
+            rule = "The copies of a launch run in any order"
+            return f"{rule}: if launch {number} {clash}, chance decides."
+        for source, target in launch:
+            holds[target] = holds[source]
+    if holds != right:
+        block = parted(holds, right)
+        leave = f"One after the other, the copies leave in block {block} what was in block"
+        return f"{leave} {right[block]}; yours leave what was in block {holds[block]}."
+    if len(yours) <= most:
+        return ""
+    overwrites = "only a copy that overwrites what an earlier one still has to read needs another"
+    return f"{launches} will do: {overwrites}."

@@ -1,0 +1,133 @@
+"""# 5.3 Swap or compute again ★★
+
+A sequence of n tokens must make room. It can be **swapped**: its keys and values go to the CPU,
+and come back later. Or its blocks are thrown away, and all n tokens are **recomputed** in one step
+of their own. Which is faster? Write
+
+```python
+def break_even(model, card):
+    return tokens
+```
+
+the smallest number of tokens, from 1 to 10,000, for which recomputing takes less time than
+swapping; 0 if there is none. Both arguments are dicts:
+
+* `model`: `layers`, `kv_heads`, `head_dim`, `parameters` (how many numbers its weights have). All
+  numbers have 2 bytes. A token costs 2 floating-point operations for each parameter.
+* `card`: `bytes_per_second` of its memory, `flops_per_second`, and `swap_bytes_per_second` of the
+  bus to the CPU.
+
+The machine is ideal. Swapping takes as long as its bytes take on the bus. A step takes as long as
+reading all weights or as computing its tokens, whichever is longer.
+
+Example: Llama-2-7B (32 layers, 32 KV heads of 128 numbers, 6.74e9 parameters) on an H100 (3.35e12,
+989e12, 64e9): reading the weights takes 4.02 ms. Swapping takes as long for 245.6 tokens, so the
+answer is 246. An answer within 5 % is right.
+
+## Hints
+1. Write down both times for n tokens. Which of them is not proportional to n?
+2. A token has a key and a value for every KV head in every layer, and moves twice.
+3. Swap: 2 · n · (2 · layers · kv_heads · head_dim · 2) / swap_bytes_per_second. Recompute: the
+   larger of 2 · parameters / bytes_per_second and n · 2 · parameters / flops_per_second.
+
+## Wrong answers
+* one_way (there is one): The bytes cross the bus once.
+* one_layer (there is one): A token has one key and one value for each head.
+* keys_alone (there is one): What is moved are the keys.
+* weights_for_nothing (there is one): A short prompt takes no time.
+* read_and_compute (there is one): The weights are read first, and the tokens computed afterwards.
+
+## vLLM
+* vllm/core/scheduler.py: Scheduler._preempt
+* vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size
+"""
+
+from pagesim.exercises.kit import Case, Cases, Random
+from pagesim.simulation.cost_model import Roofline
+from pagesim.sizing.hardware import CARDS, parameters
+from pagesim.sizing.model import ModelSpec
+
+Numbers = dict[str, float]
+SHOWN = ["qwen3-0.6b a100-40gb", "llama-2-7b h100", "llama-3.1-8b a100-40gb", "opt-13b h100"]
+HIDDEN = ["qwen3-0.6b l4", "llama-2-7b h200", "opt-13b h200", "qwen3-8b h100"]
+HIDDEN += ["qwen3-30b-a3b a100-80gb"]
+
+
+def break_even(model: dict[str, float], card: dict[str, float]) -> int:
+    """The smallest number of tokens that is faster to recompute than to swap; 0 if none is."""
+    ### BEGIN SOLUTION
+    token_bytes = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * 2
+    ### one_layer: token_bytes = 2 * model["kv_heads"] * model["head_dim"] * 2
+    ### keys_alone: token_bytes = model["layers"] * model["kv_heads"] * model["head_dim"] * 2
+    weight_bytes = 2 * model["parameters"]
+    for tokens in range(1, 10_001):
+        swap = 2 * tokens * token_bytes / card["swap_bytes_per_second"]
+        ### one_way: swap = tokens * token_bytes / card["swap_bytes_per_second"]
+        read = weight_bytes / card["bytes_per_second"]
+        compute = tokens * 2 * model["parameters"] / card["flops_per_second"]
+        if max(read, compute) < swap:
+            ### weights_for_nothing: if compute < swap:
+            ### read_and_compute: if read + compute < swap:
+            return tokens
+    return 0
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Models on cards, and a card with a slow memory, on which recomputing takes longer."""
+    for name, card in map(str.split, HIDDEN if hidden else SHOWN):
+        yield made(f"{name} on an {card}", name, card)
+    slower = 30 if hidden else 10
+    yield made("llama-2-7b on a card with a slow memory", "llama-2-7b", "h100", slower)
+
+
+def made(name: str, preset: str, card: str, slower: int = 1) -> Case:
+    """The case of a model on a card whose memory is so much slower."""
+    spec, rates = ModelSpec.preset(preset), CARDS[card]
+    model: Numbers = {
+        "layers": spec.num_layers,
+        "kv_heads": spec.num_kv_heads,
+        "head_dim": spec.head_dim,
+    }
+    model |= {"parameters": parameters(preset)[1]}
+    speeds = {
+        "bytes_per_second": rates.bytes_per_second / slower,
+        "flops_per_second": rates.flops_per_second,
+        "swap_bytes_per_second": rates.swap_bytes_per_second,
+    }
+    tag = "there is one" if oracle(model, speeds) else "there is none"
+    return Case((model, speeds), f"{name}: {model}, {speeds}", tag)
+
+
+def seconds(model: Numbers, card: Numbers, tokens: int) -> tuple[float, float, float]:
+    """Recomputing, the way out and back, and the bytes of a token, by the simulator's clock."""
+    layers, heads, dim = (int(model[name]) for name in ("layers", "kv_heads", "head_dim"))
+    size = ModelSpec("model", layers, 1024 * heads, heads, dim).kv_bytes_per_token
+    twice = 2 * model["parameters"]
+    clock = Roofline(weight_bytes=twice, flops_per_token=twice, kv_bytes_per_token=size, **card)
+    swap = clock.seconds(0, 1, 0, tokens) - clock.seconds(0, 1, 0)  # what it adds to a step
+    return clock.seconds(tokens, 0, 0), 2 * swap, size
+
+
+def oracle(model: Numbers, card: Numbers) -> int:
+    """By the simulation's clock, `Roofline`, one number of tokens after the other."""
+    for tokens in range(1, 10_001):
+        recompute, swap, _ = seconds(model, card, tokens)
+        if recompute < swap:
+            return tokens
+    return 0
+
+
+def same(yours: object, right: int) -> bool:
+    """Within 5 %, or one token; 0 must be 0."""
+    if type(yours) is not int or not yours or not right:
+        return type(yours) is int and yours == right
+    return abs(yours - right) <= max(1, 0.05 * right)
+
+
+def why(yours: int, right: int, model: Numbers, card: Numbers) -> str:
+    tokens = right or (yours if 0 < yours <= 10_000 else 10_000)
+    recompute, swap, size = seconds(model, card, tokens)
+    computes = f"For {tokens:,} tokens recomputing takes {1000 * recompute:.3g} ms"
+    moves = f"swapping moves {size:,.0f} bytes a token, twice"
+    return f"{computes}; {moves}, which takes {1000 * swap:.3g} ms."

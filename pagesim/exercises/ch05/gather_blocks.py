@@ -1,0 +1,148 @@
+"""# 5.4 Gather blocks for the bus ★★★
+
+vLLM 0.6.4 swaps block by block: each block of each layer is a copy of its own over the bus, and
+many small copies are slow. The way out is a **staging buffer**: a kernel copies the blocks of a
+table next to each other, and one large copy takes them to the CPU. Complete that kernel, four lines
+between the marks:
+
+```python
+gather_kernel(buffer_ptr, cache_ptr, table_ptr, numbers, TILE)
+```
+
+* `cache`: `[num_blocks, block_size, heads, head_dim]`, float32, contiguous. A block has
+  `numbers = block_size · heads · head_dim` elements, so block b begins at element `b * numbers`;
+* `table`: int64, the ids of the blocks that are wanted, in their order;
+* `buffer`: room for the blocks of the table and one more behind them. That last one is a guard:
+  nothing may be written there.
+
+One program copies `TILE` elements of one block. `number` has their places in the block. `numbers`
+need not be a multiple of `TILE`: then the last program of each block has fewer.
+
+Example: blocks of 6 elements, table `[2, 0]`. Elements 0 to 5 of the buffer come from elements 12
+to 17 of the cache, elements 6 to 11 from elements 0 to 5.
+
+The launcher `gather_blocks(cache, table, buffer)` is complete; it is what `check` calls. Every
+block that is not in the table holds NaN. Nothing may be read outside of the cache either, and once
+the cache is so large that `b * numbers` does not fit in 32 bits.
+
+## Hints
+1. Two addresses are needed: where the block lies in the cache, and where it goes.
+2. tl.load(table_ptr + place) is the id of the block that this program copies.
+3. Load from cache_ptr + block * numbers + number, store to buffer_ptr + place * numbers + number,
+   both with mask=number < numbers.
+
+## Wrong answers
+* no_table (one block): The blocks of a sequence lie next to each other.
+* scattered (one block): A block keeps its number in the buffer.
+* first_block (several blocks): All programs read the same entry of the table.
+* tile_as_step (a block is not a multiple of a tile): A block is as large as a tile.
+* no_mask (a block is not a multiple of a tile): Every program has a whole tile to copy.
+
+## vLLM
+* csrc/cache_kernels.cu: swap_blocks
+* csrc/cache_kernels.cu: copy_blocks_kernel
+* vllm/worker/cache_engine.py: CacheEngine.swap_out
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pagesim.exercises.kit import Case, Cases, Random, Timeline, parted, placed
+from pagesim.exercises.launching import ALL, WRAPPED, FarRow, far_rows, launched, too_early
+
+Found = dict[str, Any]
+"""The buffer, guard included, as one list, and what was touched outside."""
+Shape = tuple[int, int, int]
+"""Tokens, heads and numbers of a block."""
+
+GUARD, FINE = -1.0, "inside of the tensors"
+FAR = 2**28
+"""A block whose 8 numbers begin at element 2**31: one more than the largest int32."""
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One block, several, blocks that do not fill their tiles, and one far out."""
+    sizes = [(2, (2, 1, 4), 1), (4, (2, 1, 4), 2), (4, (2, 1, 3), 2), (5, (3, 1, 5), 2)]
+    sizes += [(6, (4, 2, 3), 3)]
+    if hidden:
+        sizes = [(3, (4, 1, 4), 1), (5, (3, 1, 5), 3), (8, (4, 2, 5), 4), (9, (1, 3, 7), 5)]
+    for num_blocks, shape, length in sizes:
+        table = [num_blocks - 1, *rng.sample(range(num_blocks - 1), length - 1)]
+        tag = "one block" if length == 1 else "several blocks"
+        tag = "a block is not a multiple of a tile" if np.prod(shape) % 8 else tag
+        yield Case((num_blocks, shape, table), tag=tag)
+    yield Case((2, (2, 1, 4), [FAR]), tag="a block far out")
+
+
+def words(num_blocks: int, shape: Shape, table: list[int]) -> str:
+    tokens, heads, dim = shape
+    blocks = f"blocks of {tokens} tokens with {heads} x {dim} numbers"
+    if table == [FAR]:
+        return f"table {table}, {blocks}, a cache of more blocks than that"
+    return f"{num_blocks} {blocks}, table {table}"
+
+
+def cached(num_blocks: int, shape: Shape, table: list[int]) -> npt.NDArray[np.float32]:
+    """Block b holds b·1000 and up; blocks outside of the table hold NaN."""
+    numbers = int(np.prod(shape))
+    cache = np.full((num_blocks, numbers), np.nan, dtype=np.float32)
+    for block in table:
+        cache[block] = 1000 * block + np.arange(numbers)
+    return cache.reshape(num_blocks, *shape)
+
+
+def oracle(num_blocks: int, shape: Shape, table: list[int]) -> Found:
+    """The reference's gather, token by token, with the guard behind it."""
+    from pagesim.kernels import reference
+
+    if table == [FAR]:
+        return {"buffer": [], "accesses": ALL}
+    cache = cached(num_blocks, shape, table)
+    rows = reference.gather(cache, np.array(table), np.arange(len(table) * shape[0]))
+    return {"buffer": [*rows.ravel().tolist(), *[GUARD] * cache[0].size], "accesses": FINE}
+
+
+def call(gather: Any, num_blocks: int, shape: Shape, table: list[int]) -> Found:
+    """Launch the student's kernel, and look at the buffer and at every access."""
+    import torch
+
+    from pagesim import kernels
+
+    far = table == [FAR]
+    if far and kernels.backend.decide().mode != "interpreted":
+        return oracle(num_blocks, shape, table)  # only the interpreter needs no such cache
+    device = kernels.backend.device()
+    buffer = torch.full((len(table) + 1, *shape), GUARD, device=device)
+    cache = torch.from_numpy(cached(num_blocks, shape, [] if far else table)).to(device)
+    trace = launched(gather, cache=cache, table=torch.tensor(table, device=device), buffer=buffer)
+    size = cache[0].numel()
+    rows = [FarRow("cache", cache, FAR * size, size)] if far else []
+    seen = far_rows(trace, "read", rows) if trace else {}
+    accesses = seen.get("outside") or seen.get("cache") or FINE
+    return {"buffer": [] if far else buffer.cpu().flatten().tolist(), "accesses": accesses}
+
+
+def why(yours: Found, right: Found, shape: Shape, table: list[int]) -> str:
+    numbers, accesses = int(np.prod(shape)), yours["accesses"]
+    if accesses.endswith(WRAPPED):
+        return too_early(f"block * {numbers}")
+    if table == [FAR]:
+        return f"Block {FAR} is to be copied, and there is {accesses}."
+    if yours["buffer"] == right["buffer"]:
+        last = "its last program goes on to the end of its tile. Mask the load as well as the store"
+        outside = f"The buffer is right, but there is {accesses}"
+        return f"{outside}: a block has {numbers} numbers, and {last}."
+    at, number = divmod(parted(yours["buffer"], right["buffer"]), numbers)
+    if at == len(table):
+        return "Something was written behind the last block: mask what is not in the block."
+    there = f"{table[at]} · {numbers} + {number} there, {at} · {numbers} + {number} here"
+    of_buffer = f"Element {number} of the buffer's block {at} is element {number} of block"
+    return f"{of_buffer} {table[at]} of the cache: {there}."
+
+
+def play(num_blocks: int, shape: Shape, table: list[int]) -> Timeline:
+    return placed([block % num_blocks for block in table], len(table) * shape[0], shape[0])

@@ -1,0 +1,117 @@
+"""# 5.1 May it come back? ★
+
+A sequence is on the CPU. `manager.can_swap_in(group, 0)` says whether it may come back to the GPU:
+`"OK"` now, `"LATER"` when others have left, or `"NEVER"`. Write
+
+```python
+def may_return(needed, free, total, watermark_blocks):
+    return vllm, right
+```
+
+All four arguments count blocks of the GPU: what the sequence needs, what is free now, what the
+pool has in all, and what must stay free after its return.
+
+* `vllm` is the answer of vLLM 0.6.4. Chapter 5, section 2, shows what it overlooks.
+* `right` is the answer as it should be: `"LATER"` only if the sequence may return once all others
+  have left.
+
+Example: it needs 3 of 10 blocks, 4 are free, 2 must stay free. `may_return(3, 4, 10, 2)` is
+`("LATER", "LATER")`: 4 - 3 leaves only 1.
+
+## Hints
+1. Two questions: does it fit now, and would it fit if the GPU were empty?
+2. OK is free - needed ≥ watermark_blocks in both answers. Only NEVER differs.
+3. vLLM says NEVER if needed > total. Right would be needed > total - watermark_blocks.
+
+## Wrong answers
+* watermark_in_NEVER (more than the watermark leaves): vLLM counts the watermark when it says NEVER,
+  as it does for prompts.
+* vLLM_is_right (more than the watermark leaves): If vLLM says LATER, it will be possible later.
+* no_watermark (only the watermark is in the way): A sequence that was here before may take the last
+  block.
+* strictly_more (exactly enough): More than the watermark must stay free.
+* NEVER_for_not_now (too few now): What does not fit now will never fit.
+
+## vLLM
+* vllm/core/block_manager.py: SelfAttnBlockSpaceManager._can_swap
+* vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_swap_in
+* vllm/core/block_manager.py: SelfAttnBlockSpaceManager.can_allocate
+"""
+
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
+from pagesim.v0.sequence import Logprob
+
+
+def may_return(needed: int, free: int, total: int, watermark_blocks: int) -> tuple[str, str]:
+    """The answer of vLLM 0.6.4, and the right one. All arguments count GPU blocks."""
+    ### BEGIN SOLUTION
+    if free - needed >= watermark_blocks:
+        ### no_watermark: if free >= needed:
+        ### strictly_more: if free - needed > watermark_blocks:
+        return "OK", "OK"
+    vllm = "NEVER" if needed > total else "LATER"
+    ### NEVER_for_not_now: return "NEVER", "NEVER"
+    right = "NEVER" if needed > total - watermark_blocks else "LATER"
+    ### no_watermark: right = vllm
+    return vllm, right
+    ### watermark_in_NEVER: return right, right
+    ### vLLM_is_right: return vllm, vllm
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Every need and every free list, on small GPUs with several watermarks."""
+    for total in rng.sample(range(3, 9), 3) if hidden else (2, 4):
+        for watermark_blocks in range(min(3, total)):
+            for needed in range(1, total + 2):
+                for free in range(total + 1):
+                    case = (needed, free, total, watermark_blocks)
+                    yield Case(case, tag=kind(*case))
+
+
+def kind(needed: int, free: int, total: int, watermark_blocks: int) -> str:
+    if needed > total:
+        return "more than the GPU has"
+    if needed > total - watermark_blocks:
+        return "more than the watermark leaves"
+    left = free - needed - watermark_blocks
+    if -watermark_blocks <= left < 0:
+        return "only the watermark is in the way"
+    return "exactly enough" if left == 0 else "too few now" if left < 0 else "plenty"
+
+
+def oracle(
+    needed: int, free: int, total: int, watermark_blocks: int, *, record: bool = True
+) -> tuple[tuple[str, str], Timeline]:
+    """What the manager says now, and what it comes to say while others leave, and s0 is away."""
+    watermark = (watermark_blocks + 0.5) / total  # the manager rounds down
+    story = Story(total, total + 1, block_size=2, watermark=watermark)
+    s0 = story.arrive(range(2 * min(needed, total)))
+    s0.swap_out()
+    if needed > total:  # its newest token has no slot yet
+        s0.seq.append_token_id(99, {99: Logprob(0.0)})
+    others = [story.arrive([100 + guest]) for guest in range(total - free)]
+    now = story.manager.can_swap_in(s0.group, 0).name
+    later = []
+    for other in others:
+        other.leave()
+        later.append(story.manager.can_swap_in(s0.group, 0).name)
+    right = now if now == "OK" else "LATER" if "OK" in later else "NEVER"
+    return (now, right), story.run.annotate(title="s0 is on the CPU; when may it come back?")
+
+
+def why(
+    yours: list[str], right: list[str], needed: int, free: int, total: int, watermark_blocks: int
+) -> str:
+    vllm_says, is_so = yours[0], right[0]
+    if is_so == "OK":
+        return f"{free} - {needed} = {free - needed}, and only {watermark_blocks} must stay free."
+    if needed <= total - watermark_blocks:
+        now = f"Now {free} - {needed} is less than the {watermark_blocks} that must stay free"
+        return f"{now}; when all others have left, {total} - {needed} is not."
+    if vllm_says == is_so:
+        left = f"Even an empty GPU has {total} - {needed} = {total - needed} blocks left"
+        return f"{left}, and {watermark_blocks} must stay free: later will be no better."
+    more = "more than" if needed > total else "not more than"
+    compares = f"For NEVER vLLM compares {needed} with all {total} blocks, without the watermark"
+    return f"{compares}: it is {more} that."

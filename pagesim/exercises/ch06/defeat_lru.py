@@ -1,0 +1,132 @@
+"""# 6.4 Defeat LRU ★★★
+
+Least recently used is a good rule, and there is a stream that defeats it. Write
+
+```python
+def one_round(num_blocks, block_size):
+    return prompts
+```
+
+a list of prompts, each a list of ints. They arrive and leave one after the other, and then the same
+prompts again, 3 rounds in all, with prefix caching. It must be so that
+
+* in a pool of `num_blocks` blocks **no** block is ever found in the cache, and
+* in a pool of `num_blocks + 1` blocks **every** full block is found from the second round on.
+
+A prompt has at most `num_blocks * block_size` tokens, a round at most `4 * num_blocks` prompts.
+
+Example: with 1 block of 2, `[[1, 1], [2, 2]]`: each prompt throws the other one out. With 2 blocks
+both stay.
+
+## Hints
+1. What was used longest ago is thrown out. When would that be just what comes next?
+2. Let the prompts go round in a circle that is one block larger than the pool.
+3. num_blocks + 1 prompts of one full block each, all different.
+
+## Wrong answers
+* as_many_as_blocks (one block): A full pool throws out what comes next.
+* two_too_many (one block): The more prompts, the better.
+* one_prompt (one block): Whether a prompt is found does not depend on its tokens.
+* never_full (one block): What is not full is thrown out at once.
+* a_common_beginning (more blocks): Prompts may begin alike, for the evictor eats chains from their
+  ends.
+
+## vLLM
+* vllm/core/evictor.py: LRUEvictor.evict
+* vllm/core/block/prefix_caching_block.py: PrefixCachingBlockAllocator.allocate_immutable_block
+"""
+
+from itertools import pairwise
+
+from pagesim.errors import NoFreeBlocksError
+from pagesim.exercises.ch06.prompts import fault_of, serve
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline, count
+from pagesim.timeline.pair import Compared, compare
+from pagesim.v0.block.interfaces import Device
+
+Prompts = list[list[int]]
+
+
+def one_round(num_blocks: int, block_size: int) -> list[list[int]]:
+    """Prompts that are never found with `num_blocks` blocks, and always with one more."""
+    ### BEGIN SOLUTION
+    return [[number] * block_size for number in range(num_blocks + 1)]
+    ### as_many_as_blocks: return [[number] * block_size for number in range(num_blocks)]
+    ### two_too_many: return [[number] * block_size for number in range(num_blocks + 2)]
+    ### one_prompt: return [[0] * block_size for number in range(num_blocks + 1)]
+    ### never_full: return [[number] * max(1, block_size - 1) for number in range(num_blocks + 1)]
+    ### a_common_beginning: same = [0] * (num_blocks // 2 * block_size)
+    ### a_common_beginning: return [[*same, *[n] * block_size] for n in range(num_blocks + 1)]
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One block, then more."""
+    for num_blocks, block_size in ((3, 3), (5, 4), (9, 2)) if hidden else ((1, 2), (2, 2), (8, 4)):
+        yield Case((num_blocks, block_size), tag="one block" if num_blocks == 1 else "more blocks")
+
+
+def oracle(num_blocks: int, block_size: int) -> Goal:
+    """Any round that defeats the cache."""
+    return Goal(
+        [[0]], f"nothing found with {count(num_blocks, 'block')}, all with {num_blocks + 1}"
+    )
+
+
+def why(yours: object, num_blocks: int, block_size: int) -> str:
+    if not isinstance(yours, list) or not 1 <= len(yours) <= 4 * num_blocks:
+        return f"A round is a list of 1 to {4 * num_blocks} prompts."
+    if problem := fault_of(yours, num_blocks * block_size):
+        return problem
+    try:
+        small, large = (hits(yours, num_blocks + more, block_size) for more in (0, 1))
+    except NoFreeBlocksError:
+        return "A prompt does not fit the pool."
+    lookups = sum(len(prompt) // block_size for prompt in yours)
+    if not lookups:
+        return "No prompt has a full block, so nothing is ever looked up."
+    of_all = f"of {count(lookups, 'lookup')} hit"
+    for number, found in enumerate(small, 1):
+        if found:
+            return f"With {count(num_blocks, 'block')} {found} {of_all} in round {number}."
+    for number, found in enumerate(large[1:], 2):
+        if found < lookups:
+            return f"With {num_blocks + 1} blocks only {found} {of_all} in round {number}."
+    return ""
+
+
+def hits(prompts: Prompts, num_blocks: int, block_size: int) -> list[int]:
+    """Blocks found in each of three rounds. NoFreeBlocksError if a prompt does not fit."""
+    story = Story(num_blocks, block_size=block_size, caching=True, record=False)
+    lookups = sum(len(prompt) // block_size for prompt in prompts)
+    totals = [0]
+    for number in range(3):
+        go_round(story, prompts, number)
+        rate = story.manager.get_prefix_cache_hit_rate(Device.GPU)
+        totals.append(round(rate * lookups * (number + 1)))
+    return [after - before for before, after in pairwise(totals)]
+
+
+def go_round(story: Story, prompts: Prompts, number: int) -> None:
+    for place, prompt in enumerate(prompts, 1):
+        serve(story, prompt, float(number * len(prompts) + place))
+
+
+def rounds(prompts: Prompts, num_blocks: int, block_size: int, times: int) -> Timeline:
+    story = Story(num_blocks, block_size=block_size, caching=True)
+    for number in range(times):
+        go_round(story, prompts, number)
+    return story.run
+
+
+def play(num_blocks: int, block_size: int) -> Timeline:
+    prompts = [[number] * block_size for number in range(num_blocks)]
+    title = "As many prompts as blocks: all are found again"
+    return rounds(prompts, num_blocks, block_size, 2).annotate(title=title)
+
+
+def replay(yours: Prompts, num_blocks: int, block_size: int) -> Compared:
+    """The rounds of the answer in both pools."""
+    small, large = (rounds(yours, num_blocks + more, block_size, 3) for more in (0, 1))
+    one, other = (f"Your rounds with {count(num_blocks + more, 'block')}" for more in (0, 1))
+    return compare(small, large, (one, other))

@@ -1,0 +1,138 @@
+"""# 6.6 Find the bug: three evictors ★★★
+
+Three evictors, `"A"`, `"B"` and `"C"`, are broken: each has one fault. Find it, and prove it with
+prompts of which a broken cache finds other blocks than vLLM's:
+
+```python
+def show_fault(evictor, num_blocks):
+    return prompts, cause
+```
+
+* `evictor`: which one; `num_blocks`: the blocks of the pool, at least 3, of 2 tokens
+  each;
+* `prompts`: at most 5 prompts, each a list of ints that fits the pool. They arrive one
+  after the other, and each leaves before the next one comes;
+* `cause`: one of
+  * `"heads"`: Of equally old blocks the one with the shortest prefix is evicted.
+  * `"newest"`: The block that was used last is evicted.
+  * `"lowest"`: The block with the lowest id is evicted, whenever it was used.
+  * `"partial"`: Blocks that are not full are found as well.
+  * `"kept"`: An evicted block is still found by what it held.
+
+To see which blocks of each prompt are found, by vLLM's cache and by a broken one:
+
+```python
+from pagesim.exercises.ch06.find_the_bug import found
+
+prompts = [[1, 1, 2, 2], [3, 3], [1, 1, 2, 2]]
+print(found(prompts, 3), found(prompts, 3, "A"))   # [[], [], [0, 1]] both times
+```
+
+The broken classes are in the package. Reading them tells you the cause, but no prompts that show
+it.
+
+## Hints
+1. An evictor is asked when no block is free. Its choice shows when a prompt comes back.
+2. Fill the pool, require one more block, and bring back the prompt that lost a block.
+3. A: two equally old blocks, one of which must go. B: an old and a new prompt. C: a prompt in block
+   0 that was used again before the newcomer arrives.
+
+## Wrong answers
+* enough_room (A): A prompt that comes back shows what a cache is worth.
+* symptom (A): A block that is found behind a missing one was kept by mistake.
+* not_asked_again (B): That the wrong block went shows at once.
+* used_once (C): The lowest id and the oldest block are never the same.
+
+## vLLM
+* vllm/core/evictor.py: LRUEvictor.evict
+* vllm/core/block/prefix_caching_block.py:
+  PrefixCachingBlockAllocator._maybe_allocate_evicted_block_id
+"""
+
+from pagesim.errors import NoFreeBlocksError
+from pagesim.exercises.ch06.faulty import CAUSES, FAULTY
+from pagesim.exercises.ch06.prompts import fault_of, serve
+from pagesim.exercises.kit import Case, Cases, Goal, Random, Story, Timeline
+from pagesim.timeline.pair import Compared, compare
+from pagesim.v0.block.interfaces import Device
+
+Prompts = list[list[int]]
+
+
+def show_fault(evictor: str, num_blocks: int) -> tuple[list[list[int]], str]:
+    """At most five prompts that show the fault of the evictor "A", "B" or "C", and its cause."""
+    ### BEGIN SOLUTION
+    first = [1, 1]
+    filler = list(range(100, 98 + 2 * num_blocks))  # all blocks but one
+    ### enough_room: filler = [9, 9]  # all blocks but one
+    if evictor == "A":  # one of two equally old blocks must go
+        return [[*first, 2, 2], filler, [*first, 2, 2]], "heads"
+        ### symptom: return [[*first, 2, 2], filler, [*first, 2, 2]], "kept"
+    if evictor == "B":  # the filler was used later than the first prompt
+        return [first, filler, [3, 3], first], "newest"
+        ### not_asked_again: return [first, filler, [3, 3]], "newest"
+    return [first, filler, first, [3, 3], first], "lowest"  # block 0 is used again
+    ### used_once: return [first, filler, [3, 3], first], "lowest"  # block 0 is used again
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Each evictor, in pools of several sizes."""
+    for letter in FAULTY:
+        for num_blocks in (rng.randint(6, 12),) if hidden else (3, 5):
+            yield Case((letter, num_blocks), f"evictor {letter}, {num_blocks} blocks", letter)
+
+
+def oracle(letter: str, num_blocks: int) -> Goal:
+    """Any prompts that show the fault, with its cause."""
+    shows = f"up to 5 prompts of which {letter} finds other blocks, and why"
+    return Goal(([[0]], "cause"), shows)
+
+
+def why(yours: object, letter: str, num_blocks: int) -> str:
+    if not (isinstance(yours, list) and len(yours) == 2 and isinstance(yours[0], list)):
+        return "The answer is a list of prompts and a cause."
+    prompts, cause = yours
+    if not 1 <= len(prompts) <= 5:
+        return f"One to 5 prompts are enough, not {len(prompts)}."
+    if problem := fault_of(prompts, 2 * num_blocks):
+        return problem
+    try:
+        vllm, broken = found(prompts, num_blocks), found(prompts, num_blocks, letter)
+    except NoFreeBlocksError:
+        return "A prompt does not fit the pool."
+    if vllm == broken:
+        return f"Both caches find {vllm}: these prompts do not show the fault."
+    if cause not in list(CAUSES):
+        return f"The cause is one of {', '.join(CAUSES)}."
+    if cause != FAULTY[letter][1]:
+        return f"vLLM's cache finds {vllm}, {letter} {broken}. But the cause is another one."
+    return ""
+
+
+def found(prompts: Prompts, num_blocks: int, letter: str | None = None) -> list[list[int]]:
+    """The places of the blocks that each prompt finds; by vLLM's evictor without a letter."""
+    return served(prompts, num_blocks, letter, record=False)[0]
+
+
+def served(
+    prompts: Prompts, num_blocks: int, letter: str | None, *, record: bool = True
+) -> tuple[list[list[int]], Story]:
+    story = Story(num_blocks, block_size=2, caching=True, record=record)
+    if letter is not None:
+        gpu = story.manager.block_allocator.allocator_on(Device.GPU)
+        vars(gpu)["evictor"] = FAULTY[letter][0]()
+    return [serve(story, prompt, float(time)) for time, prompt in enumerate(prompts, 1)], story
+
+
+def play(letter: str, num_blocks: int) -> Timeline:
+    """The broken evictor at work: two prompts wait, and a third one needs their blocks."""
+    filler = list(range(100, 96 + 2 * num_blocks))
+    _, story = served([[1, 1, 2, 2], filler, [3, 3]], num_blocks, letter)
+    return story.run.annotate(title=f"Evictor {letter}: two prompts wait, a third one comes")
+
+
+def replay(yours: tuple[Prompts, str], letter: str, num_blocks: int) -> Compared:
+    """The prompts of the answer, with vLLM's evictor and with the broken one."""
+    vllm, broken = (served(yours[0], num_blocks, name)[1] for name in (None, letter))
+    return compare(vllm.run, broken.run, ("Your prompts in vLLM", f"with {letter}"))

@@ -1,0 +1,100 @@
+"""# 8.4 A log of your own ★★
+
+Start vLLM with a model of your choice, copy what it prints, and explain its line:
+
+```python
+def my_log():
+    return log, model, low, high
+```
+
+* `log`: the text, with the line that says how much memory is left for the cache, and the line
+  that says how many blocks or tokens it holds. Any release will do, V0 or V1, with blocks of 16
+  tokens;
+* `model`: a dict with `layers`, `kv_heads` and `head_dim`, from the `config.json`;
+* `low`, `high`: the blocks that requests can use, at least and at most, as your function of
+  exercise 8.2 computes them.
+
+Right is an answer whose numbers are the simulator's, and whose log agrees with them. If you have
+no GPU, take one of the 5 logs in `pagesim.exercises.ch08.logs.LOGS`, such as `LOGS[2]`.
+
+Only models with plain attention in all layers: no windows, no latent vectors.
+
+## Hints
+1. Find the line with the GiB for the cache, and the config.json of the model.
+2. Use blocks_of of exercise 8.2 on your log.
+3. The reference takes LOGS[2]: Qwen3-0.6B has 28 layers and 8 KV heads of 128 numbers, and 69.66
+   GiB lie between 69.655 and 69.665. One block is V1's null block.
+
+## Wrong answers
+* gigabytes (your log): GiB is another word for GB.
+* null_block (your log): All blocks of the log hold tokens.
+* query_heads (your log): Every query head has its own keys and values.
+* cut_off (your log): The line with the memory is enough.
+* as_printed (your log): The printed memory is exact.
+
+## vLLM
+* vllm/worker/worker.py: Worker.determine_num_available_blocks
+* vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache
+"""
+
+from pagesim.errors import UsageError
+from pagesim.exercises.ch08.logs import MOST, read
+from pagesim.exercises.kit import Case, Cases, Goal, Random
+from pagesim.sizing.model import ModelSpec
+
+KEYS = ("layers", "kv_heads", "head_dim")
+
+
+def my_log() -> tuple[str, dict[str, int], int, int]:
+    """A start log, its model, and the fewest and the most blocks that it can mean."""
+    from pagesim.exercises.ch08.logs import LOGS
+
+    ### BEGIN SOLUTION
+    block_bytes = 28 * 2 * 8 * 128 * 16 * 2
+    low, high = (thousandths * 2**30 // 1000 // block_bytes for thousandths in (69655, 69665))
+    ### gigabytes: low, high = (n * 10**6 // block_bytes for n in (69655, 69665))
+    ### as_printed: low = high = 69660 * 2**30 // 1000 // block_bytes
+    return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low - 1, high - 1
+    ### null_block: return LOGS[2], {"layers": 28, "kv_heads": 8, "head_dim": 128}, low, high
+    ### query_heads: model = {"layers": 28, "kv_heads": 16, "head_dim": 128}
+    ### query_heads: return LOGS[2], model, low - 1, high - 1
+    ### cut_off: model = {"layers": 28, "kv_heads": 8, "head_dim": 128}
+    ### cut_off: return LOGS[2].split("GPU KV")[0], model, low - 1, high - 1
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    yield Case((), "your log, graded" if hidden else "your log", "your log")
+
+
+def oracle() -> Goal:
+    """Any log whose numbers are the simulator's."""
+    numbers = "the simulator's two numbers for this log, and the log's own line between them"
+    return Goal(("log", {}, 0, 0), numbers)
+
+
+def why(yours: object) -> str:
+    if not isinstance(yours, list) or len(yours) != 4:
+        return "The answer is a log, a model and two numbers of blocks."
+    log, model, low, high = yours
+    if not isinstance(log, str) or len(log) > MOST:
+        return f"The log is a text of at most {MOST:,} characters."
+    if not isinstance(model, dict) or {*model} != {*KEYS}:
+        return f"The model is a dict with {', '.join(KEYS)}."
+    layers, heads, head_dim = (model[key] for key in KEYS)
+    if any(type(n) is not int or not 1 <= n <= 10_000 for n in (layers, heads, head_dim)):
+        return f"{', '.join(KEYS)} are ints from 1 to 10,000."
+    try:
+        found = read(log)
+        least, most = found.usable(ModelSpec("yours", layers, 64 * heads, heads, head_dim))
+    except (UsageError, TypeError) as error:
+        return f"The log cannot be read: {error}."
+    if found.blocks is None:
+        return "The log lacks its line: how many GPU blocks there are, or how many tokens."
+    usable = found.blocks - (found.engine == "v1")
+    blocks = f"With this model {found.memory} are {least:,} to {most:,} blocks for requests"
+    if not least <= usable <= most:
+        return f"{blocks}, but the log means {usable:,}: is the model the right one?"
+    if [low, high] != [least, most] or {type(low), type(high)} != {int}:
+        return f"{blocks}, and the log means {usable:,}. Yours are {low!r:.20} to {high!r:.20}."
+    return ""

@@ -1,0 +1,121 @@
+"""# 8.2 Read the start log ★★
+
+vLLM's start log says how much memory is left for the cache. Compute what comes next: the number of
+blocks. Write
+
+```python
+def blocks_of(log, model):
+    return low, high
+```
+
+* `log`: the text of the log, up to the line with the answer;
+* `model`: a dict with `layers`, `kv_heads` and `head_dim`;
+* `low`, `high`: the fewest and the most blocks that *requests* can use. There are two, because the
+  memory is printed with two decimals: "3.81 GiB" means anything from 3.805 to 3.815 GiB, both ends
+  included, and blocks are whole.
+
+What the log tells, in both engines: `tensor_parallel_size` (each GPU keeps its part of the KV
+heads; where there are more GPUs than heads, one head) and `kv_cache_dtype` (`fp8` is 1 byte a
+number, `auto` is 2 here). A block has 16 tokens. A GiB has 2**30 bytes. The engine is V1 if the log
+says `V1 LLM engine`: then one of the blocks is the null block, which holds no token.
+
+Example: Llama-3.1-8B (32 layers, 8 KV heads of 128) with V0 and `kv_cache_size=3.81GiB` is
+`(1948, 1953)`; the real log went on with "# GPU blocks: 1952".
+
+The five logs are `pagesim.exercises.ch08.logs.LOGS`. A log of your own is exercise 8.4.
+
+## Hints
+1. First the bytes of one block on one GPU, then how often they fit into the memory.
+2. 3.81 GiB lies between 3.805 · 2**30 and 3.815 · 2**30 bytes. Beware of rounding: count in
+   thousandths of a GiB, as ints.
+3. block = layers · 2 · max(1, kv_heads // gpus) · head_dim · 16 · (1 or 2) bytes; memory // block
+   at both ends, and one less for V1.
+
+## Wrong answers
+* gigabytes (V0): GiB is another word for GB.
+* as_printed (V0): 3.81 GiB are 3.81 GiB.
+* no_null_block (V1): All blocks hold tokens.
+* all_heads (four GPUs and fp8): Each GPU keeps all heads.
+* always_two_bytes (four GPUs and fp8): The cache has the model's numbers.
+
+## vLLM
+* vllm/worker/worker.py: Worker.determine_num_available_blocks
+* vllm/worker/cache_engine.py: CacheEngine.get_cache_block_size
+* vllm/executor/gpu_executor.py: GPUExecutor.initialize_cache
+"""
+
+import re
+
+from pagesim.exercises.ch08.logs import LOGS, read, without_the_answer
+from pagesim.exercises.kit import Case, Cases, Random, count
+from pagesim.sizing.model import PRESETS, ModelSpec
+from pagesim.sizing.presets import preset_name
+
+TAGS = ("V0", "V0", "V1", "V1", "four GPUs and fp8")
+MORE = (("8", "auto", "as many GPUs as heads"), ("16", "auto", "more GPUs than heads"))
+OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto", "h"))
+
+
+def blocks_of(log: str, model: dict[str, int]) -> tuple[int, int]:
+    """The fewest and the most blocks for requests that a start log can mean."""
+    import re
+
+    gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]  # a string
+    gpus = int(re.findall(r"tensor_parallel_size=(\d+)", log)[0])
+    ### BEGIN SOLUTION
+    cents = int(gib.replace(".", ""))  # in hundredths of a GiB, without rounding
+    least = -((5 - 10 * cents) * 2**30 // 1000)
+    ### as_printed: least = -((-10 * cents) * 2**30 // 1000)
+    most = (10 * cents + 5) * 2**30 // 1000
+    number_bytes = 1 if "kv_cache_dtype=fp8" in log else 2
+    ### always_two_bytes: number_bytes = 2
+    heads = max(1, model["kv_heads"] // gpus)
+    ### all_heads: heads = model["kv_heads"]
+    block_bytes = model["layers"] * 2 * heads * model["head_dim"] * 16 * number_bytes
+    null = 1 if "V1 LLM engine" in log else 0
+    ### no_null_block: null = 0
+    return least // block_bytes - null, most // block_bytes - null
+    ### END SOLUTION
+
+
+def gigabytes(log: str, model: dict[str, int]) -> tuple[int, int]:
+    low, high = blocks_of(log, model)
+    return low * 10**9 // 2**30, high * 10**9 // 2**30
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """The logs, hidden ones with other memory; then the last one on other numbers of GPUs."""
+    for number, log in enumerate(LOGS[:2] if hidden else LOGS):
+        shown, model = without_the_answer(log), model_of(log)
+        words = f"LOGS[{number}] and {model}"
+        if hidden:
+            gib = f"{rng.randint(400, 900) / 100:.2f}"
+            shown, words = re.sub(r"(?<=cache_size=)[\d.]+", gib, shown), f"{words}, but {gib} GiB"
+        yield Case((shown, model), words, TAGS[number])
+    for gpus, kind, tag in OTHERS if hidden else MORE:
+        log = without_the_answer(LOGS[4]).replace("size=4", f"size={gpus}")
+        gib = f"{rng.randint(900, 7000) / 100:.2f}"
+        log = log.replace("dtype=fp8", f"dtype={kind}").replace("35.12", gib)
+        yield Case((log, model_of(log)), f"{gib} GiB on {gpus} GPUs, {kind}", tag)
+
+
+def model_of(log: str) -> dict[str, int]:
+    spec = PRESETS[preset_name(log.split("model='")[1].split("'", 1)[0])]
+    return {"layers": spec.num_layers, "kv_heads": spec.num_kv_heads, "head_dim": spec.head_dim}
+
+
+def oracle(log: str, model: dict[str, int]) -> tuple[int, int]:
+    """By the simulator's sizes."""
+    heads = model["kv_heads"]
+    spec = ModelSpec("model", model["layers"], 64 * heads, heads, model["head_dim"])
+    return read(log).usable(spec)
+
+
+def why(right: tuple[int, int], log: str, model: dict[str, int]) -> str:
+    found = read(log)
+    heads = count(max(1, model["kv_heads"] // found.tensor_parallel_size), "KV head")
+    null = " V1 keeps one block, the null block, to itself." if found.engine == "v1" else ""
+    number = count(1 if found.kv_cache_dtype == "fp8" else 2, "byte")
+    blocks = f"{found.memory} are {right[0]:,} to {right[1]:,} blocks. Each has 16 tokens"
+    product = f"{model['layers']} layers · 2 · {heads} on a GPU · {model['head_dim']} numbers"
+    return f"{blocks} · {product} of {number}.{null}"

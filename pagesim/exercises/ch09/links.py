@@ -1,0 +1,212 @@
+"""# 9.2 The linked queue ★★
+
+V1's free blocks stand in a queue, and a hit takes a block out of its middle. A Python list would
+have to search for it and to shift the rest; V1 links the blocks instead. Write
+
+```python
+def relink(after, before, op, block):
+    return block
+```
+
+which does one operation on such a queue, each without a loop:
+
+* `"popleft"`: take the first block, and return it; `block` is None, and the queue is not empty;
+* `"remove"`: take `block` from where it stands;
+* `"append"`: put `block` behind the last one;
+* `"prepend"`: put `block` before the first one.
+
+`after[b]` is the block behind block `b`, and `before[b]` the one in front of it; both are None for
+a block that is not in the queue. The last entry of both lists is not a block but the **sentinel**,
+with the number `end = len(after) - 1`: it stands behind the last block and before the first one, so
+every block in the queue has two neighbours. In an empty queue the sentinel's neighbours are itself.
+
+Example: the queue 0, 1, 2 is `after = [1, 2, 3, 0]` and `before = [3, 0, 1, 2]`. After
+`relink(after, before, "remove", 1)` they are `[2, None, 3, 0]` and `[3, None, 0, 2]`. The function
+changes the lists and returns the block that it has moved.
+
+## Hints
+1. Draw the queue 0, 1, 2 as a ring with the sentinel in it. Which links change?
+2. Taking a block out links its neighbours to each other. Putting one in sets it between a left and
+   a right neighbour; for append, left is before[end].
+3. Out: after[left], before[right] = right, left. In: after[left] = before[right] = block, and
+   before[block], after[block] = left, right.
+
+## Wrong answers
+* one_direction (the first one goes): Only the block in front of it must know what follows.
+* keeps_its_links (the first one goes): What is not in the queue may remember where it stood.
+* looks_for_its_neighbour (a long queue): As long as the links are right in the end, it is a linked
+  queue.
+* prepends_at_the_back (one comes back in front): A queue is filled from its end.
+* append_forgets_the_sentinel (one comes back behind): The last block of the queue has nothing
+  behind it that would have to know.
+
+## vLLM 0.33.0
+* vllm/v1/core/kv_cache_utils.py: FreeKVCacheBlockQueue.popleft, remove, append, prepend_n
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pagesim.exercises.kit import Case, Cases, Random
+from pagesim.v1 import FreeKVCacheBlockQueue, KVCacheBlock
+
+Link = int | None
+Op = tuple[str, Link]
+Found = dict[str, Any]
+METHODS = (
+    "__getitem__ __setitem__ __delitem__ __iter__ __reversed__ __contains__ __add__ __iadd__ "
+    "append clear copy count extend index insert pop remove reverse sort"
+)
+FEW = 40
+"""Entries of the links that one operation may read or write: those of a few neighbours."""
+
+
+def relink(after: list[Any], before: list[Any], op: str, block: Any) -> Any:
+    """Change the links of a queue by "popleft", "remove", "append" or "prepend"; no loop."""
+    ### BEGIN SOLUTION
+    end = len(after) - 1
+    if op == "popleft":
+        block = after[end]
+    if op in ("popleft", "remove"):
+        left, right = before[block], after[block]
+        ### looks_for_its_neighbour: left, right = after.index(block), after[block]
+        after[left], before[right] = right, left
+        ### one_direction: after[left] = right
+        after[block] = before[block] = None
+        ### keeps_its_links:
+        return block
+    left = before[end] if op == "append" else end
+    ### prepends_at_the_back: left = before[end]
+    right = after[left]
+    after[left] = before[right] = block
+    ### append_forgets_the_sentinel: after[left] = block
+    before[block], after[block] = left, right
+    return block
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Every operation on a short queue, then random ones, then a long queue."""
+    num_blocks, middle = 4 if hidden else 3, 1
+    first: list[Op] = [("popleft", None)]
+    shown: list[tuple[list[Op], str]] = [
+        (first, "the first one goes"),
+        ([("remove", middle)], "one from the middle"),
+        ([("remove", num_blocks - 1)], "the last one goes"),
+        ([*first, ("append", 0)], "one comes back behind"),
+        ([*first, ("prepend", 0)], "one comes back in front"),
+        ([("remove", middle), ("prepend", middle)], "one comes back in front"),
+        (first * num_blocks, "the queue is empty"),
+        ([*first * num_blocks, ("append", 0), ("append", 1)], "after it was empty"),
+        ([*first * num_blocks, ("prepend", 0), ("prepend", 1)], "after it was empty"),
+    ]
+    for ops, tag in shown:
+        yield Case((num_blocks, ops), tag=tag)
+    for _ in range(40):
+        yield Case((8, some(rng, 8)), tag="many")
+    many = 90 if hidden else 80
+    there_and_back: list[Op] = [("remove", many // 2), ("append", many // 2), *first]
+    there_and_back += [("prepend", 0), ("remove", 7), ("remove", many - 7)]
+    yield Case((many, there_and_back), tag="a long queue")
+
+
+def some(rng: Random, num_blocks: int) -> list[Op]:
+    queue, out, ops = list(range(num_blocks)), list[int](), list[Op]()
+    for _ in range(20):
+        if queue and (not out or rng.random() < 0.5):
+            op = rng.choice(("popleft", "remove"))
+            out.append(queue.pop(0 if op == "popleft" else rng.randrange(len(queue))))
+            ops.append((op, None if op == "popleft" else out[-1]))
+        else:
+            op = rng.choice(("append", "prepend"))
+            block = out.pop(rng.randrange(len(out)))
+            queue.insert(len(queue) if op == "append" else 0, block)
+            ops.append((op, block))
+    return ops
+
+
+def words(num_blocks: int, ops: list[Op]) -> str:
+    done = (op if block is None else f"{op} {block}" for op, block in ops)
+    return f"{num_blocks} blocks; {', '.join(done)}"
+
+
+class Counted(list[Any]):
+    """A list that counts the entries which its methods read or write."""
+
+    used = 0
+
+
+def counted(name: str) -> Callable[..., Any]:
+    plain = getattr(list, name)
+
+    def method(self: Counted, *args: Any) -> Any:
+        place = args[0] if name in ("__getitem__", "__setitem__") else slice(None)
+        piece = place.indices(len(self)) if isinstance(place, slice) else (1,)
+        self.used += len(range(*piece))
+        return plain(self, *args)
+
+    return method
+
+
+for name in METHODS.split():
+    setattr(Counted, name, counted(name))
+
+
+def call(relink: Callable[..., Any], num_blocks: int, ops: list[Op]) -> Found:
+    """All operations, one after the other: what each returned, and the links at the end."""
+    end = num_blocks
+    after, before = Counted([*range(1, end + 1), 0]), Counted([end, *range(end)])
+    answers, most = [], 0
+    for op, block in ops:
+        after.used = before.used = 0
+        answers.append(relink(after, before, op, block))
+        most = max(most, after.used + before.used)
+    links = {"after": after.copy(), "before": before.copy()}
+    return copy.deepcopy({"loop": most > FEW, "answers": answers, **links})
+
+
+def oracle(num_blocks: int, ops: list[Op]) -> Found:
+    """The neighbours of V1's blocks after the same operations."""
+    blocks = [KVCacheBlock(number) for number in range(num_blocks)]
+    queue, answers = FreeKVCacheBlockQueue(blocks), []
+    for op, number in ops:
+        block = queue.popleft() if number is None else blocks[number]
+        if op == "prepend":
+            queue.prepend_n([block])
+        elif op != "popleft":
+            getattr(queue, op)(block)
+        answers.append(block.block_id)
+
+    def link(block: KVCacheBlock | None) -> Link:
+        return None if block is None else num_blocks if block.block_id < 0 else block.block_id
+
+    after = [link(block.next_free_block) for block in [*blocks, queue.fake_free_list_head]]
+    before = [link(block.prev_free_block) for block in [*blocks, queue.fake_free_list_tail]]
+    return {"loop": False, "answers": answers, "after": after, "before": before}
+
+
+def why(yours: Found, right: Found, num_blocks: int) -> str:
+    if yours["answers"] != right["answers"]:
+        return f"Each call returns the block that it has moved: {right['answers']}."
+    for name, direction in (("after", "front to back"), ("before", "back to front")):
+        mine, theirs = walk(yours[name]), walk(right[name])
+        if mine != theirs:
+            return f"Along `{name}`, {direction}, the queue is {theirs}, and yours {mine}."
+    if yours["loop"]:
+        many = f"one operation looks at more than {FEW} entries of `after` and `before`"
+        loop = f"in a queue of {num_blocks} blocks that is a loop"
+        return (
+            f"The links are right, but {many}: {loop}. It needs only the block and its neighbours."
+        )
+    return "A block that is not in the queue has None on both sides."
+
+
+def walk(links: Sequence[Link]) -> list[Link]:
+    """The queue along one direction, as far as it goes."""
+    end, found = len(links) - 1, list[Link]()
+    place = links[end]
+    while place is not None and place != end and len(found) < len(links):
+        found.append(place)
+        place = links[place]
+    return found

@@ -1,0 +1,172 @@
+"""# 10.1 One step, without phases ★★
+
+V1's scheduler does not distinguish prefill from decode. Every request has tokens that are not
+computed yet, and a step computes as many as the budget allows. Write
+
+```python
+def tokens_of_a_step(running, waiting, budget, max_num_seqs):
+    return scheduled
+```
+
+* `running`: `(name, tokens, computed)` of each running request, in order;
+* `waiting`: `(name, tokens, hit)` of each waiting one, in order; `hit` tokens of it are cached;
+* `budget`: the most tokens of a step; `max_num_seqs`: the most requests that may run;
+* `scheduled`: `(name, tokens)` of each request that computes in this step, in order.
+
+Running requests go first, each with all its missing tokens or with what is left of the budget. Then
+waiting ones are admitted in their order, while there is budget and a place. What is cached is not
+computed and costs nothing. Blocks are plentiful, and nothing is preempted.
+
+Example: `tokens_of_a_step([("a", 9, 8), ("b", 30, 20)], [("c", 12, 4)], 16, 8)` is
+`[("a", 1), ("b", 10), ("c", 5)]`: a decodes, b goes on with its prompt, and c is missing 8 tokens,
+of which the budget leaves 5.
+
+## Hints
+1. Nothing in the rules asks whether a request decodes. What do all rows have in common?
+2. A request lacks tokens - computed, or tokens - hit: the same subtraction.
+3. Go through running + waiting[: max_num_seqs - len(running)]; take min(what it lacks, what is left
+   of the budget), and leave out the zeros.
+
+## Wrong answers
+* prompts_first (one decodes, one arrives): Prompts are computed first, as in V0.
+* one_token_each (the rest of a prompt): What runs decodes, one token a step.
+* whole_prompts (a prompt beyond the budget): A prompt that exceeds the budget waits for the next
+  step.
+* hits_cost (a hit leaves budget): A cached token counts against the budget, as in V0.
+* any_number_runs (one place is left): Only tokens are limited.
+
+## vLLM 0.33.0
+* vllm/v1/core/sched/scheduler.py: Scheduler.schedule
+"""
+
+from typing import Any
+
+from pagesim.exercises.kit import Case, Cases, Random, Timeline
+from pagesim.timeline.record import record
+from pagesim.v1 import CacheConfig, Request, RequestStatus, Scheduler, SchedulerConfig
+
+Rows = list[tuple[str, int, int]]
+Step = list[tuple[str, int]]
+
+
+def tokens_of_a_step(
+    running: list[tuple[str, int, int]],
+    waiting: list[tuple[str, int, int]],
+    budget: int,
+    max_num_seqs: int,
+) -> list[tuple[str, int]]:
+    """(name, tokens) of each request that computes in the next step of vLLM V1."""
+    ### BEGIN SOLUTION
+    scheduled: list[tuple[str, int]] = []
+    places = max_num_seqs - len(running)
+    for name, tokens, done in running + waiting[:places]:
+        ### prompts_first: for name, tokens, done in waiting[:places] + running:
+        ### any_number_runs: for name, tokens, done in running + waiting:
+        num_tokens = min(tokens - done, budget)
+        ### one_token_each: lacks = tokens - done if (name, tokens, done) in waiting else 1
+        ### one_token_each: num_tokens = min(lacks, budget)
+        ### whole_prompts: num_tokens = tokens - done if tokens - done <= budget else 0
+        if num_tokens > 0:
+            scheduled.append((name, num_tokens))
+            budget -= num_tokens
+            ### hits_cost: budget -= tokens if (name, tokens, done) in waiting else num_tokens
+    return scheduled
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One request, then two of each kind, then many."""
+    n = 5 if hidden else 4
+    a, b, c = (((name, n + 1, n), (name, n, 0)) for name in "abc")  # one decodes, or arrives
+    shown: list[tuple[Rows, Rows, int, str]] = [
+        ([], [a[1]], 8, "one prompt"),
+        ([a[0]], [], 8, "one that decodes"),
+        ([], [("a", 20, 0)], 8, "a prompt beyond the budget"),
+        ([("a", 20, 16)], [], 8, "the rest of a prompt"),
+        ([], [("a", 12, n)], 8, "a hit"),
+        ([a[0]], [b[1]], 8, "one decodes, one arrives"),
+        ([("a", 40, n)], [b[1]], 8, "nothing is left for the second"),
+        ([a[0]], [("b", 40, 0)], 8, "a part is left for the second"),
+        ([a[0]], [b[1], c[1]], 2, "one place is left"),
+        ([a[0], b[0]], [c[1]], 2, "no place is left"),
+        ([("a", 40, n), b[0]], [], 8, "nothing is left for the second"),
+        ([], [("a", 12, n), ("b", 12, 0)], 8, "a hit leaves budget"),
+    ]
+    for running, waiting, places, tag in shown:
+        yield Case((running, waiting, 16, places), tag=tag)
+    for _ in range(40):
+        names, running, waiting = iter("abcdefghijkl"), list[Any](), list[Any]()
+        for _ in range(rng.randrange(5)):
+            tokens = rng.randint(2, 30)
+            computed = rng.choice((tokens - 1, tokens - 1, rng.randint(1, tokens - 1)))
+            running.append((next(names), tokens, computed))
+        for _ in range(rng.randrange(5)):
+            tokens = rng.randint(1, 30)
+            waiting.append((next(names), tokens, rng.choice((0, rng.randrange(tokens)))))
+        budget, places = rng.randint(8, 40), max(len(running), rng.randint(1, 8))
+        yield Case((running, waiting, budget, places), tag="many")
+
+
+def valid(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> bool:
+    lacks = all(tokens > done for _, tokens, done in [*running, *waiting])
+    began = all(done > 0 for _, _, done in running)
+    return lacks and began and budget > 0 and max_num_seqs >= max(1, len(running))
+
+
+def oracle(running: Rows, waiting: Rows, budget: int, max_num_seqs: int) -> Step:
+    """What the scheduler decides in this state."""
+    output = scheduler_with(running, waiting, budget, max_num_seqs).schedule()
+    return [(str(name), tokens) for name, tokens in output.num_scheduled_tokens.items()]
+
+
+def scheduler_with(
+    running: Rows, waiting: Rows, budget: int, max_num_seqs: int, chunk: int = 0
+) -> Scheduler:
+    """A scheduler in this state, with blocks of one token, so that any number can be cached.
+
+    ``chunk`` is the most that one of several requests computes in a step; 0 is no limit.
+    """
+    config = SchedulerConfig(
+        max(budget, max_num_seqs), max_num_seqs, 10**6, long_prefill_token_threshold=chunk
+    )
+    scheduler = Scheduler(config, CacheConfig(1, 800))
+    manager = scheduler.kv_cache_manager
+    for place, (name, tokens, hit) in enumerate(waiting):
+        prompt = range(1000 * place, 1000 * place + tokens)
+        if hit:  # a request with the same beginning has come and gone
+            before = Request(f"before {name}", prompt[:hit], block_size=1)
+            manager.allocate_slots(before, hit)
+            manager.free(before)
+        scheduler.add_request(Request(name, prompt, block_size=1, max_tokens=10**5))
+    for name, tokens, computed in running:
+        request = Request(name, [10**6] * tokens, max_tokens=10**5)
+        scheduler.requests[name] = request
+        manager.allocate_slots(request, computed)
+        request.num_computed_tokens, request.status = computed, RequestStatus.RUNNING
+        scheduler.running.append(request)
+    return scheduler
+
+
+def why(
+    yours: Step, right: Step, running: Rows, waiting: Rows, budget: int, max_num_seqs: int
+) -> str:
+    mine, theirs = [name for name, _ in yours], [name for name, _ in right]
+    if (total := sum(tokens for _, tokens in yours)) > budget:
+        return f"That makes {total} tokens, and the budget is {budget}."
+    if len({*mine, *(name for name, *_ in running)}) > max_num_seqs:
+        return f"At most {max_num_seqs} requests may run."
+    if mine != theirs:
+        return f"Running ones go first, then the waiting ones in their order: {', '.join(theirs)}."
+    name = next(a for (a, m), (_, n) in zip(yours, right, strict=True) if m != n)
+    _, tokens, done = next(row for row in [*running, *waiting] if row[0] == name)
+    return f"{name} has {tokens} tokens and {done} of them are there: it lacks {tokens - done}."
+
+
+def play(*state: Any) -> Timeline:
+    return recorded_step(scheduler_with(*state), "One step, without phases")
+
+
+def recorded_step(scheduler: Scheduler, title: str) -> Timeline:
+    with record(scheduler) as run:
+        scheduler.schedule()
+    return run.annotate(title=title)

@@ -1,0 +1,128 @@
+"""# 14.1 What a lane reads ★
+
+In vLLM's CUDA kernel everything follows from a few sizes. Write
+`lane(head_size, block_size, query_bytes, cache_bytes, number)`, which returns a tuple:
+
+1. `THREAD_GROUP_SIZE`: how many neighbouring lanes of a warp share one key. A warp of 32 lanes
+   takes as many tokens at once as a block has, at most 32, one lane for each.
+2. `VEC_SIZE`: how many elements of the query a lane reads at once, when its group together reads 16
+   bytes (at least one element).
+3. `x`: the elements in the innermost axis of the key cache, 16 bytes of it.
+4. the rows of V, 0 to `head_size - 1`, that lane `number` of a warp sums, as a list in ascending
+   order. A row is one dimension of the head with the tokens of a block side by side. A lane reads
+   16 bytes' worth of query elements of it at once (at most the row); the lanes of a warp take the
+   rows in turn, those of one row side by side.
+
+`query_bytes` and `cache_bytes` are the bytes of an element. Blocks are powers of two from 4 to 64
+(vLLM compiles the kernel for 8, 16 and 32; its formulas go further). `lane(64, 16, 2, 2, 0)` is
+`(2, 4, 8, [0, 16, 32, 48])`.
+
+## Hints
+1. 32 lanes, 16 tokens in a block: how many lanes for each key? And 16 bytes of one row of V are how
+   many tokens?
+2. A row of V is block_size tokens long, and a lane takes 16 // query_bytes of them: divide for the
+   lanes that share a row, and divide 32 by that for the rows of a warp at a time.
+3. With k lanes to a row, lane n begins at row n // k and goes on in steps of 32 // k, while the row
+   is below head_size.
+
+## Wrong answers
+* a_row_for_each_lane (half precision): Each of the 32 lanes has a row to itself: lane 0 has 0, 32,
+  64 and so on.
+* sixteen_bytes_a_lane (half precision): Every lane reads 16 bytes of the query at once.
+* x_of_the_query (an fp8 cache): x follows from the type of the query.
+* a_group_is_two (another block size): Two lanes share a key.
+* rows_beyond_the_head (rows beyond the head): The rows go on up to the next multiple of what a warp
+  takes at once.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_kernel, its constants THREAD_GROUP_SIZE,
+  VEC_SIZE, NUM_ROWS_PER_ITER
+* vllm/attention/ops/paged_attn.py: PagedAttention.split_kv_cache, which has x
+"""
+
+from pagesim.exercises.kit import Case, Cases, Random, count
+
+Reads = tuple[int, int, int, list[int]]
+
+
+def lane(
+    head_size: int, block_size: int, query_bytes: int, cache_bytes: int, number: int
+) -> tuple[int, int, int, list[int]]:
+    """THREAD_GROUP_SIZE, VEC_SIZE, x, and the rows of V that lane `number` of a warp sums.
+
+    query_bytes, cache_bytes: the size of one element of the query and of the caches.
+    """
+    ### BEGIN SOLUTION
+    group_size = max(32 // block_size, 1)
+    ### a_group_is_two: group_size = 2
+    vec_size = max(16 // (group_size * query_bytes), 1)
+    ### sixteen_bytes_a_lane: vec_size = max(16 // query_bytes, 1)
+    x = 16 // cache_bytes
+    ### x_of_the_query: x = 16 // query_bytes
+    tokens_at_once = min(16 // query_bytes, block_size)
+    lanes_of_a_row = block_size // tokens_at_once
+    ### a_row_for_each_lane: lanes_of_a_row = 1
+    rows_at_once = 32 // lanes_of_a_row
+    rows = list(range(number // lanes_of_a_row, head_size, rows_at_once))
+    ### rows_beyond_the_head: rows = list(range(number // lanes_of_a_row, 128, rows_at_once))
+    return group_size, vec_size, x, rows
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Head size 128 in blocks of 16 first, then everything that varies, one by one.
+
+    vLLM compiles its kernel for blocks of 8, 16 and 32: none of these needs its max and min.
+    """
+    yield Case((128, 16, 2, 2, 4 if hidden else 0), tag="half precision")
+    yield Case((128, 16, 2, 2, 5 if hidden else 3), tag="half precision")
+    yield Case((128, 8, 2, 2, 0), tag="another block size")
+    yield Case((128, 32, 2, 2, 9 if hidden else 1), tag="another block size")
+    yield Case((128, 16, 4, 4, 5), tag="float32")
+    yield Case((128, 64, 2, 2, 7), tag="a block larger than a warp")
+    yield Case((128, 4, 4, 4, 3), tag="less than an element for a lane")
+    yield Case((128, 4, 2, 2, 3), tag="a row shorter than 16 bytes")
+    yield Case((128, 16, 2, 1, 0), tag="an fp8 cache")
+    yield Case((120, 16, 2, 2, 31 if hidden else 30), tag="rows beyond the head")
+    for head in (128, 64, 256, 80, 96, 112, 120):
+        for block in (4, 8, 16, 32, 64):
+            for query, cache in ((2, 2), (2, 1), (4, 4), (4, 1)):
+                if head % (16 // cache) == 0:
+                    yield Case((head, block, query, cache, rng.randrange(32)), tag="any")
+
+
+def words(head: int, block: int, query: int, cache: int, number: int) -> str:
+    sizes = f"head size {head}, blocks of {block}, elements of {query} bytes in q and"
+    return f"lane {number}; {sizes} {count(cache, 'byte')} in the cache"
+
+
+def oracle(head: int, block: int, query: int, cache: int, number: int) -> Reads:
+    """What the emulated kernel has: `simt.Config` and `v_rows`."""
+    from pagesim.kernels import simt
+    from pagesim.kernels.simt.indices import v_rows
+
+    config = simt.Config(head, block, element_bytes=query, quantized=cache < query)
+    rows = [row for row in v_rows(config)[0, number].tolist() if row < head]
+    return config.thread_group_size, config.vec_size, config.x, rows
+
+
+def why(
+    yours: Reads, right: Reads, head: int, block: int, query: int, cache: int, number: int
+) -> str:
+    group, vec, x, rows = right
+    lanes = count(group, "lane")
+    if yours[0] != group:
+        met = f"A warp meets {min(block, 32)} tokens at once with 32 lanes"
+        return f"{met}: {lanes} for each."
+    if yours[1] != vec:
+        reads = f"a lane reads {16 // group} of them: {count(vec, 'element')}"
+        return f"A group of {lanes} reads 16 bytes of q together, so {reads}."
+    if yours[2] != x:
+        return f"x counts the elements in 16 bytes of the cache, at {count(cache, 'byte')} each."
+    if any(row >= head for row in yours[3]):
+        return f"A head of {head} has the rows 0 to {head - 1}: beyond them is nothing."
+    tokens = min(16 // query, block)
+    lanes, step = count(block // tokens, "lane"), 32 * tokens // block
+    takes = f"A lane takes {tokens} of the {block} tokens of a row at once, so a row has {lanes}"
+    goes_on = f"lane {number} begins at row {rows[0]} and goes on in steps of {step}"
+    return f"{takes} and a warp {step} rows at a time: {goes_on}."

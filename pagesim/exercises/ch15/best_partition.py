@@ -1,0 +1,121 @@
+"""# 15.4 The best partition size ★★
+
+How should a ragged batch be cut? All sequences are cut into partitions of one `size`, and each
+partition is a program for each KV head. The chip has `places` for programs. Write
+
+```python
+def best_size(lengths, kv_heads, places):
+    return size
+```
+
+the size of a partition in tokens: a multiple of 16, at least 128, and at most the longest
+sequence, rounded up to a page. Right is every size whose time is within 2 % of the best.
+
+Time is measured in pages by `measure(lengths, kv_heads, places, size)`. Programs start in the order
+sequence, KV head, partition; the next one takes the first place that becomes free. A program takes
+as long as it reads pages, and 4 pages longer if its sequence has several partitions, for
+what it hands over.
+
+```python
+from pagesim.exercises.ch15.best_partition import measure
+
+measure([4096], kv_heads=1, places=8, size=4096)   # one program reads 256 pages
+measure([4096], kv_heads=1, places=8, size=512)    # eight programs read 32 pages each
+```
+
+Think first: what becomes of a short sequence if the *number* of partitions is the same for all?
+
+## Hints
+1. With too few programs places stay empty; with too many every program adds its overhead.
+2. The longest sequence alone takes as long as its largest partition. What do the others do
+   meanwhile?
+3. There are few sizes: measure each multiple of 16, and take the one with the least time.
+
+## Wrong answers
+* never_split (one long sequence): Splitting costs, so it is better not to.
+* as_small_as_possible (one long sequence): The more programs, the better.
+* as_vllm (as many sequences as places): 512 tokens suit every batch.
+* fill_the_chip_once (one long, seven short): Every sequence gets the same number of partitions, as
+  many as fill the chip.
+
+## vLLM
+* vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
+* vllm/attention/ops/paged_attn.py: _PARTITION_SIZE
+"""
+
+from functools import lru_cache
+from heapq import heapify, heapreplace
+
+from pagesim.exercises.kit import Case, Cases, Goal, Random, count
+
+PAGE, LEAST, OVERHEAD = 16, 128, 4
+
+
+def best_size(lengths: list[int], kv_heads: int, places: int) -> int:
+    """The partition size, in tokens, with which the batch is done first."""
+    ### BEGIN SOLUTION
+    from pagesim.exercises.ch15.best_partition import measure
+
+    longest = -(-max(lengths) // 16) * 16
+    allowed = range(128, max(longest, 128) + 1, 16)
+    return min(allowed, key=lambda size: measure(lengths, kv_heads, places, size))
+    ### never_split: return allowed[-1]
+    ### as_small_as_possible: return 128
+    ### as_vllm: return min(512, allowed[-1])
+    ### fill_the_chip_once: partitions = max(1, places // (kv_heads * len(lengths)))
+    ### fill_the_chip_once: return max(128, -(-max(lengths) // partitions // 16) * 16)
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Batches of one long sequence, of equal ones, and of both."""
+    for lengths, kv_heads, places, tag in (
+        ([4096], 1, 8, "one long sequence"),
+        ([1024] * 16, 4, 16, "as many sequences as places"),
+        ([4096] + [256] * 7, 2, 64, "one long, seven short"),
+        ([4000, 3000, 2000, 1000], 2, 24, "all different"),
+        ([2048] * 8 + [128], 4, 8, "one short, eight long"),
+    ):
+        others = [16 * (n // 16 * rng.randint(8, 12) // 10) + 7 for n in lengths if hidden]
+        yield Case((others or lengths, kv_heads, places), tag=tag)
+
+
+def measure(lengths: list[int], kv_heads: int, places: int, size: int) -> int:
+    """Pages of time until the last program of the batch is done."""
+    busy = [0] * places
+    heapify(busy)
+    for length in lengths:
+        partitions = -(-length // size)
+        handed_over = OVERHEAD if partitions > 1 else 0
+        for _ in range(kv_heads):
+            for part in range(partitions):
+                tokens = min(size, length - part * size)
+                heapreplace(busy, busy[0] + -(-tokens // PAGE) + handed_over)
+    return max(busy)
+
+
+@lru_cache(maxsize=64)
+def best(lengths: tuple[int, ...], kv_heads: int, places: int) -> tuple[int, int, range]:
+    """The least time, a size that takes it, and all sizes that may be chosen."""
+    every = range(LEAST, max(-(-max(lengths) // PAGE) * PAGE, LEAST) + 1, PAGE)
+    times = ((measure([*lengths], kv_heads, places, size), size) for size in every)
+    return *min(times), every
+
+
+def oracle(lengths: list[int], kv_heads: int, places: int) -> Goal:
+    """A size that takes hardly longer than the best."""
+    time, *_ = best(tuple(lengths), kv_heads, places)
+    return Goal(LEAST, f"a size that is done after {int(1.02 * time)} pages of time")
+
+
+def why(yours: object, lengths: list[int], kv_heads: int, places: int) -> str:
+    least, size, every = best(tuple(lengths), kv_heads, places)
+    if type(yours) is not int or yours not in every:
+        return f"A size is a multiple of {PAGE} from {LEAST} to {every[-1]}."
+    time = measure(lengths, kv_heads, places, yours)
+    if time <= 1.02 * least:
+        return ""
+    programs = [kv_heads * sum(-(-length // s) for length in lengths) for s in (yours, size)]
+    mine, theirs = (count(number, "program") for number in programs)
+    done = f"Partitions of {yours} tokens make {mine}, done after {time} pages"
+    return f"{done}. There is a size that makes {theirs}, done after {least}."

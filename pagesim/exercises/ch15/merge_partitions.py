@@ -1,0 +1,139 @@
+"""# 15.2 The reduce kernel ★★★
+
+`paged_attention_v2` cuts a sequence into partitions. Each program divides by its own sum, and hands
+over a proper attention output and one number more, the **log-sum-exp** of its scores, to base 2:
+
+lse = log2 Σ exp(score)
+
+A second, small kernel puts them together: partition i weighs 2^lse[i] ÷ Σ 2^lse[j]. Complete it:
+
+```python
+merge_kernel(out_ptr, partial_ptr, lse_ptr, num_partitions, PARTS, HEAD_DIM)
+```
+
+* `partial`: float32 `[queries, num_partitions, HEAD_DIM]`, contiguous: the partitions' outputs;
+* `lse`: float32 `[queries, num_partitions]`, contiguous. It is -inf for a partition that begins
+  beyond the end of its sequence. Such a partition has **not written** its output: NaN is there;
+* `out`: float32 `[queries, HEAD_DIM]`.
+
+(vLLM's CUDA kernel hands over the largest score and the sum instead of the lse, which is made of
+the two.)
+
+One program merges the partitions of one query. A range in Triton has a power of two as its length:
+`part` runs to `PARTS`, which may be more than `num_partitions`.
+
+Example: outputs 10 and 20 with lse 0 and 1 give (1 · 10 + 2 · 20) ÷ 3 = 16.67. The lse may be in
+the hundreds, and 2^lse must not overflow.
+
+Compute `out`, an array of `HEAD_DIM` numbers; the line that stores it is there. The launcher
+`merge_partitions(out, partial, lse)` is complete; it is what `check` calls.
+
+## Hints
+1. It is a softmax over partitions, to base 2, and a weighted sum of their outputs.
+2. Load lse with other=-inf, subtract the largest, take tl.exp2. Load the outputs only where lse is
+   above -inf.
+3. row = query * num_partitions + part; the output of row r, dim d is at r * HEAD_DIM + d; out =
+   tl.sum(weights[:, None] * partial, axis=0) / tl.sum(weights, axis=0).
+
+## Wrong answers
+* base_e (two partitions): A log-sum-exp is undone by exp.
+* average (two partitions): The answer is the average of the partitions' answers.
+* not_divided (two partitions): Every partition has divided by its sum already.
+* first_query (two queries): The partitions of every query begin at the start of the array.
+* parts_as_step (three partitions, not a power of two): A query has PARTS partitions in memory.
+* no_mask (three partitions, not a power of two): There are as many partitions as the range is long.
+* unwritten (one that was never written): A weight of 0 makes any output vanish, NaN too.
+* no_shift (large scores): Only the ratio of the weights matters, so the maximum need not be
+  subtracted.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_v2_reduce_kernel
+* vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pagesim.exercises.kit import Case, Cases, Random, close, parted
+from pagesim.exercises.launching import launched
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+Lengths = list[list[int]]
+"""The tokens in each partition of each query."""
+same = close(1e-4, 1e-5)
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """One partition, more of them, some that are empty, and scores that overflow."""
+    for given, sharpness, tag in (
+        ([[3]], 1.0, "one partition"),
+        ([[3, 5]], 1.0, "two partitions"),
+        ([[3, 5], [4, 1]], 1.0, "two queries"),
+        ([[4, 4, 2], [3, 2, 4]], 1.0, "three partitions, not a power of two"),
+        ([[4, 2], [4, 0]], 1.0, "one that was never written"),
+        ([[4, 4, 1], [2, 0, 0]], 200.0, "large scores"),
+    ):
+        more = rng.randint(0, 2) if hidden else 0
+        other = [[*(3 + n if n else 0 for n in row), *[more][:more]] for row in given]
+        lengths = other if hidden else given
+        head_dim = rng.choice((8, 32)) if hidden else 4
+        words = f"tokens in the partitions of each query: {lengths}, head_dim {head_dim}, {tag}"
+        yield Case((lengths, head_dim, sharpness, rng.randint(0, 999)), words, tag)
+
+
+def parts(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> list[Array]:
+    """Outputs and lse of all partitions, and of the whole sequences, by the float64 reference."""
+    from pagesim.kernels import reference
+
+    rng = np.random.default_rng(seed)
+    shape = len(lengths), len(lengths[0])
+    partial, lse = np.full((*shape, head_dim), np.nan), np.full(shape, -np.inf)
+    whole = np.zeros((shape[0], head_dim))
+    for query, counts in enumerate(lengths):
+        q = rng.standard_normal((1, 1, head_dim)) * sharpness
+        k, v = rng.standard_normal((2, 1, sum(counts), 1, head_dim))
+        start = 0
+        for part, count in enumerate(counts):
+            if count:
+                piece, found = slice(start, start + count), np.zeros((1, 1))
+                cache = k[:, piece], v[:, piece], np.array([[0]]), np.array([count])
+                partial[query, part] = reference.gather_attention(q, *cache, lse_out=found)[0, 0]
+                lse[query, part], start = found[0, 0], start + count
+        cache = k, v, np.array([[0]]), np.array([start])
+        whole[query] = reference.online_softmax_attention(q, *cache)[0, 0]
+    return [partial, lse, whole]
+
+
+def oracle(lengths: Lengths, head_dim: int, sharpness: float, seed: int) -> Array:
+    """Attention over the whole sequence, never cut."""
+    return parts(lengths, head_dim, sharpness, seed)[2]
+
+
+def call(merge: Callable[..., None], *case: Any) -> Tensor:
+    """What the kernel makes of the partitions, where NaN is not written."""
+    import torch
+
+    from pagesim import kernels
+
+    device = kernels.backend.device()
+    partial, lse, whole = (torch.from_numpy(x).float().to(device) for x in parts(*case))
+    out = torch.full_like(whole, float("nan"))
+    launched(merge, out=out, partial=partial, lse=lse)
+    return out.cpu()
+
+
+def why(yours: Array, right: Array, lengths: Lengths, *more: Any) -> str:
+    query = parted(yours, right, same)
+    lse = [round(float(x), 2) for x in parts(lengths, *more)[1][query]]
+    rule = "each partition weighs 2 ** (lse - the largest lse), and the weights add up to 1"
+    if 0 in lengths[query]:
+        rule = "a partition with lse -inf weighs nothing, and its output must not even be read"
+    return f"Query {query} has lse {lse}: {rule}."

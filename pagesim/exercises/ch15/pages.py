@@ -1,0 +1,92 @@
+"""# 15.3 The pages of a partition ★★
+
+A sequence of `num_tokens` tokens is cut into partitions of `size` tokens: partition i has the
+tokens from `i * size` on, up to the next partition or to the end of the sequence. A page holds
+`block_size` tokens. Write
+
+```python
+def pages_of_partition(i, size, block_size, num_tokens):
+    return pages
+```
+
+the places in the block table that the program of partition i looks up, as a list in ascending
+order: those with at least one of its tokens.
+
+Example: `pages_of_partition(1, 6, 4, 11)` is `[1, 2]`. Partition 1 has the tokens 6 to 10; tokens 6
+and 7 are in page 1, tokens 8 to 10 in page 2.
+
+vLLM's partitions have 512 tokens, which is a multiple of its block sizes; here `size` may be any
+number, so that a page can belong to two partitions. A partition beyond the end has no pages.
+
+## Hints
+1. First the tokens: from where to where? Then the pages of the first and the last of them.
+2. Tokens i * size up to min((i + 1) * size, num_tokens), the last one excluded.
+3. The first page is start // block_size, the last one (stop - 1) // block_size; none if start is
+   not below stop.
+
+## Wrong answers
+* to_the_full_size (a page that is not full): Every partition has `size` tokens.
+* whole_pages_alone (a page that is not full): The last page of a sequence is full.
+* one_page_too_many (whole pages): The page of the token behind the last one belongs to it.
+* begins_at_a_page (a page in two partitions): A partition begins where a page begins.
+* size_in_pages (a page in two partitions): A partition is a number of whole pages.
+
+## vLLM
+* csrc/attention/attention_kernels.cuh: paged_attention_kernel (start_block_idx)
+* vllm/attention/ops/paged_attn.py: _PARTITION_SIZE
+"""
+
+from pagesim.cache.slot_mapping import slots_of
+from pagesim.exercises.kit import Case, Cases, Random, Story, Timeline
+
+
+def pages_of_partition(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
+    """The places in the block table that partition i looks up, in ascending order."""
+    ### BEGIN SOLUTION
+    start, stop = i * size, min((i + 1) * size, num_tokens)
+    ### to_the_full_size: start, stop = i * size, (i + 1) * size
+    ### size_in_pages: n = size // block_size
+    ### size_in_pages: start, stop = i * n * block_size, min((i + 1) * n * block_size, num_tokens)
+    if start >= stop:
+        return []
+    return list(range(start // block_size, (stop - 1) // block_size + 1))
+    ### whole_pages_alone: return list(range(start // block_size, stop // block_size))
+    ### one_page_too_many: return list(range(start // block_size, stop // block_size + 1))
+    ### begins_at_a_page: return list(range(-(-start // block_size), (stop - 1) // block_size + 1))
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Sizes that are a multiple of a page, and others; every length up to three partitions."""
+    shown = ((4, 8), (4, 4), (4, 6), (4, 2))
+    for block_size, size in ((3, 6), (8, 12), (16, 64), (5, 3)) if hidden else shown:
+        for num_tokens in range(1, 3 * size + 2):
+            for i in range(-(-num_tokens // size) + 1):
+                tag = "a page that is not full" if num_tokens % block_size else "whole pages"
+                if i * size % block_size or (i + 1) * size % block_size:
+                    tag = "a page in two partitions"
+                tag = "beyond the end" if i * size >= num_tokens else tag
+                yield Case((i, size, block_size, num_tokens), tag=tag)
+
+
+def oracle(i: int, size: int, block_size: int, num_tokens: int) -> list[int]:
+    """Slot by slot, over a table whose blocks are numbered as its pages are."""
+    tokens = range(num_tokens)[i * size : (i + 1) * size]
+    table = list(range(-(-num_tokens // block_size)))
+    return sorted({slot // block_size for slot in slots_of(table, tokens, block_size).tolist()})
+
+
+def why(i: int, size: int, block_size: int, num_tokens: int) -> str:
+    start, last = i * size, min((i + 1) * size, num_tokens) - 1
+    if start > last:
+        return f"Partition {i} begins at token {start}, and there are only {num_tokens}."
+    pages = f"Token {start} is in page {start // block_size}, token {last} in page"
+    return f"Partition {i} has the tokens {start} to {last}. {pages} {last // block_size}."
+
+
+def play(i: int, size: int, block_size: int, num_tokens: int) -> Timeline:
+    """The whole sequence arrives."""
+    story = Story(gpu_blocks=-(-num_tokens // block_size), block_size=block_size)
+    story.arrive(range(num_tokens))
+    title = f"Tokens {i * size} to {min((i + 1) * size, num_tokens) - 1}: in which pages?"
+    return story.run.annotate(title=title)

@@ -1,0 +1,171 @@
+"""# 16.1 A page is lost ★★
+
+The model of chapter 16 has read the facts of a map: its prompt is `a>k;m>.;k>c;c>m;`, four tokens a
+fact, in this order. Then page `page` of the prompt is overwritten with zeros, in every layer, and
+the model is asked for the walk from a place: `?a` should give `kcm.`, since the facts lead from a
+to k, from k to c, from c to m, and m is the end. Which walks go wrong? Write
+
+```python
+def harmed(facts, starts, page, block_size):
+    return wrong
+```
+
+* `facts`: the pairs (from, to) of places, in the order of the prompt; `to` is `"."` where the way
+  ends. No place leads to two others;
+* `starts`: the places that the model is asked about, one question after the other;
+* `page`: a page of `block_size` tokens, 4, 8 or 16, all of which belong to facts;
+* `wrong`: those of `starts`, in order, whose walk is no longer right.
+
+Every token of an answer is looked up in one fact, and a fact in a damaged page is not found.
+
+Example, with pages of four tokens: the facts above, and page 2, which holds `k>c;`. The walks from
+a and from k need it, those from c and m do not: `harmed(facts, ["a", "m", "k", "c"], 2, 4)` is
+`["a", "k"]`.
+
+## Hints
+1. Which facts are in the page? Which facts does a walk need?
+2. A page of block_size tokens holds block_size // 4 facts. Follow the walk from its start, fact
+   after fact.
+3. lost = the places whose fact is in facts[page * block_size // 4 : (page + 1) * block_size // 4];
+   a walk is wrong if it comes to one of them before the end.
+
+## Wrong answers
+* only_the_first_step (a way in the middle): Every walk goes wrong once a page of the prompt is
+  lost.
+* its_own_fact (the end of all walks): A walk is wrong if the page holds the fact of its first
+  place.
+* a_fact_a_page (two facts a page): A page holds one fact.
+* everything_behind_it (a way in the middle): What stands behind the damage in the prompt is lost.
+
+## vLLM
+* vllm/attention/ops/paged_attn.py: PagedAttention.forward_decode
+"""
+
+from functools import cache
+from typing import Any
+
+from pagesim.exercises.kit import Case, Cases, Random
+
+Facts = list[tuple[str, str]]
+
+
+def harmed(
+    facts: list[tuple[str, str]], starts: list[str], page: int, block_size: int
+) -> list[str]:
+    """Those of `starts` whose walk goes wrong when a page of the prompt is lost."""
+    ### BEGIN SOLUTION
+    first, last = page * block_size // 4, (page + 1) * block_size // 4
+    ### a_fact_a_page: first, last = page * block_size // 4, page * block_size // 4 + 1
+    lost = {place for place, _ in facts[first:last]}
+    way = dict(facts)
+    wrong = []
+    for start in starts:
+        place = start
+        while place != "." and place not in lost:
+            ### only_the_first_step: while False:
+            place = way[place]
+        if place != ".":
+            wrong.append(start)
+    return wrong
+    ### its_own_fact: return [start for start in starts if start in lost]
+    ### everything_behind_it: return [start for start in starts if start in dict(facts[first:])]
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """The map of the statement, then larger pages, then others."""
+    facts = [("a", "k"), ("m", "."), ("k", "c"), ("c", "m")]
+    if hidden:
+        facts = [("x", "."), ("t", "y"), ("y", "z"), ("z", "x")]
+    places = [place for place, _ in facts]
+    for page, (place, to) in enumerate(facts):
+        tag = "the end of all walks" if to == "." else "a way in the middle"
+        yield Case(([*facts], [place], page, 4), tag="the fact of the start")
+        yield Case(([*facts], places, page, 4), tag=tag)
+    for page in range(2):
+        yield Case(([*facts], places, page, 8), tag="two facts a page")
+    for block_size in (4, 8, 16, 4, 8):
+        yield Case(drawn(rng, block_size), tag="two chains")
+
+
+def drawn(rng: Random, block_size: int) -> tuple[Facts, list[str], int, int]:
+    """Two chains of places as a map, the questions, the page that is lost, and its size.
+
+    What the model answers without a fact is a guess: a map where it guesses right is drawn again.
+    """
+    while True:
+        num_facts = 8 if block_size < 16 else 12
+        places = rng.sample("abcdefghijklmnopqrstuvwxyz", num_facts)
+        cut = rng.randint(1, num_facts - 1)
+        ends = [*places[1:cut], ".", *places[cut + 1 :], "."]
+        facts = list(zip(places, ends, strict=True))
+        rng.shuffle(facts)
+        starts = [place for place, _ in facts]
+        rng.shuffle(starts)
+        case = facts, starts, rng.randrange(num_facts * 4 // block_size), block_size
+        if harmed(*case) == oracle(*case):
+            return case
+
+
+def written(facts: Facts) -> str:
+    return "".join(f"{source}>{to};" for source, to in facts)
+
+
+def words(facts: Facts, starts: list[str], page: int, block_size: int) -> str:
+    asked = f"page {page} is lost; asked from {', '.join(starts)}"
+    return f"{written(facts)} in pages of {block_size}; {asked}"
+
+
+def oracle(facts: Facts, starts: list[str], page: int, block_size: int) -> list[str]:
+    """The walks that the model gets wrong."""
+    ways = tuple(way(facts, start) for start in starts)
+    right = walks(written(facts), page * block_size, (page + 1) * block_size, ways)
+    return [start for start, is_right in zip(starts, right, strict=True) if not is_right]
+
+
+def way(facts: Facts, start: str) -> str:
+    """The walk from a place to its end, "akcm."."""
+    walk = start
+    while walk[-1] != ".":
+        walk += dict(facts)[walk[-1]]
+    return walk
+
+
+@cache
+def walks(prompt: str, first: int, end: int, right: tuple[str, ...]) -> list[bool]:
+    """Of each walk, whether every token of it is the model's likeliest, so that greedy finds it."""
+    import torch
+
+    from pagesim.kernels.tiny_llm import Contiguous, maps
+
+    model = by_hand()
+    read = Contiguous(model, len(prompt) + len(prompt) // 4 + 2)
+    read.logits(maps.encode(prompt))
+    read.cache[:, :, :, first:end] = 0
+    found = []
+    for walk in right:
+        asked = torch.tensor(maps.encode(f"?{walk}"))
+        positions = torch.arange(read.length, read.length + len(asked))
+        with torch.inference_mode():
+            best = model.logits(model(asked, positions, read.fork())[1:-1]).argmax(-1)
+        found.append(best.tolist() == asked[2:].tolist())
+    return found
+
+
+@cache
+def by_hand() -> Any:
+    from pagesim.kernels import tiny_llm
+
+    return tiny_llm.by_hand()
+
+
+def why(
+    yours: list[str], right: list[str], facts: Facts, starts: list[str], page: int, block_size: int
+) -> str:
+    unlike = next((start for start in starts if (start in yours) != (start in right)), None)
+    if unlike is None:
+        return "The answer has the places in the order of starts, each once."
+    lost = facts[page * block_size // 4 : (page + 1) * block_size // 4]
+    holds = " and ".join(written([fact]) for fact in lost)
+    needs = "needs" if unlike in right else "does not need"
+    return f"Page {page} holds {holds}; the walk {' '.join(way(facts, unlike))} {needs} it."

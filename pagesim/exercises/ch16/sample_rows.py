@@ -1,0 +1,117 @@
+"""# 16.3 Rows to sample from ★
+
+A step computes many sequences at once. Their new tokens form one batch, sequence after sequence, a
+row for each token, and the model computes a hidden state for every row. Only some of these become
+logits. Write
+
+```python
+def rows_to_sample(sequences, chunk):
+    return rows
+```
+
+* `sequences`: `(tokens, computed)` of each: how many tokens it has, how many of them are computed;
+* `chunk`: the most tokens that one sequence computes in this step;
+* `rows`: the rows of the batch that are sampled from, in order.
+
+A sequence computes its missing tokens, from the first of them on, but no more than `chunk`. It
+samples if and only if none is missing then, and it samples from its last token.
+
+Example: `rows_to_sample([(9, 0), (3, 0), (8, 7)], 4)` is `[6, 7]`. The first computes 4 of its 9
+tokens, rows 0 to 3, and samples nothing yet; the second has rows 4 to 6, the third row 7.
+
+## Hints
+1. How many rows does each sequence have? Where does the next one begin?
+2. Keep the end of the rows so far; a sequence adds min(tokens - computed, chunk) of them.
+3. It samples if tokens - computed <= chunk, and its last row is end - 1.
+
+## Wrong answers
+* every_sequence (a prompt goes on): Every sequence gets a token in every step.
+* a_row_too_far (two decode): The last row of a sequence is where the next one begins.
+* the_number_of_the_sequence (the end of a prompt): There is a row for each sequence.
+* first_row (the end of a prompt): A sequence samples from its first new token.
+
+## vLLM
+* vllm/model_executor/sampling_metadata.py: SamplingMetadata.prepare
+* vllm/worker/model_runner.py: ModelInputForGPUBuilder
+"""
+
+from pagesim.cache import build_v1_metadata
+from pagesim.exercises.ch10.one_step import recorded_step, scheduler_with
+from pagesim.exercises.kit import Case, Cases, Random, Timeline
+from pagesim.v1.scheduler import Scheduler
+
+Sequences = list[tuple[int, int]]
+
+
+def rows_to_sample(sequences: list[tuple[int, int]], chunk: int) -> list[int]:
+    """The rows of the batch whose hidden state is sampled from."""
+    ### BEGIN SOLUTION
+    rows = []
+    end = 0
+    for tokens, computed in sequences:
+        end += min(tokens - computed, chunk)
+        if tokens - computed <= chunk:
+            ### every_sequence: if True:
+            rows.append(end - 1)
+            ### a_row_too_far: rows.append(end)
+            ### first_row: rows.append(end - min(tokens - computed, chunk))
+    return rows
+    ### the_number_of_the_sequence: lacks = [tokens - computed for tokens, computed in sequences]
+    ### the_number_of_the_sequence: return [i for i, n in enumerate(lacks) if n <= chunk]
+    ### END SOLUTION
+
+
+def cases(rng: Random, hidden: bool) -> Cases:
+    """Two sequences of each kind, then many; those with more than one new token stand first."""
+    n = 5 if hidden else 4
+    for sequences, chunk, tag in (
+        ([(n, n - 1), (n + 1, n)], 8, "two decode"),
+        ([(n, n - 2), (n + 1, n)], 8, "the end of a prompt"),
+        ([(n + 9, 2), (n + 1, n)], 4, "a prompt goes on"),
+        ([(n + 9, 2), (n + 9, 5)], 4, "no sequence samples"),
+        ([(9, 5), (n + 1, n)], 4, "just what is left"),
+    ):
+        yield Case((sequences, chunk), tag=tag)
+    for _ in range(40):
+        chunk = rng.randint(2, 6)
+        lacks = sorted(rng.choice((1, 1, rng.randint(1, 9))) for _ in range(rng.randint(2, 6)))
+        done = [rng.randint(1, 9) for _ in lacks]
+        many = [(a + b, a) for a, b in zip(done, lacks[::-1], strict=True)]
+        yield Case((many, chunk), tag="many")
+
+
+def valid(sequences: Sequences, chunk: int) -> bool:
+    lacks = bool(sequences) and all(0 < computed < tokens for tokens, computed in sequences)
+    return lacks and chunk > 0
+
+
+def oracle(sequences: Sequences, chunk: int) -> list[int]:
+    """What the metadata of V1's step says."""
+    scheduler = holding(sequences, chunk)
+    return [int(row) for row in build_v1_metadata(scheduler.schedule(), scheduler).sample_rows]
+
+
+def holding(sequences: Sequences, chunk: int) -> Scheduler:
+    """A scheduler with these sequences."""
+    named = [(f"s{i}", tokens, computed) for i, (tokens, computed) in enumerate(sequences)]
+    running, waiting = [each for each in named if each[2]], [each for each in named if not each[2]]
+    return scheduler_with(running, waiting, 1000, len(sequences), chunk)
+
+
+def play(sequences: Sequences, chunk: int) -> Timeline:
+    title = "A ragged batch: how many rows each sequence has"
+    return recorded_step(holding(sequences, chunk), title)
+
+
+def why(yours: list[int], right: list[int], sequences: Sequences, chunk: int) -> str:
+    end = 0
+    for number, (tokens, computed) in enumerate(sequences):
+        rows = range(end, end + min(tokens - computed, chunk))
+        end = rows.stop
+        if [row for row in rows if row in yours] != [row for row in rows if row in right]:
+            left = tokens - computed - len(rows)
+            last = (
+                f"lacks {left} then" if left else f"is complete then, with its last row {rows[-1]}"
+            )
+            return f"Sequence {number} has the rows {rows[0]} to {rows[-1]}, and {last}."
+    return "Each row is there once, in order."
