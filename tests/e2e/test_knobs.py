@@ -13,7 +13,7 @@ CONTROLS = "[class*=pagesim-explorer]"
 
 @pytest.mark.parametrize(
     ("chapter", "said"),
-    [("07_the_scheduler", "tokens computed"), ("10_how_big_is_the_cache", "requests at once")],
+    [("07_the_scheduler", "tokens computed"), ("08_how_big_is_the_cache", "requests at once")],
 )
 def test_a_knob_of_a_chapter_turns(lab: Lab, page: Page, chapter: str, said: str) -> None:
     lab.open(page, f"notebooks/{chapter}.ipynb")

@@ -141,7 +141,7 @@ def test_an_answer_is_folded_on_the_page(page: Page, folder: Path) -> None:
 
 
 def test_the_mathematics_is_drawn(page: Page, folder: Path) -> None:
-    visit(page, folder / "03_attention_over_a_block_table.html")
+    visit(page, folder / "03_reading_through_a_table.html")
     sizes = page.js(
         "return [...document.querySelectorAll('main math')].map(m => m.getBoundingClientRect())"
         ".map(box => [box.width, box.height])"

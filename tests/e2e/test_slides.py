@@ -23,7 +23,7 @@ PLAYER = "section.present section.present iframe.pagesim-frame"
 def deck(page: Page, tmp_path: Path) -> Page:
     if not (REVEAL / "dist/reveal.js").is_file():
         pytest.skip("reveal.js is not installed: make slides does it")
-    (path,) = slides.build([NOTEBOOKS / "05_growing_and_sharing.ipynb"], tmp_path / "deck", REVEAL)
+    (path,) = slides.build([NOTEBOOKS / "04_growing_and_sharing.ipynb"], tmp_path / "deck", REVEAL)
     visit(page, path)
     page.until("return window.Reveal && Reveal.isReady()")
     return page

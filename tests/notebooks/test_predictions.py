@@ -131,17 +131,6 @@ def run_cells(number: str, *ids: str, change: tuple[str, str] = ("", "")) -> dic
     return space
 
 
-def test_the_text_of_chapter_1_names_the_steps_of_its_questions() -> None:
-    cells = {cell.id: cell.source for cell in chapter("01").cells}
-    for text, ids in (
-        ("rows-player-md", ("setup", "requests", "rows-player")),
-        ("pages-md", ("setup", "requests", "pages-player")),
-    ):
-        (said,) = re.findall(r"steps ([\d, ]+ and \d+)", cells[text])
-        named = [int(number) for number in re.findall(r"\d+", said)]
-        assert named == [question.at for question in run_cells("01", *ids)["run"].notes.questions]
-
-
 @pytest.mark.parametrize(("tokens", "blocks"), [(10, 3), (20, 5), (28, 7)])
 def test_chapter_2_asks_for_as_many_blocks_as_are_taken(tokens: int, blocks: int) -> None:
     longer = ("range(300, 310)", f"range(300, {300 + tokens})")

@@ -36,7 +36,7 @@ def test_the_kernel_is_the_loop_of_section_3() -> None:
     numpy, triton = (
         loop(function(cell, name)) for cell, name in (("numpy", "attend"), ("own", "paged_kernel"))
     )
-    assert ast.unparse(numpy.target) == ast.unparse(triton.target) == "page"
+    assert ast.unparse(numpy.target) == ast.unparse(triton.target) == "entry"
     assert [name for name in names(triton) if name != "place"] == names(numpy)
     for name in ("rescale", "m", "filled"):
         lines = [

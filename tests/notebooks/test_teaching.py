@@ -17,7 +17,7 @@ BANK = re.findall(
     TEXT,
     re.DOTALL,
 )
-NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen"}
+NUMBERS = {11: "eleven", 12: "twelve", 13: "thirteen", 15: "fifteen", 16: "sixteen"}
 ROWS = re.findall(r"^\| \"(.+?)\" \| (\d+\.\d+) `(\w+)` \|", TEXT, re.MULTILINE)
 
 

@@ -4,10 +4,10 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     0: (
-        "let `s1` and `s2` leave instead, `for sequence in (s1, s2)`, or in the other order",
+        "`for sequence in (s1, s2)`",
         [
             Try(
-                (3,),
+                (2,),
                 {"lifo": {"for sequence in (s0,)": f"for sequence in ({order})"}},
                 shows=rf"block table of s3: +{table}",
             )
@@ -15,27 +15,20 @@ LINES: Lines = {
         ],
     ),
     1: (
-        "Near the end of section 5, set `block_size` to 1, 8, 64 and 256 in place of 16",
+        "`policy=Paged(64)`",
         [
             Try(
                 (5,),
-                {"stream": {"block_size, pool_slots = 16,": f"block_size, pool_slots = {size},"}},
-                shows=rf"(?s)10\d finished.*free blocks: \d+ of {10_240 // size}\n.*empty: {empty}",
+                {"stream": {"policy=Paged(16)": f"policy=Paged({size})"}},
+                then=f"print('empty', round(measure(state, {size})['empty'], 1))",
+                shows=rf"empty {empty}",
+                answers=("ch02 scattered",),
             )
-            for size, empty in (
-                (1, r"0\.0%"),
-                (8, r"\d\.\d%"),
-                (64, r"\d\.\d%"),
-                (256, r"\d\d\.\d%"),
-            )
+            for size, empty in ((1, r"0\.0"), (64, r"\d\.\d"))
         ],
     ),
     2: (
-        "`waiting.append` in place of `waiting.appendleft`",
-        [Try((5,), {"stream": {"waiting.appendleft": "waiting.append"}}, shows="preempted")],
-    ),
-    3: (
-        "Write `needs_a_block(length_before, block_size)` for section 2",
+        "`needs_a_block(length_before, block_size)`",
         [
             Try(
                 (2,),

@@ -4,7 +4,7 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "In section 1, let `s2` write before `s1`.",
+        "let `s2` write before `s1`",
         [
             Try(
                 (1,),
@@ -22,7 +22,7 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "In section 1, fork a third sample from the prompt, and let all three write in turn",
+        "fork a third sample",
         [
             Try(
                 (1,),
@@ -52,7 +52,7 @@ print([len(sample.write([9])) for sample in samples])
         ],
     ),
     3: (
-        "In section 4, print the part saved for 1, 2, 4, 8 and 16 samples",
+        "1, 2, 4, 8 and 16 samples",
         [
             Try(
                 (4,),

@@ -11,7 +11,7 @@ ASKS_FIRST = {
 
 LINES: Lines = {
     1: (
-        "In section 1, give the CPU 2 blocks: `round_trip(cpu_blocks=2)`.",
+        "`round_trip(cpu_blocks=2)`",
         [
             Try((1,), then="round_trip(cpu_blocks=2)", raises="NoFreeBlocksError"),
             Try(
@@ -23,7 +23,7 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "In section 3, let both samples write one token before they are swapped",
+        "`s0.write([0])` and `s1.write([1])`",
         [
             Try(
                 (3,),
@@ -39,7 +39,7 @@ LINES: Lines = {
         ],
     ),
     3: (
-        "In section 4, leave out `engine.swap_in(back)`.",
+        "`engine.swap_in(back)`",
         [
             Try(
                 (4,),

@@ -6,7 +6,7 @@ OTHER = {"s2 = story.arrive([1, 2, 3, 4, 5, 6, 7, 8])": "s2 = story.arrive([7] *
 
 LINES: Lines = {
     1: (
-        "In section 2, change one token *in the middle* of the first block of `s1`",
+        "*in the middle*",
         [
             Try(
                 (2,),
@@ -16,7 +16,7 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "In section 3, let `s2` bring other tokens, `[7] * 8`.",
+        "`[7] * 8`",
         [
             Try(
                 (3,),
@@ -40,5 +40,5 @@ LINES: Lines = {
             ),
         ],
     ),
-    3: ("Why is the *last* block of a prompt never counted as computed", []),
+    3: ("*last* block", []),
 }

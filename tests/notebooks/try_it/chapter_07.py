@@ -2,19 +2,9 @@
 
 from tests.notebooks.try_it.line import Lines, Try
 
-FOUR_DECODE = """
-limits = {"max_num_batched_tokens": BUDGET, "max_num_seqs": 5, "enable_chunked_prefill": True}
-scheduler = new_scheduler(100, **limits)
-for seq_id in range(4):
-    add(scheduler, seq_id, 1)
-step(scheduler, [99] * 5)
-add(scheduler, 4, 40)
-print(step(scheduler, [99] * 5))
-"""
-
 LINES: Lines = {
     1: (
-        "In section 3, give the CPU only one block, `num_cpu_blocks=1`.",
+        "`num_cpu_blocks=1`",
         [
             Try(
                 (3,),
@@ -24,22 +14,13 @@ LINES: Lines = {
         ],
     ),
     2: (
-        "`prompts = [4, 4, 4, 12]`",
-        [Try((3,), {"preempt-setup": {"[8, 8, 4, 4]": "[4, 4, 4, 12]"}}, shows="tokens computed")],
-    ),
-    3: (
-        "In section 5, let four sequences decode with chunks, `max_num_batched_tokens=4`",
+        "8 tokens",
         [
-            Try((5,), then=FOUR_DECODE.replace("BUDGET", "4"), raises="UsageError"),
             Try(
-                (5,),
-                then=FOUR_DECODE.replace("BUDGET", "5"),
-                shows="{4: 1, 0: 1, 1: 1, 2: 1, 3: 1}",
-            ),
+                (4,),
+                {"chunked-setup": {"max_num_batched_tokens=16,": "max_num_batched_tokens=8,"}},
+                shows=r"chunked +s0 +s1 +s2\n +step 0: +1 +1 +6",
+            )
         ],
-    ),
-    4: (
-        "In the second run of section 6, give `s2` a prompt of 12 tokens instead of 16.",
-        [Try((6,), {"priority-vain": {"[(16, 1)]": "[(12, 1)]"}}, shows=r"step  2: +computes s\d")],
     ),
 }

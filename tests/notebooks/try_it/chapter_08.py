@@ -1,11 +1,10 @@
 """Chapter 8."""
 
-# ruff: noqa: E501 (the chapter's words and source are quoted as they are)
 from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        'Take the `config.json` of a model that you use: `ModelSpec.from_config("config.json")`',
+        '`ModelSpec.from_config("config.json")`',
         [
             Try(
                 (3,),
@@ -20,26 +19,12 @@ print(size_v1(ModelSpec.from_config("config.json"), 4 * GIB).tokens)
             )
         ],
     ),
-    2: (
-        "*Layers of two kinds*, raise `max_num_batched_tokens` to 32,768",
+    2: ("256", []),
+    3: (
+        "`error_of(out8)`",
         [
             Try(
-                (3,),
-                {
-                    "hybrid-concurrency": {
-                        "max_num_batched_tokens = 2_048": "max_num_batched_tokens = 32_768"
-                    }
-                },
-                shows=r"with what the windows give back: +1\.14",
-            )
-        ],
-    ),
-    3: ("What, then, does a block size of 256 cost?", []),
-    4: (
-        "In section 5, print `error_of(out8)`. How does it change with the seed, and with `LENGTH`?",
-        [
-            Try(
-                (5,),
+                (4,),
                 {"fp8-write-setup": change},
                 then="print('error', error_of(out8))",
                 shows=r"error 0\.0",
@@ -51,11 +36,11 @@ print(size_v1(ModelSpec.from_config("config.json"), 4 * GIB).tokens)
             )
         ],
     ),
-    5: (
-        "In section 5, add 1,000, 10,000 and 100,000 to `factors`",
+    4: (
+        "`factors`",
         [
             Try(
-                (5,),
+                (4,),
                 {
                     "fp8-scale-setup": {
                         "[0.01, 1.0, 100.0]": "[0.01, 1.0, 100.0, 1_000, 10_000, 100_000]"

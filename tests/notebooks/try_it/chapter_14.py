@@ -4,20 +4,20 @@ from tests.notebooks.try_it.line import Lines, Try
 
 LINES: Lines = {
     1: (
-        "Print `simt.explain(simt.Config(head_size=64, block_size=8))`",
+        "`simt.explain(simt.Config(head_size=64, block_size=8))`",
         [
             Try(
-                (2,),
+                (1,),
                 then="print(simt.explain(simt.Config(head_size=64, block_size=8)))",
                 shows=r"THREAD_GROUP_SIZE .* = 4",
             )
         ],
     ),
     2: (
-        "In section 5, print `block.key_steps[0].partial` beside a NumPy product",
+        "`block.key_steps[0].partial`",
         [
             Try(
-                (5,),
+                (3, 4),
                 then="""
 key, q0 = keys[0], args[0][0, 0].astype(np.float64)
 pieces = (q0 * key).reshape(-1, block.config.vec_size)  # vec by vec
@@ -30,10 +30,10 @@ for lane in (0, 1):
         ],
     ),
     3: (
-        "Print `simt.explain(simt.Config(head_size=128, block_size=16, quantized=True))`",
+        "`simt.explain(simt.Config(head_size=128, block_size=16, quantized=True))`",
         [
             Try(
-                (2,),
+                (1,),
                 then="print(simt.explain(simt.Config(128, 16, quantized=True)))",
                 shows=r"(?m)^x +16 / 1 += 16",
             )

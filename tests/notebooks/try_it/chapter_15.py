@@ -23,6 +23,6 @@ LINES: Lines = {
             ),
         ],
     ),
-    2: ("let the batch be ragged: 8 sequences, one of 16,384 tokens, seven of 512", []),
-    3: ("Count the bytes that the partial outputs of a split into 8 cost", []),
+    2: ("ragged", []),
+    3: ("8 KV heads", []),
 }

@@ -17,9 +17,9 @@ LINES: Lines = {
         "`beams=4` in place of `n=4, temperature=1.0, top_p=0.9, seed=6`",
         [
             Try(
-                (6,),
-                {"fork-asked": {"n=4, temperature=1.0, top_p=0.9, seed=6": "beams=4"}},
-                shows=r"the answer: 6\nsample 0: inn beach gate \.",
+                (5,),
+                {"fork-run": {"n=4, temperature=1.0, top_p=0.9, seed=6": "beams=4"}},
+                shows=r"6 blocks were copied\nsample 0: inn beach gate \.",
             )
         ],
     ),
@@ -27,7 +27,7 @@ LINES: Lines = {
         "let the pool have 40 blocks",
         [
             Try(
-                (7,),
+                (5,),
                 {"bug": {"serve(34, ": "serve(40, "}},
                 shows=r"the answer: 0\n(.+\n)+chunks and prefix caching: +vale river lake reef \.",
             )
