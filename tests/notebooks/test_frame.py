@@ -21,9 +21,11 @@ TODAY = ("09", "10")
 
 
 def opening(notebook: NotebookNode) -> str:
+    """What stands above the first section."""
     cell = notebook.cells[0]
     assert (cell.cell_type, cell.id) == ("markdown", "title")
-    return cell.source
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return text.partition("\n## ")[0]
 
 
 def title(name: str) -> str:
@@ -78,7 +80,7 @@ def minutes(notebook: NotebookNode) -> float:
     """What a reader needs: 150 words or 15 lines of code in one, a prediction 2, a player 3."""
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     words = re.findall(
-        r"[\w'’]+", re.sub(r"<[^>]+>|^\[.*\]: data:.*$", "", "\n".join(texts), flags=re.M)
+        r"[\w']+", re.sub(r"<[^>]+>|^\[.*\]: data:.*$", "", "\n".join(texts), flags=re.M)
     )
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and not hidden(cell)]
     lines = sum(len(cell.source.splitlines()) for cell in code)
