@@ -1,4 +1,4 @@
-"""The command lines of README are run as they stand, one after another, in one folder."""
+"""The command lines of docs/cli.md are run as they stand, one after another, in one folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 def lines() -> list[str]:
     """The lines of the block, without their comments."""
-    text = (ROOT / "README.md").read_text("utf-8").partition("\n## On the command line\n")[2]
+    text = (ROOT / "docs/cli.md").read_text("utf-8")
     return [line.partition(" #")[0] for line in text.split("```\n")[1].splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""The Python of README is run as it stands, on a trace and a run of a reader's own."""
+"""The Python of docs/ is run as it stands, on a trace and a run of a reader's own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from pagesim.workload import Request
 
 pytestmark = pytest.mark.ch01
 
-README = Path(__file__).parents[2] / "README.md"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks_of(page: str) -> list[str]:
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    return re.findall(r"```py\n(.*?)```", text, flags=re.DOTALL)
 
 
 def test_two_lines_draw_a_trace_and_three_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
-    _, simulating, own, taken = blocks  # the first one, of the language model, needs torch
+    simulating, own, taken = blocks_of("simulating")
     assert (
         len([line for line in own.splitlines() if line]) == 2
         and "memory_waste" in own
@@ -35,7 +39,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
     alone, _, sweeping = simulating.partition("\nworkload =")
     assert "run.compare(" in alone and "pagesim.sweep" not in alone and sweeping
     for block in (alone, own, taken):
-        exec(compile(block, "README.md", "exec"), {})  # each block on its own
+        exec(compile(block, "docs", "exec"), {})  # each block on its own
     assert len(Path("requests.csv").read_text("utf-8").splitlines()) == 501
     assert Path("waste.pdf").read_bytes().startswith(b"%PDF")
     assert Path("step-12.png").read_bytes().startswith(b"\x89PNG")
@@ -43,7 +47,7 @@ def test_two_lines_draw_a_trace_and_three_a_run(
 
 def test_the_language_model_answers(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
-    block = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)[0]
-    exec(compile(block, "README.md", "exec"), {})
+    (block,) = blocks_of("generation")
+    exec(compile(block, "docs", "exec"), {})
     assert capsys.readouterr().out == "kc.\n"
     assert "# kc." in block
