@@ -113,10 +113,18 @@ def test_licence_and_notice(project: dict[str, Any]) -> None:
         assert "0.6.4.post1" in read(name) and "Apache" in read(name)
 
 
-def test_readme_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", read("README.md"))
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", read(page))
+    assert links or page != "README.md"
+    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+
+
+def test_readme_is_one_screen_and_a_half() -> None:
+    assert len(read("README.md").split()) <= 900
 
 
 def test_readme_example_prints_what_it_says(
