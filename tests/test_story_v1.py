@@ -12,7 +12,7 @@ from pagesim.errors import UnsupportedError
 from pagesim.story import Story
 from tests.v1.world import check, everything
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 
 def told(engine: str) -> Story:

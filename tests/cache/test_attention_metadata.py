@@ -14,7 +14,7 @@ from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler import Scheduler
 from pagesim.v0.sequence import SequenceData
 
-pytestmark = pytest.mark.ch06
+pytestmark = pytest.mark.ch05
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from pagesim.v1.single_type_kv_cache_manager import (
 from tests.cache.byte_proof_v1 import BLOCK_SIZE, SCENES, STRUCK, Run
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 
 @pytest.mark.parametrize("name", SCENES)

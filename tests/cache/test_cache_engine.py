@@ -11,7 +11,7 @@ from pagesim import UsageError
 from pagesim.cache import CacheEngine, KVPool
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch06
+pytestmark = pytest.mark.ch05
 
 Pairs = list[tuple[int, int]]
 

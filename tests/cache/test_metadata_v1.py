@@ -12,7 +12,7 @@ from pagesim.cache import AttentionMetadata, build_v1_metadata
 from pagesim.v1 import RequestStatus
 from tests.v1.scenes import Engine, text
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 
 def begun(engine: Engine) -> AttentionMetadata:

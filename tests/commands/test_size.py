@@ -10,7 +10,7 @@ import pytest
 
 from tests.commands.runs import run as command
 
-pytestmark = pytest.mark.ch10
+pytestmark = pytest.mark.ch08
 
 CONFIGS = Path(__file__).parents[1] / "data" / "configs"
 

@@ -9,7 +9,7 @@ from pagesim.figures import hit_rates, style
 from pagesim.figures.charts.hit_rates import PLOT
 from tests.figures.charts import shown
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 RATES = {"a queue": {500: 4.0, 1000: 8.0, 4000: 20.0}, "a stack": {500: 4.0, 1000: 4.0, 4000: 4.0}}
 

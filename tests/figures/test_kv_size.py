@@ -9,7 +9,7 @@ from pagesim.figures import page
 from pagesim.figures.charts.kv_size import KEPT, KINDS, NAME, VALUE, kv_size
 from pagesim.sizing import ModelSpec
 
-pytestmark = pytest.mark.ch10
+pytestmark = pytest.mark.ch08
 
 MODELS = [ModelSpec.preset(name) for name in ("opt-13b", "llama-3.1-8b", "deepseek-v3")]
 

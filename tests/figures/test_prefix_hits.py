@@ -17,7 +17,7 @@ from pagesim.workload import load
 from tests.figures.charts import shown
 from tests.studies.test_prefix_hits import CURVE, EXTRACT
 
-pytestmark = pytest.mark.ch09
+pytestmark = pytest.mark.ch06
 
 HITS = (3055, 3071, 3278, 3967, 7084, 14254, 20445, 24499, 25309)
 

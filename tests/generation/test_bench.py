@@ -17,7 +17,7 @@ from pagesim.generation import bench
 from pagesim.generation.bench import Copied, Meter, Work, naive, on_pages, requests, run
 from pagesim.kernels.tiny_llm.model import Model
 
-pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
+pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 
 @cache

@@ -10,7 +10,7 @@ import torch
 from pagesim.cache import CacheEngine, KVPool
 from pagesim.kernels import backend, kv_pool
 
-pytestmark = pytest.mark.ch06
+pytestmark = pytest.mark.ch05
 
 SIZES = {"layers": 3, "blocks": 5, "block_size": 4, "num_kv_heads": 2, "head_dim": 8}
 

@@ -14,7 +14,7 @@ from pagesim.replay.record_vllm import recording
 from tests.replay.engine import ABORTED, Engine
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 
 def test_the_run_of_an_engine_is_recorded_from_its_first_request_and_plays(

@@ -17,7 +17,7 @@ from pagesim.replay.record_vllm import NotServedError, recording
 from tests.replay.engine import ROOT, STUB, Engine
 from tests.replay.recordings import lines_of
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 KILLED = """
 import record_vllm, sys, time

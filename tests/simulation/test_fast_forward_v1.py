@@ -19,7 +19,7 @@ from pagesim.v1 import CacheConfig, SchedulerConfig
 from pagesim.workload import Request, gamma, request
 from tests.simulation.two_servers import play_both
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 BOTH = (PagedV1Server, FastForwardV1Server)
 LONGEST, PER_HASH = 400, 24

@@ -14,7 +14,7 @@ from pagesim.sizing import Pool
 from pagesim.sizing.amount import GIB
 from pagesim.sizing.hardware import CARDS
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pagesim.errors import UsageError
 from pagesim.sizing.hardware import _BILLIONS, CARDS, card, parameters
 from pagesim.sizing.presets import MODELS
 
-pytestmark = pytest.mark.ch10
+pytestmark = pytest.mark.ch08
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from pagesim.simulation import Simulation
 from pagesim.studies import engines
 
-pytestmark = pytest.mark.ch11
+pytestmark = pytest.mark.ch09
 
 
 @pytest.fixture(scope="module")

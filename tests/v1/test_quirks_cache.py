@@ -7,7 +7,7 @@ import pytest
 from tests.v1.scenes import Cache, Engine, text
 from tests.v1.world import check
 
-pytestmark = pytest.mark.ch09
+pytestmark = pytest.mark.ch06
 
 
 def test_w01_the_null_block_is_taken_from_the_start() -> None:

@@ -11,7 +11,7 @@ from pagesim.exercises.ch04 import in_order
 from pagesim.exercises.registry import get
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.ch05
+pytestmark = pytest.mark.ch04
 
 
 def test_copy_blocks_leaves_the_same_contents() -> None:

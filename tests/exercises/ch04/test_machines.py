@@ -12,7 +12,7 @@ from pagesim.exercises.ch04.find_the_bug import lacks
 from pagesim.exercises.ch04.machines import CAUSES, Machine
 from pagesim.exercises.registry import get
 
-pytestmark = pytest.mark.ch05
+pytestmark = pytest.mark.ch04
 
 
 def stories(length: int, here: tuple[int, ...] = (), names: int = 0) -> Iterator[list[Act]]:

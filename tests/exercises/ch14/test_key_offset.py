@@ -9,7 +9,7 @@ import pytest
 from pagesim.exercises.ch14 import key_offset, lanes, sectors
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.ch04
+pytestmark = pytest.mark.ch14
 
 
 def test_the_oracle_of_4_2_is_the_layout_that_the_kernels_convert_to() -> None:

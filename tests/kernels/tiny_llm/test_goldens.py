@@ -14,7 +14,7 @@ import pytest
 from pagesim.kernels.tiny_llm import CheckpointError, load, model
 from tests.kernels.tiny_llm.make_goldens import DATA, FOLDERS, TOLERANCE, golden_error
 
-pytestmark = [pytest.mark.ch12, pytest.mark.usefixtures("one_thread")]
+pytestmark = [pytest.mark.ch16, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
