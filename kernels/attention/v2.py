@@ -22,9 +22,9 @@ tokens of one sequence; it has nothing to do with how many GPUs share the model.
 Inside a partition a program takes all query heads of one KV head and tiles of many tokens
 (`kernels.attention.tile`); only the last tile needs a mask.
 
-**How many partitions?** The chip holds a wave of programs at a time. Splitting pays until a wave is
-full; beyond that it only adds partial answers to write and merge: `kernels.attention.partitions`
-weighs the two.
+**How many partitions?** A GPU runs a wave of programs at a time. Splitting pays off while it fills
+room that would stay empty, in the first wave or in the last; otherwise it only adds partial outputs
+to write and merge. `kernels.attention.partitions` weighs the two.
 
 Tested in tests/kernels/attention, timed by `python -m pagesim.kernels.bench`, its machine code
 bounded by `python -m pagesim.kernels.gate`.
