@@ -24,8 +24,8 @@ ANSWERS, SEATS, PROMPT = (2, 9, 3, 8, 4, 6), 3, 4
 LOOKS = {
     "prefill": (S1, ""),
     "decode": (S0, ""),
-    "has a seat, does not compute": (HELD, ""),
-    "empty seat": (PAPER, "xxxx"),
+    "in the batch, not computed": (HELD, ""),
+    "empty place": (PAPER, "xxxx"),
 }
 PREFILL, DECODE, PAUSE, EMPTY = LOOKS
 CELL, ROW = 26.0, 19.0
@@ -33,7 +33,7 @@ Lanes = Mapping[int, dict[int, str]]
 
 
 def static() -> Lanes:
-    """What a request does in each step: a batch ends with its longest answer."""
+    """What a request does in each step: a batch ends with its longest output."""
     lanes: dict[int, dict[int, str]] = {}
     begin = 0
     for first in range(0, len(ANSWERS), SEATS):
@@ -76,7 +76,7 @@ def steps_of(lanes: Lanes) -> int:
     return 1 + max(max(lane) for lane in lanes.values())
 
 
-@drawing("Continuous batching: a waiting request takes a seat as soon as one is free", 392)
+@drawing("Continuous batching: a waiting request takes a place as soon as one is free", 392)
 def batching(axes: Axes) -> str:
     """Requests as lanes over steps, twice."""
     old, new = static(), continuous()
@@ -90,10 +90,10 @@ def batching(axes: Axes) -> str:
     style.rectangle(axes, Box(x, 376, 18, 1), fill=MUTED, edge=None)
     note(axes, x + 24, 376.5, "waits")
     return (
-        f"Six requests with answers of {', '.join(map(str, ANSWERS))} tokens and {SEATS} seats. "
-        f"Fixed batches take {steps_of(old)} steps: a seat stays empty until the longest answer of "
+        f"Six requests with outputs of {', '.join(map(str, ANSWERS))} tokens and {SEATS} places. "
+        f"Fixed batches take {steps_of(old)} steps: a place stays empty until the longest output of "
         f"its batch ends. Continuous batching takes {steps_of(new)}: a waiting request is "
-        "prefilled as soon as a seat is free, and the others pause for that step."
+        "prefilled as soon as a place is free, and the others pause for that step."
     )
 
 

@@ -14,7 +14,7 @@ POOL = 32
 SLOT = 624 / POOL
 MEANS = {
     "token": "holds the key and\nvalue of a token",
-    "reserved": "the answer will\nstill need it",
+    "reserved": "the output will\nstill need it",
     "internal": "asked for, will\nnever be used",
     "external": "given beyond what\nwas asked: lost",
     "free": "for the next\nrequest",
@@ -54,7 +54,7 @@ def five_kinds(axes: Axes) -> str:
     top = 74.0
     for name, row in rows.items():
         _, written = REQUESTS[name]
-        text = f"row of request {name}" + (f", {written} words answered" if name == "A" else "")
+        text = f"allocation of request {name}" + (f", {written} words written" if name == "A" else "")
         x = MARGIN + SLOT * row.start
         bracket(axes, x + 1, x + SLOT * len(row) - 1, top - 5, text)
     for place, kind in enumerate(found):
@@ -79,6 +79,6 @@ def five_kinds(axes: Axes) -> str:
     counts = ", ".join(f"{found.count(kind)} {kind}" for kind in PARTS)
     return (
         f"A strip of {POOL} slots with the rows of two requests. Of the slots {counts}. Token: "
-        "holds a key and a value. Reserved: the answer will need it. Internal: asked for, and "
+        "holds a key and a value. Reserved: the output will need it. Internal: asked for, and "
         "never used. External: given beyond what was asked, and lost. Free: for the next request."
     )

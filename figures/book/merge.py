@@ -29,7 +29,7 @@ HIGH, BAR = 64.0, 14.0
 Floats = NDArray[np.float64]
 
 
-@drawing("Two partitions: each answers alone, and l · e^m says how much its answer weighs", 330)
+@drawing("Two partitions: each attends alone; l · e^m says how much its output weighs", 330)
 def merge(axes: Axes) -> str:
     """Two partial answers, rescaled to one maximum and added."""
     ms = SCORES.max(axis=1)
@@ -61,7 +61,7 @@ def merge(axes: Axes) -> str:
     style.rectangle(axes, Box(480, 116, 156, 84), fill=LOOK, width=1.6)
     ink = style.ink_on(LOOK)
     sums = [f"{part:.2f} · {out:.2f}" for part, out in zip(parts, outs, strict=True)]
-    say(axes, 558, 132, "the answer", color=ink)
+    say(axes, 558, 132, "the output", color=ink)
     say(axes, 558, 152, f"({' + '.join(sums)})", color=ink, size=9.5)
     say(axes, 558, 168, f"/ ({parts[0]:.2f} + {parts[1]:.2f})", color=ink, size=9.5)
     say(axes, 558, 187, f"= {answer:.2f}", color=ink, bold=True)
@@ -74,8 +74,8 @@ def merge(axes: Axes) -> str:
         "matter.",
     )
     return (
-        f"Partition 0 has m {ms[0]:.2f}, l {totals[0]:.2f} and answers {outs[0]:.2f}; partition 1 "
-        f"has m {ms[1]:.2f}, l {totals[1]:.2f} and answers {outs[1]:.2f}. With the larger maximum "
+        f"Partition 0 has m {ms[0]:.2f}, l {totals[0]:.2f} and output {outs[0]:.2f}; partition 1 "
+        f"has m {ms[1]:.2f}, l {totals[1]:.2f} and output {outs[1]:.2f}. With the larger maximum "
         f"for both, the bars of partition 0 shrink to {shrink[0]:.2f}; the sums are then "
         f"{parts[0]:.2f} and {parts[1]:.2f}, and these are the weights: {answer:.2f}, the same as "
         "without partitions."

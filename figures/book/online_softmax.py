@@ -65,7 +65,7 @@ def online_softmax(axes: Axes) -> str:
         note(axes, MARGIN + 4, 272 + 15 * place, name, bold=True)
         note(axes, MARGIN + 20, 272 + 15 * place, text)
     m, total, mixed = found[-1]
-    say(axes, 636, 279, "the answer", ha="right")
+    say(axes, 636, 279, "the output", ha="right")
     say(axes, 636, 297, f"a / l = {mixed / total:.2f}", ha="right", bold=True, size=12)
     flat, values = np.exp(PAGES - PAGES.max()).ravel(), VALUES.ravel()
     assert np.isclose(mixed / total, flat @ values / flat.sum())
@@ -74,7 +74,7 @@ def online_softmax(axes: Axes) -> str:
     )
     return (
         "Bars e to the power of (score minus m), one a token, after each of four pages. Pages 2 "
-        f"and 3 raise m, and all earlier bars shrink by the same factor. {steps}. The answer is a "
+        f"and 3 raise m, and all earlier bars shrink by the same factor. {steps}. The output is a "
         f"/ l, {mixed / total:.2f}, the same as with all scores at once."
     )
 

@@ -9,7 +9,7 @@ from pagesim.figures.style import Box
 ROWS = (
     (("free list", "evictor"), ("one queue",), "cached blocks stand in it, at the back"),
     (("GPU pool", "CPU pool"), ("GPU pool",), "a victim is computed again"),
-    (("fork", "copy on write"), (), "n answers are n requests"),
+    (("fork", "copy on write"), (), "n outputs are n requests"),
     (("waiting", "running", "swapped"), ("waiting", "running"), "none is swapped"),
     (("prefill step", "decode step"), ("one kind of step",), "tokens that are not yet computed"),
     (("can_allocate", "allocate"), ("allocate_slots",), "does it, or returns None"),

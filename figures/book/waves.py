@@ -21,7 +21,7 @@ def waves(parts: int) -> tuple[int, int, int]:
 
 @drawing("Splitting pays best when all programs fit into one wave", 268)
 def partitions_in_waves(axes: Axes) -> str:
-    """The same work in 1, 2 and 3 partitions on a chip with 8 seats, over time."""
+    """The same work in 1, 2 and 3 partitions on a GPU with room for 8, over time."""
     texts = []
     for place, parts in enumerate(PARTS):
         count, each, time = waves(parts)
@@ -55,8 +55,8 @@ def partitions_in_waves(axes: Axes) -> str:
         axes,
         MARGIN + 20,
         242,
-        f"merging. A row is one of {SEATS} seats, dashed where it is empty; a time unit is a page.",
+        f"merging. A row is one of {SEATS} places, dashed where it is empty; a time unit is a page.",
     )
     return (
-        f"{PROGRAMS} sequences of {PAGES} pages on a chip with {SEATS} seats. {'; '.join(texts)}."
+        f"{PROGRAMS} sequences of {PAGES} pages on a GPU with room for {SEATS} programs. {'; '.join(texts)}."
     )

@@ -33,7 +33,7 @@ BLOCK, PITCH = sum(WIDE), 123.0
 BAD = "#D55E00"
 
 
-@drawing("From prompt to page to word: one damaged page, and the answer goes wrong there", 342)
+@drawing("From prompt to page to word: one damaged page, and the output goes wrong there", 342)
 def word_path(axes: Axes) -> str:
     """The stations of a word, the pages of a way, and two answers."""
     data = json.loads((DATA / "word_path.json").read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def word_path(axes: Axes) -> str:
     panel(
         axes,
         Box(MARGIN, 114, 624, 178),
-        "the pages that the answer needs: each says where a place leads",
+        "the pages that the output needs: each says where a place leads",
     )
     for place, name in enumerate(way):
         x = MARGIN + 9 + PITCH * place
@@ -82,7 +82,7 @@ def word_path(axes: Axes) -> str:
     )
     return (
         "A prompt becomes tokens, tokens get slots, attention reads the pages, logits give the "
-        f'next word, and the word is the next token. The answer "{data["right"]}" needs '
+        f'next word, and the word is the next token. The output "{data["right"]}" needs '
         f"{len(way)} pages, one a word. With block {_harmed(data)} set to zero it is "
         f'"{data["wrong"]}": right up to the word for which that page is needed.'
     )
