@@ -39,7 +39,7 @@ CLAIMS = r"""
     {A}
 05 shared-why shared: the answer: on the CPU: \d, on the GPU: (\d)
     {A}
-06 order-md order: copies \(from, to\): \[\(\d, (\d)\), \(\d, \1\)\]
+06 surprises-md order: copies \(from, to\): \[\(\d, (\d)\), \(\d, \1\)\]
     {A}
 08 token-why token: OPT-13B: .* (\d+) KiB\n.*\nby a factor of ([\d.]+)
     {A} 1.25 {b / 1.25:g}
@@ -47,9 +47,9 @@ CLAIMS = r"""
     {A} {a // 32} {B}
 08 tensor-parallel-why tensor-parallel: GPU: \[\d+, \d+, \d+, (\d+), \1, \1\]
     8
-09 stack-predict stack-answer: V1's queue: .*? 8,000 ([\d.]+) %
+09 queue-why stack-answer: V1's queue: .*? 8,000 ([\d.]+) %
     {a:.0f}
-09 victims-why victims-answer: from the end .* (\d+) %
+09 victims-why victims-answer: from the end .* (\d+)%
     {word(a / 20)}
 09 swap-why swap-answer: recompute .* (\d+)   1   1\nV1 .* (\d+)   1   1
     {a - b} {B}
@@ -60,7 +60,7 @@ CLAIMS = r"""
 10 ragged-why ragged-answer: s1: rows 0 to (\d+), (?:.*\n)+s2: rows (\d+) to (\d+), positions (\d)
     {a + 1} {word(c - b + 1)} {word(d)}
 10 async-why async-answer: ([\d,]+) tokens for ([\d,]+) needed
-    {down(b / (a - b), 100) + 100:,}
+    {a - b} {A}
 10 both-md both-answer: V1 .* ([\d.]+) s
     {A}
 10 both-why both-answer: with both +(\d+) +([\d,]+) +([\d.]+) s.*\nV1 +(\d+) +([\d,]+) +([\d.]+) s
