@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pagesim.checks import check_int, check_token_ids
+from pagesim.checks import Natural, Positive, Tokens, check_int, checked
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import NULL, OPEN, PATCH, Row
@@ -24,7 +24,7 @@ def itself(table: BlockTable, *_: Any) -> BlockTable:
     return table
 
 
-table_event = event(itself, of_table=True)
+table_event = event(itself, of_table=True, atomic=True)
 
 
 class BlockTable:
@@ -34,22 +34,21 @@ class BlockTable:
     dropped when tokens are appended. ``_blocks`` lets a table be built on existing handles.
     """
 
+    @checked
     def __init__(
         self,
-        block_size: int,
+        block_size: Positive,
         block_allocator: CpuGpuBlockAllocator,
         _blocks: Sequence[Block] | None = None,
-        max_block_sliding_window: int | None = None,
+        max_block_sliding_window: Positive | None = None,
     ) -> None:
-        self._block_size = check_int("block_size", block_size, 1)
         if not isinstance(block_allocator, CpuGpuBlockAllocator):
             raise TypeError(f"block_allocator must serve both devices, not be {block_allocator!r}")
         if block_size != block_allocator.block_size:
             raise UsageError(
                 f"block_size must be the allocator's {block_allocator.block_size}, not {block_size}"
             )
-        if max_block_sliding_window is not None:
-            check_int("max_block_sliding_window", max_block_sliding_window, 1)
+        self._block_size = block_size
         self._allocator = block_allocator
         self._gpu = block_allocator.allocator_on(Device.GPU)
         self.journal = block_allocator.journal
@@ -87,12 +86,11 @@ class BlockTable:
         return sequence_token_ids[self.num_full_slots :]
 
     @staticmethod
+    @checked
     def get_num_required_blocks(
-        token_ids: Sequence[int], block_size: int, num_lookahead_slots: int = 0
+        token_ids: Sequence[int], block_size: Positive, num_lookahead_slots: Natural = 0
     ) -> int:
         """Blocks for ``token_ids`` and the lookahead slots. Cache hits do not count."""
-        check_int("block_size", block_size, 1)
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         return cdiv(len(token_ids) + num_lookahead_slots, block_size)
 
     def get_num_blocks_touched_by_append_slots(
@@ -106,7 +104,7 @@ class BlockTable:
     # -- growing ---------------------------------------------------------------------------------
 
     @table_event
-    def allocate(self, token_ids: Sequence[int], device: Device = Device.GPU) -> None:
+    def allocate(self, token_ids: Tokens, device: Device = Device.GPU) -> None:
         """Allocate the blocks of a prompt: full ones are immutable, a partial one mutable.
 
         UsageError if the table already has blocks or there are no tokens; NoFreeBlocksError if
@@ -114,31 +112,28 @@ class BlockTable:
         """
         if self._blocks.blocks:
             raise UsageError(f"the table is already allocated: it holds {len(self._blocks)} blocks")
-        tokens = check_token_ids("token_ids", token_ids)
-        if not tokens:
+        if not token_ids:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
         allocator, block_size = self._allocator.allocator_on(device), self._block_size
-        chunks = [tokens[i : i + block_size] for i in range(0, len(tokens), block_size)]
+        chunks = [token_ids[i : i + block_size] for i in range(0, len(token_ids), block_size)]
         partial = chunks.pop() if len(chunks[-1]) < block_size else None
-        with self.journal:
-            self.journal.append(self, 0, tokens)
-            blocks: list[Block] = []
-            block: Block | None = None
-            for chunk in chunks:
-                block = allocator._allocate_immutable_block(block, chunk)
-                blocks.append(block)
-            if partial is not None:
-                blocks.append(allocator.allocate_mutable_block(block))
-                blocks[-1].append_token_ids(partial)
-            self._blocks.update(blocks)
-            self.journal.was(self, "num_full_slots")
-            self.num_full_slots = len(tokens)
-            self._tell_entries(0)
+        self.journal.append(self, 0, token_ids)
+        blocks: list[Block] = []
+        block: Block | None = None
+        for chunk in chunks:
+            block = allocator._allocate_immutable_block(block, chunk)
+            blocks.append(block)
+        if partial is not None:
+            blocks.append(allocator.allocate_mutable_block(block))
+            blocks[-1].append_token_ids(partial)
+        self.journal.was(self, "num_full_slots")
+        self.num_full_slots = len(token_ids)
+        self.update(blocks)
 
     @table_event
     def append_token_ids(
         self,
-        token_ids: Sequence[int],
+        token_ids: Tokens,
         num_lookahead_slots: int = 0,
         num_computed_slots: int | None = None,
     ) -> None:
@@ -147,32 +142,30 @@ class BlockTable:
         ``num_computed_slots`` tells a table with a sliding window how many tokens are computed.
         NoFreeBlocksError if there is no room for a new block or the copy of a shared one.
         """
-        tokens = check_token_ids("token_ids", token_ids)
-        self._append_token_ids(tokens, num_lookahead_slots, num_computed_slots)
+        self._append_token_ids(token_ids, num_lookahead_slots, num_computed_slots)
 
     def _append_token_ids(
-        self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
+        self, tokens: Sequence[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
         if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
             self._write(tokens)  # only taking a block can fail, and that comes first
             return
         self._check_allocated()
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
-        with self.journal:
-            if self._num_window_blocks is not None:
-                self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
-            self._add_blocks(len(tokens) + num_lookahead_slots)
-            for chunk in self._chunk_token_blocks_for_append(tokens):
-                self._write(chunk)
+        if self._num_window_blocks is not None:
+            self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
+        self._add_blocks(len(tokens) + num_lookahead_slots)
+        for chunk in self._chunk_token_blocks_for_append(tokens):
+            self._write(chunk)
 
-    def _chunk_token_blocks_for_append(self, tokens: list[int]) -> list[list[int]]:
+    def _chunk_token_blocks_for_append(self, tokens: Sequence[int]) -> list[Sequence[int]]:
         """The tokens that go into the partial last block, and those of each block after it."""
         room = self._block_size - self.num_full_slots % self._block_size
         starts = range(room, len(tokens), self._block_size)
         chunks = [tokens[:room], *(tokens[i : i + self._block_size] for i in starts)]
         return chunks if tokens else []
 
-    def _write(self, tokens: list[int]) -> None:
+    def _write(self, tokens: Sequence[int]) -> None:
         """Write into the partial last block, or into the next one; all tokens fit there."""
         full, ids, journal = self.num_full_slots, self._blocks.ids, self.journal
         index = full // self._block_size
@@ -184,9 +177,8 @@ class BlockTable:
             journal.was(self, "num_full_slots")
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
-            journal.undo(ids.__setitem__, index, ids[index])
-            ids[index] = block.block_id  # type: ignore[assignment]
-            self._tell_entries(index)
+            self._blocks.replace(index, block)
+            self._note_entries(index)
         self.num_full_slots = full + len(tokens)
 
     def _add_blocks(self, num_empty_slots: int) -> None:
@@ -197,14 +189,12 @@ class BlockTable:
         if missing > 0:
             for _ in range(cdiv(missing, self._block_size)):
                 blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
-            self._tell_entries(before)
+            self._note_entries(before)
 
     @table_event
-    def ensure_num_empty_slots(self, num_empty_slots: int) -> None:
+    def ensure_num_empty_slots(self, num_empty_slots: Natural) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
-        check_int("num_empty_slots", num_empty_slots, 0)
-        with self.journal:
-            self._add_blocks(num_empty_slots)
+        self._add_blocks(num_empty_slots)
 
     def _num_blocks_outside_window(self, num_computed_slots: int | None) -> int:
         """How many blocks at the front are outside the window of every later token."""
@@ -228,10 +218,10 @@ class BlockTable:
         for index in range(before, end):
             self._allocator.free(self._blocks[index])
             self._blocks.replace(index, null_block)
-            self.journal.tell((NULL, null_block.block_id, self, index))
+            self.journal.note((NULL, null_block.block_id, self, index))
         self.journal.was(self, "_num_dropped_blocks")
         self._num_dropped_blocks = end
-        self._tell_entries(before)
+        self._note_entries(before)
 
     # -- sharing, moving, freeing ----------------------------------------------------------------
 
@@ -247,14 +237,14 @@ class BlockTable:
         table._blocks.update(self._allocator.fork_blocks(self._blocks.blocks))
         table._num_dropped_blocks = self._num_dropped_blocks
         table.num_full_slots = self.num_full_slots
-        self.journal.tell((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
+        self.journal.note((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
         return table
 
     @table_event
     def update(self, blocks: Sequence[Block]) -> None:
         """Hold other blocks, or read the ids again after a swap."""
         self._blocks.update(blocks)
-        self._tell_entries(0)
+        self._note_entries(0)
 
     @table_event
     def free(self) -> None:
@@ -278,6 +268,6 @@ class BlockTable:
         """What a recorder is told that has not seen the table before: all that it holds."""
         return OPEN, self, None, self.token_ids, self.num_full_slots, self._blocks.ids.copy()
 
-    def _tell_entries(self, start: int) -> None:
+    def _note_entries(self, start: int) -> None:
         if self.journal.active:
-            self.journal.tell((PATCH, self, start, self._blocks.ids[start:]))
+            self.journal.note((PATCH, self, start, self._blocks.ids[start:]))

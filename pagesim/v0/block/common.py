@@ -13,7 +13,7 @@ from typing import Any
 
 from pagesim.checks import check_count, check_int, check_token_ids
 from pagesim.errors import UsageError
-from pagesim.journal import Journal
+from pagesim.journal import Journal, Kept
 from pagesim.v0.block.interfaces import Block, Device
 
 
@@ -24,29 +24,25 @@ class RefCounter:
     UsageError.
     """
 
-    __slots__ = ("_journal", "all_block_indices", "counts")
+    __slots__ = ("all_block_indices", "counts")
 
     def __init__(self, all_block_indices: Sequence[int], journal: Journal | None = None) -> None:
         self.all_block_indices = all_block_indices
-        self.counts: dict[int, int] = {}
+        self.counts: Kept[int, int] = Kept(journal or Journal())
         """By id; an id that was never taken is missing. Live: read it only."""
-        self._journal = journal or Journal()
 
     def incr(self, block_id: int) -> int:
         """Add an owner; returns the new count."""
-        return self._set(block_id, self.get(block_id) + 1)
+        self.counts[block_id] = count = self.get(block_id) + 1
+        return count
 
     def decr(self, block_id: int) -> int:
         """Remove an owner; returns the new count."""
         count = self.get(block_id)
         if not count:
             raise UsageError(f"block {block_id} is free: it has no owner to remove")
-        return self._set(block_id, count - 1)
-
-    def _set(self, block_id: int, count: int) -> int:
-        self._journal.was_in(self.counts, block_id)
-        self.counts[block_id] = count
-        return count
+        self.counts[block_id] = count - 1
+        return count - 1
 
     def get(self, block_id: int) -> int:
         """The number of owners of ``block_id``."""
@@ -146,11 +142,8 @@ class BlockList:
         """Add a block at the end."""
         self.blocks.append(block)
         self.ids.append(block.block_id)  # type: ignore[arg-type]
-        self.journal.undo(self._drop_last)
-
-    def _drop_last(self) -> None:
-        self.blocks.pop()
-        self.ids.pop()
+        self.journal.undo(self.blocks.pop)
+        self.journal.undo(self.ids.pop)
 
     def replace(self, index: int, block: Block) -> None:
         """Replace a block, or read the id of the same block again."""
