@@ -24,7 +24,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from pagesim.checks import RAW, checked, explain
 from pagesim.errors import UsageError
-from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name, Row
+from pagesim.journal.effects import APPEND, BACK, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name, Row
 
 START = 0, 0, 0
 """Where the outermost transaction begins."""
@@ -172,7 +172,7 @@ class Journal:
         self.note((CLOSE, table))
 
     def move(
-        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int
+        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int = BACK
     ) -> None:
         """Note that a request, with its first sequence, leaves a queue or enters one at a place."""
         if source is not None:

@@ -95,7 +95,7 @@ class Scheduler:
         if self._by_priority or self._delay.factor > 0:
             check_time(f"arrival_time of group {seq_group.request_id!r}", seq_group.arrival_time)
         self.waiting.append(seq_group)
-        self._note_move(seq_group, None, "waiting")
+        self.journal.move(who(seq_group), None, "waiting")
 
     def abort_seq_group(self, request_id: str | Iterable[str]) -> None:
         """Drop requests from whichever queue they are in; unknown ids are ignored."""
@@ -112,7 +112,7 @@ class Scheduler:
             self.free_seq(seq)
         getattr(self, queue).remove(seq_group)
         self._finished_requests_ids.append(seq_group.request_id)
-        self._note_move(seq_group, queue, None)
+        self.journal.move(who(seq_group), queue, None)
 
     def fork_seq(self, parent_seq: Sequence, child_seq: Sequence) -> None:
         """Let the child share the parent's blocks. Adding it to the group is the caller's job."""
@@ -140,7 +140,7 @@ class Scheduler:
         for seq in seq_group.get_finished_seqs():
             self.free_seq(seq)
         self._finished_requests_ids.append(seq_group.request_id)
-        self._note_move(seq_group, "running", None)
+        self.journal.move(who(seq_group), "running", None)
 
     def get_and_reset_finished_requests_ids(self) -> list[str]:
         """The requests that finished or were aborted since the last call."""
@@ -300,7 +300,7 @@ class Scheduler:
         else:
             self._preempt_by_swap(victim, swap_pairs)
         target, place = ("waiting", FRONT) if recompute or by_priority else ("swapped", BACK)
-        self._note_move(victim, "running", target, place)
+        self.journal.move(who(victim), "running", target, place)
         return recompute
 
     def _preempt_by_recompute(self, victim: SequenceGroup) -> None:
@@ -390,7 +390,7 @@ class Scheduler:
         swap_pairs += self.block_manager.swap_in(seq_group)
         for seq in seq_group.seqs:
             self._set_status(seq, RUNNING)
-        self._note_move(seq_group, "swapped", "running")
+        self.journal.move(who(seq_group), "swapped", "running")
 
     # -- waiting groups are admitted -------------------------------------------------------------
 
@@ -425,7 +425,7 @@ class Scheduler:
         self.block_manager.allocate(seq_group)
         for seq in seq_group.seqs:
             self._set_status(seq, RUNNING)
-        self._note_move(seq_group, "waiting", "running")
+        self.journal.move(who(seq_group), "waiting", "running")
 
     @event(first_seq_id, kind="ignore", queues=True)
     def _ignore(self, seq_group: SequenceGroup, queue: str, ignored: list[SequenceGroup]) -> None:
@@ -433,7 +433,7 @@ class Scheduler:
         for seq in seq_group.seqs:
             self._set_status(seq, SequenceStatus.FINISHED_IGNORED)
         ignored.append(seq_group)
-        self._note_move(seq_group, queue, None)
+        self.journal.move(who(seq_group), queue, None)
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -463,8 +463,3 @@ class Scheduler:
     def state(self) -> State:
         """The present state of queues, tables and pools."""
         return with_queues(self.block_manager.state(), {q: getattr(self, q) for q in QUEUES})
-
-    def _note_move(
-        self, seq_group: SequenceGroup, source: str | None, target: str | None, place: int = BACK
-    ) -> None:
-        self.journal.move(who(seq_group), source, target, place)

@@ -7,14 +7,14 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/block_table.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pagesim.checks import Natural, Positive, Tokens, check_int, checked
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import NULL, OPEN, PATCH, Row
-from pagesim.v0.block.common import BlockList, cdiv
+from pagesim.v0.block.common import cdiv
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Block, Device
 
@@ -25,6 +25,13 @@ def itself(table: BlockTable, *_: Any) -> BlockTable:
 
 
 table_event = event(itself, of_table=True, atomic=True)
+
+
+def _ids_of(blocks: list[Block]) -> list[int]:
+    ids = [block.block_id for block in blocks]
+    if None in ids:
+        raise UsageError(f"block {ids.index(None)} of the table was freed: it has no id")
+    return ids  # type: ignore[return-value]
 
 
 class BlockTable:
@@ -53,9 +60,10 @@ class BlockTable:
         self._gpu = block_allocator.allocator_on(Device.GPU)
         self.journal = block_allocator.journal
         self._num_window_blocks = max_block_sliding_window
-        self._blocks = BlockList(_blocks or (), self.journal)
+        self._blocks: list[Block] = list(_blocks or ())
+        self._ids = _ids_of(self._blocks)
         self._num_dropped_blocks = 0
-        self.num_full_slots = sum(len(block.token_ids) for block in self._blocks.blocks)
+        self.num_full_slots = sum(len(block.token_ids) for block in self._blocks)
         """How many tokens the table holds."""
 
     # -- state -----------------------------------------------------------------------------------
@@ -63,17 +71,17 @@ class BlockTable:
     @property
     def blocks(self) -> list[Block]:
         """The handles, first to last, as a new list."""
-        return list(self._blocks.blocks)
+        return self._blocks.copy()
 
     @property
     def physical_block_ids(self) -> list[int]:
         """The ids, first to last. The live list: read it, or copy it; don't change it."""
-        return self._blocks.ids
+        return self._ids
 
     @property
     def token_ids(self) -> list[int]:
         """The tokens, first to last; 0 for those that fell out of the sliding window."""
-        kept = [token for block in self._blocks.blocks for token in block.token_ids]
+        kept = [token for block in self._blocks for token in block.token_ids]
         return [0] * (self.num_full_slots - len(kept)) + kept
 
     @property
@@ -110,7 +118,7 @@ class BlockTable:
         UsageError if the table already has blocks or there are no tokens; NoFreeBlocksError if
         ``device`` has too few blocks.
         """
-        if self._blocks.blocks:
+        if self._blocks:
             raise UsageError(f"the table is already allocated: it holds {len(self._blocks)} blocks")
         if not token_ids:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
@@ -167,29 +175,38 @@ class BlockTable:
 
     def _write(self, tokens: Sequence[int]) -> None:
         """Write into the partial last block, or into the next one; all tokens fit there."""
-        full, ids, journal = self.num_full_slots, self._blocks.ids, self.journal
+        full, ids, journal = self.num_full_slots, self._ids, self.journal
         index = full // self._block_size
         if index == len(ids):
             self._add_blocks(1)
-        block = self._blocks.blocks[index]
+        block = self._blocks[index]
         if journal.active:  # once per token
             journal.append(self, full, tokens)
             journal.was(self, "num_full_slots")
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
-            self._blocks.replace(index, block)
+            self._replace(index, block)
             self._note_entries(index)
         self.num_full_slots = full + len(tokens)
 
     def _add_blocks(self, num_empty_slots: int) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty."""
         self._check_allocated()
-        blocks, before = self._blocks, len(self._blocks)
+        blocks, ids, before = self._blocks, self._ids, len(self._blocks)
         missing = num_empty_slots + self.num_full_slots - before * self._block_size
+        for _ in range(cdiv(missing, self._block_size)):
+            blocks.append(self._gpu.allocate_mutable_block(blocks[-1]))
+            ids.append(blocks[-1].block_id)  # type: ignore[arg-type]
+            self.journal.undo(blocks.pop)
+            self.journal.undo(ids.pop)
         if missing > 0:
-            for _ in range(cdiv(missing, self._block_size)):
-                blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
             self._note_entries(before)
+
+    def _replace(self, index: int, block: Block) -> None:
+        """Hold another block here, or read the id of the same one again."""
+        self.journal.undo(self._blocks.__setitem__, index, self._blocks[index])
+        self.journal.undo(self._ids.__setitem__, index, self._ids[index])
+        self._blocks[index], self._ids[index] = block, block.block_id  # type: ignore[assignment]
 
     @table_event
     def ensure_num_empty_slots(self, num_empty_slots: Natural) -> None:
@@ -217,7 +234,7 @@ class BlockTable:
             return
         for index in range(before, end):
             self._allocator.free(self._blocks[index])
-            self._blocks.replace(index, null_block)
+            self._replace(index, null_block)
             self.journal.note((NULL, null_block.block_id, self, index))
         self.journal.was(self, "_num_dropped_blocks")
         self._num_dropped_blocks = end
@@ -234,26 +251,31 @@ class BlockTable:
             self._allocator,
             max_block_sliding_window=self._num_window_blocks,
         )
-        table._blocks.update(self._allocator.fork_blocks(self._blocks.blocks))
+        table._hold(self._allocator.fork_blocks(self._blocks))
         table._num_dropped_blocks = self._num_dropped_blocks
         table.num_full_slots = self.num_full_slots
-        self.journal.note((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
+        self.journal.note((OPEN, table, None, self, self.num_full_slots, table._ids.copy()))
         return table
 
     @table_event
     def update(self, blocks: Sequence[Block]) -> None:
         """Hold other blocks, or read the ids again after a swap."""
-        self._blocks.update(blocks)
+        self._hold(blocks)
         self._note_entries(0)
+
+    def _hold(self, blocks: Iterable[Block]) -> None:
+        held = list(blocks)
+        ids = _ids_of(held)
+        self.journal.was(self, "_blocks", "_ids")
+        self._blocks, self._ids = held, ids
 
     @table_event
     def free(self) -> None:
         """Free all blocks, first to last; the table is then empty and may be used again."""
         self._check_allocated()
-        blocks = self._blocks.blocks
-        self._blocks.check(blocks)
-        self._allocator._free_blocks(blocks)
-        self._blocks.update(())
+        _ids_of(self._blocks)
+        self._allocator._free_blocks(self._blocks)
+        self._hold(())
         self.journal.was(self, "num_full_slots", "_num_dropped_blocks")
         self.num_full_slots = self._num_dropped_blocks = 0
         self.journal.closed(self)
@@ -261,13 +283,12 @@ class BlockTable:
     # -- helpers ---------------------------------------------------------------------------------
 
     def _check_allocated(self) -> None:
-        if not self._blocks.blocks:
+        if not self._blocks:
             raise UsageError("the table has no blocks: allocate it first")
 
     def opening(self) -> Row:
         """What a recorder is told that has not seen the table before: all that it holds."""
-        return OPEN, self, None, self.token_ids, self.num_full_slots, self._blocks.ids.copy()
+        return OPEN, self, None, self.token_ids, self.num_full_slots, self._ids.copy()
 
     def _note_entries(self, start: int) -> None:
-        if self.journal.active:
-            self.journal.note((PATCH, self, start, self._blocks.ids[start:]))
+        self.journal.note((PATCH, self, start, self._ids[start:]))

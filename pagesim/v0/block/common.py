@@ -103,56 +103,6 @@ class CopyOnWriteTracker:
         return copies
 
 
-class BlockList:
-    """The blocks of one table and their ids, kept in sync.
-
-    ``ids`` is the live list that a table shows as its ``physical_block_ids``.
-    """
-
-    __slots__ = ("blocks", "ids", "journal")
-
-    def __init__(self, blocks: Iterable[Block], journal: Journal) -> None:
-        self.journal = journal
-        self.blocks: list[Block] = []
-        self.ids: list[int] = []
-        self.update(blocks)
-
-    def __len__(self) -> int:
-        return len(self.blocks)
-
-    def __getitem__(self, index: int) -> Block:
-        return self.blocks[index]
-
-    def update(self, blocks: Iterable[Block]) -> None:
-        """Hold other blocks. UsageError if one of them was freed."""
-        blocks = list(blocks)
-        ids = self.check(blocks)
-        self.journal.was(self, "blocks", "ids")
-        self.blocks, self.ids = blocks, ids
-
-    @staticmethod
-    def check(blocks: list[Block]) -> list[int]:
-        """The ids of ``blocks``. UsageError if one of them was freed."""
-        ids = [block.block_id for block in blocks]
-        if None in ids:
-            raise UsageError(f"block {ids.index(None)} of the table was freed: it has no id")
-        return ids  # type: ignore[return-value]
-
-    def append(self, block: Block) -> None:
-        """Add a block at the end."""
-        self.blocks.append(block)
-        self.ids.append(block.block_id)  # type: ignore[arg-type]
-        self.journal.undo(self.blocks.pop)
-        self.journal.undo(self.ids.pop)
-
-    def replace(self, index: int, block: Block) -> None:
-        """Replace a block, or read the id of the same block again."""
-        self.journal.undo(self.blocks.__setitem__, index, self.blocks[index])
-        self.journal.undo(self.ids.__setitem__, index, self.ids[index])
-        self.blocks[index] = block
-        self.ids[index] = block.block_id  # type: ignore[assignment]
-
-
 def get_all_blocks(last_block: Block) -> list[Block]:
     """The blocks from the first to ``last_block``, found by walking back through ``prev_block``."""
     chain: list[Block] = []

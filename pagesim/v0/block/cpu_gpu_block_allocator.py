@@ -68,14 +68,10 @@ class CpuGpuBlockAllocator:
         allocator_type: Kind, num_gpu_blocks: Natural, num_cpu_blocks: Natural, block_size: Positive
     ) -> CpuGpuBlockAllocator:
         """Two pools of one kind: "naive" or "prefix_caching"; UsageError for anything else."""
-        allocator, journal = ALLOCATORS[allocator_type], Journal()
+        pool = partial(ALLOCATORS[allocator_type], block_size=block_size, journal=Journal())
         cpu_ids = range(num_gpu_blocks, num_gpu_blocks + num_cpu_blocks)
-        return CpuGpuBlockAllocator(
-            cpu_block_allocator=allocator(
-                num_cpu_blocks, block_size, cpu_ids, journal=journal, pool="CPU"
-            ),
-            gpu_block_allocator=allocator(num_gpu_blocks, block_size, journal=journal),
-        )
+        cpu = pool(num_cpu_blocks, block_ids=cpu_ids, pool="CPU")
+        return CpuGpuBlockAllocator(cpu, pool(num_gpu_blocks))
 
     def __init__(
         self, cpu_block_allocator: BlockAllocator, gpu_block_allocator: BlockAllocator

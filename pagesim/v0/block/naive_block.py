@@ -88,12 +88,11 @@ class NaiveBlock:
         allocator = self.allocator
         if self.block_id is not None and allocator.ref_counts.get(self.block_id) != 1:
             allocator.cow_block_if_not_appendable(self)
+        tokens = self.token_ids
         if (journal := allocator.journal).active:  # once per token
-            journal.note((WRITE, self.block_id, len(token_ids)), self._unwrite, len(self.token_ids))
-        self.token_ids += token_ids
-
-    def _unwrite(self, num_tokens: int) -> None:
-        del self.token_ids[num_tokens:]
+            row, new = (WRITE, self.block_id, len(token_ids)), slice(len(tokens), None)
+            journal.note(row, tokens.__delitem__, new)
+        tokens += token_ids
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(block_id={self.block_id}, token_ids={self.token_ids})"

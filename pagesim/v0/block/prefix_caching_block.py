@@ -220,14 +220,12 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             if not self.get_ref_count(block_id) and block_id not in self.evictor:
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")
         for block_id in block_ids:
-            self.journal.undo(self._set_last_accessed, block_id, self.get_last_accessed(block_id))
-            self._set_last_accessed(block_id, now)
-
-    def _set_last_accessed(self, block_id: int, when: float) -> None:
-        if block_id in self._block_tracker:
-            self._block_tracker[block_id].last_accessed = when
-        else:
-            self.evictor.update(block_id, when)
+            tracker = self._block_tracker.get(block_id)
+            known = tracker or self.evictor.free_table[block_id]
+            self.journal.was(known, "last_accessed")
+            known.last_accessed = now
+            if tracker is None:
+                self.evictor.update(block_id, now)
 
     def get_last_accessed(self, block_id: int) -> float:
         """When a block was last used; -1 if not since it was taken."""
