@@ -7,10 +7,10 @@ A class that changes something says here how it was, and what happens::
     self.journal.note((WRITE, block_id, 3))          # nothing to undo, or nothing else
 
 Nothing is kept unless it is needed. A call that may fail midway is a transaction (``with
-self.journal:``, or an event that is ``atomic``): if it raises, all is put back, last first; what a
-`Kept` dict held is, too. A recorder receives events: each public call is one, with the rows that
-were noted during the call. ``journal.active`` is for code that runs once per token, or that works
-to find out what to note. An engine never asks the recorder.
+self.journal:``, or an event that is ``atomic``): if it raises, all is put back, last first, with
+the entries of each `Kept` dict. A recorder receives events: each public call is one, with the rows
+that were noted during the call. ``journal.active`` is for code that runs once per token, or that
+works to find out what to note. An engine never asks the recorder.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Journal:
     def was(self, owner: Any, *names: str, copied: bool = False) -> None:
         """These attributes are about to change: on a failure they are put back as they are now.
 
-        ``copied``: what they hold is about to change, too.
+        ``copied``: so is what they hold.
         """
         if self._marks:
             for name in names:
@@ -287,7 +287,7 @@ def event(
     marks a scheduler's decision: not an event where only its block manager is recorded. With
     ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` first tells a
     recorder that has not seen the table what it holds: its ``opening()``. An ``atomic`` one is a
-    transaction without a recorder too. An event is a public call: it is `explained`.
+    transaction without a recorder as well. An event is a public call: it is `explained`.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:

@@ -49,8 +49,8 @@ def test_ctrl_c_while_the_command_is_imported(module: str, script: bool, tmp_pat
 
 def test_in_a_library_ctrl_c_is_left_alone() -> None:
     code = "import signal, pagesim; print(signal.getsignal(signal.SIGINT).__name__)"
-    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    assert told.stdout == b"default_int_handler\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout == b"default_int_handler\n"
 
 
 def pagesim_command(
@@ -71,9 +71,9 @@ def pagesim_command(
 )
 def test_a_full_disk_behind_stdout(arguments: list[str]) -> None:
     with open("/dev/full", "wb") as full:
-        told = pagesim_command(*arguments, stdout=full)
-    assert told.returncode == 2
-    assert told.stderr == b"pagesim: standard output: No space left on device\n"
+        done = pagesim_command(*arguments, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == b"pagesim: standard output: No space left on device\n"
 
 
 @pytest.fixture
@@ -92,11 +92,11 @@ def test_names_that_are_no_text_are_played(odd: bytes, tmp_path: Path) -> None:
         manager.allocate(pagesim.SequenceGroup("a", [pagesim.Sequence(0, [1, 2, 3], 4)]))
     run.save(os.fsdecode(odd) + ".jsonl")
     for more in ([], ["--json"]):
-        told = pagesim_command(
+        done = pagesim_command(
             "play", odd + b".jsonl", "-o", odd + b".html", *more, stdout=subprocess.PIPE
         )
-        assert (told.returncode, told.stderr) == (0, b"")
-    assert json.loads(told.stdout)["out"] == os.fsdecode(odd) + ".html"
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["out"] == os.fsdecode(odd) + ".html"
     page = Path(os.fsdecode(odd) + ".html").read_text(encoding="utf-8")
     assert "<title>\N{REPLACEMENT CHARACTER}.jsonl</title>" in page
 
@@ -110,8 +110,8 @@ def test_names_that_are_no_text_are_replayed_and_drawn(odd: bytes, tmp_path: Pat
         ["waste", odd + b".csv", "--out", odd + b".svg"],
         ["simulate", odd + b".csv", "--record", odd + b".jsonl"],
     ):
-        told = pagesim_command(*arguments, stdout=subprocess.PIPE)
-        assert (told.returncode, told.stderr) == (0, b""), arguments
+        done = pagesim_command(*arguments, stdout=subprocess.PIPE)
+        assert (done.returncode, done.stderr) == (0, b""), arguments
     assert len(list(tmp_path.iterdir())) == 6
 
 

@@ -97,18 +97,18 @@ def test_numbers_are_written_out() -> None:
 
 
 def test_words() -> None:
-    said = alt_text(batch_size(BOTH, notes=["Made up."]))
-    assert "Orca (Max) 8.0 (published 10.0), paged (vLLM) 40.0 (published 30.0)." in said
-    assert "Orca (Max) 7.0 (published 7.0), paged (vLLM) 50.0\N{EN DASH}200.0 (publ" in said
-    assert "no claim about where a real machine lies" in said
-    said = alt_text(sharing(SAVED, notes=["Made up."]))
-    assert "Alpaca, parallel sampling: 2 outputs 6.0 (published 5.0), 6 outputs 12.0" in said
+    text = alt_text(batch_size(BOTH, notes=["Made up."]))
+    assert "Orca (Max) 8.0 (published 10.0), paged (vLLM) 40.0 (published 30.0)." in text
+    assert "Orca (Max) 7.0 (published 7.0), paged (vLLM) 50.0\N{EN DASH}200.0 (publ" in text
+    assert "no claim about where a real machine lies" in text
+    text = alt_text(sharing(SAVED, notes=["Made up."]))
+    assert "Alpaca, parallel sampling: 2 outputs 6.0 (published 5.0), 6 outputs 12.0" in text
     assert (
         "ShareGPT, beam search: reported only: 2 outputs 48.0 (published 44.3), 4 outputs 72.0."
-        in said
+        in text
     )
-    assert "each with the same probability" in said
-    assert said.endswith("Made up.")
+    assert "each with the same probability" in text
+    assert text.endswith("Made up.")
 
 
 def test_texts_bytes_and_nothing_to_draw() -> None:

@@ -61,14 +61,14 @@ def test_words(measured: dict[str, Any]) -> None:
     assert {"GiB, llama-3.1-8b", "15", "3,840"} <= set(words)
     assert "32.60 % with endless room: 25,309 of the 77,626 full blocks" in words
     assert "GiB, llama-3.1-8b" not in shown(prefix_hits(measured))
-    said = alt_text(prefix_hits(measured))
-    assert "with 512 tokens a block: 240 blocks 3.9 %, 480 blocks 4.0 %, " in said
-    assert "61,440 blocks 32.6 %." in said
+    text = alt_text(prefix_hits(measured))
+    assert "with 512 tokens a block: 240 blocks 3.9 %, 480 blocks 4.0 %, " in text
+    assert "61,440 blocks 32.6 %." in text
     assert (
         "32.60 % with endless room: 25,309 of the 77,626 full blocks. 31.42 % of all ids came "
         "before: 25,332 of 80,619, partial last blocks of prompts among them."
-    ) in said
-    assert said.endswith(measured["source"])
+    ) in text
+    assert text.endswith(measured["source"])
 
 
 def test_no_text_covers_another_and_what_is_missing_is_named(measured: dict[str, Any]) -> None:

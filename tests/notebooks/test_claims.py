@@ -141,7 +141,7 @@ def value(text: str) -> float | str:
 
 @pytest.mark.parametrize("claim", re.split(r"\n(?=\d)", CLAIMS.strip("\n")))
 def test_the_prose_says_what_was_printed(claim: str) -> None:
-    first, _, said = claim.partition("\n")
+    first, _, sentence = claim.partition("\n")
     cells, _, pattern = first.partition(": ")
     number, words, cell = cells.split()
     by_id = {each.id: each for each in chapter(number).cells}
@@ -149,7 +149,7 @@ def test_the_prose_says_what_was_printed(claim: str) -> None:
     assert found, f"{cell} no longer prints {pattern}"
     names = dict(zip("ABCDEF", found.groups(), strict=False))
     names |= {name.lower(): value(text) for name, text in names.items()}
-    expected = eval(f"rf'''{' '.join(said.split())}'''", globals(), names)
+    expected = eval(f"rf'''{' '.join(sentence.split())}'''", globals(), names)
     assert expected in " ".join(by_id[words].source.split()), f"{words} says something else"
 
 
@@ -173,8 +173,8 @@ def test_the_latent_vector_of_chapter_10() -> None:
     v3 = ModelSpec.preset("deepseek-v3")
     (text,) = (cell.source for cell in chapter("10").cells if cell.id == "latent-why")
     by_definition, latent = 128 * ((128 + 64) + 128), v3.latent_dim
-    said = f"{by_definition:,} numbers by definition, {latent} as a latent vector"
-    assert f"{said}, {by_definition / latent:.0f} times fewer" in " ".join(text.split())
+    sentence = f"{by_definition:,} numbers by definition, {latent} as a latent vector"
+    assert f"{sentence}, {by_definition / latent:.0f} times fewer" in " ".join(text.split())
 
 
 def test_the_order_of_freeing_hardly_matters_to_whole_prompts() -> None:

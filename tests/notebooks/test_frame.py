@@ -68,8 +68,8 @@ def test_it_needs_only_earlier_chapters(name: str) -> None:
 
 @every_chapter
 def test_the_time_is_the_measured_one(name: str) -> None:
-    said = re.search(r"^\*\*Time:\*\* about (\d+) minutes", opening(chapter(name)), re.MULTILINE)
-    assert said and int(said[1]) == MINUTES[int(name[:2])]
+    minutes = re.search(r"^\*\*Time:\*\* about (\d+) minutes", opening(chapter(name)), re.MULTILINE)
+    assert minutes and int(minutes[1]) == MINUTES[int(name[:2])]
 
 
 @every_chapter

@@ -48,10 +48,10 @@ def test_a_box_is_short_and_its_run_is_of_v1(number: str) -> None:
     assert len(cells["today"].source.splitlines()) <= 16
 
 
-@pytest.mark.parametrize(("number", "said", "shown"), SAID)
-def test_what_a_box_says_is_shown(number: str, said: str, shown: str) -> None:
+@pytest.mark.parametrize(("number", "sentence", "shown"), SAID)
+def test_what_a_box_says_is_shown(number: str, sentence: str, shown: str) -> None:
     cells = {cell.id: cell for cell in chapter(number).cells}
-    assert said in " ".join(cells["today-md"].source.split())
+    assert sentence in " ".join(cells["today-md"].source.split())
     assert re.search(shown, printed(cells["today"]), re.MULTILINE)
 
 
