@@ -34,6 +34,7 @@ R = TypeVar("R")
 K = TypeVar("K")
 V = TypeVar("V")
 Owner = TypeVar("Owner", bound="Journaled")
+_set, _delete, _pop = dict.__setitem__, dict.__delitem__, dict.pop
 
 
 class Journaled(Protocol):
@@ -55,25 +56,21 @@ class Kept(dict[K, V]):
         super().__init__()
         self._journal = journal
 
-    def _keep(self, key: K) -> None:
-        known = key in self
-        inverse = (self.__setitem__, (key, self[key])) if known else (self.__delitem__, (key,))
-        self._journal._inverses.append(inverse)
-
     def __setitem__(self, key: K, value: V) -> None:
-        if self._journal._marks:
-            self._keep(key)
-        super().__setitem__(key, value)
+        if (journal := self._journal)._marks:
+            known = key in self
+            inverse = (_set, (self, key, self[key])) if known else (_delete, (self, key))
+            journal._inverses.append(inverse)
+        _set(self, key, value)
 
     def __delitem__(self, key: K) -> None:
-        if self._journal._marks:
-            self._keep(key)
-        super().__delitem__(key)
+        self.pop(key)
 
     def pop(self, key: K) -> V:  # type: ignore[override]
         """Take an entry out."""
-        value = self[key]
-        del self[key]
+        value: V = _pop(self, key)
+        if (journal := self._journal)._marks:
+            journal._inverses.append((_set, (self, key, value)))
         return value
 
 
@@ -150,7 +147,14 @@ class Journal:
                 value = getattr(owner, name)
                 self._inverses.append((setattr, (owner, name, copy(value) if copied else value)))
 
-    def append(self, table: Any, start: int, tokens: Sequence[int]) -> None:
+    def append(
+        self,
+        table: Any,
+        start: int,
+        tokens: Sequence[int],
+        inverse: Callable[..., object] | None = None,
+        *args: Any,
+    ) -> None:
         """:meth:`note` that ``table`` begins to write ``tokens``; its blocks tell how.
 
         UsageError for a token beyond 64 bits: a timeline cannot store it.
@@ -162,6 +166,8 @@ class Journal:
                         f"token {token} cannot be recorded: a timeline stores tokens of 64 bits"
                     )
             self._rows.append((APPEND, table, start, tokens))
+        if inverse is not None and self._marks:
+            self._inverses.append((inverse, args))
 
     def opened(self, table: Any, name: Name) -> None:
         """:meth:`note` that ``table`` begins, empty, as ``name``."""

@@ -137,7 +137,8 @@ class SelfAttnBlockSpaceManager:
 
     def can_append_slots(self, seq_group: SequenceGroup, num_lookahead_slots: int) -> bool:
         """Whether the running members' new tokens fit at worst. The watermark does not count."""
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
+        if num_lookahead_slots:  # once per token
+            check_int("num_lookahead_slots", num_lookahead_slots, 0)
         touched, block_size = 0, self.block_size
         for seq in seq_group.get_seqs(RUNNING):
             table = self.block_tables.get(seq.seq_id) or self._table(seq)

@@ -24,7 +24,8 @@ def itself(table: BlockTable, *_: Any) -> BlockTable:
     return table
 
 
-table_event = event(itself, of_table=True, atomic=True)
+table_event = event(itself, of_table=True)
+growth = event(itself, of_table=True, atomic=True)
 
 
 def _ids_of(blocks: list[Block]) -> list[int]:
@@ -111,7 +112,7 @@ class BlockTable:
 
     # -- growing ---------------------------------------------------------------------------------
 
-    @table_event
+    @growth
     def allocate(self, token_ids: Tokens, device: Device = Device.GPU) -> None:
         """Allocate the blocks of a prompt: full ones are immutable, a partial one mutable.
 
@@ -125,7 +126,7 @@ class BlockTable:
         allocator, block_size = self._allocator.allocator_on(device), self._block_size
         chunks = [token_ids[i : i + block_size] for i in range(0, len(token_ids), block_size)]
         partial = chunks.pop() if len(chunks[-1]) < block_size else None
-        self.journal.append(self, 0, token_ids)
+        self.journal.append(self, 0, token_ids, setattr, self, "num_full_slots", 0)
         blocks: list[Block] = []
         block: Block | None = None
         for chunk in chunks:
@@ -134,11 +135,10 @@ class BlockTable:
         if partial is not None:
             blocks.append(allocator.allocate_mutable_block(block))
             blocks[-1].append_token_ids(partial)
-        self.journal.was(self, "num_full_slots")
         self.num_full_slots = len(token_ids)
         self.update(blocks)
 
-    @table_event
+    @growth
     def append_token_ids(
         self,
         token_ids: Tokens,
@@ -181,8 +181,7 @@ class BlockTable:
             self._add_blocks(1)
         block = self._blocks[index]
         if journal.active:  # once per token
-            journal.append(self, full, tokens)
-            journal.was(self, "num_full_slots")
+            journal.append(self, full, tokens, setattr, self, "num_full_slots", full)
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
             self._replace(index, block)
@@ -208,7 +207,7 @@ class BlockTable:
         self.journal.undo(self._ids.__setitem__, index, self._ids[index])
         self._blocks[index], self._ids[index] = block, block.block_id  # type: ignore[assignment]
 
-    @table_event
+    @growth
     def ensure_num_empty_slots(self, num_empty_slots: Natural) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
         self._add_blocks(num_empty_slots)

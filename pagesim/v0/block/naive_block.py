@@ -167,7 +167,7 @@ class NaiveBlockAllocator(BlockAllocator):
     ) -> Block:
         block_id = self._allocate_block_id()
         block = self.block_class(prev_block, (), self.block_size, self, block_id)
-        block.token_ids = list(token_ids)
+        block.token_ids = token_ids  # type: ignore[assignment]
         self.journal.note((WRITE, block_id, len(token_ids)))
         return block
 

@@ -52,12 +52,12 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         super().__init__(num_blocks, block_size, block_ids, journal=journal, pool=pool)
         self.evictor = IndexedLRUEvictor()
         self._evictor_list = f"{pool} evictor"
-        self._cached_blocks: Kept[BlockContent, int] = Kept(self.journal)
-        self._content_at: Kept[int, BlockContent] = Kept(self.journal)
+        self._cached_blocks: dict[BlockContent, int] = {}
+        self._content_at: dict[int, BlockContent] = {}
         self._touched_blocks: set[int] = set()
         self._block_tracker: Kept[int, BlockTracker] = Kept(self.journal)
-        self._lookups = 0
-        self._hits = 0
+        self._metric = 0, 0
+        """Lookups, and those of them that found a block."""
 
     # -- allocating ------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         UsageError unless the block and its predecessors are full.
         """
         block = PrefixCachingBlock(prev_block, (), self.block_size, self)
-        block.token_ids = list(token_ids)
+        block.token_ids = token_ids  # type: ignore[assignment]
         if block.content is None:
             raise UsageError(
                 f"an immutable block holds {self.block_size} tokens after full blocks: "
@@ -90,9 +90,9 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             self._cache_block(content, block.block_id)
         else:
             self._incr_refcount_cached_block(block, cached_id, num_written)
-        self.journal.was(self, "_lookups", "_hits")
-        self._lookups += 1
-        self._hits += cached_id is not None
+        lookups, hits = self._metric
+        self.journal.was(self, "_metric")
+        self._metric = lookups + 1, hits + (cached_id is not None)
 
     def _allocate_block_id(self) -> int:
         """A free id, or else one whose content is evicted."""
@@ -108,7 +108,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             return None
         block_id = self.evictor.candidate()
         self._remove_from_evictor(block_id)
-        del self._cached_blocks[self._content_at.pop(block_id)]
+        self._forget(block_id)
         self._refcounter.incr(block_id)
         self.journal.note((EVICT, block_id))
         self.journal.note((TAKE, block_id, self._evictor_list))
@@ -149,10 +149,16 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def _cache_block(self, content: BlockContent, block_id: int) -> None:
         self._cached_blocks[content], self._content_at[block_id] = block_id, content
-        self.journal.note((CACHE, block_id))
+        self.journal.note((CACHE, block_id), self._forget, block_id)
         if block_id not in self._touched_blocks:
             self._touched_blocks.add(block_id)
             self.journal.undo(self._touched_blocks.remove, block_id)
+
+    def _forget(self, block_id: int) -> None:
+        content = self._content_at.pop(block_id)
+        del self._cached_blocks[content]
+        self.journal.undo(self._content_at.__setitem__, block_id, content)
+        self.journal.undo(self._cached_blocks.__setitem__, content, block_id)
 
     # -- freeing ---------------------------------------------------------------------------------
 
@@ -318,4 +324,5 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def get_prefix_cache_hit_rate(self) -> float:
         """Hits ÷ lookups, 0 before the first lookup."""
-        return self._hits / self._lookups if self._lookups else 0.0
+        lookups, hits = self._metric
+        return hits / lookups if lookups else 0.0
