@@ -126,10 +126,11 @@ def checked(call: Callable[P, R]) -> Callable[P, R]:
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         given = list(args)
         for place, name, check, optional in rows:
-            values: Any = given if place < len(given) else kwargs
-            key = place if values is given else name
-            if (values is given or name in kwargs) and not (optional and values[key] is None):
-                values[key] = check(name, values[key])
+            if place < len(given):
+                if given[place] is not None or not optional:
+                    given[place] = check(name, given[place])
+            elif name in kwargs and not (optional and kwargs[name] is None):
+                kwargs[name] = check(name, kwargs[name])
         return call(*given, **kwargs)  # type: ignore[arg-type]
 
     return guarded if rows else call

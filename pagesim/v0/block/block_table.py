@@ -196,8 +196,9 @@ class BlockTable:
         for _ in range(cdiv(missing, self._block_size)):
             blocks.append(self._gpu.allocate_mutable_block(blocks[-1]))
             ids.append(blocks[-1].block_id)  # type: ignore[arg-type]
-            self.journal.undo(blocks.pop)
-            self.journal.undo(ids.pop)
+            if self.journal.active:  # once per block
+                self.journal.undo(blocks.pop)
+                self.journal.undo(ids.pop)
         if missing > 0:
             self._note_entries(before)
 
@@ -290,4 +291,5 @@ class BlockTable:
         return OPEN, self, None, self.token_ids, self.num_full_slots, self._ids.copy()
 
     def _note_entries(self, start: int) -> None:
-        self.journal.note((PATCH, self, start, self._ids[start:]))
+        if self.journal.active:
+            self.journal.note((PATCH, self, start, self._ids[start:]))

@@ -13,7 +13,7 @@ from typing import Any
 
 from pagesim.checks import check_count, check_int, check_token_ids
 from pagesim.errors import UsageError
-from pagesim.journal import Journal, Kept
+from pagesim.journal import Journal
 from pagesim.v0.block.interfaces import Block, Device
 
 
@@ -24,25 +24,30 @@ class RefCounter:
     UsageError.
     """
 
-    __slots__ = ("all_block_indices", "counts")
+    __slots__ = ("_journal", "all_block_indices", "counts")
 
     def __init__(self, all_block_indices: Sequence[int], journal: Journal | None = None) -> None:
         self.all_block_indices = all_block_indices
-        self.counts: Kept[int, int] = Kept(journal or Journal())
-        """By id; an id that was never taken is missing. Live: read it only."""
+        self.counts: dict[int, int] = {}
+        """By id; one that was never taken may be missing. Live: read it only."""
+        self._journal = journal or Journal()
 
     def incr(self, block_id: int) -> int:
         """Add an owner; returns the new count."""
-        self.counts[block_id] = count = self.get(block_id) + 1
-        return count
+        return self._change(block_id, self.get(block_id), 1)
 
     def decr(self, block_id: int) -> int:
         """Remove an owner; returns the new count."""
-        count = self.get(block_id)
+        count = self.counts.get(block_id) or self.get(block_id)
         if not count:
             raise UsageError(f"block {block_id} is free: it has no owner to remove")
-        self.counts[block_id] = count - 1
-        return count - 1
+        return self._change(block_id, count, -1)
+
+    def _change(self, block_id: int, count: int, by: int) -> int:
+        if self._journal.active:  # once per block
+            self._journal.undo(self.counts.__setitem__, block_id, count)
+        self.counts[block_id] = count + by
+        return count + by
 
     def get(self, block_id: int) -> int:
         """The number of owners of ``block_id``."""

@@ -80,15 +80,14 @@ class NaiveBlock:
         return -1.0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
-        if len(token_ids) > self.block_size - len(self.token_ids):
+        tokens, block_id, allocator = self.token_ids, self.block_id, self.allocator
+        if len(token_ids) > self.block_size - len(tokens):
             raise UsageError(
                 f"{len(token_ids)} tokens do not fit into block {self.block_id}: "
                 f"{self.num_empty_slots} of its {self.block_size} slots are empty"
             )
-        allocator = self.allocator
-        if self.block_id is not None and allocator.ref_counts.get(self.block_id) != 1:
+        if block_id is not None and allocator.ref_counts.get(block_id) != 1:
             allocator.cow_block_if_not_appendable(self)
-        tokens = self.token_ids
         if (journal := allocator.journal).active:  # once per token
             row, new = (WRITE, self.block_id, len(token_ids)), slice(len(tokens), None)
             journal.note(row, tokens.__delitem__, new)
@@ -177,7 +176,9 @@ class NaiveBlockAllocator(BlockAllocator):
         if block_id is None:
             total = len(self.block_ids)
             raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken")
-        self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
+        if self.journal.active:  # once per block
+            self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
+            self.journal.undo(self.ref_counts.__setitem__, block_id, 0)
         self.ref_counts[block_id] = 1
         return block_id
 
