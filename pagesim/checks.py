@@ -5,7 +5,7 @@ import inspect
 import json
 import reprlib
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 from itertools import repeat
@@ -37,26 +37,42 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     return int(value)
 
 
-def check_bool(name: str, value: Any, *others: Any) -> None:
-    """TypeError unless ``value`` is True or False, or one of ``others``."""
+def check_a(name: str, value: Any, kind: type) -> None:
+    """TypeError unless ``value`` is a ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, not {value!r}")
+
+
+def check_bool(name: str, value: Any, *others: Any) -> Any:
+    """``value`` if it is True or False, or one of ``others``; TypeError if not."""
     if not isinstance(value, bool) and all(value is not other for other in others):
         words = " or ".join(map(str, (True, False, *others)))
         raise TypeError(f"{name} must be {words}, not {value!r} ({type(value).__name__})")
+    return value
 
 
-def check_number(name: str, value: Any) -> None:
-    """TypeError unless ``value`` is an int or a float, UsageError if it is NaN."""
+def check_number(name: str, value: Any) -> float:
+    """``value`` if it is an int or a float; TypeError if not, UsageError if it is NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, not {value!r}")
     if value != value:
         raise UsageError(f"{name} must be a number, not {value}")
+    return value
 
 
-def check_fraction(name: str, value: Any) -> None:
+def check_fraction(name: str, value: Any) -> Any:
     """:func:`check_number`, and UsageError unless it is between 0 and 1."""
-    check_number(name, value)
-    if not 0.0 <= value <= 1.0:
+    if not 0.0 <= check_number(name, value) <= 1.0:
         raise UsageError(f"{name} must be between 0 and 1, not {value}")
+    return value
+
+
+def check_choice(name: str, value: Any, known: tuple[str | None, ...]) -> str | None:
+    """``value`` if it is one of those ``known``; UsageError if not."""
+    if not isinstance(value, str | None) or value not in known:
+        *first, last = [repr(each) for each in known]
+        raise UsageError(f"{name} must be {', '.join(first)} or {last}, not {value!r}")
+    return value
 
 
 def check_time(name: str, value: Any) -> float:
@@ -95,7 +111,7 @@ def check_token_ids(name: str, token_ids: Any) -> list[int]:
     return tokens
 
 
-# -- fields of a dataclass -------------------------------------------------------------------------
+# -- arguments and fields that are annotated with their check --------------------------------------
 
 Natural = Annotated[int, partial(check_int, minimum=0)]
 Positive = Annotated[int, partial(check_int, minimum=1)]
@@ -104,6 +120,39 @@ PositiveCount = Annotated[int, partial(check_count, minimum=1)]
 Flag = Annotated[bool, check_bool]
 Fraction = Annotated[float, check_fraction]
 Number = Annotated[float, check_number]
+Time = Annotated[float, check_time]
+Policy = Annotated[str, partial(check_choice, known=("fcfs", "priority"))]
+Tokens = Annotated[Sequence[int], check_token_ids]
+
+
+def checked(call: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments that are annotated with a check, as `Natural` is, before a call begins.
+
+    The call receives what the check returns. None is right where it may be given.
+    """
+    rows = list(_declared(call))
+
+    @functools.wraps(call)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = list(args)
+        for place, name, check, optional in rows:
+            if place < len(given):
+                if given[place] is not None or not optional:
+                    given[place] = check(name, given[place])
+            elif name in kwargs and not (optional and kwargs[name] is None):
+                kwargs[name] = check(name, kwargs[name])
+        return call(*given, **kwargs)  # type: ignore[arg-type]
+
+    return guarded if rows else call
+
+
+def _declared(call: Callable[..., Any]) -> Iterator[tuple[int, str, Callable[..., Any], bool]]:
+    space = getattr(call, "__globals__", {})
+    for place, (name, parameter) in enumerate(inspect.signature(call).parameters.items()):
+        kinds = str(parameter.annotation).split(" | ")
+        for kind in kinds:
+            for check in getattr(space.get(kind), "__metadata__", ()):
+                yield place, name, check, "None" in kinds
 
 
 def check_fields(it: Any) -> None:

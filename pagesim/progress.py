@@ -24,7 +24,7 @@ class Progress:
         done: int = 0,
     ) -> None:
         self._total, self._failed = total, 0
-        self._tell = how if callable(how) else None
+        self._report = how if callable(how) else None
         self._bar: Any = None
         if how is True or (how is None and sys.stderr is not None and sys.stderr.isatty()):
             from tqdm.auto import tqdm
@@ -32,8 +32,8 @@ class Progress:
             self._bar = tqdm(total=total, initial=done, desc=title, unit=unit)
 
     def __call__(self, done: int) -> None:
-        if self._tell is not None:
-            self._tell(done, self._total)
+        if self._report is not None:
+            self._report(done, self._total)
         if self._bar is not None:
             self._bar.update(done - self._bar.n)
 

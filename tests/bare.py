@@ -91,9 +91,9 @@ def found(folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     sys.meta_path.insert(0, Hide())
-    said = found(Path(sys.argv[1]))
+    facts = found(Path(sys.argv[1]))
     there = sorted(HIDDEN & {name.split(".", 1)[0] for name in sys.modules})
-    print(json.dumps({"found": said, "there": there}))
+    print(json.dumps({"found": facts, "there": there}))
 
 
 if __name__ == "__main__":

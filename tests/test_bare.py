@@ -30,10 +30,10 @@ def child(*args: str) -> subprocess.CompletedProcess[str]:
 def test_the_same_runs_searches_and_files(tmp_path: Path) -> None:
     done = child(str(Path(bare.__file__)), str(tmp_path))
     assert done.returncode == 0, done.stderr[-2000:]
-    said = json.loads(done.stdout)
-    assert said == {"found": bare.found(tmp_path), "there": []}
-    assert said["found"]["events"] > 40 and all(said["found"]["loaded"])
-    assert sum(map(len, said["found"]["searches"])) > 100
+    answer = json.loads(done.stdout)
+    assert answer == {"found": bare.found(tmp_path), "there": []}
+    assert answer["found"]["events"] > 40 and all(answer["found"]["loaded"])
+    assert sum(map(len, answer["found"]["searches"])) > 100
 
 
 def test_importing_pagesim_loads_none_of_them() -> None:

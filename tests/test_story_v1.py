@@ -15,7 +15,7 @@ from tests.v1.world import check, everything
 pytestmark = pytest.mark.ch09
 
 
-def told(engine: str) -> Story:
+def story_on(engine: str) -> Story:
     story = Story(gpu_blocks=12, block_size=4, caching=True, engine=engine)
     alice = story.arrive("Alice was beginning to get very tired of", name="alice")
     alice.write("sitting by")
@@ -26,7 +26,7 @@ def told(engine: str) -> Story:
 
 
 def test_one_story_on_both_engines() -> None:
-    old, new = told("v0"), told("v1")
+    old, new = story_on("v0"), story_on("v1")
     assert old.words == new.words and len(new.words) == 11
     assert old.run.sequences == new.run.sequences == ["alice", 1]
     assert old.run.notes.tokens == new.run.notes.tokens

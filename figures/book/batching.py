@@ -91,8 +91,8 @@ def batching(axes: Axes) -> str:
     note(axes, x + 24, 376.5, "waits")
     return (
         f"Six requests with outputs of {', '.join(map(str, ANSWERS))} tokens and {SEATS} places. "
-        f"Fixed batches take {steps_of(old)} steps: a place stays empty until the longest output of "
-        f"its batch ends. Continuous batching takes {steps_of(new)}: a waiting request is "
+        f"Fixed batches take {steps_of(old)} steps: a place stays empty until the longest output "
+        f"of its batch ends. Continuous batching takes {steps_of(new)}: a waiting request is "
         "prefilled as soon as a place is free, and the others pause for that step."
     )
 

@@ -54,7 +54,9 @@ def five_kinds(axes: Axes) -> str:
     top = 74.0
     for name, row in rows.items():
         _, written = REQUESTS[name]
-        text = f"allocation of request {name}" + (f", {written} words written" if name == "A" else "")
+        text = f"allocation of request {name}" + (
+            f", {written} words written" if name == "A" else ""
+        )
         x = MARGIN + SLOT * row.start
         bracket(axes, x + 1, x + SLOT * len(row) - 1, top - 5, text)
     for place, kind in enumerate(found):

@@ -55,8 +55,7 @@ def partitions_in_waves(axes: Axes) -> str:
         axes,
         MARGIN + 20,
         242,
-        f"merging. A row is one of {SEATS} places, dashed where it is empty; a time unit is a page.",
+        f"merging. A row is one of {SEATS} places, dashed where empty; a time unit is a page.",
     )
-    return (
-        f"{PROGRAMS} sequences of {PAGES} pages on a GPU with room for {SEATS} programs. {'; '.join(texts)}."
-    )
+    where = f"{PROGRAMS} sequences of {PAGES} pages on a GPU with room for {SEATS} programs"
+    return f"{where}. {'; '.join(texts)}."

@@ -182,8 +182,8 @@ def _candidate(
                 rows.append(Result(case, part, taken * 1e6, rate, rate / copy, rate / read, graph))
         return rows
     except Exception as error:  # a peer is missing or cannot do this: the row says why
-        said = str(error).strip().splitlines() or [""]
-        return [Result(case, name, error=f"{type(error).__name__}: {said[0][:160]}")]
+        words = str(error).strip().splitlines() or [""]
+        return [Result(case, name, error=f"{type(error).__name__}: {words[0][:160]}")]
 
 
 def table(report: Report) -> list[str]:

@@ -46,11 +46,11 @@ def check(case: Case, name: str) -> list[Row]:
     try:
         built = compile_only.compiled(name, GPUTarget(*target.triton), case.call)
     except Exception as error:  # whatever stops a compilation is this row's result
-        said = " ".join(str(error).split())
-        refusal = REFUSAL.search(said)
+        output = " ".join(str(error).split())
+        refusal = REFUSAL.search(output)
         if refused and refusal:
             return [{**row, "kernel": "", "refused": refusal[0], "problems": []}]
-        return [{**row, "kernel": "", "problems": [f"{type(error).__name__}: {said[-300:]}"]}]
+        return [{**row, "kernel": "", "problems": [f"{type(error).__name__}: {output[-300:]}"]}]
     rows = []
     for kernel, machine, constants in built:
         facts = machine_code.facts(machine, constants)
@@ -58,8 +58,8 @@ def check(case: Case, name: str) -> list[Row]:
         if refused:
             found.append(f"e4m3 compiles for {name}, which has none: correct TARGETS")
         pipeline = {"warps": machine.metadata.num_warps, "stages": machine.metadata.num_stages}
-        told = {**row, "kernel": kernel, **pipeline, **dataclasses.asdict(facts), "problems": found}
-        rows.append(told)
+        full = {**row, "kernel": kernel, **pipeline, **dataclasses.asdict(facts), "problems": found}
+        rows.append(full)
     return rows or [{**row, "kernel": "", "problems": ["the launcher started no kernel"]}]
 
 
@@ -129,9 +129,9 @@ def _in_processes_that_compile(arguments: list[str], targets: list[str]) -> list
     ]
     rows = []
     for name, child in zip(targets, children, strict=True):
-        answer, said = child.communicate()
+        answer, output = child.communicate()
         if not answer.startswith("{"):
-            raise RuntimeError(f"{name}: {said.strip() or f'exit code {child.returncode}'}")
+            raise RuntimeError(f"{name}: {output.strip() or f'exit code {child.returncode}'}")
         rows += json.loads(answer)["rows"]
     return rows
 

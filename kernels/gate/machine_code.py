@@ -51,10 +51,10 @@ def facts(kernel: Any, constants: Mapping[str, Any]) -> Facts:
     if "ptx" in asm:
         loads = _PTX_LOAD.findall(asm["ptx"])
         wide = sum(bool(_PTX_WIDE.search(load)) for load in loads)
-        said = _nvidia("cuobjdump", "-res-usage", cubin=asm["cubin"])
-        usage = re.search(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", said)
+        output = _nvidia("cuobjdump", "-res-usage", cubin=asm["cubin"])
+        usage = re.search(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)", output)
         if usage is None:
-            raise ValueError(f"cuobjdump says nothing about registers: {said[-300:]}")
+            raise ValueError(f"cuobjdump says nothing about registers: {output[-300:]}")
         # The stack and local memory hold what did not fit the registers.
         registers, spilled = int(usage[1]), int(usage[2]) + int(usage[3])
         if "TILE" in constants and "BLOCK_SIZE" in constants:

@@ -73,7 +73,7 @@ class Plan:
     tensors: tuple[torch.Tensor, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Plan({', '.join(f'{k} = {_told(v)}' for k, v in self.made_for.items())})"
+        return f"Plan({', '.join(f'{k} = {_words(v)}' for k, v in self.made_for.items())})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,10 @@ def require(plan: Plan, facts: Facts) -> None:
         there = plan.made_for.get(name)
         if here != there:
             raise ValueError(
-                f"plan was made for {name} = {_told(there)}, this call has {_told(here)}: a plan "
+                f"plan was made for {name} = {_words(there)}, this call has {_words(here)}: a plan "
                 "serves the layers of one step, make one for each"
             )
 
 
-def _told(fact: Any) -> str:
+def _words(fact: Any) -> str:
     return " ".join(map(str, fact)) if isinstance(fact, tuple) else str(fact)

@@ -146,8 +146,8 @@ def _option(engines: Engines) -> Callable[[Command], Command]:
     text = f"{of}: {words[0].lower()}{words[1:]}" if of else words
     flag = "--" + one.name.replace("_", "-")
     flags = (flag, *one.metadata["flags"], one.name)
-    defaults = {name: _said(each.default) for name, each in engines.items()}
-    default = one.metadata.get("derived", _said(one.default))
+    defaults = {name: _words(each.default) for name, each in engines.items()}
+    default = one.metadata.get("derived", _words(one.default))
     if len(set(defaults.values())) > 1:
         default = ", ".join(f"{value} for {name}" for name, value in defaults.items())
     text += f"  [default: {default}]"
@@ -163,7 +163,7 @@ def _option(engines: Engines) -> Callable[[Command], Command]:
     return click.option(*flags, type=Count(least), help=text)
 
 
-def _said(default: Any) -> str:
+def _words(default: Any) -> str:
     if isinstance(default, bool):
         return "on" if default else "off"
     return "none" if default is None else str(default)

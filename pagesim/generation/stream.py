@@ -31,26 +31,26 @@ class Stream:
     """
 
     def __init__(
-        self, engine: Engine, words: Vocabulary, say: Callable[..., object] | None, title: str
+        self, engine: Engine, words: Vocabulary, write: Callable[..., object] | None, title: str
     ) -> None:
         self._engine, self._words, self._title = engine, words, title
-        self._say = say or (lambda *_, **__: None)
+        self._write = write or (lambda *_, **__: None)
         self._bar = (
-            False if say is not None and sys.stdout is not None and sys.stdout.isatty() else None
+            False if write is not None and sys.stdout is not None and sys.stdout.isatty() else None
         )
         self._next = 0
         """The answer whose turn it is."""
-        self._said = 0
+        self._shown = 0
         """How many characters of it are written."""
 
     def run(self) -> None:
         """Step until no answer grows."""
         most = sum(self._tokens(answer, whole=True) for answer in self._engine.answers)
-        with closing(Progress(self._bar, most, " tokens", title=self._title)) as told:
+        with closing(Progress(self._bar, most, " tokens", title=self._title)) as report:
             while self._engine.step() is not None:
-                self._tell()
-                told(sum(self._tokens(answer) for answer in self._engine.answers))
-            self._tell()
+                self._show()
+                report(sum(self._tokens(answer) for answer in self._engine.answers))
+            self._show()
 
     @staticmethod
     def _tokens(answer: Answer, whole: bool = False) -> int:
@@ -59,27 +59,29 @@ class Stream:
             return int(answer.params.max_tokens * (answer.params.beams or answer.params.n))
         return sum(len(sample) for sample in answer.samples)
 
-    def _tell(self) -> None:
+    def _show(self) -> None:
         for answer in self._engine.answers[self._next :]:
             done = answer.state != "unfinished"
             if done or (answer.params.n == 1 and not answer.params.beams):
-                self._tell_of(answer, done)
+                self._show_of(answer, done)
             if not done:
                 return
-            self._next, self._said = self._next + 1, 0
+            self._next, self._shown = self._next + 1, 0
 
-    def _tell_of(self, answer: Answer, done: bool) -> None:
+    def _show_of(self, answer: Answer, done: bool) -> None:
         if answer.why:
             hint = next((f"; {hint}" for word, hint in HINTS.items() if word in answer.why), "")
-            begun = "\n" * (self._said > 0)
-            self._say(f"{begun}{self._name(answer, 0)}{answer.state}: {answer.why}{hint}", nl=True)
+            begun = "\n" * (self._shown > 0)
+            self._write(
+                f"{begun}{self._name(answer, 0)}{answer.state}: {answer.why}{hint}", nl=True
+            )
             return
         for sample in range(len(answer.samples)):
             text = self._name(answer, sample) + text_of(self._words, answer, sample)
             if not done:
                 text = text.rstrip(CUT)
-            self._say(text[self._said :], nl=done)
-            self._said = 0 if done else len(text)
+            self._write(text[self._shown :], nl=done)
+            self._shown = 0 if done else len(text)
 
     def _name(self, answer: Answer, sample: int) -> str:
         """What stands before an answer if there are several."""

@@ -4,25 +4,27 @@ A class that changes something says here how it was, and what happens::
 
     self.journal.was(block, "block_id")              # before the change: it can be put back
     self.journal.note((TAKE, block_id, "GPU free list"), free.appendleft, block_id)
-    self.journal.tell((WRITE, block_id, 3))          # nothing to undo, or nothing else
+    self.journal.note((WRITE, block_id, 3))          # nothing to undo, or nothing else
 
 Nothing is kept unless it is needed. A call that may fail midway is a transaction (``with
-self.journal:``): if it raises, all is put back, last first. A recorder receives events: each
-public call is one, with the rows that were noted during the call. ``journal.active`` is for code
-that runs once per token, or that works to find out what to tell. An engine never asks the recorder.
+self.journal:``, or an event that is ``atomic``): if it raises, all is put back, last first, with
+the entries of each `Kept` dict. A recorder receives events: each public call is one, with the rows
+that were noted during the call. ``journal.active`` is for code that runs once per token, or that
+works to find out what to note. An engine never asks the recorder.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Hashable, Iterator, MutableMapping
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, Unpack
 
-from pagesim.checks import RAW, explain
+from pagesim.checks import RAW, checked, explain
 from pagesim.errors import UsageError
-from pagesim.journal.effects import APPEND, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name, Row
+from pagesim.journal.effects import APPEND, BACK, CLOSE, ENTER, FAILED, LEAVE, OPEN, Name, Row
 
 START = 0, 0, 0
 """Where the outermost transaction begins."""
@@ -30,7 +32,10 @@ START = 0, 0, 0
 P = ParamSpec("P")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
+K = TypeVar("K")
+V = TypeVar("V")
 Owner = TypeVar("Owner", bound="Journaled")
+_set, _delete, _pop = dict.__setitem__, dict.__delitem__, dict.pop
 
 
 class Journaled(Protocol):
@@ -38,6 +43,36 @@ class Journaled(Protocol):
 
     @property
     def journal(self) -> Journal: ...
+
+
+class Kept(dict[K, V]):
+    """A dict that a journal keeps: on a failure, entries are put back as they were.
+
+    They come and go by ``[]``, ``del`` and :meth:`pop`: other ways are not kept.
+    """
+
+    __slots__ = ("_journal",)
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__()
+        self._journal = journal
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if (journal := self._journal)._marks:
+            known = key in self
+            inverse = (_set, (self, key, self[key])) if known else (_delete, (self, key))
+            journal._inverses.append(inverse)
+        _set(self, key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.pop(key)
+
+    def pop(self, key: K) -> V:  # type: ignore[override]
+        """Take an entry out."""
+        value: V = _pop(self, key)
+        if (journal := self._journal)._marks:
+            journal._inverses.append((_set, (self, key, value)))
+        return value
 
 
 class Recorder(Protocol):
@@ -56,7 +91,7 @@ class Recorder(Protocol):
     def begin_step(self, number: int | None = None) -> None:
         """The events from here on belong to the next step of a scheduler, or to an earlier one."""
 
-    def event(
+    def event(  # noqa: C901 (the way of every call: a call less is speed)
         self, kind: str, subject: Hashable, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """One event; ``subject`` is a table, or the name of one."""
@@ -91,11 +126,11 @@ class Journal:
 
     # -- what happened -------------------------------------------------------------------------
 
-    def note(self, row: Row, inverse: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
-        """Note what was just done, and that ``inverse(*args)`` undoes it."""
+    def note(self, row: Row, inverse: Callable[..., object] | None = None, *args: Any) -> None:
+        """Note what was just done, and that ``inverse(*args)`` undoes it, if it is given."""
         if self.recording:
             self._rows.append(row)
-        if self._marks:
+        if inverse is not None and self._marks:
             self._inverses.append((inverse, args))
 
     def undo(self, inverse: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
@@ -103,26 +138,25 @@ class Journal:
         if self._marks:
             self._inverses.append((inverse, args))
 
-    def tell(self, row: Row) -> None:
-        """Note what happened when there is nothing, or nothing else, to undo."""
-        if self.recording:
-            self._rows.append(row)
+    def was(self, owner: Any, *names: str, copied: bool = False) -> None:
+        """These attributes are about to change: on a failure they are put back as they are now.
 
-    def was(self, owner: Any, *names: str) -> None:
-        """These attributes are about to change: on a failure they are put back as they are now."""
+        ``copied``: so is what they hold.
+        """
         if self._marks:
             for name in names:
-                self._inverses.append((setattr, (owner, name, getattr(owner, name))))
+                value = getattr(owner, name)
+                self._inverses.append((setattr, (owner, name, copy(value) if copied else value)))
 
-    def was_in(self, mapping: MutableMapping[Any, Any], key: object) -> None:
-        """This entry is about to change, or to come or go: on a failure it is put back."""
-        if self._marks:
-            known = key in mapping
-            inverse = (mapping.__setitem__, (key, mapping[key])) if known else (mapping.pop, (key,))
-            self._inverses.append(inverse)
-
-    def append(self, table: Hashable, start: int, tokens: list[int]) -> None:
-        """:meth:`tell` that ``table`` begins to write ``tokens``; its blocks tell how.
+    def append(
+        self,
+        table: Hashable,
+        start: int,
+        tokens: Sequence[int],
+        inverse: Callable[..., object] | None = None,
+        *args: Any,
+    ) -> None:
+        """:meth:`note` that ``table`` begins to write ``tokens``; its blocks tell how.
 
         UsageError for a token beyond 64 bits: a timeline cannot store it.
         """
@@ -133,23 +167,25 @@ class Journal:
                         f"token {token} cannot be recorded: a timeline stores tokens of 64 bits"
                     )
             self._rows.append((APPEND, table, start, tokens))
+        if inverse is not None and self._marks:
+            self._inverses.append((inverse, args))
 
     def opened(self, table: Hashable, name: Name) -> None:
-        """:meth:`tell` that ``table`` begins, empty, as ``name``."""
-        self.tell((OPEN, table, name, [], 0, []))
+        """:meth:`note` that ``table`` begins, empty, as ``name``."""
+        self.note((OPEN, table, name, [], 0, []))
 
     def closed(self, table: Hashable) -> None:
-        """:meth:`tell` that ``table`` has freed its blocks."""
-        self.tell((CLOSE, table))
+        """:meth:`note` that ``table`` has freed its blocks."""
+        self.note((CLOSE, table))
 
     def move(
-        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int
+        self, who: tuple[Name, Name], source: str | None, target: str | None, place: int = BACK
     ) -> None:
         """Note that a request, with its first sequence, leaves a queue or enters one at a place."""
         if source is not None:
-            self.tell((LEAVE, source, *who))
+            self.note((LEAVE, source, *who))
         if target is not None:
-            self.tell((ENTER, target, *who, place))
+            self.note((ENTER, target, *who, place))
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -211,7 +247,7 @@ class Journal:
             self._publish()
 
     @property
-    def _tells_queues(self) -> bool:
+    def _has_queues(self) -> bool:
         return self.recorder is not None and self.recorder.has_queues
 
     @contextmanager
@@ -225,7 +261,7 @@ class Journal:
             yield None
             return
         number = None
-        if self.recorder is not None and self._tells_queues:
+        if self.recorder is not None and self._has_queues:
             self.recorder.begin_step()
             number = self.recorder.step
         try:
@@ -238,7 +274,7 @@ class Journal:
 
     def resume(self, step: int | None) -> None:
         """The events from here on belong to this earlier step, if it was recorded."""
-        if step is not None and self.recorder is not None and self._tells_queues:
+        if step is not None and self.recorder is not None and self._has_queues:
             self.recorder.begin_step(step)
 
 
@@ -249,6 +285,7 @@ def event(
     queues: bool = False,
     if_changed: bool = False,
     of_table: bool = False,
+    atomic: bool = False,
 ) -> Callable[[Callable[Concatenate[Owner, P], R]], Callable[Concatenate[Owner, P], R]]:
     """While a recorder listens, make each outermost call of a method an event and a transaction.
 
@@ -256,18 +293,22 @@ def event(
     kind, and ``called`` names the call if it fails; both default to the method's name. ``queues``
     marks a scheduler's decision: not an event where only its block manager is recorded. With
     ``if_changed``, a call that noted nothing is not an event. A method ``of_table`` first tells a
-    recorder that has not seen the table what it holds: its ``opening()``. An event is a public
-    call: it is `explained`.
+    recorder that has not seen the table what it holds: its ``opening()``. An ``atomic`` one is a
+    transaction without a recorder as well. An event is a public call: it is `explained`.
     """
 
     def decorate(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
         what = kind or method.__name__
+        method = checked(method)
 
         @functools.wraps(method)
         def call(self: Owner, *args: P.args, **kwargs: P.kwargs) -> R:
             journal = self.journal
-            if not journal.wants_events or (queues and not journal._tells_queues):
+            if not journal.wants_events or (queues and not journal._has_queues):
                 try:
+                    if atomic and not journal._marks:
+                        with journal:
+                            return method(self, *args, **kwargs)
                     return method(self, *args, **kwargs)
                 except RAW as error:
                     raise explain(error, method, (self, *args), kwargs) from None
@@ -275,7 +316,7 @@ def event(
             marks = journal._marks
             marks.append(journal._place() if marks else START)
             if of_table and journal.recorder and self not in journal.recorder.tables:
-                journal.tell(self.opening())  # type: ignore[attr-defined]
+                journal.note(self.opening())  # type: ignore[attr-defined]
             try:
                 if kwargs:
                     result = method(self, *args, **kwargs)

@@ -67,10 +67,11 @@ def explore(scenario: Scenario, **ranges: Any) -> Any:
     """Controls for the parameters of ``scenario``; each change runs it again and shows what it did.
 
     ``scenario(**parameters)`` returns a ``Timeline``, or prints and displays. A range is
-    ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, a bool, or a text,
-    which the reader may replace; it begins at the function's own default where that has one, else
-    at ``low``, the first choice, the bool or the text itself. An exception in the scenario is shown as one line. Returns an ipywidgets ``VBox``
-    that a static page shows as the picture of the defaults; without ipywidgets a `Still` of it.
+    ``(low, high)`` or ``(low, high, step)`` of ints or floats, a list of choices, a bool, or a
+    text, which the reader may replace; it begins at the function's own default where that has one,
+    else at ``low``, the first choice, the bool or the text itself. An exception in the scenario is
+    shown as one line. Returns an ipywidgets ``VBox`` that a static page shows as the picture of the
+    defaults; without ipywidgets a `Still` of it.
     Raises UsageError for a range or a parameter that does not fit.
     """
     defaults = _defaults(scenario, ranges)

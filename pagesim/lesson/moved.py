@@ -1,12 +1,12 @@
 """Where the predictions and exercises of the course's first edition are in the second.
 
-The chapters have other numbers now, and a reader's progress file of before goes on counting: its keys
-are moved when it is read, and the file says then which edition it follows.
+The chapters have other numbers now, and a reader's progress file of before goes on counting: its
+keys are moved when it is read, and the file says then which edition it follows.
 """
 
-from typing import Any
+from pagesim.files.jsonl import JsonObject
 
-EDITION = {"book": {"edition": 2}}
+EDITION: dict[str, JsonObject] = {"book": {"edition": 2}}
 """The section of a progress file that follows the chapters of today."""
 
 CHAPTERS = {
@@ -47,7 +47,7 @@ def exercise(number: str) -> str:
     return f"{int(CHAPTERS[chapter.zfill(2)])}.{place}" if chapter.zfill(2) in CHAPTERS else number
 
 
-def moved(sections: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def moved(sections: dict[str, JsonObject]) -> dict[str, JsonObject]:
     """A progress file as one of today's edition; one that is so already stays as it is."""
     if not sections or "book" in sections:
         return sections

@@ -185,7 +185,7 @@ class RecordedMemory:
     @event(kind="schedule")
     def _schedule(self) -> None:
         for row, computed in self._computed.items():
-            self.journal.tell((SCHEDULED, row.name, row.number, *computed))
+            self.journal.note((SCHEDULED, row.name, row.number, *computed))
 
     @event(number, kind="finish")
     def _finish(self, row: Row) -> None:
@@ -193,7 +193,7 @@ class RecordedMemory:
         self._move(row, "running", None)
         for held in [held for held in self._held.values() if not self.policy.held(held.name)]:
             for unit in reversed(held.units):
-                self.journal.tell((FREE, unit, FREE_LIST, BACK))
+                self.journal.note((FREE, unit, FREE_LIST, BACK))
             self.journal.closed(held)
             del self._held[held.number]
 
@@ -209,8 +209,8 @@ class RecordedMemory:
         if new:
             row.units += new
             for unit in new:
-                self.journal.tell((TAKE, unit, FREE_LIST))
-            self.journal.tell((PATCH, row, start, new))
+                self.journal.note((TAKE, unit, FREE_LIST))
+            self.journal.note((PATCH, row, start, new))
 
     def _write(self, row: Row, tokens: list[int]) -> None:
         """Append tokens to the row, unit by unit."""
@@ -220,7 +220,7 @@ class RecordedMemory:
         row.tokens += tokens
         while at < len(row.tokens):
             count = min(self.unit - at % self.unit, len(row.tokens) - at)
-            self.journal.tell((WRITE, row.units[at // self.unit], count))
+            self.journal.note((WRITE, row.units[at // self.unit], count))
             at += count
 
 

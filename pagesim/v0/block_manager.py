@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from pagesim.checks import check_bool, check_fraction, check_int, check_time
+from pagesim.checks import Flag, Fraction, Positive, check_int, check_time, checked
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.state import State
@@ -43,17 +43,16 @@ class SelfAttnBlockSpaceManager:
     raises NoFreeBlocksError and changes nothing; call ``can_*`` first, as the scheduler does.
     """
 
+    @checked
     def __init__(
         self,
         block_size: int,
         num_gpu_blocks: int,
         num_cpu_blocks: int,
-        watermark: float = 0.01,
-        sliding_window: int | None = None,
-        enable_caching: bool = False,
+        watermark: Fraction = 0.01,
+        sliding_window: Positive | None = None,
+        enable_caching: Flag = False,
     ) -> None:
-        check_fraction("watermark", watermark)
-        check_bool("enable_caching", enable_caching)
         self.block_allocator = CpuGpuBlockAllocator.create(
             "prefix_caching" if enable_caching else "naive",
             num_gpu_blocks,
@@ -66,16 +65,15 @@ class SelfAttnBlockSpaceManager:
         self.max_block_sliding_window: int | None = None
         if sliding_window is not None:
             # One more because // rounds down, and one more because the last block may be partial.
-            window = check_int("sliding_window", sliding_window, 1)
-            self.max_block_sliding_window = window // block_size + 2
+            self.max_block_sliding_window = sliding_window // block_size + 2
         self.watermark = watermark
         self.watermark_blocks = int(watermark * num_gpu_blocks)
         self.enable_caching = enable_caching
-        self.block_tables: dict[int, BlockTable] = {}
-        self.block_allocator.tables = self.block_tables
         self._gpu = self.block_allocator.allocator_on(Device.GPU)
         self._cow_tracker = self._gpu.cow_tracker
         self.journal = self.block_allocator.journal
+        self.block_tables: dict[int, BlockTable] = {}
+        self.block_allocator.tables = self.block_tables
         self._computed_blocks = ComputedBlocksTracker(self.block_allocator)
         self._last_access = LastAccessBlocksTracker(self.block_allocator)
 
@@ -115,7 +113,7 @@ class SelfAttnBlockSpaceManager:
             return AllocStatus.OK
         return AllocStatus.LATER
 
-    @event(first_seq_id)
+    @event(first_seq_id, atomic=True)
     def allocate(self, seq_group: SequenceGroup) -> None:
         """Allocate blocks for the first waiting sequence; the others of the group share them.
 
@@ -129,12 +127,11 @@ class SelfAttnBlockSpaceManager:
             self.block_allocator,
             max_block_sliding_window=self.max_block_sliding_window,
         )
-        with self.journal:
-            self._add_table(seqs[0], table)
-            if seqs[0].get_len():
-                table.allocate(seqs[0].get_token_ids())
-            for seq in seqs[1:]:
-                self._add_table(seq, table.fork())
+        self._add_table(seqs[0], table)
+        if seqs[0].get_len():
+            table.allocate(seqs[0].get_token_ids())
+        for seq in seqs[1:]:
+            self._add_table(seq, table.fork())
 
     # -- growing ---------------------------------------------------------------------------------
 
@@ -160,7 +157,7 @@ class SelfAttnBlockSpaceManager:
         table._write(unseen)  # the call of every token: not even an event
         return self._gpu.clear_copy_on_writes() if self._cow_tracker.copies else []
 
-    @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots")
+    @event(lambda manager, copies, seq, *_: seq.seq_id, kind="append_slots", atomic=True)
     def _append_slots(self, seq: Sequence, num_lookahead_slots: int) -> list[tuple[int, int]]:
         table = self.block_tables.get(seq.seq_id) or self._table(seq)
         unseen = seq.data.token_ids[table.num_full_slots :]
@@ -187,8 +184,8 @@ class SelfAttnBlockSpaceManager:
             table.free()
         self._last_access.remove_seq(seq.seq_id)
         self._computed_blocks.remove_seq(seq.seq_id)
-        self.journal.was_in(self.block_tables, seq.seq_id)
         del self.block_tables[seq.seq_id]
+        self.journal.undo(self.block_tables.__setitem__, seq.seq_id, table)
         self.journal.closed(table)
 
     # -- prefix caching --------------------------------------------------------------------------
@@ -232,12 +229,12 @@ class SelfAttnBlockSpaceManager:
         status = self._can_swap(seq_group, Device.CPU, SequenceStatus.RUNNING, 0, 0)
         return status is AllocStatus.OK
 
-    @event(first_seq_id)
+    @event(first_seq_id, atomic=True)
     def swap_in(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a swapped group's blocks to the GPU; returns (CPU, GPU) pairs of cache indices."""
         return self._swap(seq_group, SequenceStatus.SWAPPED, Device.CPU, Device.GPU)
 
-    @event(first_seq_id)
+    @event(first_seq_id, atomic=True)
     def swap_out(self, seq_group: SequenceGroup) -> list[tuple[int, int]]:
         """Move a running group's blocks to the CPU; returns (GPU, CPU) pairs of cache indices."""
         return self._swap(seq_group, SequenceStatus.RUNNING, Device.GPU, Device.CPU)
@@ -270,13 +267,12 @@ class SelfAttnBlockSpaceManager:
     ) -> list[tuple[int, int]]:
         index = self.block_allocator.get_physical_block_id
         pairs: list[tuple[int, int]] = []
-        with self.journal:
-            for seq in seq_group.get_seqs(status):
-                table = self._table(seq)
-                blocks = table.blocks
-                mapping = self.block_allocator.swap(blocks, source, target)
-                table.update(blocks)
-                pairs += [(index(source, old), index(target, new)) for old, new in mapping.items()]
+        for seq in seq_group.get_seqs(status):
+            table = self._table(seq)
+            blocks = table.blocks
+            mapping = self.block_allocator.swap(blocks, source, target)
+            table.update(blocks)
+            pairs += [(index(source, old), index(target, new)) for old, new in mapping.items()]
         return pairs
 
     # -- tables ----------------------------------------------------------------------------------
@@ -297,8 +293,8 @@ class SelfAttnBlockSpaceManager:
             )
 
     def _add_table(self, seq: Sequence, table: BlockTable) -> None:
-        self.journal.was_in(self.block_tables, seq.seq_id)
         self.block_tables[seq.seq_id] = table
+        self.journal.undo(self.block_tables.pop, seq.seq_id)
         self.journal.opened(table, seq.seq_id)
         self._computed_blocks.add_seq(seq.seq_id)
         self._last_access.add_seq(seq.seq_id)

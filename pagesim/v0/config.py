@@ -6,6 +6,8 @@ Source: vLLM 0.6.4.post1, ``vllm/config.py``: only what blocks and scheduling ne
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Annotated
 
 from pagesim.checks import (
     Flag,
@@ -13,11 +15,15 @@ from pagesim.checks import (
     Natural,
     NaturalCount,
     Number,
+    Policy,
     Positive,
     PositiveCount,
+    check_choice,
     check_fields,
 )
 from pagesim.errors import UnsupportedError, UsageError
+
+Mode = Annotated[str | None, partial(check_choice, known=("swap", "recompute", None))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +69,12 @@ class SchedulerConfig:
     _: KW_ONLY
     num_lookahead_slots: Natural = 0
     enable_chunked_prefill: Flag = False
-    preemption_mode: str | None = None
-    policy: str = "fcfs"
+    preemption_mode: Mode = None
+    policy: Policy = "fcfs"
     delay_factor: Number = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.preemption_mode not in (None, "swap", "recompute"):
-            raise UsageError(
-                f"preemption_mode must be 'swap', 'recompute' or None, not {self.preemption_mode!r}"
-            )
-        if self.policy not in ("fcfs", "priority"):
-            raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
         tokens, longest = self.max_num_batched_tokens, self.max_model_len
         if tokens < longest and not self.enable_chunked_prefill:
             raise UsageError(

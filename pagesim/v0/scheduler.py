@@ -11,9 +11,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
-from pagesim.checks import check_time
+from pagesim.checks import check_a, check_time
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import BACK, FRONT
@@ -22,7 +21,7 @@ from pagesim.v0.block.interfaces import Device
 from pagesim.v0.block_manager import AllocStatus, SelfAttnBlockSpaceManager, first_seq_id
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.scheduler_guards import check_chunk_size, check_new, check_running, check_waiting
-from pagesim.v0.scheduler_metadata import metadata_of, tell_step, who
+from pagesim.v0.scheduler_metadata import metadata_of, note_step, who
 from pagesim.v0.scheduler_outputs import (
     ScheduledSequenceGroup,
     SchedulerOutputs,
@@ -58,10 +57,8 @@ class Scheduler:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not isinstance(scheduler_config, SchedulerConfig):
-            raise TypeError(f"scheduler_config must be a SchedulerConfig, not {scheduler_config!r}")
-        if not isinstance(cache_config, CacheConfig):
-            raise TypeError(f"cache_config must be a CacheConfig, not {cache_config!r}")
+        check_a("scheduler_config", scheduler_config, SchedulerConfig)
+        check_a("cache_config", cache_config, CacheConfig)
         self.scheduler_config = scheduler_config
         self.cache_config = cache_config
         self.clock = clock
@@ -98,7 +95,7 @@ class Scheduler:
         if self._by_priority or self._delay.factor > 0:
             check_time(f"arrival_time of group {seq_group.request_id!r}", seq_group.arrival_time)
         self.waiting.append(seq_group)
-        self._tell_move(seq_group, None, "waiting")
+        self.journal.move(who(seq_group), None, "waiting")
 
     def abort_seq_group(self, request_id: str | Iterable[str]) -> None:
         """Drop requests from whichever queue they are in; unknown ids are ignored."""
@@ -108,15 +105,14 @@ class Scheduler:
                 wanted.discard(seq_group.request_id)
                 self._abort(seq_group, queue)
 
-    @event(first_seq_id, kind="abort", called="abort_seq_group", queues=True)
+    @event(first_seq_id, kind="abort", called="abort_seq_group", queues=True, atomic=True)
     def _abort(self, seq_group: SequenceGroup, queue: str) -> None:
-        with self.journal:
-            for seq in seq_group.get_unfinished_seqs():
-                self._set_status(seq, SequenceStatus.FINISHED_ABORTED)
-                self.free_seq(seq)
-            getattr(self, queue).remove(seq_group)
-            self._finished_requests_ids.append(seq_group.request_id)
-            self._tell_move(seq_group, queue, None)
+        for seq in seq_group.get_unfinished_seqs():
+            self._set_status(seq, SequenceStatus.FINISHED_ABORTED)
+            self.free_seq(seq)
+        getattr(self, queue).remove(seq_group)
+        self._finished_requests_ids.append(seq_group.request_id)
+        self.journal.move(who(seq_group), queue, None)
 
     def fork_seq(self, parent_seq: Sequence, child_seq: Sequence) -> None:
         """Let the child share the parent's blocks. Adding it to the group is the caller's job."""
@@ -144,7 +140,7 @@ class Scheduler:
         for seq in seq_group.get_finished_seqs():
             self.free_seq(seq)
         self._finished_requests_ids.append(seq_group.request_id)
-        self._tell_move(seq_group, "running", None)
+        self.journal.move(who(seq_group), "running", None)
 
     def get_and_reset_finished_requests_ids(self) -> list[str]:
         """The requests that finished or were aborted since the last call."""
@@ -176,11 +172,8 @@ class Scheduler:
         """
         forked = any(len(seq_group.seqs) > 1 for seq_group in self.running)
         with self.journal.step("schedule", self._may_fail or forked):
-            if self.journal.active:
-                self.journal.was(self, "waiting", "num_cumulative_preemption")
-                self.journal.undo(setattr, self, "running", self.running.copy())
-                self.journal.undo(setattr, self, "swapped", self.swapped.copy())
-                self.journal.undo(setattr, self, "_delay", replace(self._delay))
+            self.journal.was(self, "waiting", "num_cumulative_preemption")
+            self.journal.was(self, "running", "swapped", "_delay", copied=True)
             return self._step()
 
     def _step(self) -> tuple[list[SequenceGroupMetadata], SchedulerOutputs, bool]:
@@ -199,7 +192,7 @@ class Scheduler:
         metadata = metadata_of(outputs, self.block_manager, self._now)
         if self.journal.active:
             changed = ("waiting", "running") if self._by_priority else ("running",)
-            tell_step(self.journal, outputs, {queue: getattr(self, queue) for queue in changed})
+            note_step(self.journal, outputs, {queue: getattr(self, queue) for queue in changed})
         return metadata
 
     def _schedule_default(self) -> SchedulerOutputs:
@@ -307,7 +300,7 @@ class Scheduler:
         else:
             self._preempt_by_swap(victim, swap_pairs)
         target, place = ("waiting", FRONT) if recompute or by_priority else ("swapped", BACK)
-        self._tell_move(victim, "running", target, place)
+        self.journal.move(who(victim), "running", target, place)
         return recompute
 
     def _preempt_by_recompute(self, victim: SequenceGroup) -> None:
@@ -397,7 +390,7 @@ class Scheduler:
         swap_pairs += self.block_manager.swap_in(seq_group)
         for seq in seq_group.seqs:
             self._set_status(seq, RUNNING)
-        self._tell_move(seq_group, "swapped", "running")
+        self.journal.move(who(seq_group), "swapped", "running")
 
     # -- waiting groups are admitted -------------------------------------------------------------
 
@@ -432,7 +425,7 @@ class Scheduler:
         self.block_manager.allocate(seq_group)
         for seq in seq_group.seqs:
             self._set_status(seq, RUNNING)
-        self._tell_move(seq_group, "waiting", "running")
+        self.journal.move(who(seq_group), "waiting", "running")
 
     @event(first_seq_id, kind="ignore", queues=True)
     def _ignore(self, seq_group: SequenceGroup, queue: str, ignored: list[SequenceGroup]) -> None:
@@ -440,7 +433,7 @@ class Scheduler:
         for seq in seq_group.seqs:
             self._set_status(seq, SequenceStatus.FINISHED_IGNORED)
         ignored.append(seq_group)
-        self._tell_move(seq_group, queue, None)
+        self.journal.move(who(seq_group), queue, None)
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -470,8 +463,3 @@ class Scheduler:
     def state(self) -> State:
         """The present state of queues, tables and pools."""
         return with_queues(self.block_manager.state(), {q: getattr(self, q) for q in QUEUES})
-
-    def _tell_move(
-        self, seq_group: SequenceGroup, source: str | None, target: str | None, place: int = BACK
-    ) -> None:
-        self.journal.move(who(seq_group), source, target, place)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from pagesim.checks import check_a
 from pagesim.errors import UsageError
 from pagesim.v0.config import CacheConfig, SchedulerConfig
 from pagesim.v0.sequence import SequenceGroup, SequenceStage, SequenceStatus
@@ -27,8 +28,7 @@ def check_chunk_size(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
 
 def check_new(seq_group: SequenceGroup) -> None:
     """UsageError unless a group has one waiting sequence with tokens; TypeError if not a group."""
-    if not isinstance(seq_group, SequenceGroup):
-        raise TypeError(f"seq_group must be a SequenceGroup, not {seq_group!r}")
+    check_a("seq_group", seq_group, SequenceGroup)
     name, seq = f"group {seq_group.request_id!r}", seq_group.first_seq
     if len(seq_group.seqs) != 1:
         raise UsageError(

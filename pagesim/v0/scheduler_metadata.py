@@ -55,13 +55,13 @@ def who(seq_group: SequenceGroup) -> tuple[str, int]:
     return seq_group.request_id, seq_group.seqs[0].seq_id
 
 
-def tell_step(
+def note_step(
     journal: Journal, outputs: SchedulerOutputs, queues: Mapping[str, Iterable[SequenceGroup]]
 ) -> None:
     """Report which groups compute, and the present order of the queues."""
     for scheduled in outputs.scheduled_seq_groups:
         seq_group, is_prompt = scheduled.seq_group, scheduled.seq_group.is_prefill()
         tokens = scheduled.token_chunk_size if is_prompt else len(seq_group.seqs)
-        journal.tell((SCHEDULED, *who(seq_group), tokens, is_prompt))
+        journal.note((SCHEDULED, *who(seq_group), tokens, is_prompt))
     for queue, seq_groups in queues.items():
-        journal.tell((QUEUE, queue, [who(seq_group) for seq_group in seq_groups]))
+        journal.note((QUEUE, queue, [who(seq_group) for seq_group in seq_groups]))

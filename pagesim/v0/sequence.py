@@ -11,7 +11,7 @@ from collections.abc import Sequence as Tokens
 from dataclasses import dataclass
 from typing import Any
 
-from pagesim.checks import check_int, check_token_ids
+from pagesim.checks import Natural, Positive, check_a, check_int, check_token_ids, checked
 from pagesim.errors import UsageError
 from pagesim.v0.block.common import cdiv
 
@@ -133,9 +133,11 @@ class Sequence:
 
     __slots__ = ("block_size", "data", "inputs", "seq_id", "status")
 
-    def __init__(self, seq_id: int, inputs: Mapping[str, Any] | Tokens[int], block_size: int):
-        self.seq_id = check_int("seq_id", seq_id, 0)
-        self.block_size = check_int("block_size", block_size, 1)
+    @checked
+    def __init__(
+        self, seq_id: Natural, inputs: Mapping[str, Any] | Tokens[int], block_size: Positive
+    ) -> None:
+        self.seq_id, self.block_size = seq_id, block_size
         if isinstance(inputs, Mapping):
             if "prompt_token_ids" not in inputs:
                 raise UsageError(f"inputs must have 'prompt_token_ids', not only {list(inputs)}")
@@ -269,8 +271,7 @@ class SequenceGroup:
 
     def add(self, seq: Sequence) -> None:
         """Add a fork. UsageError if the group already has a sequence with its id."""
-        if not isinstance(seq, Sequence):
-            raise TypeError(f"seq must be a Sequence, not {seq!r}")
+        check_a("seq", seq, Sequence)
         if seq.seq_id in self.seqs_dict:
             raise UsageError(f"group {self.request_id!r} already has a sequence {seq.seq_id}")
         self.seqs_dict[seq.seq_id] = seq

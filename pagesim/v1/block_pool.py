@@ -97,7 +97,7 @@ class BlockPool:
             self._maybe_evict_cached_block(block)
             block.ref_cnt = 1
             if self.journal.active:
-                self.journal.tell((TAKE, block.block_id, FREE_QUEUE))
+                self.journal.note((TAKE, block.block_id, FREE_QUEUE))
         return blocks
 
     @event()
@@ -111,7 +111,7 @@ class BlockPool:
                 self.num_cached_free_blocks -= block.block_hash is not None
             block.ref_cnt += 1
             if self.journal.active:
-                self.journal.tell((HIT, block.block_id, self.hash_block_size))
+                self.journal.note((HIT, block.block_id, self.hash_block_size))
 
     @event()
     def free_blocks(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:
@@ -137,11 +137,11 @@ class BlockPool:
         if self.journal.active:
             for block in ordered:
                 if block.ref_cnt:
-                    self.journal.tell((UNSHARE, block.block_id))
+                    self.journal.note((UNSHARE, block.block_id))
             for block in reversed(to_front):
-                self.journal.tell((FREE, block.block_id, FREE_QUEUE, FRONT))
+                self.journal.note((FREE, block.block_id, FREE_QUEUE, FRONT))
             for block in to_back:
-                self.journal.tell((FREE, block.block_id, FREE_QUEUE, BACK))
+                self.journal.note((FREE, block.block_id, FREE_QUEUE, BACK))
 
     @explained
     def check_own(self, blocks: Iterable[KVCacheBlock]) -> None:
@@ -196,7 +196,7 @@ class BlockPool:
             self.cached_block_hash_to_block.insert(hashes[index], blocks[index])
             self.num_cached_free_blocks += blocks[index].ref_cnt == 0
             if self.journal.active:
-                self.journal.tell((CACHE, blocks[index].block_id))
+                self.journal.note((CACHE, blocks[index].block_id))
 
     def _to_cache(
         self,
@@ -243,7 +243,7 @@ class BlockPool:
         block.reset_hash()
         self.num_cached_free_blocks -= block.ref_cnt == 0
         if self.journal.active:
-            self.journal.tell((EVICT, block.block_id))
+            self.journal.note((EVICT, block.block_id))
         return True
 
     @event()

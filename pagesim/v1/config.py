@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from pagesim.checks import Flag, Fraction, Natural, Positive, PositiveCount, check_fields, check_int
+from pagesim.checks import (
+    Flag,
+    Fraction,
+    Natural,
+    Policy,
+    Positive,
+    PositiveCount,
+    check_fields,
+    check_int,
+)
 from pagesim.errors import UnsupportedError, UsageError
 
 
@@ -53,15 +62,13 @@ class SchedulerConfig:
     enable_chunked_prefill: Flag = True
     long_prefill_token_threshold: Natural = 0
     long_prefill_token_threshold_adaptive: Flag = False
-    policy: str = "fcfs"
+    policy: Policy = "fcfs"
     watermark: Fraction = 0.0
     scheduler_reserve_full_isl: Flag = True
     async_scheduling: Flag = False
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.policy not in ("fcfs", "priority"):
-            raise UsageError(f"policy must be 'fcfs' or 'priority', not {self.policy!r}")
         if self.long_prefill_token_threshold > self.max_model_len:
             raise UsageError(
                 f"long_prefill_token_threshold ({self.long_prefill_token_threshold}) must be at "

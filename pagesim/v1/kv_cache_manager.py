@@ -22,7 +22,7 @@ from pagesim.v1.single_type_kv_cache_manager import (
     SingleTypeKVCacheManager,
     SlidingWindowManager,
 )
-from pagesim.v1.state import read_pool, tell_hits, tell_skipped, tell_written
+from pagesim.v1.state import note_hits, note_skipped, note_written, read_pool
 
 RUNNING = RequestStatus.RUNNING
 
@@ -208,7 +208,7 @@ class KVCacheManager:
         if hits and self.journal.active:
             skipped = self.single_type_manager.get_num_skipped_tokens(num_computed_tokens)
             num_gone = skipped // self.block_size
-            tell_hits(self.journal, request, hits, self.block_size, num_gone)
+            note_hits(self.journal, request, hits, self.block_size, num_gone)
 
     def _written(self, request: Request, start: int, end: int, num_new_blocks: int) -> None:
         """These positions have slots now, in a table that has grown by so many blocks."""
@@ -218,14 +218,14 @@ class KVCacheManager:
         if self.journal.active:
             owner = self._owners[request_id]
             table = self.single_type_manager.req_to_blocks[request_id]
-            tell_written(self.journal, owner, table, self.block_size, start, end, num_new_blocks)
+            note_written(self.journal, owner, table, self.block_size, start, end, num_new_blocks)
 
     @explained
-    def tell_known(self, request: Request) -> None:
+    def note_known(self, request: Request) -> None:
         """Tell a recording the tokens whose slots were written before they were sampled."""
         if owner := self._owners.get(request.request_id):
             written = self._num_slots[request.request_id]
-            self.journal.tell((KNOWN, owner, owner.all_token_ids, written))
+            self.journal.note((KNOWN, owner, owner.all_token_ids, written))
 
     def _check_tokens(
         self, request: Request, num_new: int, num_new_computed: int, hits: Sequence[KVCacheBlock]
@@ -258,7 +258,7 @@ class KVCacheManager:
         gone = self.single_type_manager.remove_skipped_blocks(request_id, total_computed_tokens)
         if self.journal.active and gone:
             table = self.get_blocks(request_id).blocks[0]
-            tell_skipped(self.journal, self._owners[request_id], table, gone)
+            note_skipped(self.journal, self._owners[request_id], table, gone)
 
     @event(_request_id, if_changed=True)
     def free(self, request: Request) -> None:

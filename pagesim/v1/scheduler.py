@@ -125,7 +125,7 @@ class Scheduler:
         check_tokens(f"the tokens of {name}", request.all_token_ids)
         self.requests[request.request_id] = request
         self.waiting.add_request(request)
-        self._tell_move(request, None, "waiting")
+        self._note_move(request, None, "waiting")
 
     @explained
     def finish_requests(
@@ -157,7 +157,7 @@ class Scheduler:
         del self.requests[request.request_id]
         if self.journal.active:
             queue = "running" if request in self.running else "waiting"
-            self._tell_move(request, queue, None)
+            self._note_move(request, queue, None)
 
     def _remove_finished(self, finished: Sequence[Request]) -> None:
         if finished:
@@ -245,7 +245,7 @@ class Scheduler:
         request.num_preemptions += 1
         self.waiting.prepend_request(request)
         self.preempted_req_ids.add(request.request_id)
-        self._tell_move(request, "running", "waiting")
+        self._note_move(request, "running", "waiting")
 
     def _schedule_waiting(self, step: Step) -> None:
         """Admit waiting requests in their order, up to the first for which there is no room."""
@@ -297,7 +297,7 @@ class Scheduler:
         request.status = RUNNING
         request.num_computed_tokens = num_hits
         step.add(request, num_new_tokens, manager.get_block_ids(request.request_id))
-        self._tell_move(request, "waiting", "running")
+        self._note_move(request, "waiting", "running")
         return True
 
     @event(kind="schedule", queues=True)
@@ -329,7 +329,7 @@ class Scheduler:
         )
         self.preempted_req_ids, self.finished_req_ids = set(), set()
         if self.journal.active:
-            self._tell_scheduled(step)
+            self._note_scheduled(step)
         return output
 
     def _update_after_schedule(self, step: Step) -> None:
@@ -383,7 +383,7 @@ class Scheduler:
             if new:
                 outputs.append(EngineCoreOutput(request_id, new, request.get_finished_reason()))
                 if self.journal.active:
-                    self.kv_cache_manager.tell_known(request)
+                    self.kv_cache_manager.note_known(request)
         return outputs, finished
 
     def _update_request(
@@ -452,12 +452,12 @@ class Scheduler:
         queues: dict[str, Iterable[Request]] = {"waiting": self.waiting, "running": self.running}
         return with_queues(self.kv_cache_manager.state(), queues)
 
-    def _tell_move(self, request: Request, source: str | None, target: str | None) -> None:
+    def _note_move(self, request: Request, source: str | None, target: str | None) -> None:
         if self.journal.active:
             place = BACK if target != "waiting" else list(self.waiting).index(request)
             self.journal.move((request.request_id, request.request_id), source, target, place)
 
-    def _tell_scheduled(self, step: Step) -> None:
+    def _note_scheduled(self, step: Step) -> None:
         decoding = {
             request.request_id
             for request in step.running
@@ -465,7 +465,7 @@ class Scheduler:
             == request.num_tokens + request.num_output_placeholders
         }
         for name, num_tokens in step.num_tokens.items():
-            self.journal.tell((SCHEDULED, name, name, num_tokens, name not in decoding))
+            self.journal.note((SCHEDULED, name, name, num_tokens, name not in decoding))
 
 
 def check_stop(request: Request, last_token_id: int, max_model_len: int) -> bool:

@@ -47,7 +47,7 @@ def with_queues(state: State, queues: Mapping[str, Iterable[Request]]) -> State:
     return replace(state, queues=Queues(order), requests=requests)
 
 
-def tell_written(
+def note_written(
     journal: Journal,
     request: Request,
     table: Table,
@@ -60,35 +60,35 @@ def tell_written(
 
     Tokens that are sampled later are told later.
     """
-    journal.tell((KNOWN, request, request.all_token_ids, end))
-    journal.tell((APPEND, request, start, []))
+    journal.note((KNOWN, request, request.all_token_ids, end))
+    journal.note((APPEND, request, start, []))
     while start < end:
         stop = min(end, (start // block_size + 1) * block_size)
-        journal.tell((WRITE, table[start // block_size].block_id, stop - start))
+        journal.note((WRITE, table[start // block_size].block_id, stop - start))
         start = stop
     if num_new_blocks:
-        _tell_entries(journal, request, table, len(table) - num_new_blocks)
+        _note_entries(journal, request, table, len(table) - num_new_blocks)
 
 
-def tell_hits(
+def note_hits(
     journal: Journal, request: Request, hits: Table, block_size: int, num_skipped: int
 ) -> None:
     """A table begins with these blocks, behind as many null blocks as it does without."""
     known = enumerate(hits)
     first = next((i for i, block in known if i >= num_skipped and not block.is_null), len(hits))
     for index in range(first):
-        journal.tell((NULL, NULL_BLOCK, request, index))
-    journal.tell((KNOWN, request, request.all_token_ids, len(hits) * block_size))
-    journal.tell((APPEND, request, first * block_size, []))
+        journal.note((NULL, NULL_BLOCK, request, index))
+    journal.note((KNOWN, request, request.all_token_ids, len(hits) * block_size))
+    journal.note((APPEND, request, first * block_size, []))
 
 
-def tell_skipped(journal: Journal, request: Request, table: Table, gone: range) -> None:
+def note_skipped(journal: Journal, request: Request, table: Table, gone: range) -> None:
     """These entries of a table fell out of the window."""
     for index in gone:
-        journal.tell((NULL, NULL_BLOCK, request, index))
+        journal.note((NULL, NULL_BLOCK, request, index))
     if gone:
-        _tell_entries(journal, request, table, gone.start)
+        _note_entries(journal, request, table, gone.start)
 
 
-def _tell_entries(journal: Journal, request: Request, table: Table, first: int) -> None:
-    journal.tell((PATCH, request, first, [block.block_id for block in table[first:]]))
+def _note_entries(journal: Journal, request: Request, table: Table, first: int) -> None:
+    journal.note((PATCH, request, first, [block.block_id for block in table[first:]]))

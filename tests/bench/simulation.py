@@ -47,9 +47,9 @@ def timed(policy: Policy, stream: workload.Workload) -> tuple[float, WasteLog, O
 def row(stream: workload.Workload, name: str) -> str:
     """One line of the table."""
     fast, log, outcomes = timed(engines(True)[name], stream)
-    slow, stepped, told = timed(engines(False)[name], stream)
-    same = (log.seconds == stepped.seconds).all() and told.refound == outcomes.refound
-    if not same or told.preemptions != outcomes.preemptions or told.hits != outcomes.hits:
+    slow, stepped, counted = timed(engines(False)[name], stream)
+    same = (log.seconds == stepped.seconds).all() and counted.refound == outcomes.refound
+    if not same or counted.preemptions != outcomes.preemptions or counted.hits != outcomes.hits:
         raise SystemExit("the two runs differ")
     finished = zip(stream, outcomes.finished, strict=True)
     tokens = sum(request.output_tokens for request, at in finished if at == at)

@@ -24,21 +24,21 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Results of two policies, and other files that commands write or read."""
     folder = tmp_path_factory.mktemp("files")
 
-    def said(out: str, *arguments: str | Path) -> None:
-        with redirect_stdout(io.StringIO()) as told:
+    def write_output(out: str, *arguments: str | Path) -> None:
+        with redirect_stdout(io.StringIO()) as printed:
             assert run(*arguments, "--json") == 0
-        (folder / out).write_text(told.getvalue())
+        (folder / out).write_text(printed.getvalue())
 
     trace, grid = written(folder), folder / "grid.json"
     for policy in ("paged", "v1"):
         outs = ("--requests", folder / f"{policy}.csv", "--record", folder / f"{policy}.jsonl.gz")
-        said(f"{policy}.json", "simulate", trace, *SMALL, "--policy", policy, *outs)
+        write_output(f"{policy}.json", "simulate", trace, *SMALL, "--policy", policy, *outs)
     value = json.loads((folder / "v1.json").read_text())
     (folder / "indented.json").write_text(json.dumps(value, indent=2))
     grid.write_text(json.dumps({"workload": [str(trace)], "pool": [999]}))
-    said("sweep.json", "sweep", grid, "-o", folder / "study.jsonl")
-    said("size.json", "size", "--model", "qwen2-1.5b", "--memory", "64MiB")
-    said("play.json", "play", folder / "v1.jsonl.gz", "-o", folder / "page.html")
+    write_output("sweep.json", "sweep", grid, "-o", folder / "study.jsonl")
+    write_output("size.json", "size", "--model", "qwen2-1.5b", "--memory", "64MiB")
+    write_output("play.json", "play", folder / "v1.jsonl.gz", "-o", folder / "page.html")
     (folder / "junk.txt").write_bytes(b"\xff\x00{")
     return {file.name: file for file in folder.iterdir()} | {
         "VLLM": DATA / "block_table-edge-106.jsonl.gz"
@@ -70,8 +70,8 @@ def test_rows_of_requests_give_what_the_summary_says(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: dict[str, Path]
 ) -> None:
     for policy in ("paged", "v1"):
-        rows, said = files[f"{policy}.csv"], files[f"{policy}.json"]
-        measures = answer(capsys, "compare", rows, said)["measures"]
+        rows, write_output = files[f"{policy}.csv"], files[f"{policy}.json"]
+        measures = answer(capsys, "compare", rows, write_output)["measures"]
         assert len(measures) == 14
         for name, of_rows, of_summary, _ in measures:
             assert of_rows == pytest.approx(of_summary), name
@@ -97,7 +97,7 @@ def test_what_is_not_finished_is_in_no_latency(
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "write_output"),
     [
         ("paged.json", "trace.csv", "a trace of requests"),
         ("trace.csv", "trace.csv", "a trace of requests"),
@@ -118,11 +118,11 @@ def test_another_file_is_told_what_it_is(
     files: dict[str, Path],
     first: str,
     second: str,
-    said: str,
+    write_output: str,
 ) -> None:
     assert run("compare", files[first], files[second]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and said in err
+    assert out == "" and err.count("\n") == 1 and write_output in err
 
 
 def test_two_results_make_no_page(
@@ -170,9 +170,9 @@ def test_damaged_rows_are_a_line(
     damaged = tmp_path / "damaged.csv"
     damaged.write_text("\n".join([head, ",".join(cells), *rest]))
     code = run("compare", damaged, files["v1.json"])
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     if cell == "state":  # then it is neither finished, nor stuck, nor ignored
         assert code == 0
-        assert [*map(str.split, told.out.splitlines())][2][:3] == ["finished", "39", "40"]
+        assert [*map(str.split, printed.out.splitlines())][2][:3] == ["finished", "39", "40"]
     else:
-        assert code == 2 and told.err.count("\n") == 1 and damaged.name in told.err
+        assert code == 2 and printed.err.count("\n") == 1 and damaged.name in printed.err

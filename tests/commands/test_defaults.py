@@ -40,34 +40,34 @@ def options() -> Iterator[tuple[str, click.Option, str]]:
 
 
 def test_every_default_is_told() -> None:
-    told = 0
+    count = 0
     for command, option, text in options():
         is_switch = option.is_flag and not option.secondary_opts  # off unless it is given
         is_file = option.type in (INPUT_FILE, OUTPUT_FILE)
         if is_switch or is_file or option.required or option.name in NOTHING.get(command, ()):
             continue
         assert "[default: " in text, (command, option.name)
-        told += 1
-    assert told > 60
+        count += 1
+    assert count > 60
 
 
 @pytest.mark.parametrize("command", ["simulate", "waste"])
 def test_the_defaults_told_are_those_of_the_policies(command: str) -> None:
-    said = {
+    helps = {
         option.name: text.split("[default: ")[-1] for of, option, text in options() if of == command
     }
-    assert said["policy"].startswith("paged]")
+    assert helps["policy"].startswith("paged]")
     for engine, name in ((Paged(), "paged"), (PagedV1(), "v1")):
         for field in ("watermark", "block_size"):
             value = str(getattr(engine, field))
-            assert said[field].startswith(f"{value}]") or f"{value} for {name}" in said[field]
+            assert helps[field].startswith(f"{value}]") or f"{value} for {name}" in helps[field]
         for field in ("enable_prefix_caching", "enable_chunked_prefill"):
-            assert f"{'on' if getattr(engine, field) else 'off'} for {name}" in said[field]
-    assert said["scheduler_reserve_full_isl"].startswith("on]")
-    assert said["num_cpu_blocks"].startswith("0]") and said["samples"].startswith("1]")
-    assert said["sliding_window"].startswith("none]")
+            assert f"{'on' if getattr(engine, field) else 'off'} for {name}" in helps[field]
+    assert helps["scheduler_reserve_full_isl"].startswith("on]")
+    assert helps["num_cpu_blocks"].startswith("0]") and helps["samples"].startswith("1]")
+    assert helps["sliding_window"].startswith("none]")
     for gpu in ("a100-80gb", "h100"):
         limits = Limits.of_server(gpu)
-        assert str(limits.budget) in said["max_num_batched_tokens"]
-        assert str(limits.max_num_seqs) in said["max_num_seqs"]
-    assert str(CHUNK) in said["max_num_batched_tokens"]
+        assert str(limits.budget) in helps["max_num_batched_tokens"]
+        assert str(limits.max_num_seqs) in helps["max_num_seqs"]
+    assert str(CHUNK) in helps["max_num_batched_tokens"]

@@ -25,7 +25,7 @@ def run(*arguments: object) -> int:
     return command("generate", *map(str, arguments))
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+def lines_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
     """The lines of a run that answers all prompts."""
     assert run(*arguments) == 0
     return capsys.readouterr().out.splitlines()
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_models_of_the_package_walk(
     model: str, engine: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = said(capsys, model, "--prompt", MAP, "--engine", engine)
+    lines = lines_of(capsys, model, "--prompt", MAP, "--engine", engine)
     assert lines[0] == "kc."
     assert lines[1].startswith("3 tokens in 3 steps and ")
 
@@ -60,7 +60,7 @@ def test_answers_come_in_the_order_of_the_prompts(
 ) -> None:
     file = tmp_path / "prompts.txt"
     file.write_text(f"{MAP}\n\n{json.dumps(maps.encode('a>b;b>.;?b'))}\n")
-    lines = said(capsys, folder, "--prompt-file", file, "--prompt", "x>y;y>.;?x")
+    lines = lines_of(capsys, folder, "--prompt-file", file, "--prompt", "x>y;y>.;?x")
     assert lines[:-1] == ["0: y.", "1: kc.", "2: ."]
 
 
@@ -72,7 +72,7 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
     for prompt in (str(maps.encode(MAP)), "4 0 14 1 14,0,6 1 6 0 3 1 2 4"):
-        assert said(capsys, tmp_path, "--prompt", prompt)[0].split() == ["14", "6"]
+        assert lines_of(capsys, tmp_path, "--prompt", prompt)[0].split() == ["14", "6"]
     assert run(tmp_path, "--prompt", MAP) == 2
     assert "is text, and" in (error := capsys.readouterr().err)
     assert "has no tokenizer.json. Give token ids, like [1, 2, 3]" in error
@@ -80,12 +80,12 @@ def test_a_folder_without_text_takes_and_gives_token_ids(
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_other_dtypes(dtype: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "walk", "--prompt", MAP, "--dtype", dtype)[0] == "kc."
+    assert lines_of(capsys, "walk", "--prompt", MAP, "--dtype", dtype)[0] == "kc."
 
 
 @pytest.mark.parametrize("backend", ["triton", "fused", "numpy"])
 def test_other_backends(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "by-hand", "--prompt", MAP, "--backend", backend)[0] == "kc."
+    assert lines_of(capsys, "by-hand", "--prompt", MAP, "--backend", backend)[0] == "kc."
 
 
 def test_numbers_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +113,7 @@ def test_a_small_pool_preempts_and_the_answers_stay(capsys: pytest.CaptureFixtur
 
 
 def test_beams_are_printed_when_they_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "walk", "--prompt", MAP, "--beams", 2)
+    lines = lines_of(capsys, "walk", "--prompt", MAP, "--beams", 2)
     assert lines[0] == "0.0: kc."
     assert lines[1].startswith("0.1: ")
     found = value(capsys, "walk", "--prompt", MAP, "--beams", 2)["answers"][0]
@@ -126,7 +126,7 @@ def test_a_recorded_run_plays_with_its_words(
 ) -> None:
     file, page = tmp_path / "run.jsonl.gz", tmp_path / "run.html"
     given = "--prompt", MAP, "--block-size", 4, "--record", file
-    assert f"pagesim play {file}" in said(capsys, "walk", "--engine", engine, *given)[-1]
+    assert f"pagesim play {file}" in lines_of(capsys, "walk", "--engine", engine, *given)[-1]
     timeline = pagesim.timeline.load(file)
     assert timeline.notes.title == "walk"
     assert timeline.notes.tokens[maps.encode("k")[0]] == "k"
@@ -261,7 +261,7 @@ def test_a_folder_called_as_a_model_of_the_package_is_not_looked_at(
     (tmp_path / "by-hand").mkdir()
     (tmp_path / "by-hand" / "tokenizer.json").write_text("{")
     monkeypatch.chdir(tmp_path)
-    assert said(capsys, "by-hand", "--prompt", MAP)[0] == "kc."
+    assert lines_of(capsys, "by-hand", "--prompt", MAP)[0] == "kc."
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
@@ -269,7 +269,7 @@ def test_a_run_of_a_folder_whose_name_is_not_text_is_recorded(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "\udcff").symlink_to(folder)
-    said(capsys, tmp_path / "\udcff", "--prompt", MAP, "--record", tmp_path / "run.jsonl")
+    lines_of(capsys, tmp_path / "\udcff", "--prompt", MAP, "--record", tmp_path / "run.jsonl")
     assert pagesim.load(tmp_path / "run.jsonl").notes.title == f"{tmp_path}/\ufffd"
 
 
@@ -315,7 +315,7 @@ def test_a_config_of_another_encoding(
 ) -> None:
     (tmp_path / "config.json").write_text((folder / "config.json").read_text(), encoding)
     (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
-    assert said(capsys, tmp_path, "--prompt", MAP)[0] == "kc."
+    assert lines_of(capsys, tmp_path, "--prompt", MAP)[0] == "kc."
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_a_folder_with_a_real_tokenizer(
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     words.save(str(tmp_path / "tokenizer.json"))
     prompt = "arch > lake ; lake > cave ; cave > . ; ? arch"
-    assert said(capsys, tmp_path, "--prompt", prompt)[0].split() == ["lake", "cave", "."]
+    assert lines_of(capsys, tmp_path, "--prompt", prompt)[0].split() == ["lake", "cave", "."]
     (tmp_path / "tokenizer.json").write_text("{")
     assert run(tmp_path, "--prompt", prompt) == 2
     assert "tokenizer.json is not a tokenizer: " in capsys.readouterr().err

@@ -167,9 +167,9 @@ def test_no_output_is_an_input(
     before = seen(tmp_path)
     with pytest.raises(SystemExit) as left:
         cli.main([*name.split(), *map(str, words)])
-    told, err = capsys.readouterr()
+    printed, err = capsys.readouterr()
     assert left.value.code == 2
-    assert told == "" and err.count("\n") == 1 and "the input" in err, err
+    assert printed == "" and err.count("\n") == 1 and "the input" in err, err
     assert seen(tmp_path) == before
 
 

@@ -55,8 +55,8 @@ def test_ctrl_c_while_the_command_is_imported(module: str, script: bool, tmp_pat
 
 def test_in_a_library_ctrl_c_is_left_alone() -> None:
     code = "import signal, pagesim; print(signal.getsignal(signal.SIGINT).__name__)"
-    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    assert told.stdout == b"default_int_handler\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout == b"default_int_handler\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="/dev/full is Linux's")

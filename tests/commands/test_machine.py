@@ -20,12 +20,12 @@ def test_size_pipes_into_simulate(
 ) -> None:
     size = ("size", "--model", "qwen2-1.5b", "--memory", "64MiB", "--block-size", "8", "--json")
     assert run(*size) == 0
-    told = capsys.readouterr().out
-    tokens = json.loads(told)["tokens"][0]
-    monkeypatch.setattr("sys.stdin", io.StringIO(told))
+    text = capsys.readouterr().out
+    tokens = json.loads(text)["tokens"][0]
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
     value = answer(capsys, "simulate", trace, "--pool", "-")
     assert (value["pool"], value["block_size"]) == (tokens, 8)
-    (tmp_path / "size.json").write_text(told)
+    (tmp_path / "size.json").write_text(text)
     value = answer(capsys, "simulate", trace, "--pool", tmp_path / "size.json", "--policy", "max")
     assert (value["pool"], value["block_size"]) == (tokens, None)
 
@@ -35,18 +35,18 @@ def test_the_pool_and_the_clock_of_sizes_model(
 ) -> None:
     size = ("size", "--model", "qwen2-1.5b", "--memory", "64MiB", "--json", "--engine", "v1")
     assert run(*size) == 0
-    told = tmp_path / "size.json"
-    told.write_text(capsys.readouterr().out)
-    said = json.loads(told.read_text())
-    value = answer(capsys, "simulate", trace, "--pool", told, "--policy", "v1")
-    assert value["pool"] == said["num_gpu_blocks"][0] * 16  # the null block is among them
+    path = tmp_path / "size.json"
+    path.write_text(capsys.readouterr().out)
+    sizes = json.loads(path.read_text())
+    value = answer(capsys, "simulate", trace, "--pool", path, "--policy", "v1")
+    assert value["pool"] == sizes["num_gpu_blocks"][0] * 16  # the null block is among them
     assert "times of qwen2-1.5b on 1 ideal a100-40gb" in value["machine"]
     named = answer(
-        capsys, "simulate", trace, "--pool", told, "--policy", "v1", "--model", "qwen2-1.5b"
+        capsys, "simulate", trace, "--pool", path, "--policy", "v1", "--model", "qwen2-1.5b"
     )
     assert value["latency"] == named["latency"]
-    told.write_text(json.dumps(said | {"model": "mine"}))
-    assert run("simulate", trace, "--pool", told) == 0
+    path.write_text(json.dumps(sizes | {"model": "mine"}))
+    assert run("simulate", trace, "--pool", path) == 0
     out, err = capsys.readouterr()
     assert "times of opt-13b" in out
     assert err == (

@@ -57,8 +57,8 @@ def test_the_output_is_looked_at_before_any_work_and_blamed(
         monkeypatch.setattr(name, lambda *_, **__: pytest.fail("work has begun"))
     out = tmp_path / "nowhere" / "x.svg"
     assert run(command, inputs[command], OPTION[command], out) == 2
-    told, err = capsys.readouterr()
-    assert told == "" and err.count("\n") == 1
+    printed, err = capsys.readouterr()
+    assert printed == "" and err.count("\n") == 1
     assert f"{out}: there is no folder {out.parent}: make it first" in err
     assert str(inputs[command]) not in err
 
@@ -76,9 +76,9 @@ def test_a_full_disk_is_the_outputs_fault(
         code = run(command, inputs[command], OPTION[command], out)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    told, err = capsys.readouterr()
+    printed, err = capsys.readouterr()
     assert code == 2
-    assert told == "" and err.count("\n") == 1
+    assert printed == "" and err.count("\n") == 1
     assert f"File too large: '{out}'" in err
     assert str(inputs[command]) not in err
     assert sorted(tmp_path.iterdir()) == before
@@ -95,8 +95,8 @@ def test_two_outputs_are_two_files(
     link.symlink_to(out)
     given = zip(twice, (out, link), strict=True)
     assert run("simulate", inputs["simulate"], *(word for pair in given for word in pair)) == 2
-    told, err = capsys.readouterr()
-    assert told == "" and "is also" in err and all(option in err for option in twice)
+    printed, err = capsys.readouterr()
+    assert printed == "" and "is also" in err and all(option in err for option in twice)
     assert not out.exists()
     assert run("simulate", inputs["simulate"], twice[0], os.devnull, twice[1], os.devnull) == 0
 

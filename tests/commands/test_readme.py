@@ -41,12 +41,12 @@ def test_every_line_works_as_written(
     written = lines()
     assert len(written) >= 11
     for line in written:
-        said = ""
+        output = ""
         for command in line.split(" | "):
-            monkeypatch.setattr("sys.stdin", io.StringIO(said))
+            monkeypatch.setattr("sys.stdin", io.StringIO(output))
             with pytest.raises(SystemExit) as left:
                 cli.main(shlex.split(command)[1:])
-            said, errors = capsys.readouterr()
+            output, errors = capsys.readouterr()
             # On a bare installation, doctor names what is missing.
             assert left.value.code in ((0, 1) if "doctor" in command else (0,)), (command, errors)
     for name in ("run.jsonl.gz", "requests.csv", "study.jsonl", "run.html", "walk.jsonl.gz"):

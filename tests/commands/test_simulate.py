@@ -106,10 +106,10 @@ def test_samples_share_and_need_room_on_the_cpu(
     assert value["finished"] + value["ignored"] == 40
     assert value["preemptions"] > 0
     assert run(*arguments) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("pagesim: --cpu-blocks 0: no CPU swap space")
-    assert told.endswith("Raise num_cpu_blocks\n")  # samples cannot be recomputed
-    assert told.count("\n") == 1
+    text = capsys.readouterr().err
+    assert text.startswith("pagesim: --cpu-blocks 0: no CPU swap space")
+    assert text.endswith("Raise num_cpu_blocks\n")  # samples cannot be recomputed
+    assert text.count("\n") == 1
 
 
 def test_samples_in_chunked_steps_keep_to_the_token_budget(
@@ -135,10 +135,10 @@ def test_who_is_stuck_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert run("simulate", trace, *few, *chunks, *swap, "--json") == 1
     assert json.loads(capsys.readouterr().out)["stuck"] == 1
     assert run("simulate", trace, *few, *chunks, *swap) == 1
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     assert (
         "paged: 1 requests wait forever, or behind one that does:\n  '1': it was swapped out"
-        in told
+        in text
     )
 
 
@@ -148,8 +148,8 @@ def test_a_trace_is_not_blamed_for_what_an_option_says(
 ) -> None:
     for option in (("--gpu", "b200"), ("--tp", "3"), ("--watermark", "2"), ("--policy", "x")):
         assert run(command, trace, *option) == 2
-        told = capsys.readouterr().err
-        assert trace.name not in told and told.count("\n") == 1
+        text = capsys.readouterr().err
+        assert trace.name not in text and text.count("\n") == 1
 
 
 def test_v1_takes_the_steps_of_its_api_server(
@@ -183,8 +183,8 @@ def test_the_options_are_the_fields_of_the_policy(command: click.Command) -> Non
     assert {one.name for one in declared} - options.keys() == {"fast_forward"}  # same result sooner
     for one in declared:
         if one.name in options:
-            told = (options[one.name].help or "").casefold()
-            assert one.metadata["help"].casefold() in told
+            text = (options[one.name].help or "").casefold()
+            assert one.metadata["help"].casefold() in text
             assert f"--{one.name.replace('_', '-')}" in options[one.name].opts
 
 
@@ -223,8 +223,8 @@ def test_who_waits_forever_in_v1_is_named(
     value = json.loads(capsys.readouterr().out)
     assert (value["stuck"], value["waits_forever"]) == (2, {"1": why})
     assert run(*arguments) == 1
-    told = capsys.readouterr().out
-    assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in told
+    text = capsys.readouterr().out
+    assert f"v1: 2 requests wait forever, or behind one that does:\n  '1': {why}\n" in text
     assert run("simulate", trace, "--compare", "v1", "--slots", "64") == 1
     assert capsys.readouterr().out.endswith(f"\n  '1': {why}\n")
     with out.open(newline="") as opened:

@@ -111,6 +111,6 @@ def test_a_bad_grid_is_one_line(
     grid = tmp_path / "grid.json"
     grid.write_text(text)
     assert run("sweep", grid, "-o", tmp_path / "study.jsonl") == 2
-    told = capsys.readouterr().err
-    assert message in told and told.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert message in stderr and stderr.count("\n") == 1
     assert not (tmp_path / "study.jsonl").exists()

@@ -171,8 +171,8 @@ class Page:
         self.still()
         self.until("return document.getAnimations().length === 0")
         stage = self.js("return document.querySelector('.ps-stage').outerHTML")
-        said = self.js("return document.querySelector('.ps-said').outerHTML")
-        return stage, said, self.one(".ps-stage").screenshot_as_png
+        sentence = self.js("return document.querySelector('.ps-said').outerHTML")
+        return stage, sentence, self.one(".ps-stage").screenshot_as_png
 
     def shot(self, name: str) -> None:
         """Save what is on the screen, for people to look at."""

@@ -39,8 +39,8 @@ def test_a_block_keeps_its_words_on_the_way_to_the_cpu_and_back(page: Page) -> N
         for table in state.tables.values():
             for k, block in enumerate(table.block_ids):
                 tokens = [str(token) for token in table.token_ids[4 * k : 4 * k + 4]]
-                said = page.js(WORDS, block)
-                assert said[1 : 1 + len(tokens)] == tokens, (step, block)
+                words = page.js(WORDS, block)
+                assert words[1 : 1 + len(tokens)] == tokens, (step, block)
 
 
 def test_the_words_are_those_of_the_last_writer(page: Page) -> None:
@@ -204,13 +204,13 @@ def test_from_a_word_to_its_bytes(page: Page) -> None:
         const at = { clientX: (box.left + box.right) / 2, clientY: (box.top + box.bottom) / 2 };
         document.elementFromPoint(at.clientX, at.clientY)
           .dispatchEvent(new PointerEvent('pointermove', { ...at, bubbles: true }));"""
-    said = (
+    words = (
         "\u201cfathers\u201d is token 7 of s1: logical block 1, offset 3 \u2192 the table's entry "
         "1: block 2 \u2192 slot 2 \u00b7 4 + 3 = 11 \u2192 row 11 of the K and V tensors."
     )
     for place in (".ps-stage .under text", '.ps-cell[data-block="2"] text'):
         page.js(point, place, "fathers")
-        assert page.text(".ps-detail").startswith(said + " Block 2 (GPU)"), place
+        assert page.text(".ps-detail").startswith(words + " Block 2 (GPU)"), place
         assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 3
     page.js("document.querySelector('.ps-picture').dispatchEvent(new PointerEvent('pointerleave'))")
     assert page.js("return document.querySelectorAll('.ps-stage .traced').length") == 0
@@ -243,12 +243,12 @@ def test_a_words_way_by_the_keyboard(page: Page) -> None:
         "ARROW_LEFT": ("0", "\u201cFour\u201d is token 0 of s1"),
     }
     assert page.text(".ps-detail").startswith("\u201cyears\u201d is token 4 of s1")
-    for key, (block, said) in ways.items():
+    for key, (block, words) in ways.items():
         page.key(key, f'[data-block="{page.js(FOCUS)}"]')
         assert (page.js(FOCUS), page.js(TRACED)) == (block, 3), key
-        assert page.text(".ps-detail").startswith(said), key
+        assert page.text(".ps-detail").startswith(words), key
         focused = page.one(f'[data-block="{block}"]')
-        assert focused.get_attribute("aria-label").startswith(said), key
+        assert focused.get_attribute("aria-label").startswith(words), key
     assert page.one(".ps-detail").get_attribute("aria-live") == "polite"
     assert page.one('[data-block="2"]').get_attribute("aria-pressed") == "true"
     page.js("document.querySelector('[data-block=\"1\"]').focus()")

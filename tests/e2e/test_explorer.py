@@ -116,8 +116,8 @@ def test_what_goes_wrong_is_one_line_and_can_be_undone(explorer: Page) -> None:
     explorer.top()
     explorer.all(SLIDERS)[0].send_keys(*["\ue012"] * 12)  # ARROW_LEFT: down to 4 blocks
     explorer.until("return document.querySelector('.widget-html [role=alert]')")
-    said = explorer.text(".widget-html [role=alert]")
-    assert said == "NoFreeBlocksError: no free block: all 4 of this pool are taken"
+    alert = explorer.text(".widget-html [role=alert]")
+    assert alert == "NoFreeBlocksError: no free block: all 4 of this pool are taken"
     assert explorer.all(FRAME) == []
     assert explorer.all('[data-mime-type="application/vnd.jupyter.stderr"]') == []
     explorer.all(SLIDERS)[0].send_keys(*["\ue014"] * 12)

@@ -12,16 +12,16 @@ CONTROLS = "[class*=pagesim-explorer]"
 
 
 @pytest.mark.parametrize(
-    ("chapter", "said"),
+    ("chapter", "sentence"),
     [("07_the_scheduler", "tokens computed"), ("08_how_big_is_the_cache", "requests at once")],
 )
-def test_a_knob_of_a_chapter_turns(lab: Lab, page: Page, chapter: str, said: str) -> None:
+def test_a_knob_of_a_chapter_turns(lab: Lab, page: Page, chapter: str, sentence: str) -> None:
     lab.open(page, f"notebooks/{chapter}.ipynb")
     lab.run_all(page)
     text = f"return document.querySelector('{CONTROLS}').innerText"
     before = page.until(
         f"const said = document.querySelector('{CONTROLS}')?.innerText; "
-        f"return said?.includes('{said}') && said"
+        f"return said?.includes('{sentence}') && said"
     )
     page.js(f"document.querySelector('{CONTROLS}').scrollIntoView({{block: 'center'}})")
     for _ in range(4):
@@ -29,7 +29,7 @@ def test_a_knob_of_a_chapter_turns(lab: Lab, page: Page, chapter: str, said: str
     page.until(
         f"const said = document.querySelector('{CONTROLS}').innerText; "
         "return said.includes(arguments[0]) && said !== arguments[1]",
-        said,
+        sentence,
         before,
     )
     assert "Error" not in page.js(text)

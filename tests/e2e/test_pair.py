@@ -53,7 +53,7 @@ def test_what_differs_is_marked_and_told(page: Page) -> None:
     page.size(1400, 900)
     one, other = scenes.scheduled(), scenes.scheduled(preemption_mode="swap")
     opened(page, one, other)
-    told = 0
+    count = 0
     for step in every_step(page):
         places = page.steps
         tables = [run.at(at).tables for run, at in zip((one, other), places, strict=True)]
@@ -66,8 +66,8 @@ def test_what_differs_is_marked_and_told(page: Page) -> None:
             assert f"s{name}: " in words, step
         signed = page.js(SIGNED)
         assert signed == [len(differ & tables[i].keys()) for i in (0, 1)] or not differ, step
-        told += bool(differ)
-    assert told, "recomputing and swapping do differ"
+        count += bool(differ)
+    assert count, "recomputing and swapping do differ"
 
 
 def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
@@ -87,11 +87,11 @@ def test_the_differences_are_all_of_them_and_true(page: Page) -> None:
     assert len({text.split("free ")[1][:6] for text in shares}) == 1
     for step in every_step(page):
         marked = page.all(".ps-lines .ps-differs")
-        told = page.text(".ps-differences")
-        assert ("do not differ" in told) == (not marked and "\u2260" not in told), step
+        words = page.text(".ps-differences")
+        assert ("do not differ" in words) == (not marked and "\u2260" not in words), step
         tables = [run.at(step).tables for run in runs]
         same = all(t.block_ids == tables[1][name].block_ids for name, t in tables[0].items())
-        assert same or "do not differ" not in told, step
+        assert same or "do not differ" not in words, step
 
 
 def test_settings_that_differ_are_told(page: Page) -> None:
@@ -102,8 +102,8 @@ def test_settings_that_differ_are_told(page: Page) -> None:
         runs.append(story.run)
     opened(page, *runs)
     for step in every_step(page):
-        (told,) = page.js("return pagesimPair.differences")
-        assert told.startswith("hits: no caching | "), step
+        (words,) = page.js("return pagesimPair.differences")
+        assert words.startswith("hits: no caching | "), step
 
 
 def test_page_keys_move_the_slider_forward_too(page: Page) -> None:
@@ -203,7 +203,7 @@ return [...document.querySelectorAll('.ps-lines tr')].map((row) => [...row.child
 """
 
 
-def told(run: pagesim.Timeline, at: int, clock: list[float]) -> list[str]:
+def expected_lines(run: pagesim.Timeline, at: int, clock: list[float]) -> list[str]:
     """The line of a run at a step, by Python."""
     state, events = run.at(at), list(run[:at])
     ended = sum(event.kind == "schedule" for event in events)
@@ -226,7 +226,7 @@ def test_v0_and_v1_a_line_for_each(page: Page) -> None:
     shown(page, pair)
     for step in every_step(page, 4):
         expected = [
-            [title, *told(run, at, clock)]
+            [title, *expected_lines(run, at, clock)]
             for title, run, at, clock in zip(
                 pair.titles, pair.runs, page.steps, pair.clocks, strict=True
             )
@@ -243,13 +243,13 @@ def test_the_pools_of_both_stand_side_by_side(page: Page) -> None:
     shown(page, pagesim.compare(*both(), titles=("V0", "V1")))
     heights = "return [...document.querySelectorAll('CSS')].map((n) => Math.round(n.getBBOX))"
     measure = heights.replace("getBBOX", "getBoundingClientRect().top")
-    said = set()
+    alike = set()
     for step in every_step(page):
         (one, other) = page.js(measure.replace("CSS", ".ps-stage"))
         assert one == other, step
         lines = page.js(measure.replace("CSS", ".ps-caption").replace(".top", ".height"))
-        said.add(lines[0] == lines[1])
-    assert said == {True, False}, "some captions are longer"
+        alike.add(lines[0] == lines[1])
+    assert alike == {True, False}, "some captions are longer"
 
 
 def test_together_by_the_clock(page: Page) -> None:

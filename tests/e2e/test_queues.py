@@ -47,8 +47,8 @@ def test_the_queues_at_every_step(player: Page) -> None:
             shown = [text.split(" +")[0].removesuffix(" \u21ba") for text in row]
             assert shown == [f"s{n[-1]} {n}" for n in names], step
     player.go(run.find(kind="preempt")[0] + 1)
-    said = player.text(".ps-caption")
-    assert said.startswith("Step 14: preempt \u00b7 s2 chat-2 \u00b7 schedule 3 ")
+    caption = player.text(".ps-caption")
+    assert caption.startswith("Step 14: preempt \u00b7 s2 chat-2 \u00b7 schedule 3 ")
     assert "running \u2192 waiting" in player.text(".ps-changes")
     player.shot("queues-preempted")
 

@@ -32,7 +32,7 @@ return times;
 SCATTERED = [(i * 7919) % 1999 for i in range(300)]
 
 
-def tell(capsys: pytest.CaptureFixture[str], what: str, times: list[float]) -> float:
+def median_of(capsys: pytest.CaptureFixture[str], what: str, times: list[float]) -> float:
     """Print median and 95th percentile; returns the median."""
     middle, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
     with capsys.disabled():
@@ -50,11 +50,11 @@ def test_a_large_run_mounts_and_steps_quickly(
         mounts.append(page.js("return pagesimPlayer.timings.mount_ms"))
         page.js("sessionStorage.clear()")
     assert page.data("steps") == "2000"
-    assert tell(capsys, "512 + 128 blocks, 2,000 steps: mount", mounts) <= SLACK * MOUNT_MS
+    assert median_of(capsys, "512 + 128 blocks, 2,000 steps: mount", mounts) <= SLACK * MOUNT_MS
     times = page.js(TIME, list(range(600, 1000)))
-    assert tell(capsys, "a step", times) <= SLACK * STEP_MS
+    assert median_of(capsys, "a step", times) <= SLACK * STEP_MS
     times = page.js(TIME, SCATTERED)
-    assert tell(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
+    assert median_of(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
     page.go(1200)
     page.shot("busy")
 
@@ -66,7 +66,7 @@ def test_ten_thousand_steps_work(page: Page, capsys: pytest.CaptureFixture[str])
     with capsys.disabled():
         print(f"\n    10,000 steps, mount {mount:.0f} ms", end="")
     times = page.js(TIME, [step * 5 for step in SCATTERED])
-    assert tell(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
+    assert median_of(capsys, "a scrub to a random step", times) <= SLACK * SCRUB_MS
     page.key("END")
     assert page.step == 10_000
     assert page.console() == []

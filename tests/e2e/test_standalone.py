@@ -173,8 +173,8 @@ def test_a_wrong_prediction_says_why(player: Page) -> None:
     player.key("ENTER", ".ps-answer")
     assert player.step == 1
     assert player.one(".ps-feedback").get_attribute("data-result") == "wrong"
-    said = player.text(".ps-feedback")
-    assert "block 7 is" in said and "it is block 0." in said
+    feedback = player.text(".ps-feedback")
+    assert "block 7 is" in feedback and "it is block 0." in feedback
     assert player.text(".ps-score") == "0 of 1 right"
 
 
@@ -182,8 +182,8 @@ def test_a_block_where_none_is_taken_is_wrong(player: Page) -> None:
     player.click("predict")
     player.go(2)
     player.choose(3)
-    said = player.text(".ps-feedback")
-    assert "no block" in said and "block 3" not in said and "it is" not in said
+    feedback = player.text(".ps-feedback")
+    assert "no block" in feedback and "block 3" not in feedback and "it is" not in feedback
 
 
 def test_it_asks_at_the_step_to_which_the_reader_goes(player: Page) -> None:
@@ -257,13 +257,13 @@ def test_too_few_blocks_and_words_are_no_answer_yet(page: Page, tmp_path: Path) 
     page.go(3)
     assert "all two" in page.text(".ps-hint")
     field = page.one(".ps-answer")
-    for typed, said in (("0", "Two blocks are asked, and you named one"), ("99, 0", "The blocks"),
+    for typed, hint in (("0", "Two blocks are asked, and you named one"), ("99, 0", "The blocks"),
                         ("s9", "numbers"), ("", "numbers")):  # fmt: skip
         field.clear()
         field.send_keys(typed)
         page.key("ENTER", ".ps-answer")
         assert (page.step, page.data("asking")) == (3, "3"), typed
-        assert said in page.text(".ps-hint")
+        assert hint in page.text(".ps-hint")
     field.send_keys("s0")  # its name stands for its blocks, which are framed
     assert len(page.all(".over .chosen")) == 2
     page.click("done")
@@ -274,13 +274,13 @@ def test_a_wrong_answer_names_the_right_one_once(page: Page, tmp_path: Path) -> 
     why = "a fork shares {answer}"
     asking(page, tmp_path, Question(3, "?", "shared", why), Question(5, "?", "swapped"))
     page.click("predict")
-    said = []
+    feedback = []
     for step, typed in ((3, "2, 7"), (5, "0")):
         page.go(step)
         page.one(".ps-answer").send_keys(typed)
         page.key("ENTER", ".ps-answer")
-        said.append(page.text(".ps-feedback"))
-    assert said == [
+        feedback.append(page.text(".ps-feedback"))
+    assert feedback == [
         "\u2717 Wrong: block 2 belongs to s1. A fork shares blocks 0 and 1.",
         "\u2717 Wrong: block 0 stays with s0 and s2; it is block 2. "
         "What it holds is kept, in another pool.",

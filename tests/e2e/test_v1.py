@@ -113,9 +113,9 @@ def test_one_queue_from_front_to_back(page: Page) -> None:
         ids = state.lists["free queue"]
         expected = [[str(b), b in state.cached, not i] for i, b in enumerate(ids)]
         assert page.js(QUEUE) == expected, step
-        said = page.text(".ps-stage")
-        assert ("\u25be next" in said) == bool(ids), step
-        assert "block 0 is the null block: it is never handed out" in said
+        stage = page.text(".ps-stage")
+        assert ("\u25be next" in stage) == bool(ids), step
+        assert "block 0 is the null block: it is never handed out" in stage
     assert page.console() == []
 
 

@@ -212,10 +212,10 @@ def test_the_committed_gallery_is_the_one_that_is_drawn(fresh: Path) -> None:
 
 @pytest.mark.parametrize("name", WORDED)
 def test_every_number_of_a_slow_picture_is_said_in_its_words(name: str) -> None:
-    said, *shown = words(GALLERY / f"{name}.svg")
+    sentence, *shown = words(GALLERY / f"{name}.svg")
     numbers = {word for word in shown if re.fullmatch(r"\d+\.\d", word)}
     assert len(numbers) > 5
-    assert [number for number in numbers if number not in said] == []
+    assert [number for number in numbers if number not in sentence] == []
 
 
 @style.picture

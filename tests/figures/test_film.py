@@ -51,7 +51,7 @@ def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "said"),
+    ("name", "words", "message"),
     [
         ("run.png", {}, "a film is saved as .gif"),
         ("run.gif", {"steps": [4]}, "it has the steps 0 to 3"),
@@ -60,8 +60,8 @@ def test_the_same_bytes_from_a_file(tmp_path: Path) -> None:
         ("run.gif", {"seconds": 0}, "seconds must be between"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, name: str, words: dict[str, object], said: str) -> None:
-    with pytest.raises(pagesim.UsageError, match=said):
+def test_what_is_refused(tmp_path: Path, name: str, words: dict[str, object], message: str) -> None:
+    with pytest.raises(pagesim.UsageError, match=message):
         figures.film(run(), tmp_path / name, **words)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 

@@ -42,13 +42,13 @@ def test_a_timeline_says_what_the_log_of_its_run_says(recorded: Simulation) -> N
     """Step by step: tokens, empty slots of blocks, what is free, and the batch."""
     run = recorded.timeline
     assert run is not None
-    log, told = recorded.waste, sources.log_of(run)
-    assert len(told) == log.iterations > 50
+    log, rebuilt = recorded.waste, sources.log_of(run)
+    assert len(rebuilt) == log.iterations > 50
     for name in ("token", "reserved", "internal", "batch"):
-        assert told.column(name).tolist() == log.column(name).tolist(), name
+        assert rebuilt.column(name).tolist() == log.column(name).tolist(), name
     unused = log.column("external") + log.column("free")
-    assert told.column("free").tolist() == unused.tolist()
-    assert told.seconds.tolist() == list(range(1, len(told) + 1))
+    assert rebuilt.column("free").tolist() == unused.tolist()
+    assert rebuilt.seconds.tolist() == list(range(1, len(rebuilt) + 1))
 
 
 def test_shared_and_swapped_blocks_count_once_and_not_at_all() -> None:
@@ -78,11 +78,11 @@ def test_a_run_and_its_files_give_one_picture(
     assert run is not None
     run.save(path)
     options = {"by": "iterations"} if draw is figures.occupancy_timeline else {}
-    said = [
+    texts = [
         figures.alt_text(draw({"it": source}, notes=["x"], **options))
         for source in (run, str(path))
     ]
-    assert len({*said}) == 1 and "it" in said[0]
+    assert len({*texts}) == 1 and "it" in texts[0]
     assert "paged (vLLM)" in shown(draw(recorded))
     assert "run" in shown(draw(path))
     assert "paged (vLLM)" in shown(draw([recorded, run]))

@@ -118,8 +118,8 @@ def test_lanes_without_a_row_and_many_lines(data: dict[str, Any]) -> None:
     assert fills(figure, "load 7", 0)[30:] == [style.PAPER] * 2
     assert "+16" in shown(figure)
     assert [patch.get_height() for patch in rectangles(figure)].count(12 * 8 / 32) == 16
-    said = "K if it lay token after token: 32 lines, 32 sectors, 25% of the bytes used"
-    assert said in shown(figure)
+    sentence = "K if it lay token after token: 32 lines, 32 sectors, 25% of the bytes used"
+    assert sentence in shown(figure)
 
 
 def test_sectors_are_filled_as_far_as_they_are_read(drawn: Figure) -> None:
@@ -156,8 +156,8 @@ def test_a_lane_that_is_pointed_at_tells_its_loads(data: dict[str, Any], drawn: 
     assert len(keys) == len(values) == 32
     a, b, c, *_, last = (load["vec"][0] for load in data["k"])
     loads, token = len(data["k"]), data["k"][0]["token"][0]
-    said = f"Lane 0, {loads} loads: vecs {a}, {b}, {c}, \N{HORIZONTAL ELLIPSIS}, {last}; "
-    assert keys[0][1] == f"{said}key of token {token}."
+    sentence = f"Lane 0, {loads} loads: vecs {a}, {b}, {c}, \N{HORIZONTAL ELLIPSIS}, {last}; "
+    assert keys[0][1] == f"{sentence}key of token {token}."
     for lane, (box, _) in enumerate(keys):
         assert box.x == LEFT + lane * box.w
     tag = img_tag(drawn)

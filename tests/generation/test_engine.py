@@ -232,8 +232,8 @@ def test_a_step_tells_its_tokens() -> None:
     for text in ("a>b;b>.;?a", "c>d;d>.;?c"):
         engine.add(maps.encode(text), SamplingParams(max_tokens=9))
     steps = []
-    while (told := engine.step()) is not None:
-        steps.append([(answer, sample, maps.decode([token])) for answer, sample, token in told])
+    while (sampled := engine.step()) is not None:
+        steps.append([(answer, sample, maps.decode([token])) for answer, sample, token in sampled])
     assert steps == [[(0, 0, "b"), (1, 0, "d")], [(0, 0, "."), (1, 0, ".")]]
 
 

@@ -94,9 +94,9 @@ class Growing:
 
 
 def streamed(*texts: list[int]) -> list[str]:
-    told: list[str] = []
-    Stream(Growing(*texts), Words(), lambda t, nl: told.append(t + "\n" * nl), "model").run()
-    return [text for text in told if text]
+    pieces: list[str] = []
+    Stream(Growing(*texts), Words(), lambda t, nl: pieces.append(t + "\n" * nl), "model").run()
+    return [text for text in pieces if text]
 
 
 def test_text_is_written_as_it_grows() -> None:
@@ -108,20 +108,20 @@ def test_a_character_waits_for_its_last_byte() -> None:
 
 
 def test_a_later_answer_waits_for_those_before_it() -> None:
-    told = streamed([2, 3, 2], [3], [3, 3, 3, 2])
-    assert "".join(told) == "0:  on and on\n1:  and\n2:  and and and on\n"
-    assert told[:3] == ["0:  on", " and", " on\n"]
-    assert told[3:5] == ["1:  and\n", "2:  and and and"]
+    pieces = streamed([2, 3, 2], [3], [3, 3, 3, 2])
+    assert "".join(pieces) == "0:  on and on\n1:  and\n2:  and and and on\n"
+    assert pieces[:3] == ["0:  on", " and", " on\n"]
+    assert pieces[3:5] == ["1:  and\n", "2:  and and and"]
 
 
 def test_a_bar_counts_tokens_and_an_answer_that_ends_early_in_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
     def bar(how: object, total: int, unit: str, title: str) -> Progress:
-        return Progress(lambda done, of: told.append((done, of)), total, unit, title=title)
+        return Progress(lambda done, of: reports.append((done, of)), total, unit, title=title)
 
     monkeypatch.setattr(stream, "Progress", bar)
     assert streamed([2, 3], [2, 3, 2, 2])
-    assert told == [(2, 32), (18, 32), (19, 32), (32, 32)]
+    assert reports == [(2, 32), (18, 32), (19, 32), (32, 32)]

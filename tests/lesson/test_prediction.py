@@ -56,8 +56,8 @@ def test_a_right_one_is_told_so() -> None:
 def test_of_several_parts_the_right_ones_are_named() -> None:
     truth = {"token": 15, "free": 0, "external": 16}
     mine = {"token": 15, "free": 0, "external": 7}
-    said = repr(pagesim.predict("ch01 words", mine, lambda: truth))
-    assert "2 of 3 are right: token, free." in said and "16" not in said
+    shown = repr(pagesim.predict("ch01 words", mine, lambda: truth))
+    assert "2 of 3 are right: token, free." in shown and "16" not in shown
 
 
 def test_the_truth_is_asked_for_each_time() -> None:
@@ -157,7 +157,7 @@ def test_a_count_is_met_exactly_or_not_at_all(mine: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "truth", "told"),
+    ("mine", "truth", "message"),
     [
         ("four", [0, 1], "a list is asked for, not a word"),
         (3, [0, 1], "a list is asked for, not a number"),
@@ -170,9 +170,9 @@ def test_a_count_is_met_exactly_or_not_at_all(mine: float) -> None:
         ({"s0": "four", "s1": [7]}, {"s0": [0, 1], "s1": [3]}, "s0: a list is asked for"),
     ],
 )
-def test_another_kind_is_told_and_not_counted(mine: Any, truth: Any, told: str) -> None:
+def test_another_kind_is_told_and_not_counted(mine: Any, truth: Any, message: str) -> None:
     prediction = pagesim.predict("ch02 growth", mine, lambda: truth)
-    assert told in repr(prediction) and "Wrong" not in repr(prediction)
+    assert message in repr(prediction) and "Wrong" not in repr(prediction)
     assert not prediction.is_right and pagesim.score().made == 0
     assert "you said" not in str(prediction.reveal())
 
@@ -232,5 +232,5 @@ def test_a_folder_that_cannot_be_written_is_told(
     beside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAGESIM_PROGRESS", str(beside / "missing" / "file.json"))
-    said = repr(pagesim.predict("ch02 growth", [1], lambda: [1]))
-    assert "Right" in said and "The score was not saved" in said
+    shown = repr(pagesim.predict("ch02 growth", [1], lambda: [1]))
+    assert "Right" in shown and "The score was not saved" in shown

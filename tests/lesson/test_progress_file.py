@@ -38,8 +38,8 @@ def test_a_damaged_file_is_told_and_put_aside(text: str, beside: Path) -> None:
     raw = text.encode("utf-8", "surrogateescape")
     beside.write_bytes(raw)
     assert progress_file.read() == {}
-    said = progress_file.problem()
-    assert str(beside) in said and said.count("\n") == 0 and len(said) < 500
+    sentence = progress_file.problem()
+    assert str(beside) in sentence and sentence.count("\n") == 0 and len(sentence) < 500
     assert beside.read_bytes() == raw, "reading changes nothing"
     progress_file.keep("exercises", "2.1", {"right": True})
     assert progress_file.read()["exercises"] == {"2.1": {"right": True}}

@@ -109,7 +109,7 @@ def value(text: str) -> float | str:
 
 @pytest.mark.parametrize("claim", re.split(r"\n(?=\d)", CLAIMS.strip("\n")))
 def test_the_prose_says_what_was_printed(claim: str) -> None:
-    first, _, said = claim.partition("\n")
+    first, _, sentence = claim.partition("\n")
     cells, _, pattern = first.partition(": ")
     number, words, cell = cells.split()
     by_id = {each.id: each for each in chapter(number).cells}
@@ -117,7 +117,7 @@ def test_the_prose_says_what_was_printed(claim: str) -> None:
     assert found, f"{cell} no longer prints {pattern}"
     names = dict(zip("ABCDEF", found.groups(), strict=False))
     names |= {name.lower(): value(text) for name, text in names.items()}
-    numbers = eval(f"rf'''{' '.join(said.split())}'''", globals(), names).split()
+    numbers = eval(f"rf'''{' '.join(sentence.split())}'''", globals(), names).split()
     prose = re.findall(r"[\d.,]*\d|\w+", by_id[words].source.casefold())
     assert [each for each in numbers if each not in prose] == [], f"{words} has other numbers"
 

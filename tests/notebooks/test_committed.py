@@ -21,10 +21,10 @@ def test_it_is_clean_and_was_executed(name: str) -> None:
 
 def test_what_must_not_be_committed_is_found(tmp_path: Path) -> None:
     v4 = nbformat.v4
-    said = [v4.new_output("stream", text=text) for text in ("site-packages", " at 0x7fabc0123")]
+    texts = [v4.new_output("stream", text=text) for text in ("site-packages", " at 0x7fabc0123")]
     failed = v4.new_output("error", evalue="it broke")
     widget = v4.new_output("display_data", {WIDGET: {}, "image/png": "/tmp/"})
-    notebook = v4.new_notebook(cells=[v4.new_code_cell("1", outputs=[*said, failed, widget])])
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("1", outputs=[*texts, failed, widget])])
     path = tmp_path / "a.ipynb"
     path.write_text(dumps(notebook))
     assert len(clean.problems(path)) == 4

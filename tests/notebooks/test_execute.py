@@ -123,10 +123,10 @@ def test_which_kernel_which_folder_which_environment(
         "os.environ['MPLBACKEND'], os.environ['PYTHONPATH']]"
     )
     ran = asyncio.run(run(path))
-    told = eval(ran.cells[0].outputs[0].data["text/plain"])
-    assert told[:3] == [sys.executable, str(tmp_path.resolve()), None]
-    assert "inline" in told[3]
-    assert told[4].split(os.pathsep) == [str(tmp_path / "mine"), str(course.ROOT)]
+    values = eval(ran.cells[0].outputs[0].data["text/plain"])
+    assert values[:3] == [sys.executable, str(tmp_path.resolve()), None]
+    assert "inline" in values[3]
+    assert values[4].split(os.pathsep) == [str(tmp_path / "mine"), str(course.ROOT)]
 
 
 IMAGE = """
@@ -178,11 +178,11 @@ def test_players_are_compared_by_what_is_packed_in_them() -> None:
     with pagesim.record(manager) as run:
         manager.allocate(group)
         manager.free(group.first_seq)
-    said = comparable(cell(run))
-    assert "a player (page " in said
-    assert len(said) < 2000
-    assert comparable(cell(run, repack=True)) == said
-    assert comparable(cell(run[:1])) != said
+    comparison = comparable(cell(run))
+    assert "a player (page " in comparison
+    assert len(comparison) < 2000
+    assert comparable(cell(run, repack=True)) == comparison
+    assert comparable(cell(run[:1])) != comparison
 
 
 def test_what_an_editor_leaves_behind_is_removed_and_found(make_notebook, capsys) -> None:

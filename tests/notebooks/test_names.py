@@ -89,21 +89,21 @@ def notebook_of(*cells: str) -> NotebookNode:
 
 
 def test_what_counts_as_changed() -> None:
-    def told(*cells: str) -> set[str]:
+    def names_in(*cells: str) -> set[str]:
         return changed_keys(notebook_of(*cells))
 
     asked = 'n, a = 3, [4]\npagesim.predict("x", None, truth=lambda: [n + i for i in a])'
-    assert told(asked, "for n in (1, 2):\n    a = 1") == {"n", "a"}
-    assert told(asked, "i = 3\nb = [n for n in (1, 2)]\ndef f(a):\n    n = 1") == set()
+    assert names_in(asked, "for n in (1, 2):\n    a = 1") == {"n", "a"}
+    assert names_in(asked, "i = 3\nb = [n for n in (1, 2)]\ndef f(a):\n    n = 1") == set()
 
 
 def test_what_counts_as_taken() -> None:
-    def told(*cells: str) -> set[str]:
+    def names_in(*cells: str) -> set[str]:
         return taken(notebook_of(*cells))
 
     step = "def step():\n    return 1"
     for other in ("for step in (1, 2):\n    pass", "step = 3", "import x as step", step):
-        assert told(step, other) == told(other, step) == {"step"}
-    assert told("import torch", "with x() as (a, torch):\n    pass") == {"torch"}
-    assert told(step, "[step for step in x]\ndef other():\n    step = 1\n!step = 1") == set()
-    assert told(step + "\nstep = 2", "x = step()") == set()
+        assert names_in(step, other) == names_in(other, step) == {"step"}
+    assert names_in("import torch", "with x() as (a, torch):\n    pass") == {"torch"}
+    assert names_in(step, "[step for step in x]\ndef other():\n    step = 1\n!step = 1") == set()
+    assert names_in(step + "\nstep = 2", "x = step()") == set()

@@ -66,8 +66,8 @@ def test_a_cell_that_asks_was_committed_unanswered(name: str) -> None:
 def test_every_question_has_one_answer_in_a_cell_below(name: str) -> None:
     cells = code_cells(chapter(name))
     asked = [n for cell in cells for n in re.findall(r"(\w+) = pagesim\.predict\(", cell.source)]
-    told = [n for cell in cells for n in re.findall(r"(\w+)\.reveal\(\)", cell.source)]
-    assert asked == told and len(set(asked)) == len(asked)
+    revealed = [n for cell in cells for n in re.findall(r"(\w+)\.reveal\(\)", cell.source)]
+    assert asked == revealed and len(set(asked)) == len(asked)
     assert sum(map(is_asked, cells)) == len(asked), "one question a cell, with a name of its own"
 
 
@@ -150,9 +150,9 @@ def test_a_prompt_that_does_not_fit_leaves_the_run_up_to_there() -> None:
 def test_chapter_0_names_the_step_at_which_the_player_asks() -> None:
     """Go to step 2, says the text: both prompts are there, and each of the next events asks."""
     notebook = chapter("00")
-    (said,) = (cell.source for cell in notebook.cells if cell.id == "player-md")
+    (sentence,) = (cell.source for cell in notebook.cells if cell.id == "player-md")
     step, first, second = re.search(
-        r"\(step (\d)\).*has (\d) tokens, and.*has (\d)\.", said.replace("\n", " ")
+        r"\(step (\d)\).*has (\d) tokens, and.*has (\d)\.", sentence.replace("\n", " ")
     ).groups()
     space: dict = {}
     for cell in code_cells(notebook):

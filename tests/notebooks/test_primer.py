@@ -54,9 +54,9 @@ def test_it_has_twenty_lines() -> None:
 
 
 def test_every_word_of_triton_in_the_small_kernel_is_explained() -> None:
-    (said,) = (cell.source for cell in chapter("03").cells if cell.id == "triton-lines")
+    (text,) = (cell.source for cell in chapter("03").cells if cell.id == "triton-lines")
     used = set(re.findall(r"\btl\.\w+", inspect.getsource(online_softmax_kernel.fn)))
     plain = {"tl.int64", "tl.float32", "tl.exp", "tl.maximum", "tl.where"}  # as NumPy has them
     assert {"tl.program_id", "tl.load", "tl.store", "tl.constexpr", "tl.arange"} <= used
-    assert {word for word in used - plain if word not in said} == set()
-    assert "mask=" in said and "grid" in said and "[(num_rows,)]" not in said
+    assert {word for word in used - plain if word not in text} == set()
+    assert "mask=" in text and "grid" in text and "[(num_rows,)]" not in text

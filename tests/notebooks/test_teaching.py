@@ -33,12 +33,12 @@ def test_nothing_of_the_bank_is_left_out() -> None:
     assert len(ROWS) >= 20
 
 
-@pytest.mark.parametrize(("number", "code", "asked", "said"), BANK)
-def test_an_answer_of_the_bank(number: str, code: str, asked: str, said: str) -> None:
+@pytest.mark.parametrize(("number", "code", "asked", "answer"), BANK)
+def test_an_answer_of_the_bank(number: str, code: str, asked: str, answer: str) -> None:
     space: dict[str, Any] = {"pagesim": pagesim}
     exec(code, space)
     assert isinstance(space["run"], pagesim.Timeline), "there is a run to be shown"
-    assert repr(eval(asked, space)) == said, number
+    assert repr(eval(asked, space)) == answer, number
 
 
 @pytest.mark.parametrize(("words", "number", "wrong"), ROWS)
@@ -63,11 +63,11 @@ def test_the_numbers_are_those_of_the_registry_and_the_chapters() -> None:
     plan = six.split("\n\n")[0]
     numbers = set(re.findall(r"(?<= )\d{1,2}\.\d(?=[, ])", plan))
     used = [known[number] for number in sorted(numbers)]
-    told = " ".join(TEXT.split())
+    words_of_all = " ".join(TEXT.split())
     for words in (
         f"{NUMBERS[len(texts)]} chapters take about {reading / 60:.0f} hours",
         f"There are more than {len(known) // 10}0",
         f"use {len(used)} of them, worth {sum(each.points for each in used)} points",
         f"more than {sum(len(e.mistakes) for e in known.values()) // 100}00 typical wrong answers",
     ):
-        assert words in told
+        assert words in words_of_all

@@ -41,10 +41,12 @@ def try_it_lines(notebook: NotebookNode) -> dict[int, str]:
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_try_it_line_is_in_the_table(name: str) -> None:
     lines = try_it_lines(chapter(name))
-    told = {number: said for number, (said, _) in lines_of(name).items()}
-    assert lines.keys() == told.keys()
-    for number, said in told.items():
-        assert said in lines[number], f"{name}, Try it {number}: the table says what it does not"
+    sentences = {number: sentence for number, (sentence, _) in lines_of(name).items()}
+    assert lines.keys() == sentences.keys()
+    for number, sentence in sentences.items():
+        assert sentence in lines[number], (
+            f"{name}, Try it {number}: the table says what it does not"
+        )
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -131,9 +133,9 @@ def answers(code: Code, space: dict[str, Any], trial: Try | None = None) -> dict
 def chapter_and_trials(name: str) -> tuple[Code, list[tuple[str, list[Try]]]]:
     """The code of a chapter by section, and the trials of each line under its name."""
     code = dict(sections(chapter(name)))
-    trials = [(f"{name}, Try it {number}", told) for number, (_, told) in lines_of(name).items()]
-    for where, told in trials:
-        for trial in told:
+    trials = [(f"{name}, Try it {number}", those) for number, (_, those) in lines_of(name).items()]
+    for where, those in trials:
+        for trial in those:
             ids = {cell.id for cell in concerned(code, trial)}
             assert trial.changes.keys() <= ids, f"{where}: not in section {trial.sections}"
     return code, trials
@@ -157,8 +159,8 @@ def test_what_the_lines_tell_runs(name: str, space: dict[str, Any]) -> None:
     """When the chapter has been run up to there."""
     code, trials = chapter_and_trials(name)
     for section, cells in code.items():
-        for where, told in trials:
-            for trial in told:
+        for where, those in trials:
+            for trial in those:
                 if trial.sections[0] == section:
                     attempt(concerned(code, trial), trial, dict(space), f"{where}, {trial.changes}")
         play(cells, space)
@@ -171,17 +173,19 @@ def test_what_the_lines_tell_runs_after_the_whole_chapter(name: str, space: dict
     """In the same kernel: the changed cell, and those below it; then all again with the change."""
     code, trials = chapter_and_trials(name)
     right = answers(code, space)
-    for where, told in trials:
-        for trial in told:
+    for where, those in trials:
+        for trial in those:
             cells = concerned(code, trial)
             places = [place for place, cell in enumerate(cells) if cell.id in trial.changes]
             below = cells[min(places, default=len(cells)) :]
             attempt(below, trial, space, f"{where}, after the chapter, {trial.changes}")
             if trial.changes:  # they are taken back
                 play(cells, space)
-        if told and told[-1].changes and not told[-1].raises:
-            found = answers(code, {"__name__": "chapter"}, told[-1])
+        if those and those[-1].changes and not those[-1].raises:
+            found = answers(code, {"__name__": "chapter"}, those[-1])
             for asked, (section, truth) in found.items():
-                if section not in told[-1].sections and asked not in told[-1].answers:
-                    said = f"{where}: the answer to {asked!r} was {right[asked][1]}, and is {truth}"
-                    assert agrees(truth, right[asked][1], 1e-6), said
+                if section not in those[-1].sections and asked not in those[-1].answers:
+                    sentence = (
+                        f"{where}: the answer to {asked!r} was {right[asked][1]}, and is {truth}"
+                    )
+                    assert agrees(truth, right[asked][1], 1e-6), sentence

@@ -87,5 +87,5 @@ def test_triton_is_really_hidden(no_triton: None, make_notebook) -> None:
 def test_a_chapter_runs_without_triton(no_triton: None, name: str, kernels: bool) -> None:
     path = NOTEBOOKS / name
     assert path.is_file(), f"notebooks/{name} is missing"
-    said = [line for line in stderr_lines(path) if line.startswith(SAYS_SO)]
-    assert len(said) == 1 if kernels else len(said) <= 1
+    lines = [line for line in stderr_lines(path) if line.startswith(SAYS_SO)]
+    assert len(lines) == 1 if kernels else len(lines) <= 1

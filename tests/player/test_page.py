@@ -113,12 +113,12 @@ def test_a_file_is_read_as_it_was_written(node: Any, sample: str) -> None:
 
 
 def test_no_utf8_and_too_many_bytes_are_refused(node: Any) -> None:
-    for content, said in (
+    for content, message in (
         (b"\xff\xfe", "not valid"),
         (bytes(257 * 1024 * 1024), "more than 268435456 bytes"),
     ):
         packed = base64.b64encode(gzip.compress(content, 1)).decode()
-        with pytest.raises(NodeError, match=said):
+        with pytest.raises(NodeError, match=message):
             node("return player.unpack(given.other);", other=packed)
 
 

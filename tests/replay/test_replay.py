@@ -121,10 +121,10 @@ LONG = "a" * 100_000
 )
 def test_a_message_is_short_whatever_the_file_holds(tmp_path: Path, lines: list[dict]) -> None:
     try:
-        told = str(replay_file(write(tmp_path / "x.jsonl", lines)).mismatch)
+        sentence = str(replay_file(write(tmp_path / "x.jsonl", lines)).mismatch)
     except TraceError as error:
-        told = str(error)
-    assert "x.jsonl:" in told and len(told) <= errors.MOST
+        sentence = str(error)
+    assert "x.jsonl:" in sentence and len(sentence) <= errors.MOST
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class CountingV1(PagedV1Server):
         return ends
 
 
-def told(server: Any, requests: list[Request]) -> tuple[Outcomes, list[float]]:
+def stepped_through(server: Any, requests: list[Request]) -> tuple[Outcomes, list[float]]:
     """The outcomes, and the gaps of those that were never preempted, from every single token."""
     log, outcomes = WasteLog(10**6, server.parts), Outcomes(requests)
     times: dict[int, list[float]] = {row: [] for row in range(len(requests))}
@@ -119,7 +119,7 @@ def test_they_are_those_of_requests_that_were_never_preempted(
     preempted = forwarded = 0
     for seed in range(STREAMS):
         configs, requests, can_forward = cases(seed)
-        outcomes, expected = told(stepped(*configs), requests)
+        outcomes, expected = stepped_through(stepped(*configs), requests)
         assert outcomes.latency("inter_token").tolist() == expected, seed
         preempted += outcomes.num_preemptions > 0
         if can_forward:

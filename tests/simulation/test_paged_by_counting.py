@@ -60,14 +60,14 @@ def test_counting_gives_what_tables_and_ids_give(
     requests = [Request(str(i), *row) for i, row in enumerate(sorted(lengths))]
     blocks = pool // block_size
     engine = real(SchedulerConfig(budget, seats, LONGEST), CacheConfig(block_size, blocks))
-    rows, told, _ = played(engine, requests, pool)
+    rows, recounted, _ = played(engine, requests, pool)
     plain = PlainPagedEngine(blocks, block_size, budget, seats, LONGEST)
     counted_rows, counted, _ = played(plain, requests, pool)
     assert rows == counted_rows
-    assert told.preemptions == counted.preemptions
-    assert told.ignored == counted.ignored
+    assert recounted.preemptions == counted.preemptions
+    assert recounted.ignored == counted.ignored
     for column in ("first_scheduled", "first_token", "finished"):
-        found, expected = getattr(told, column), getattr(counted, column)
+        found, expected = getattr(recounted, column), getattr(counted, column)
         assert np.array_equal(found, expected, equal_nan=True), column
 
 

@@ -279,9 +279,9 @@ def test_a_spinning_run_ends_where_it_ends_unrecorded() -> None:
     stream += [Request(f"r{i}", t, 1, 1) for i, t in enumerate((0.01, 0.01, 0.01, 0.12))]
     limits = {"pool": 11, "max_num_seqs": 2, "max_num_batched_tokens": 2, "progress": False}
     policy = PagedV1(2, enable_prefix_caching=False, scheduler_reserve_full_isl=False)
-    told = [simulate(stream, policy=policy, record=on, **limits) for on in (False, True)]  # type: ignore[arg-type]
-    assert told[0].requests.stuck()
-    assert told[0].summary() == told[1].summary()
+    runs = [simulate(stream, policy=policy, record=on, **limits) for on in (False, True)]  # type: ignore[arg-type]
+    assert runs[0].requests.stuck()
+    assert runs[0].summary() == runs[1].summary()
 
 
 def test_a_recorded_run_says_what_waits_forever_and_has_the_names_of_v0() -> None:

@@ -99,18 +99,18 @@ def test_both_engines_stand_side_by_side_on_both_clocks() -> None:
         simulate(requests, policy=policy, pool=1056, progress=False, cost_model=Seconds())
         for policy in ("paged", "v1")
     ]
-    said = {name: cells for name, *cells in runs[0].compare(runs[1]).rows}
-    assert said["hit tokens"][:2] == [0, 512]
-    assert said["refound tokens"][:2] == [0, 0]
-    assert said["preemptions"][:2] == [0, 0]
-    assert said["ignored"][:2] == [1, 0]  # V0's scheduler ignores it, V1's lets it wait
-    assert said["stuck"][:2] == [0, 1]
+    cells_of = {name: cells for name, *cells in runs[0].compare(runs[1]).rows}
+    assert cells_of["hit tokens"][:2] == [0, 512]
+    assert cells_of["refound tokens"][:2] == [0, 0]
+    assert cells_of["preemptions"][:2] == [0, 0]
+    assert cells_of["ignored"][:2] == [1, 0]  # V0's scheduler ignores it, V1's lets it wait
+    assert cells_of["stuck"][:2] == [0, 1]
     for i, run in enumerate(runs):
         for clock, means in (("", run.waste.mean()), (" in time", run.waste.time_mean())):
             held = means["token"] + means["reserved"] + means["internal"]
-            assert said[f"% held{clock}"][i] == pytest.approx(held)
-            assert said[f"mean batch{clock}"][i] == means["batch"]
-    assert said["time to first token p50"][:2] == [1.5, 1.0]  # V0 has no room for two copies
+            assert cells_of[f"% held{clock}"][i] == pytest.approx(held)
+            assert cells_of[f"mean batch{clock}"][i] == means["batch"]
+    assert cells_of["time to first token p50"][:2] == [1.5, 1.0]  # V0 has no room for two copies
     assert runs[0].waste.mean() != runs[0].waste.time_mean()
 
 
@@ -130,11 +130,11 @@ def test_hits_and_reasons_are_in_the_rows_of_requests() -> None:
 def test_two_runs_stand_side_by_side() -> None:
     paged, rows = served(*THREE, max_model_len=100), served(*THREE, policy="max", max_model_len=100)
     found = paged.compare(rows)
-    said = {name: cells for name, *cells in found.rows}
+    cells_of = {name: cells for name, *cells in found.rows}
     assert found.names == ("paged", "max")
-    assert said["finished"] == [3, 3, 1.0]
-    assert said["seconds"] == [paged.seconds, rows.seconds, rows.seconds / paged.seconds]
-    assert said["preemptions"] == [0, 0, None]
+    assert cells_of["finished"] == [3, 3, 1.0]
+    assert cells_of["seconds"] == [paged.seconds, rows.seconds, rows.seconds / paged.seconds]
+    assert cells_of["preemptions"] == [0, 0, None]
     assert "<th>max</th>" in found._repr_html_()
     assert len(str(found).splitlines()) == len(found.rows) + 1
     assert paged.compare(paged).names == ("paged (1)", "paged (2)")

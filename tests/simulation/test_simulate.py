@@ -288,11 +288,12 @@ NO_BOOL = ["yes", 1, 0.0, Thing()]
 def test_a_bad_argument_is_named_with_its_value(name: str, values: list[Any]) -> None:
     for value in values:
         keywords = {"workload": stream(3), "progress": False, name: value}
-        with pytest.raises((UsageError, TypeError)) as told:
+        with pytest.raises((UsageError, TypeError)) as error:
             simulate(keywords.pop("workload"), **keywords)
         told_name = "slots" if name == "pool" and type(value) is int else name
-        assert told_name in str(told.value), (name, value)
-        assert (str(value) if type(value) is int else repr(value)) in str(told.value), (name, value)
+        assert told_name in str(error.value), (name, value)
+        shown = str(value) if type(value) is int else repr(value)
+        assert shown in str(error.value), (name, value)
 
 
 def test_a_long_model_may_compute_a_long_prompt_in_one_step() -> None:

@@ -30,10 +30,10 @@ def test_hits_come_from_what_begins_alike_and_from_victims(
     runs: list[dict[str, Simulation]],
 ) -> None:
     azure, mooncake = ({name: run.summary() for name, run in each.items()} for each in runs)
-    assert {said["hit_tokens"] for said in azure.values()} == {0}
+    assert {row["hit_tokens"] for row in azure.values()} == {0}
     caching = {name for name in engines.ENGINES if "caching" in name or "V1" in name}
     caching.remove("V1 without caching")
-    hits = {name for name, said in mooncake.items() if said["hit_tokens"]}
+    hits = {name for name, row in mooncake.items() if row["hit_tokens"]}
     assert hits == caching
     assert azure["V1"]["refound_tokens"] > 0
 

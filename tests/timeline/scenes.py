@@ -44,7 +44,7 @@ def in_queues(
 
 def words(event: Event) -> list[tuple[object, ...]]:
     """The effects of an event as short tuples: what matters to each kind."""
-    told: list[tuple[object, ...]] = []
+    short: list[tuple[object, ...]] = []
     for effect in event.effects:
         more: tuple[object, ...] = ()
         if effect.kind in ("write", "hit"):
@@ -55,8 +55,8 @@ def words(event: Event) -> list[tuple[object, ...]]:
             more = (effect.to,)
         elif effect.kind == "null":
             more = effect.table, effect.index
-        told.append((effect.kind, effect.block, *more))
-    return told
+        short.append((effect.kind, effect.block, *more))
+    return short
 
 
 def _tokens(event: Event, effect: Effect) -> tuple[int, ...]:

@@ -62,8 +62,8 @@ def test_an_error_is_compared_and_so_is_what_it_leaves(tmp_path: Path) -> None:
     errors = {line["error"]: n for n, line in enumerate(lines) if "error" in line}
     assert set(errors) == {"AssertionError", "RuntimeError", "ValueError"}
     for error, at in errors.items():
-        told = [*lines[:at], lines[at] | {"error": "KeyError"}, *lines[at + 1 :]]
-        result = replay_file(write(tmp_path / "x.jsonl", told))
+        damaged = [*lines[:at], lines[at] | {"error": "KeyError"}, *lines[at + 1 :]]
+        result = replay_file(write(tmp_path / "x.jsonl", damaged))
         assert f"expected 'KeyError', got '{error}'" in (result.mismatch or "")
         state = {"free": [1], "num": 1}
         left = [*lines[:at], lines[at] | {"state": state}, *lines[at + 1 :]]

@@ -58,9 +58,9 @@ def _command(path: Path) -> str:
 
 def main(names: list[str]) -> int:
     """Print the problems of the notebooks; the exit code is 1 if there are any."""
-    told = [f"{name}: {problem}" for name in names for problem in problems(Path(name))]
-    print("\n".join(told), end="\n" if told else "")
-    return int(bool(told))
+    lines = [f"{name}: {problem}" for name in names for problem in problems(Path(name))]
+    print("\n".join(lines), end="\n" if lines else "")
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

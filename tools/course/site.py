@@ -120,8 +120,8 @@ def navigation(chapter: Chapter, chapters: list[Chapter]) -> str:
 
 
 def _link(chapter: Chapter, relation: str, words: str) -> str:
-    said = escape(words.format(chapter.title))
-    return f'<a rel="{relation}" href="{escape(chapter.name)}.html">{said}</a>'
+    caption = escape(words.format(chapter.title))
+    return f'<a rel="{relation}" href="{escape(chapter.name)}.html">{caption}</a>'
 
 
 def index(chapters: list[Chapter]) -> str:

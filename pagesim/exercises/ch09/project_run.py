@@ -12,7 +12,7 @@ from pagesim.replay.v1 import KVCacheManagerPlayer, V1Player
 from pagesim.timeline.record import record
 from pagesim.timeline.run import Timeline
 from pagesim.v1 import BlockPool, KVCacheBlock, KVCacheBlocks, KVCacheManager, Request
-from pagesim.v1.state import tell_hits, tell_written
+from pagesim.v1.state import note_hits, note_written
 
 
 class Theirs:
@@ -100,7 +100,7 @@ class _Noted(Theirs):
             if name not in self._num_slots:
                 self.journal.opened(request, name)
                 if hits:
-                    tell_hits(self.journal, request, hits, self.block_size, 0)
+                    note_hits(self.journal, request, hits, self.block_size, 0)
 
         self.notes.begins = begins
         new = super().allocate_slots(request, num_new_tokens, num_found, found, **options)
@@ -111,7 +111,7 @@ class _Noted(Theirs):
             self._num_slots[name] = max(end, self._num_slots.get(name, 0))
             self._owners[name] = request
             grown = len(table) - before
-            tell_written(self.journal, request, table, self.block_size, start, end, grown)
+            note_written(self.journal, request, table, self.block_size, start, end, grown)
         return new
 
     @event(lambda _, __, request: request.request_id, if_changed=True)

@@ -7,14 +7,14 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/block_table.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pagesim.checks import check_int, check_token_ids
+from pagesim.checks import Natural, Positive, Tokens, check_int, checked
 from pagesim.errors import UsageError
 from pagesim.journal import event
 from pagesim.journal.effects import NULL, OPEN, PATCH, Row
-from pagesim.v0.block.common import BlockList, cdiv
+from pagesim.v0.block.common import cdiv
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Block, Device
 
@@ -25,6 +25,14 @@ def itself(table: BlockTable, *_: Any) -> BlockTable:
 
 
 table_event = event(itself, of_table=True)
+growth = event(itself, of_table=True, atomic=True)
+
+
+def _ids_of(blocks: list[Block]) -> list[int]:
+    ids = [block.block_id for block in blocks]
+    if None in ids:
+        raise UsageError(f"block {ids.index(None)} of the table was freed: it has no id")
+    return ids  # type: ignore[return-value]
 
 
 class BlockTable:
@@ -34,29 +42,29 @@ class BlockTable:
     dropped when tokens are appended. ``_blocks`` lets a table be built on existing handles.
     """
 
+    @checked
     def __init__(
         self,
-        block_size: int,
+        block_size: Positive,
         block_allocator: CpuGpuBlockAllocator,
         _blocks: Sequence[Block] | None = None,
-        max_block_sliding_window: int | None = None,
+        max_block_sliding_window: Positive | None = None,
     ) -> None:
-        self._block_size = check_int("block_size", block_size, 1)
         if not isinstance(block_allocator, CpuGpuBlockAllocator):
             raise TypeError(f"block_allocator must serve both devices, not be {block_allocator!r}")
         if block_size != block_allocator.block_size:
             raise UsageError(
                 f"block_size must be the allocator's {block_allocator.block_size}, not {block_size}"
             )
-        if max_block_sliding_window is not None:
-            check_int("max_block_sliding_window", max_block_sliding_window, 1)
+        self._block_size = block_size
         self._allocator = block_allocator
         self._gpu = block_allocator.allocator_on(Device.GPU)
         self.journal = block_allocator.journal
         self._num_window_blocks = max_block_sliding_window
-        self._blocks = BlockList(_blocks or (), self.journal)
+        self._blocks: list[Block] = list(_blocks or ())
+        self._ids = _ids_of(self._blocks)
         self._num_dropped_blocks = 0
-        self.num_full_slots = sum(len(block.token_ids) for block in self._blocks.blocks)
+        self.num_full_slots = sum(len(block.token_ids) for block in self._blocks)
         """How many tokens the table holds."""
 
     # -- state -----------------------------------------------------------------------------------
@@ -64,17 +72,17 @@ class BlockTable:
     @property
     def blocks(self) -> list[Block]:
         """The handles, first to last, as a new list."""
-        return list(self._blocks.blocks)
+        return self._blocks.copy()
 
     @property
     def physical_block_ids(self) -> list[int]:
         """The ids, first to last. The live list: read it, or copy it; don't change it."""
-        return self._blocks.ids
+        return self._ids
 
     @property
     def token_ids(self) -> list[int]:
         """The tokens, first to last; 0 for those that fell out of the sliding window."""
-        kept = [token for block in self._blocks.blocks for token in block.token_ids]
+        kept = [token for block in self._blocks for token in block.token_ids]
         return [0] * (self.num_full_slots - len(kept)) + kept
 
     @property
@@ -87,12 +95,11 @@ class BlockTable:
         return sequence_token_ids[self.num_full_slots :]
 
     @staticmethod
+    @checked
     def get_num_required_blocks(
-        token_ids: Sequence[int], block_size: int, num_lookahead_slots: int = 0
+        token_ids: Sequence[int], block_size: Positive, num_lookahead_slots: Natural = 0
     ) -> int:
         """Blocks for ``token_ids`` and the lookahead slots. Cache hits do not count."""
-        check_int("block_size", block_size, 1)
-        check_int("num_lookahead_slots", num_lookahead_slots, 0)
         return cdiv(len(token_ids) + num_lookahead_slots, block_size)
 
     def get_num_blocks_touched_by_append_slots(
@@ -105,40 +112,36 @@ class BlockTable:
 
     # -- growing ---------------------------------------------------------------------------------
 
-    @table_event
-    def allocate(self, token_ids: Sequence[int], device: Device = Device.GPU) -> None:
+    @growth
+    def allocate(self, token_ids: Tokens, device: Device = Device.GPU) -> None:
         """Allocate the blocks of a prompt: full ones are immutable, a partial one mutable.
 
         UsageError if the table already has blocks or there are no tokens; NoFreeBlocksError if
         ``device`` has too few blocks.
         """
-        if self._blocks.blocks:
+        if self._blocks:
             raise UsageError(f"the table is already allocated: it holds {len(self._blocks)} blocks")
-        tokens = check_token_ids("token_ids", token_ids)
-        if not tokens:
+        if not token_ids:
             raise UsageError("token_ids is empty: a table is allocated for at least one token")
         allocator, block_size = self._allocator.allocator_on(device), self._block_size
-        chunks = [tokens[i : i + block_size] for i in range(0, len(tokens), block_size)]
+        chunks = [token_ids[i : i + block_size] for i in range(0, len(token_ids), block_size)]
         partial = chunks.pop() if len(chunks[-1]) < block_size else None
-        with self.journal:
-            self.journal.append(self, 0, tokens)
-            blocks: list[Block] = []
-            block: Block | None = None
-            for chunk in chunks:
-                block = allocator._allocate_immutable_block(block, chunk)
-                blocks.append(block)
-            if partial is not None:
-                blocks.append(allocator.allocate_mutable_block(block))
-                blocks[-1].append_token_ids(partial)
-            self._blocks.update(blocks)
-            self.journal.was(self, "num_full_slots")
-            self.num_full_slots = len(tokens)
-            self._tell_entries(0)
+        self.journal.append(self, 0, token_ids, setattr, self, "num_full_slots", 0)
+        blocks: list[Block] = []
+        block: Block | None = None
+        for chunk in chunks:
+            block = allocator._allocate_immutable_block(block, chunk)
+            blocks.append(block)
+        if partial is not None:
+            blocks.append(allocator.allocate_mutable_block(block))
+            blocks[-1].append_token_ids(partial)
+        self.num_full_slots = len(token_ids)
+        self.update(blocks)
 
-    @table_event
+    @growth
     def append_token_ids(
         self,
-        token_ids: Sequence[int],
+        token_ids: Tokens,
         num_lookahead_slots: int = 0,
         num_computed_slots: int | None = None,
     ) -> None:
@@ -147,64 +150,68 @@ class BlockTable:
         ``num_computed_slots`` tells a table with a sliding window how many tokens are computed.
         NoFreeBlocksError if there is no room for a new block or the copy of a shared one.
         """
-        tokens = check_token_ids("token_ids", token_ids)
-        self._append_token_ids(tokens, num_lookahead_slots, num_computed_slots)
+        self._append_token_ids(token_ids, num_lookahead_slots, num_computed_slots)
 
     def _append_token_ids(
-        self, tokens: list[int], num_lookahead_slots: int, num_computed_slots: int | None
+        self, tokens: Sequence[int], num_lookahead_slots: int, num_computed_slots: int | None
     ) -> None:
         if len(tokens) == 1 and num_lookahead_slots == 0 and self._num_window_blocks is None:
             self._write(tokens)  # only taking a block can fail, and that comes first
             return
         self._check_allocated()
         check_int("num_lookahead_slots", num_lookahead_slots, 0)
-        with self.journal:
-            if self._num_window_blocks is not None:
-                self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
-            self._add_blocks(len(tokens) + num_lookahead_slots)
-            for chunk in self._chunk_token_blocks_for_append(tokens):
-                self._write(chunk)
+        if self._num_window_blocks is not None:
+            self._drop_blocks(self._num_blocks_outside_window(num_computed_slots))
+        self._add_blocks(len(tokens) + num_lookahead_slots)
+        for chunk in self._chunk_token_blocks_for_append(tokens):
+            self._write(chunk)
 
-    def _chunk_token_blocks_for_append(self, tokens: list[int]) -> list[list[int]]:
+    def _chunk_token_blocks_for_append(self, tokens: Sequence[int]) -> list[Sequence[int]]:
         """The tokens that go into the partial last block, and those of each block after it."""
         room = self._block_size - self.num_full_slots % self._block_size
         starts = range(room, len(tokens), self._block_size)
         chunks = [tokens[:room], *(tokens[i : i + self._block_size] for i in starts)]
         return chunks if tokens else []
 
-    def _write(self, tokens: list[int]) -> None:
+    def _write(self, tokens: Sequence[int]) -> None:
         """Write into the partial last block, or into the next one; all tokens fit there."""
-        full, ids, journal = self.num_full_slots, self._blocks.ids, self.journal
+        full, ids, journal = self.num_full_slots, self._ids, self.journal
         index = full // self._block_size
         if index == len(ids):
             self._add_blocks(1)
-        block = self._blocks.blocks[index]
+        block = self._blocks[index]
         if journal.active:  # once per token
-            journal.append(self, full, tokens)
-            journal.was(self, "num_full_slots")
+            journal.append(self, full, tokens, setattr, self, "num_full_slots", full)
         block.append_token_ids(tokens)
         if block.block_id != ids[index]:
-            journal.undo(ids.__setitem__, index, ids[index])
-            ids[index] = block.block_id  # type: ignore[assignment]
-            self._tell_entries(index)
+            self._replace(index, block)
+            self._note_entries(index)
         self.num_full_slots = full + len(tokens)
 
     def _add_blocks(self, num_empty_slots: int) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty."""
         self._check_allocated()
-        blocks, before = self._blocks, len(self._blocks)
+        blocks, ids, before = self._blocks, self._ids, len(self._blocks)
         missing = num_empty_slots + self.num_full_slots - before * self._block_size
+        for _ in range(cdiv(missing, self._block_size)):
+            blocks.append(self._gpu.allocate_mutable_block(blocks[-1]))
+            ids.append(blocks[-1].block_id)  # type: ignore[arg-type]
+            if self.journal.active:  # once per block
+                self.journal.undo(blocks.pop)
+                self.journal.undo(ids.pop)
         if missing > 0:
-            for _ in range(cdiv(missing, self._block_size)):
-                blocks.append(self._gpu.allocate_mutable_block(blocks.blocks[-1]))
-            self._tell_entries(before)
+            self._note_entries(before)
 
-    @table_event
-    def ensure_num_empty_slots(self, num_empty_slots: int) -> None:
+    def _replace(self, index: int, block: Block) -> None:
+        """Hold another block here, or read the id of the same one again."""
+        self.journal.undo(self._blocks.__setitem__, index, self._blocks[index])
+        self.journal.undo(self._ids.__setitem__, index, self._ids[index])
+        self._blocks[index], self._ids[index] = block, block.block_id  # type: ignore[assignment]
+
+    @growth
+    def ensure_num_empty_slots(self, num_empty_slots: Natural) -> None:
         """Add GPU blocks until at least ``num_empty_slots`` slots are empty; all or none."""
-        check_int("num_empty_slots", num_empty_slots, 0)
-        with self.journal:
-            self._add_blocks(num_empty_slots)
+        self._add_blocks(num_empty_slots)
 
     def _num_blocks_outside_window(self, num_computed_slots: int | None) -> int:
         """How many blocks at the front are outside the window of every later token."""
@@ -227,11 +234,11 @@ class BlockTable:
             return
         for index in range(before, end):
             self._allocator.free(self._blocks[index])
-            self._blocks.replace(index, null_block)
-            self.journal.tell((NULL, null_block.block_id, self, index))
+            self._replace(index, null_block)
+            self.journal.note((NULL, null_block.block_id, self, index))
         self.journal.was(self, "_num_dropped_blocks")
         self._num_dropped_blocks = end
-        self._tell_entries(before)
+        self._note_entries(before)
 
     # -- sharing, moving, freeing ----------------------------------------------------------------
 
@@ -244,26 +251,31 @@ class BlockTable:
             self._allocator,
             max_block_sliding_window=self._num_window_blocks,
         )
-        table._blocks.update(self._allocator.fork_blocks(self._blocks.blocks))
+        table._hold(self._allocator.fork_blocks(self._blocks))
         table._num_dropped_blocks = self._num_dropped_blocks
         table.num_full_slots = self.num_full_slots
-        self.journal.tell((OPEN, table, None, self, self.num_full_slots, table._blocks.ids.copy()))
+        self.journal.note((OPEN, table, None, self, self.num_full_slots, table._ids.copy()))
         return table
 
     @table_event
     def update(self, blocks: Sequence[Block]) -> None:
         """Hold other blocks, or read the ids again after a swap."""
-        self._blocks.update(blocks)
-        self._tell_entries(0)
+        self._hold(blocks)
+        self._note_entries(0)
+
+    def _hold(self, blocks: Iterable[Block]) -> None:
+        held = list(blocks)
+        ids = _ids_of(held)
+        self.journal.was(self, "_blocks", "_ids")
+        self._blocks, self._ids = held, ids
 
     @table_event
     def free(self) -> None:
         """Free all blocks, first to last; the table is then empty and may be used again."""
         self._check_allocated()
-        blocks = self._blocks.blocks
-        self._blocks.check(blocks)
-        self._allocator._free_blocks(blocks)
-        self._blocks.update(())
+        _ids_of(self._blocks)
+        self._allocator._free_blocks(self._blocks)
+        self._hold(())
         self.journal.was(self, "num_full_slots", "_num_dropped_blocks")
         self.num_full_slots = self._num_dropped_blocks = 0
         self.journal.closed(self)
@@ -271,13 +283,13 @@ class BlockTable:
     # -- helpers ---------------------------------------------------------------------------------
 
     def _check_allocated(self) -> None:
-        if not self._blocks.blocks:
+        if not self._blocks:
             raise UsageError("the table has no blocks: allocate it first")
 
     def opening(self) -> Row:
         """What a recorder is told that has not seen the table before: all that it holds."""
-        return OPEN, self, None, self.token_ids, self.num_full_slots, self._blocks.ids.copy()
+        return OPEN, self, None, self.token_ids, self.num_full_slots, self._ids.copy()
 
-    def _tell_entries(self, start: int) -> None:
+    def _note_entries(self, start: int) -> None:
         if self.journal.active:
-            self.journal.tell((PATCH, self, start, self._blocks.ids[start:]))
+            self.journal.note((PATCH, self, start, self._ids[start:]))

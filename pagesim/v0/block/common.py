@@ -29,24 +29,25 @@ class RefCounter:
     def __init__(self, all_block_indices: Sequence[int], journal: Journal | None = None) -> None:
         self.all_block_indices = all_block_indices
         self.counts: dict[int, int] = {}
-        """By id; an id that was never taken is missing. Live: read it only."""
+        """By id; one that was never taken may be missing. Live: read it only."""
         self._journal = journal or Journal()
 
     def incr(self, block_id: int) -> int:
         """Add an owner; returns the new count."""
-        return self._set(block_id, self.get(block_id) + 1)
+        return self._change(block_id, self.get(block_id), 1)
 
     def decr(self, block_id: int) -> int:
         """Remove an owner; returns the new count."""
-        count = self.get(block_id)
+        count = self.counts.get(block_id) or self.get(block_id)
         if not count:
             raise UsageError(f"block {block_id} is free: it has no owner to remove")
-        return self._set(block_id, count - 1)
+        return self._change(block_id, count, -1)
 
-    def _set(self, block_id: int, count: int) -> int:
-        self._journal.was_in(self.counts, block_id)
-        self.counts[block_id] = count
-        return count
+    def _change(self, block_id: int, count: int, by: int) -> int:
+        if self._journal.active:  # once per block
+            self._journal.undo(self.counts.__setitem__, block_id, count)
+        self.counts[block_id] = count + by
+        return count + by
 
     def get(self, block_id: int) -> int:
         """The number of owners of ``block_id``."""
@@ -105,59 +106,6 @@ class CopyOnWriteTracker:
         """The copies since the last call, in order; forgets them."""
         copies, self.copies = self.copies, []
         return copies
-
-
-class BlockList:
-    """The blocks of one table and their ids, kept in sync.
-
-    ``ids`` is the live list that a table shows as its ``physical_block_ids``.
-    """
-
-    __slots__ = ("blocks", "ids", "journal")
-
-    def __init__(self, blocks: Iterable[Block], journal: Journal) -> None:
-        self.journal = journal
-        self.blocks: list[Block] = []
-        self.ids: list[int] = []
-        self.update(blocks)
-
-    def __len__(self) -> int:
-        return len(self.blocks)
-
-    def __getitem__(self, index: int) -> Block:
-        return self.blocks[index]
-
-    def update(self, blocks: Iterable[Block]) -> None:
-        """Hold other blocks. UsageError if one of them was freed."""
-        blocks = list(blocks)
-        ids = self.check(blocks)
-        self.journal.was(self, "blocks", "ids")
-        self.blocks, self.ids = blocks, ids
-
-    @staticmethod
-    def check(blocks: list[Block]) -> list[int]:
-        """The ids of ``blocks``. UsageError if one of them was freed."""
-        ids = [block.block_id for block in blocks]
-        if None in ids:
-            raise UsageError(f"block {ids.index(None)} of the table was freed: it has no id")
-        return ids  # type: ignore[return-value]
-
-    def append(self, block: Block) -> None:
-        """Add a block at the end."""
-        self.blocks.append(block)
-        self.ids.append(block.block_id)  # type: ignore[arg-type]
-        self.journal.undo(self._drop_last)
-
-    def _drop_last(self) -> None:
-        self.blocks.pop()
-        self.ids.pop()
-
-    def replace(self, index: int, block: Block) -> None:
-        """Replace a block, or read the id of the same block again."""
-        self.journal.undo(self.blocks.__setitem__, index, self.blocks[index])
-        self.journal.undo(self.ids.__setitem__, index, self.ids[index])
-        self.blocks[index] = block
-        self.ids[index] = block.block_id  # type: ignore[assignment]
 
 
 def get_all_blocks(last_block: Block) -> list[Block]:

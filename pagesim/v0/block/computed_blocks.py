@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pagesim.journal import Kept
 from pagesim.v0.block.cpu_gpu_block_allocator import CpuGpuBlockAllocator
 from pagesim.v0.block.interfaces import Device
 
@@ -19,17 +20,14 @@ class ComputedBlocksTracker:
 
     def __init__(self, allocator: CpuGpuBlockAllocator) -> None:
         self._allocator = allocator
-        self._journal = allocator.journal
-        self._known: dict[int, tuple[list[int], bool]] = {}
+        self._known: Kept[int, tuple[list[int], bool]] = Kept(allocator.journal)
 
     def add_seq(self, seq_id: int) -> None:
         """Begin with nothing known."""
-        self._journal.was_in(self._known, seq_id)
         self._known[seq_id] = ([], False)
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
-        self._journal.was_in(self._known, seq_id)
         del self._known[seq_id]
 
     def get_cached_computed_blocks_and_update(
@@ -39,7 +37,6 @@ class ComputedBlocksTracker:
         computed, has_gap = self._known[seq_id]
         to_know = len(block_ids) - 1
         if not has_gap and len(computed) < to_know:
-            self._journal.was_in(self._known, seq_id)
             computed = self._allocator.get_computed_block_ids(list(computed), block_ids, True)
             self._known[seq_id] = (computed, len(computed) < to_know)
         return computed
@@ -50,22 +47,18 @@ class LastAccessBlocksTracker:
 
     def __init__(self, allocator: CpuGpuBlockAllocator) -> None:
         self._allocator = allocator
-        self._journal = allocator.journal
-        self._last_access: dict[int, float | None] = {}
+        self._last_access: Kept[int, float | None] = Kept(allocator.journal)
 
     def add_seq(self, seq_id: int) -> None:
         """Begin without an access."""
-        self._journal.was_in(self._last_access, seq_id)
         self._last_access[seq_id] = None
 
     def remove_seq(self, seq_id: int) -> None:
         """Forget a sequence."""
-        self._journal.was_in(self._last_access, seq_id)
         del self._last_access[seq_id]
 
     def update_last_access(self, seq_id: int, when: float) -> None:
         """The sequence was scheduled at ``when``."""
-        self._journal.was_in(self._last_access, seq_id)
         self._last_access[seq_id] = when
 
     def update_seq_blocks_last_access(self, seq_id: int, block_ids: Sequence[int]) -> None:

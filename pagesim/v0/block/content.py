@@ -123,13 +123,10 @@ class PrefixCachingBlock(NaiveBlock):
         if not len(token_ids):
             return
         NaiveBlock.append_token_ids(self, token_ids)
-        is_full = len(self.token_ids) == self.block_size
-        if is_full and self.block_id is not None and self.content is not None:
-            self.allocator.promote_to_immutable_block(self)
-
-    def _unwrite(self, num_tokens: int) -> None:
-        super()._unwrite(num_tokens)
-        self._content = None
+        if len(self.token_ids) == self.block_size:
+            self.allocator.journal.was(self, "_content")
+            if self.block_id is not None and self.content is not None:
+                self.allocator.promote_to_immutable_block(self)
 
     def _find_content(self) -> None:
         """Fill in the contents of the full blocks up to this one, without recursion."""

@@ -6,11 +6,12 @@ Source: vLLM 0.6.4.post1, ``vllm/core/block/cpu_gpu_block_allocator.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
-from pagesim.checks import check_int
+from pagesim.checks import Natural, Positive, check_choice, checked
 from pagesim.errors import UsageError
-from pagesim.journal import Journal, event
+from pagesim.journal import Journal, Kept, event
 from pagesim.journal.effects import MOVE, NULL, Name
 from pagesim.journal.state import State
 from pagesim.v0.block.common import block_id_of, find, first_shared, get_all_blocks
@@ -23,6 +24,7 @@ ALLOCATORS: dict[str, Callable[..., BlockAllocator]] = {
     "naive": NaiveBlockAllocator,
     "prefix_caching": PrefixCachingBlockAllocator,
 }
+Kind = Annotated[str, partial(check_choice, known=tuple(ALLOCATORS))]
 
 
 class NullBlock(NaiveBlock):
@@ -61,24 +63,15 @@ class CpuGpuBlockAllocator:
     """
 
     @staticmethod
+    @checked
     def create(
-        allocator_type: str, num_gpu_blocks: int, num_cpu_blocks: int, block_size: int
+        allocator_type: Kind, num_gpu_blocks: Natural, num_cpu_blocks: Natural, block_size: Positive
     ) -> CpuGpuBlockAllocator:
         """Two pools of one kind: "naive" or "prefix_caching"; UsageError for anything else."""
-        if allocator_type not in tuple(ALLOCATORS):
-            known = " or ".join(repr(name) for name in ALLOCATORS)
-            raise UsageError(f"allocator_type must be {known}, not {allocator_type!r}")
-        check_int("num_gpu_blocks", num_gpu_blocks, 0)
-        check_int("num_cpu_blocks", num_cpu_blocks, 0)
-        check_int("block_size", block_size, 1)
-        allocator, journal = ALLOCATORS[allocator_type], Journal()
+        pool = partial(ALLOCATORS[allocator_type], block_size=block_size, journal=Journal())
         cpu_ids = range(num_gpu_blocks, num_gpu_blocks + num_cpu_blocks)
-        return CpuGpuBlockAllocator(
-            cpu_block_allocator=allocator(
-                num_cpu_blocks, block_size, cpu_ids, journal=journal, pool="CPU"
-            ),
-            gpu_block_allocator=allocator(num_gpu_blocks, block_size, journal=journal),
-        )
+        cpu = pool(num_cpu_blocks, block_ids=cpu_ids, pool="CPU")
+        return CpuGpuBlockAllocator(cpu, pool(num_gpu_blocks))
 
     def __init__(
         self, cpu_block_allocator: BlockAllocator, gpu_block_allocator: BlockAllocator
@@ -105,7 +98,7 @@ class CpuGpuBlockAllocator:
             allocator.parent = self
         self.tables: Mapping[Any, Any] = {}
         """The tables of the manager that these pools belong to, if any."""
-        self._swap_mapping: dict[int, int] = {}
+        self._swap_mapping: Kept[int, int] = Kept(self.journal)
         self._null_block: NullBlock | None = None
 
     # -- state -----------------------------------------------------------------------------------
@@ -180,7 +173,7 @@ class CpuGpuBlockAllocator:
         if self._null_block is None:
             self.journal.was(self, "_null_block")
             self._null_block = NullBlock(self.allocate_mutable_block(None, Device.GPU))
-            self.journal.tell((NULL, self._null_block.block_id, None, None))
+            self.journal.note((NULL, self._null_block.block_id, None, None))
         return self._null_block
 
     def free(self, block: Block) -> None:
@@ -213,7 +206,7 @@ class CpuGpuBlockAllocator:
 
     # -- swapping --------------------------------------------------------------------------------
 
-    @event()
+    @event(atomic=True)
     def swap(
         self, blocks: Sequence[Block], src_device: Device, dst_device: Device
     ) -> dict[int, int]:
@@ -228,23 +221,19 @@ class CpuGpuBlockAllocator:
             raise UsageError(f"swapping needs two devices, not {src_device} twice")
         blocks = self._without_null(blocks)
         old_ids = [block_id_of(block) for block in blocks]
-        with self.journal:
-            source.swap_out(blocks)
-            target.swap_in(blocks)
-            mapping: dict[int, int] = {
-                old: block.block_id  # type: ignore[misc]
-                for old, block in zip(old_ids, blocks, strict=True)
-            }
-            for old_id, new_id in mapping.items():
-                self.journal.was_in(self._swap_mapping, old_id)
-                self._swap_mapping[old_id] = new_id
-                self.journal.tell((MOVE, old_id, new_id))
+        source.swap_out(blocks)
+        target.swap_in(blocks)
+        mapping = {old: block_id_of(block) for old, block in zip(old_ids, blocks, strict=True)}
+        for old_id, new_id in mapping.items():
+            self._swap_mapping[old_id] = new_id
+            self.journal.note((MOVE, old_id, new_id))
         return mapping
 
     def get_and_reset_swaps(self) -> list[tuple[int, int]]:
         """All swaps (old id, new id) since the last call, in order; forgets them."""
-        mapping, self._swap_mapping = self._swap_mapping, {}
-        return list(mapping.items())
+        swaps = list(self._swap_mapping.items())
+        self._swap_mapping = Kept(self.journal)
+        return swaps
 
     def get_num_full_blocks_touched(self, blocks: Sequence[Block], device: Device) -> int:
         """How many blocks of ``device`` it would take to hold the full ones among ``blocks``."""

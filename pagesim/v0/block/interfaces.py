@@ -101,7 +101,7 @@ class BlockAllocator(Protocol):
         """One block for each list of tokens, chained; on an error none."""
 
     def _allocate_immutable_block(
-        self, prev_block: Block | None, token_ids: list[int]
+        self, prev_block: Block | None, token_ids: Sequence[int]
     ) -> Block: ...
 
     def free(self, block: Block) -> None:

@@ -80,20 +80,18 @@ class NaiveBlock:
         return -1.0
 
     def append_token_ids(self, token_ids: Sequence[int]) -> None:
-        if len(token_ids) > self.block_size - len(self.token_ids):
+        tokens, block_id, allocator = self.token_ids, self.block_id, self.allocator
+        if len(token_ids) > self.block_size - len(tokens):
             raise UsageError(
                 f"{len(token_ids)} tokens do not fit into block {self.block_id}: "
                 f"{self.num_empty_slots} of its {self.block_size} slots are empty"
             )
-        allocator = self.allocator
-        if self.block_id is not None and allocator.ref_counts.get(self.block_id) != 1:
+        if block_id is not None and allocator.ref_counts.get(block_id) != 1:
             allocator.cow_block_if_not_appendable(self)
         if (journal := allocator.journal).active:  # once per token
-            journal.note((WRITE, self.block_id, len(token_ids)), self._unwrite, len(self.token_ids))
-        self.token_ids += token_ids
-
-    def _unwrite(self, num_tokens: int) -> None:
-        del self.token_ids[num_tokens:]
+            row, new = (WRITE, self.block_id, len(token_ids)), slice(len(tokens), None)
+            journal.note(row, tokens.__delitem__, new)
+        tokens += token_ids
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(block_id={self.block_id}, token_ids={self.token_ids})"
@@ -148,7 +146,7 @@ class NaiveBlockAllocator(BlockAllocator):
     ) -> Block:
         return self.allocate_immutable_blocks(prev_block, [token_ids], device)[0]
 
-    @event()
+    @event(atomic=True)
     def allocate_immutable_blocks(
         self,
         prev_block: Block | None,
@@ -158,17 +156,18 @@ class NaiveBlockAllocator(BlockAllocator):
         check_no_device(device)
         tokens = [check_tokens_of_block(each, self.block_size) for each in block_token_ids]
         blocks: list[Block] = []
-        with self.journal:
-            for each in tokens:
-                prev_block = self._allocate_immutable_block(prev_block, each)
-                blocks.append(prev_block)
+        for each in tokens:
+            prev_block = self._allocate_immutable_block(prev_block, each)
+            blocks.append(prev_block)
         return blocks
 
-    def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
+    def _allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int]
+    ) -> Block:
         block_id = self._allocate_block_id()
         block = self.block_class(prev_block, (), self.block_size, self, block_id)
-        block.token_ids = token_ids
-        self.journal.tell((WRITE, block_id, len(token_ids)))
+        block.token_ids = token_ids  # type: ignore[assignment]
+        self.journal.note((WRITE, block_id, len(token_ids)))
         return block
 
     def _allocate_block_id(self) -> int:
@@ -177,8 +176,9 @@ class NaiveBlockAllocator(BlockAllocator):
         if block_id is None:
             total = len(self.block_ids)
             raise NoFreeBlocksError(f"no free block: all {total} of this pool are taken")
-        self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
-        self.journal.was_in(self.ref_counts, block_id)
+        if self.journal.active:  # once per block
+            self.journal.note((TAKE, block_id, self._free_list), free.appendleft, block_id)
+            self.journal.undo(self.ref_counts.__setitem__, block_id, 0)
         self.ref_counts[block_id] = 1
         return block_id
 
@@ -188,30 +188,33 @@ class NaiveBlockAllocator(BlockAllocator):
 
     def _free_block_id(self, block: Block) -> None:
         block_id = block_id_of(block)
+        if not self._let_go(block, block_id):
+            free = self._free_block_indices
+            free.appendleft(block_id)
+            self.journal.note((FREE, block_id, self._free_list, FRONT), free.popleft)
+
+    def _let_go(self, block: Block, block_id: int) -> int:
+        """Take a handle off its block; returns how many owners remain."""
         refcount = self._refcounter.decr(block_id)
         self.journal.was(block, "block_id")
         block.block_id = None
         if refcount:
-            self.journal.tell((UNSHARE, block_id))
-        else:
-            free = self._free_block_indices
-            free.appendleft(block_id)
-            self.journal.note((FREE, block_id, self._free_list, FRONT), free.popleft)
+            self.journal.note((UNSHARE, block_id))
+        return refcount
 
     @event()
     def fork(self, last_block: Block) -> list[Block]:
         block_id_of(last_block)
         return self.fork_blocks(get_all_blocks(last_block))
 
-    @event()
+    @event(atomic=True)
     def fork_blocks(self, blocks: Sequence[Block]) -> list[Block]:
         forked_blocks: list[Block] = []
         prev_block = blocks[0].prev_block if blocks else None
-        with self.journal:
-            for block in blocks:
-                self._share_block_id(block_id_of(block))
-                prev_block = self._fork_block(prev_block, block)
-                forked_blocks.append(prev_block)
+        for block in blocks:
+            self._share_block_id(block_id_of(block))
+            prev_block = self._fork_block(prev_block, block)
+            forked_blocks.append(prev_block)
         return forked_blocks
 
     def _fork_block(self, prev_block: Block | None, block: Any) -> Any:
@@ -221,7 +224,7 @@ class NaiveBlockAllocator(BlockAllocator):
         if self._refcounter.get(block_id) == 0:
             raise UsageError(f"block {block_id} is free: it has no owner to share it with")
         self._refcounter.incr(block_id)
-        self.journal.tell((SHARE, block_id))
+        self.journal.note((SHARE, block_id))
 
     # -- copy-on-write ---------------------------------------------------------------------------
 
@@ -234,12 +237,10 @@ class NaiveBlockAllocator(BlockAllocator):
         if owners == 0:
             raise UsageError(f"block {src_block_id} is free: it has no owner that could write")
         trg_block_id = self._allocate_block_id()
-        self._refcounter.decr(src_block_id)
-        self.cow_tracker.record_cow(src_block_id, trg_block_id)
-        self.journal.tell((UNSHARE, src_block_id))
-        self.journal.note((COPY, src_block_id, trg_block_id, owners), self.cow_tracker.copies.pop)
-        self.journal.was(block, "block_id")
+        self._let_go(block, src_block_id)
         block.block_id = trg_block_id
+        self.cow_tracker.record_cow(src_block_id, trg_block_id)
+        self.journal.note((COPY, src_block_id, trg_block_id, owners), self.cow_tracker.copies.pop)
         return trg_block_id
 
     def clear_copy_on_writes(self) -> list[tuple[int, int]]:
@@ -248,17 +249,15 @@ class NaiveBlockAllocator(BlockAllocator):
 
     # -- swapping --------------------------------------------------------------------------------
 
-    @event()
+    @event(atomic=True)
     def swap_out(self, blocks: Sequence[Block]) -> None:
-        with self.journal:
-            for block in blocks:
-                self._free_block_id(block)
+        for block in blocks:
+            self._free_block_id(block)
 
-    @event()
+    @event(atomic=True)
     def swap_in(self, blocks: Sequence[Block]) -> None:
-        with self.journal:
-            for block in blocks:
-                self._swap_in_block(check_swapped_out(block))
+        for block in blocks:
+            self._swap_in_block(check_swapped_out(block))
 
     def _swap_in_block(self, block: Any) -> None:
         self.journal.was(block, "block_id", "allocator")

@@ -15,8 +15,8 @@ from typing import Any
 
 from pagesim.checks import check_time
 from pagesim.errors import UsageError
-from pagesim.journal import Journal, event
-from pagesim.journal.effects import BACK, CACHE, COMPUTED, EVICT, FREE, HIT, TAKE, UNSHARE, WRITE
+from pagesim.journal import Journal, Kept, event
+from pagesim.journal.effects import BACK, CACHE, COMPUTED, EVICT, FREE, HIT, TAKE, WRITE
 from pagesim.v0.block.common import block_id_of
 from pagesim.v0.block.content import NEVER_ACCESSED, BlockContent, PrefixCachingBlock
 from pagesim.v0.block.interfaces import Block
@@ -55,19 +55,21 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._cached_blocks: dict[BlockContent, int] = {}
         self._content_at: dict[int, BlockContent] = {}
         self._touched_blocks: set[int] = set()
-        self._block_tracker: dict[int, BlockTracker] = {}
-        self._lookups = 0
-        self._hits = 0
+        self._block_tracker: Kept[int, BlockTracker] = Kept(self.journal)
+        self._metric = 0, 0
+        """Lookups, and those of them that found a block."""
 
     # -- allocating ------------------------------------------------------------------------------
 
-    def _allocate_immutable_block(self, prev_block: Block | None, token_ids: list[int]) -> Block:
+    def _allocate_immutable_block(
+        self, prev_block: Block | None, token_ids: Sequence[int]
+    ) -> Block:
         """A cached block that holds ``token_ids`` after ``prev_block``, or else a new one.
 
         UsageError unless the block and its predecessors are full.
         """
         block = PrefixCachingBlock(prev_block, (), self.block_size, self)
-        block.token_ids = token_ids
+        block.token_ids = token_ids  # type: ignore[assignment]
         if block.content is None:
             raise UsageError(
                 f"an immutable block holds {self.block_size} tokens after full blocks: "
@@ -84,13 +86,13 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         if cached_id is None:
             block.block_id = self._allocate_block_id()
             if num_written:
-                self.journal.tell((WRITE, block.block_id, num_written))
+                self.journal.note((WRITE, block.block_id, num_written))
             self._cache_block(content, block.block_id)
         else:
             self._incr_refcount_cached_block(block, cached_id, num_written)
-        self.journal.was(self, "_lookups", "_hits")
-        self._lookups += 1
-        self._hits += cached_id is not None
+        lookups, hits = self._metric
+        self.journal.was(self, "_metric")
+        self._metric = lookups + 1, hits + (cached_id is not None)
 
     def _allocate_block_id(self) -> int:
         """A free id, or else one whose content is evicted."""
@@ -98,7 +100,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         block_id = None if free else self._maybe_allocate_evicted_block_id()
         if block_id is None:
             block_id = super()._allocate_block_id()
-        self._track_block_id(block_id, computed=False)
+        self._block_tracker[block_id] = BlockTracker(computed=False)
         return block_id
 
     def _maybe_allocate_evicted_block_id(self) -> int | None:
@@ -108,8 +110,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         self._remove_from_evictor(block_id)
         self._forget(block_id)
         self._refcounter.incr(block_id)
-        self.journal.tell((EVICT, block_id))
-        self.journal.tell((TAKE, block_id, self._evictor_list))
+        self.journal.note((EVICT, block_id))
+        self.journal.note((TAKE, block_id, self._evictor_list))
         return block_id
 
     def _incr_refcount_cached_block(
@@ -118,8 +120,8 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         """Point a handle at a cached block, which leaves the evictor if it is there."""
         if self._refcounter.incr(cached_id) == 1:
             self._remove_from_evictor(cached_id)
-            self._track_block_id(cached_id, computed=True)
-        self.journal.tell((HIT, cached_id, num_written))
+            self._block_tracker[cached_id] = BlockTracker(computed=True)
+        self.journal.note((HIT, cached_id, num_written))
         self.journal.was(block, "block_id", "_content", "_computed")
         block.block_id, block._computed = cached_id, True
         block._content = self._content_at[cached_id]  # the cache's own
@@ -146,21 +148,17 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         return block.block_id  # type: ignore[no-any-return]
 
     def _cache_block(self, content: BlockContent, block_id: int) -> None:
-        self._remember(content, block_id)
-        self.journal.tell((CACHE, block_id))
+        self._cached_blocks[content], self._content_at[block_id] = block_id, content
+        self.journal.note((CACHE, block_id), self._forget, block_id)
         if block_id not in self._touched_blocks:
             self._touched_blocks.add(block_id)
             self.journal.undo(self._touched_blocks.remove, block_id)
 
-    def _remember(self, content: BlockContent, block_id: int) -> None:
-        self._cached_blocks[content] = block_id
-        self._content_at[block_id] = content
-        self.journal.undo(self._forget, block_id)
-
     def _forget(self, block_id: int) -> None:
         content = self._content_at.pop(block_id)
         del self._cached_blocks[content]
-        self.journal.undo(self._remember, content, block_id)
+        self.journal.undo(self._content_at.__setitem__, block_id, content)
+        self.journal.undo(self._cached_blocks.__setitem__, content, block_id)
 
     # -- freeing ---------------------------------------------------------------------------------
 
@@ -169,27 +167,20 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
         if block_id in self._content_at:
             self._decr_refcount_cached_block(block, block_id)
         else:
-            self._decr_refcount_hashless_block(block, block_id)
-
-    def _decr_refcount_hashless_block(self, block: Block, block_id: int) -> None:
-        super()._free_block_id(block)
-        if not self._refcounter.get(block_id):
-            self._untrack_block_id(block_id)
+            super()._free_block_id(block)
+            if not self._refcounter.get(block_id):
+                del self._block_tracker[block_id]
 
     def _decr_refcount_cached_block(self, block: Block, block_id: int) -> None:
         """A block without owners goes to the end of the evictor, with its content."""
-        refcount = self._refcounter.decr(block_id)
-        self.journal.was(block, "block_id")
-        block.block_id = None
-        if refcount:
-            self.journal.tell((UNSHARE, block_id))
+        if self._let_go(block, block_id):
             return
-        content, tracker = self._content_at[block_id], self._untrack_block_id(block_id)
+        content, tracker = self._content_at[block_id], self._block_tracker.pop(block_id)
         self.evictor.add(block_id, content.hash, content.num_tokens, tracker.last_accessed)
         row = (FREE, block_id, self._evictor_list, BACK)
         self.journal.note(row, self.evictor.remove, block_id)
         if not tracker.computed:
-            self.journal.tell((COMPUTED, block_id))  # as vLLM assumes
+            self.journal.note((COMPUTED, block_id))  # as vLLM assumes
 
     def _remove_from_evictor(self, block_id: int) -> None:
         entry = self.evictor.remove(block_id)
@@ -235,14 +226,12 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             if not self.get_ref_count(block_id) and block_id not in self.evictor:
                 raise UsageError(f"block {block_id} is free: it cannot have been accessed")
         for block_id in block_ids:
-            self.journal.undo(self._set_last_accessed, block_id, self.get_last_accessed(block_id))
-            self._set_last_accessed(block_id, now)
-
-    def _set_last_accessed(self, block_id: int, when: float) -> None:
-        if block_id in self._block_tracker:
-            self._block_tracker[block_id].last_accessed = when
-        else:
-            self.evictor.update(block_id, when)
+            tracker = self._block_tracker.get(block_id)
+            known = tracker or self.evictor.free_table[block_id]
+            self.journal.was(known, "last_accessed")
+            known.last_accessed = now
+            if tracker is None:
+                self.evictor.update(block_id, now)
 
     def get_last_accessed(self, block_id: int) -> float:
         """When a block was last used; -1 if not since it was taken."""
@@ -266,7 +255,7 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             if tracker is not None and not tracker.computed:
                 self.journal.was(tracker, "computed")
                 tracker.computed = True
-                self.journal.tell((COMPUTED, block_id))
+                self.journal.note((COMPUTED, block_id))
         self.journal.was(self, "_touched_blocks")
         self._touched_blocks = set()
 
@@ -306,14 +295,6 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
             common.append(ids[0])
         return common
 
-    def _track_block_id(self, block_id: int, computed: bool) -> None:
-        self.journal.was_in(self._block_tracker, block_id)
-        self._block_tracker[block_id] = BlockTracker(computed)
-
-    def _untrack_block_id(self, block_id: int) -> BlockTracker:
-        self.journal.was_in(self._block_tracker, block_id)
-        return self._block_tracker.pop(block_id)
-
     # -- state -----------------------------------------------------------------------------------
 
     def get_num_free_blocks(self) -> int:
@@ -343,4 +324,5 @@ class PrefixCachingBlockAllocator(NaiveBlockAllocator):
 
     def get_prefix_cache_hit_rate(self) -> float:
         """Hits ÷ lookups, 0 before the first lookup."""
-        return self._hits / self._lookups if self._lookups else 0.0
+        lookups, hits = self._metric
+        return hits / lookups if lookups else 0.0

@@ -104,10 +104,10 @@ def test_shared_pages_have_all_their_readers() -> None:
 def test_the_cache_write_writes_the_slots_it_is_told() -> None:
     arguments = written()
     trace = kernels.xray(kernels.reshape_and_cache, *arguments).check()
-    told = [
+    faults = [
         slot for p in trace.by_program() for a in p.of("write", "k_cache") for slot in a.slots()
     ]
-    assert told == [(0, 3), (4, 1), (2, 0), (2, 1)]
+    assert faults == [(0, 3), (4, 1), (2, 0), (2, 1)]
     assert torch.equal(arguments[2][4, 1], arguments[0][2])
 
 
@@ -362,15 +362,15 @@ def test_a_changed_interpreter_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason", "said"),
+    ("kind", "reason", "sentence"),
     [
         ("compiled", "torch sees a H200", "restart Python with TRITON_INTERPRET=1"),
         ("reference", "no triton", "there is none here (no triton): use Linux and pip install"),
     ],
 )
 def test_where_nothing_is_interpreted_the_way_out_is_named(
-    kind: Any, reason: str, said: str, monkeypatch: pytest.MonkeyPatch
+    kind: Any, reason: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mode, "decide", lambda: mode.Backend(kind, reason, "cpu"))
-    with pytest.raises(RuntimeError, match=re.escape(said)):
+    with pytest.raises(RuntimeError, match=re.escape(sentence)):
         kernels.xray(print, 1)

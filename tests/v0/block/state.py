@@ -63,7 +63,7 @@ def pool(allocator: Any) -> State:
         state["cached"] = {chain(c): i for c, i in allocator._cached_blocks.items()}
         state["content at"] = {i: chain(c) for i, c in allocator._content_at.items()}
         state["touched"] = set(allocator._touched_blocks)
-        state["lookups"] = (allocator._lookups, allocator._hits)
+        state["lookups"] = allocator._metric
         state["records"] = {
             block_id: (tracker.last_accessed, tracker.computed)
             for block_id, tracker in allocator._block_tracker.items()

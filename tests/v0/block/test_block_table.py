@@ -10,6 +10,13 @@ from tests.v0.block.scenes import KINDS, new_allocator, new_table
 pytestmark = [pytest.mark.ch02, pytest.mark.parametrize("kind", KINDS)]
 
 
+def test_tokens_come_from_any_iterable(kind: str) -> None:
+    table = BlockTable(4, new_allocator(kind, gpu=3))
+    table.allocate(iter([1, 2, 3]))  # type: ignore[arg-type]
+    table.append_token_ids(token_ids=(4, 5))
+    assert table.token_ids == [1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize(("tokens", "lookahead", "blocks"), [(0, 0, 0), (4, 1, 2), (3, 1, 1)])
 def test_required_blocks_count_the_lookahead(
     kind: str, tokens: int, lookahead: int, blocks: int

@@ -115,6 +115,6 @@ def test_ids_are_taken_as_given_and_ranked_by_size(ids: Any) -> None:
 
 def test_a_pool_that_no_timeline_can_show_is_not_recorded() -> None:
     manager = pagesim.SelfAttnBlockSpaceManager(4, LARGE, 0)
-    told = f"{LARGE} blocks are more than the 2000000 that a recorded run may have"
-    with pytest.raises(UsageError, match=told), pagesim.record(manager):
+    message = f"{LARGE} blocks are more than the 2000000 that a recorded run may have"
+    with pytest.raises(UsageError, match=message), pagesim.record(manager):
         pass
