@@ -91,7 +91,7 @@ class Recorder(Protocol):
     def begin_step(self, number: int | None = None) -> None:
         """The events from here on belong to the next step of a scheduler, or to an earlier one."""
 
-    def event(  # noqa: C901 (the way of every call: a call less is speed)
+    def event(
         self, kind: str, subject: Hashable, rows: list[Row], called: str | None, error: str | None
     ) -> None:
         """One event; ``subject`` is a table, or the name of one."""
@@ -278,7 +278,7 @@ class Journal:
             self.recorder.begin_step(step)
 
 
-def event(
+def event(  # noqa: C901 (the way of every call: a call less is speed)
     subject: Callable[..., Hashable] = lambda *_: None,
     kind: str | None = None,
     called: str | None = None,
