@@ -27,7 +27,7 @@ class VictimQueue(deque[SequenceGroup]):
         del self[place]
         return victim
 
-    def copy(self) -> VictimQueue:
+    def __copy__(self) -> VictimQueue:
         return VictimQueue(self, self._pick)
 
 
