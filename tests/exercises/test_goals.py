@@ -24,10 +24,10 @@ def test_a_goal_is_asked_shown_and_typed() -> None:
     ("number", "answer", "said"),
     [
         ("1.3", {"stream": [2048, 64, [[63, 1]] * 50]}, "at least 90 %"),
-        ("5.2", [[[8], [9]], [(0, 0)]], "keeps its number of blocks"),
-        ("5.2", [[[3]], [(0, 0)]], "may name free blocks only"),
+        ("5.2", [[[8], [9]], [(0, 0)]], "keep its number of blocks"),
+        ("5.2", [[[3]], [(0, 0)]], "name only free CPU blocks"),
         ("5.2", [[[8]], [(0, 99)]], "no block 99 in the CPU pool"),
-        ("5.2", [[[8]], [(0, 0), (0, 0)]], "One copy is enough"),
+        ("5.2", [[[8]], [(0, 0), (0, 0)]], "One copy of each block"),
         ("7.2", [1.5, "recompute"], "between 0 and 1"),
         ("7.2", [0.08, "because"], "The reason is one of"),
         ("7.2", [0.08, "idle"], "compare it with no watermark"),
