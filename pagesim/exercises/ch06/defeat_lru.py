@@ -70,9 +70,7 @@ def cases(rng: Random, hidden: bool) -> Cases:
 
 def oracle(num_blocks: int, block_size: int) -> Goal:
     """Any round that defeats the cache."""
-    return Goal(
-        [[0]], f"no hit with {count(num_blocks, 'block')}, only hits with {num_blocks + 1}"
-    )
+    return Goal([[0]], f"no hit with {count(num_blocks, 'block')}, only hits with {num_blocks + 1}")
 
 
 def why(yours: object, num_blocks: int, block_size: int) -> str:
