@@ -54,7 +54,7 @@ def test_a_goal_is_asked_shown_and_typed() -> None:
             "cannot be read",
         ),
         ("8.4", ["", {"layers": 0, "kv_heads": 1, "head_dim": 1}, 1, 1], "ints from 1 to"),
-        ("8.4", ["", {"layers": 1}, 1, 1], "The model is a dict with layers"),
+        ("8.4", ["", {"layers": 1}, 1, 1], "must be a dict with layers"),
     ],
 )
 def test_what_misses_a_goal_is_told_why(number: str, answer: Any, said: str) -> None:

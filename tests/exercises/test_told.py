@@ -31,7 +31,7 @@ WORDS = {
     ("1.1", "all_the_rest_is_reserved"): "the last 1 slot. That is internal",
     ("1.1", "reserved_from_the_prompt_on"): "their slots are no longer reserved",
     ("1.2", "rounds_both_together"): "not 2 + 1 rounded up together",
-    ("1.2", "granted_as_asked"): "3 slots costs 4",
+    ("1.2", "granted_as_asked"): "3 slots cost 4",
     ("1.3", "cannot_be"): "a smaller request is admitted earlier",
     ("1.3", "nothing_waits"): "at least 90 %",
     ("2.2", "length_after"): "If length % block_size is 1",

@@ -117,8 +117,10 @@ def why(yours: Pair, right: Pair, prompt: int, answer: int, longest: int, pool: 
     guess = power_of_two_from(answer)
     if yours[0] == asked:
         costs = power_of_two_from(asked)
-        grants = f"A buddy allocator hands out powers of two: a request for {asked} slots costs {costs}"
-        return f"{grants}, and a pool of {pool} slots has room for {batch} of them."
+        grants = (
+            f"A buddy allocator hands out powers of two: a request for {asked} slots costs {costs}"
+        )
+        return f"{grants}. A pool of {pool} slots has room for {batch} of them."
     if yours[0] == power_of_two_from(prompt + answer):
         guessed = f"{prompt} + {guess}, not {prompt} + {answer} rounded up together"
         return f"The server knows the prompt, so it guesses only the output: {guessed}."
