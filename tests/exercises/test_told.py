@@ -43,7 +43,7 @@ WORDS = {
     ("3.1", "acc_not_rescaled"): "ell AND acc",
     ("3.2", "page_for_block"): "logical block 0 are in block 2",
     ("3.2", "whole_last_page"): "block 0 holds 1 token",
-    ("14.1", "a_row_for_each_lane"): "a row has 2 lanes and a warp 16 rows at a time",
+    ("14.1", "a_row_for_each_lane"): "a row has 2 lanes and a warp reads 16 rows at a time",
     ("14.1", "x_of_the_query"): "at 1 byte each",
     ("14.2", "natural_order"): "come 4 of the next",
     ("14.3", "lines"): "2 is the number of lines",
@@ -119,7 +119,7 @@ def test_an_unknown_mistake_is_answered_by_a_sentence(exercise: Exercise) -> Non
             if verdict is not None:
                 why = verdict.why
                 assert len(why.split()) > 4 and why.endswith("."), why
-                assert is_goal or "does not have the shape" not in why, (slip, why)
+                assert is_goal or "does not have the right shape" not in why, (slip, why)
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
