@@ -36,7 +36,9 @@ move in that case, you can also step through it in the player.
   nothing leaves your machine.
 
 ★ takes 5 to 10 minutes, ★★ 15 to 25, and ★★★ 40 or more."""
-KERNELS = "from pagesim import kernels  # import it first: it decides how Triton runs, with a GPU or without\n"
+KERNELS = (
+    "from pagesim import kernels  # first: it decides how Triton runs, with a GPU or without\n"
+)
 IMPORTS = """\
 import math
 from typing import Any

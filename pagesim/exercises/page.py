@@ -81,5 +81,5 @@ def _items(lines: list[str], start: int, end: int) -> Iterator[tuple[int, str]]:
 def _listed(file: str | None, line: int, text: str) -> Listed:
     if wrong := _WRONG.fullmatch(text):
         return Listed(line, wrong[1], wrong[2], wrong[3])
-    problem = f"{text!r:.60} must be like `* its_name (the case that shows it): What its author believes.`"
+    problem = f"{text!r:.60} must be like `* its_name (the case that shows it): What one believes.`"
     raise malformed(file, line, problem)

@@ -36,8 +36,8 @@ def test_a_wrong_answer_in_a_terminal() -> None:
         "  case:     table = [1], num_tokens = 1, block_size = 1\n"
         "  yours:    [0]\n"
         "  expected: [1]\n"
-        "  why:      Token 0 is in logical block 0 at offset 0; the table says that this is "
-        "physical block 1, so its slot is 1 * 1 + 0 = 1.\n"
+        "  why:      Token 0 is in logical block 0, at offset 0. The table puts this block into "
+        "physical block 1, so the slot is 1 * 1 + 0 = 1.\n"
         '  step through it in a notebook, or write a page: .pair.to_html("run.html")'
     )
 

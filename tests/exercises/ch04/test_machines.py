@@ -65,7 +65,7 @@ def test_an_act_that_cannot_be_is_the_students_error() -> None:
 @pytest.mark.parametrize(
     ("acts", "said"),
     [
-        ([("arrive", 0, 1)] * 9, "At most 8 acts"),
+        ([("arrive", 0, 1)] * 9, "at most 8 acts"),
         (
             [("arrive", 0, 3), ("write", 1, 1)],
             "This is not possible: ('write', 1, 1): s1 is not here.",
