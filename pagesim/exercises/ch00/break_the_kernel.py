@@ -48,7 +48,7 @@ def two_wrong_tables(
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Two copies of tables, each with exactly one block id replaced by a wrong one.
 
-    The first makes the kernel's answer NaN; the second makes it wrong without any NaN.
+    The first makes the kernel's output NaN. The second makes it wrong without any NaN.
     """
     ### BEGIN SOLUTION
     used = {block for table in tables for block in table}

@@ -51,7 +51,7 @@ def owners(run, block):  # type: ignore[no-untyped-def]
     """Every change of the block's owner, and the last sequence that wrote into it.
 
     A change is (step, owner): the first step at which the player shows it, and the sequence then,
-    or None if the block is free again. The writer is None if nothing was ever written.
+    or None if the block is free again. The second part is None if nothing was ever written.
     """
     ### BEGIN SOLUTION
     changes: list[Any] = []

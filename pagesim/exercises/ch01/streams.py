@@ -60,9 +60,9 @@ BUDGET = 2048
 
 
 def stream(wanted: str, block_size: int) -> tuple[int, int, list[tuple[int, int]]] | None:
-    """A pool, the longest sequence, and requests: (slots, tokens, [(prompt, answer), …]).
+    """A pool, the longest sequence, and requests: (slots, tokens, [(prompt, output), …]).
 
-    None if there is no such stream. Pages have block_size slots.
+    None if there is no such stream. Blocks have block_size slots.
     """
     ### BEGIN SOLUTION
     if wanted == "rows as good as pages":

@@ -41,10 +41,10 @@ Kinds = tuple[int, int, int]
 
 
 def waste(prompt: int, answer: int, stored: int, row: int) -> tuple[int, int, int]:
-    """How many slots of a row are token, reserved and internal, in this order.
+    """How many slots of an allocation are token, reserved and internal, in this order.
 
-    prompt, answer: tokens of the request in the end; stored: how many of them are in the row now,
-    at least the prompt; row: the slots that the request holds.
+    prompt, answer: tokens of the prompt and of the complete output; stored: how many of all these
+    are stored now, at least the prompt; row: the slots that the request holds.
     """
     ### BEGIN SOLUTION
     token = stored

@@ -38,7 +38,7 @@ play = placed
 def slots(table: list[int], num_tokens: int, block_size: int) -> list[int]:
     """The slot of each of the first num_tokens tokens, as a list of ints.
 
-    table: the sequence's physical block ids, in the order of its logical blocks.
+    table: the ids of the sequence's physical blocks, in the order of its logical blocks.
     """
     ### BEGIN SOLUTION
     result = []

@@ -53,7 +53,7 @@ same = close(1e-4, 1e-5)
 
 
 def page_by_page(q: Any, k_cache: Any, v_cache: Any, table: list[int], length: int) -> Any:
-    """Attention of one query over a sequence of so many tokens; an array [head_dim].
+    """Attention of one query over a sequence of `length` tokens, as an array [head_dim].
 
     q: [head_dim]; k_cache, v_cache: [num_blocks, block_size, head_dim], all NumPy. Slots that
     hold no token of the sequence are NaN or old. The table may have blocks that are reserved.

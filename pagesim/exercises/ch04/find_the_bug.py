@@ -56,7 +56,7 @@ Found = tuple[list[Act], str]
 
 
 def find_the_bug(machine: str, block_size: int) -> tuple[list[tuple[Any, ...]], str]:
-    """A story of at most 8 acts that goes wrong on this machine, and the cause.
+    """A story of at most 8 acts that shows this machine's fault, and the cause.
 
     machine: "A", "B" or "C"; block_size: slots in a block, at least 2.
     """

@@ -37,8 +37,8 @@ Pairs = list[tuple[int, int]]
 def copies(prompt: int, samples: int, block_size: int) -> list[tuple[int, int]]:
     """The copies, as (from, to) in their order, when every sample has written its first token.
 
-    s0 arrives with a prompt of so many tokens in an empty cache, whose free list is 0, 1, 2, …;
-    s1, s2, … are forked from it; then s0 writes a token, then s1, and so on.
+    s0 arrives with a prompt of `prompt` tokens in an empty cache, whose free list is 0, 1, 2, ….
+    s1, s2, … are forked from it. Then s0 writes a token, then s1, and so on.
     """
     ### BEGIN SOLUTION
     if prompt % block_size == 0:

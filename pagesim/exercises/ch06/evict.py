@@ -52,7 +52,7 @@ Cached = list[tuple[int, int, float]]
 
 
 def evict(cached: list[tuple[int, int, float]]) -> int:
-    """The block that gives way; `cached` has (block, tokens, last_used) in the order of arrival."""
+    """The block to evict; `cached` has (block, tokens, last_used) in the order of arrival."""
     ### BEGIN SOLUTION
     block, tokens, last_used = cached[0]
     for other, length, used in cached[1:]:

@@ -64,7 +64,7 @@ REASONS = ["recompute", "idle", "ignored"]
 
 
 def best_watermark(stream: int) -> tuple[float, str]:
-    """The watermark that serves the stream in the fewest steps, and why none is worse."""
+    """The watermark with the fewest steps, and the reason why no watermark is worse."""
     ### BEGIN SOLUTION
     from pagesim.exercises.ch07.watermark import measure
 

@@ -48,7 +48,7 @@ KEYS = ("layers", "kv_heads", "head_dim")
 
 
 def my_log() -> tuple[str, dict[str, int], int, int]:
-    """A start log, its model, and the fewest and the most blocks that it can mean."""
+    """A start log, its model, and the smallest and largest number of blocks that it can mean."""
     from pagesim.exercises.ch08.logs import LOGS
 
     ### BEGIN SOLUTION

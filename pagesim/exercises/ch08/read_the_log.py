@@ -62,7 +62,7 @@ OTHERS = (("2", "auto", "h"), ("8", "fp8", "h"), ("16", "fp8", "h"), ("1", "auto
 
 
 def blocks_of(log: str, model: dict[str, int]) -> tuple[int, int]:
-    """The fewest and the most blocks for requests that a start log can mean."""
+    """The smallest and the largest number of blocks for requests that a start log can mean."""
     import re
 
     gib = re.findall(r"(?:kv_cache_size=|KV cache memory: )([\d.]+) ?GiB", log)[0]  # a string

@@ -40,7 +40,7 @@ from pagesim.exercises.kit import Case, Cases, Ops, Random, Story, lost, ops_in_
 def free_queue_after(num_blocks: int, ops: list[tuple[Any, ...]], block_size: int) -> list[int]:
     """The free queue of vLLM V1, front first, after these operations.
 
-    ops: ("in", name, tokens): a prompt of so many tokens arrives; ("out", name): it leaves. At
+    ops: ("in", name, tokens): a prompt of `tokens` tokens arrives; ("out", name): it leaves. At
     first blocks 1 to num_blocks - 1 are free, in this order. No two prompts have a block in common.
     """
     ### BEGIN SOLUTION

@@ -43,7 +43,7 @@ from pagesim.v1 import KVCacheManager, Request
 
 
 def hit_tokens(num_tokens: int, cached: list[bool], block_size: int) -> int:
-    """How many tokens a prompt finds computed; cached: which of its full blocks are cached."""
+    """How many tokens need not be computed; cached: which full blocks of the prompt are cached."""
     ### BEGIN SOLUTION
     hits = 0
     for is_cached in cached[: (num_tokens - 1) // block_size]:

@@ -57,7 +57,7 @@ def tokens_of_a_step(
     budget: int,
     max_num_seqs: int,
 ) -> list[tuple[str, int]]:
-    """(name, tokens) of each request that computes in the next step of vLLM V1."""
+    """(name, tokens) of each request that is computed in the next step of vLLM V1."""
     ### BEGIN SOLUTION
     scheduled: list[tuple[str, int]] = []
     places = max_num_seqs - len(running)

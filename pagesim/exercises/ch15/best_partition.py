@@ -53,7 +53,7 @@ PAGE, LEAST, OVERHEAD = 16, 128, 4
 
 
 def best_size(lengths: list[int], kv_heads: int, places: int) -> int:
-    """The partition size, in tokens, with which the batch is done first."""
+    """The partition size, in tokens, with which the batch takes the least time."""
     ### BEGIN SOLUTION
     from pagesim.exercises.ch15.best_partition import measure
 
