@@ -43,8 +43,8 @@ Pair = tuple[int, int]
 def pow2_row(prompt: int, answer: int, longest: int, pool: int) -> tuple[int, int]:
     """The slots that Orca (Pow2) asks for, and how many such requests run at once.
 
-    prompt, answer: tokens of each prompt and output; longest: the longest sequence that the model allows;
-    pool: slots of the cache. All requests are alike, and there are enough of them.
+    prompt, answer: tokens of each prompt and output; longest: the longest sequence that the model
+    allows; pool: slots of the cache. All requests are alike, and there are enough of them.
     """
     ### BEGIN SOLUTION
     guess = 1

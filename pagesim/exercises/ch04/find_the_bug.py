@@ -90,7 +90,7 @@ def oracle(machine: str, block_size: int) -> Goal:
 
 
 def lacks(acts: list[Act], machine: str, block_size: int) -> str:
-    """What keeps a story from showing that the machine does otherwise than a sound one."""
+    """Why a story does not show that the machine has a fault; nothing if it does."""
     if len(acts) > 8:
         return f"A story has at most 8 acts. Leave out those that machine {machine} does right."
     if any(type(n) is not int or not 0 <= n <= 64 for act in acts for n in act[1:]):
